@@ -1,0 +1,52 @@
+//! Who calls, and the key of a login: `client_id`, `client_secret`,
+//! `session_key` (SPEC, Resources and Limits).
+
+use crate::rules::Rule;
+use crate::text::{has_length, is_key_text, key_text, public_text, secret_text};
+
+public_text! {
+    /// A project's identifier, 1 to 100 characters. Not a secret.
+    ClientId, Rule::ClientIdLength, |text| has_length(text, 1, 100)
+}
+
+public_text! {
+    /// A client id as a token request may present it: at most 100 characters.
+    ///
+    /// The table of TokenRequest gives no minimum, so an empty one is well
+    /// formed there, and nobody's.
+    PresentedClientId, Rule::ClientIdLength, |text| has_length(text, 0, 100)
+}
+
+secret_text! {
+    /// A project's secret, 1 to 200 characters. Never in a URL.
+    ClientSecret, Rule::ClientSecretLength, |text| has_length(text, 1, 200)
+}
+
+secret_text! {
+    /// The key under which a backend starts a login and reads its result: 43
+    /// characters of `[A-Za-z0-9_-]`, 32 random bytes in base64url. Never in a URL.
+    SessionKey, Rule::SessionKeyPattern, is_key_text
+}
+
+/// The secret of the kit's own development project, known to everybody. Whatever
+/// others can reach must refuse it.
+pub const DEVELOPMENT_SECRET: &str = "development-secret-known-to-everybody";
+
+impl ClientSecret {
+    /// Whether this is [`DEVELOPMENT_SECRET`].
+    pub fn is_for_development(&self) -> bool {
+        self.expose() == DEVELOPMENT_SECRET
+    }
+
+    /// Makes a 256-bit secret from bytes that the caller drew at random.
+    pub fn from_random(bytes: &[u8; 32]) -> Self {
+        Self(key_text(bytes).into())
+    }
+}
+
+impl SessionKey {
+    /// Makes a key from 32 bytes that the caller drew at random for this login.
+    pub fn from_random(bytes: &[u8; 32]) -> Self {
+        Self(key_text(bytes).into())
+    }
+}

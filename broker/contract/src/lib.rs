@@ -1,0 +1,65 @@
+//! What crosses the wire of the Federated Sign-In Service, and the rules it obeys.
+//!
+//! One file per table of the specification (contract version 0.1.0). Every
+//! value is parsed at the door into a type that cannot hold anything else;
+//! whoever has a [`SessionKey`] need not look at it again.
+//!
+//! # Layout
+//!
+//! | file | the specification's |
+//! |---|---|
+//! | [`provider`] | Provider, ProviderStatus |
+//! | [`redirect_uri`] | RedirectUri, and the URL a login session answers with |
+//! | [`origin`] | base addresses, and what counts as loopback |
+//! | [`credentials`] | `client_id`, `client_secret`, `session_key` |
+//! | [`pkce`] | `state`, `code_verifier`, `code_challenge` |
+//! | [`login`] | LoginSessionRequest, LoginResultRequest and their answers |
+//! | [`token`] | TokenRequest, TokenResponse |
+//! | [`profile`] | Profile |
+//! | [`transaction`] | Transaction, which a consumer keeps for the legacy flow |
+//! | [`error`] | ApiError |
+//! | [`lifetime`] | the constants of `expires_in` |
+//! | [`digest`] | SHA-256, the only form in which a secret may rest |
+//! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
+//!
+//! # Invariants
+//!
+//! - Parsing, hashing and nothing else: no sockets, no clock, no randomness.
+//! - A secret's `Debug` is redacted, it has no `Display`, and its text leaves
+//!   through a method named `expose` or onto the wire.
+//! - An error names the rule that was broken and never repeats the input.
+
+pub mod credentials;
+pub mod digest;
+pub mod error;
+pub mod lifetime;
+pub mod login;
+pub mod origin;
+pub mod pkce;
+pub mod profile;
+pub mod provider;
+pub mod redirect_uri;
+pub mod rules;
+pub mod token;
+pub mod transaction;
+
+mod text;
+mod uri;
+
+pub use credentials::{ClientId, ClientSecret, DEVELOPMENT_SECRET, PresentedClientId, SessionKey};
+pub use digest::Digest;
+pub use error::ApiError;
+pub use lifetime::{Lifetime, LoginLifetime, TokenLifetime};
+pub use login::{
+    LoginError, LoginResult, LoginResultRequest, LoginSessionRequest, LoginSessionResponse,
+};
+pub use origin::Origin;
+pub use pkce::{CodeChallenge, CodeVerifier, State};
+pub use profile::{Profile, Subject};
+pub use provider::{Provider, ProviderStatus};
+pub use redirect_uri::{AuthorizationUrl, RedirectUri};
+pub use rules::{Malformed, Rule, Source};
+pub use token::{
+    AccessToken, GrantType, HandoffCode, Scope, TokenRequest, TokenResponse, TokenType,
+};
+pub use transaction::Transaction;

@@ -1,0 +1,83 @@
+//! Base addresses: a scheme, a host and a port, written canonically.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::rules::{Malformed, Rule};
+use crate::uri::{is_callback_shaped, is_loopback};
+
+/// Longest origin, in characters: `https://`, a name of 253 (RFC 1035), a port.
+const MAX_CHARS: usize = 267;
+
+/// An HTTPS origin, or an HTTP one on loopback: `https://broker.example`,
+/// `http://127.0.0.1:8000`. No path, no trailing slash.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Origin {
+    text: String,
+    loopback: bool,
+}
+
+impl Origin {
+    /// The text, without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it names this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
+    pub fn is_loopback(&self) -> bool {
+        self.loopback
+    }
+
+    /// Whether it is `https`.
+    pub fn is_https(&self) -> bool {
+        self.text.starts_with("https:")
+    }
+
+    /// The origin of an already checked `url`.
+    pub(crate) fn of(url: &Url) -> Self {
+        Self {
+            text: url.origin().ascii_serialization(),
+            loopback: is_loopback(url),
+        }
+    }
+}
+
+impl FromStr for Origin {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let url = Url::parse(text).map_err(|_| Malformed(Rule::OriginShape))?;
+        let origin = Origin::of(&url);
+        // A login's URL is made from it, and must have the shape of one.
+        let carries_logins = text.len() <= MAX_CHARS && is_callback_shaped(text);
+        if origin.text == text && carries_logins {
+            Ok(origin)
+        } else {
+            Err(Malformed(Rule::OriginShape))
+        }
+    }
+}
+
+impl TryFrom<String> for Origin {
+    type Error = Malformed;
+
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        text.parse()
+    }
+}
+
+impl From<Origin> for String {
+    fn from(origin: Origin) -> String {
+        origin.text
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

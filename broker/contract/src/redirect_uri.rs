@@ -1,0 +1,124 @@
+//! Where browsers are sent: a registered callback, and the URL that a login
+//! session answers with (SPEC, RedirectUri and LoginSessionResponse).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::digest::Digest;
+use crate::origin::Origin;
+use crate::rules::{Malformed, Rule};
+use crate::uri::is_callback_shaped;
+
+pub use crate::uri::MAX_CHARS;
+
+/// A callback: an HTTPS URL, or an HTTP one on loopback, with no credentials,
+/// query or fragment. It keeps its text, and equality compares its bytes.
+///
+/// Only the canonical form is taken (`https://app.example/cb`, not
+/// `HTTPS://app.example:443/x/../cb`): a browser would rewrite any other, and
+/// would then not come back to the *exact* callback.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RedirectUri(String);
+
+impl RedirectUri {
+    /// The text, exactly as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The origin of the page that it leads to.
+    pub fn origin(&self) -> Origin {
+        Origin::of(&Url::parse(&self.0).expect("it was parsed when it was made"))
+    }
+
+    /// SHA-256 of the text.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.0.as_bytes())
+    }
+}
+
+impl FromStr for RedirectUri {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        if is_callback_shaped(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Malformed(Rule::RedirectUriShape))
+        }
+    }
+}
+
+impl TryFrom<String> for RedirectUri {
+    type Error = Malformed;
+
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        text.parse()
+    }
+}
+
+impl From<RedirectUri> for String {
+    fn from(uri: RedirectUri) -> String {
+        uri.0
+    }
+}
+
+impl fmt::Display for RedirectUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The URL that starts the browser's part of a login. Shaped like a
+/// [`RedirectUri`]; its path bears the login, so it is a secret until claimed.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AuthorizationUrl(String);
+
+impl AuthorizationUrl {
+    /// The text: for the answer that issues it, and for the browser's redirect.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The origin of the broker that it leads to.
+    pub fn origin(&self) -> Origin {
+        Origin::of(&Url::parse(&self.0).expect("it was parsed when it was made"))
+    }
+}
+
+impl FromStr for AuthorizationUrl {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        if is_callback_shaped(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Malformed(Rule::AuthorizationUrlShape))
+        }
+    }
+}
+
+impl TryFrom<String> for AuthorizationUrl {
+    type Error = Malformed;
+
+    fn try_from(text: String) -> Result<Self, Malformed> {
+        text.parse()
+    }
+}
+
+impl From<AuthorizationUrl> for String {
+    fn from(url: AuthorizationUrl) -> String {
+        url.0
+    }
+}
+
+impl fmt::Debug for AuthorizationUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AuthorizationUrl([redacted])")
+    }
+}

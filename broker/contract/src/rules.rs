@@ -1,0 +1,276 @@
+//! The rule catalogue: every reason for which something is refused, said once.
+//!
+//! The ledger writes a rule's id beside each refusal; whoever explains one to a
+//! person (an inspector, a conformance verdict, a lesson) takes the sentence and
+//! the advice from here, so that they cannot drift apart.
+
+use std::fmt;
+
+/// Where a rule comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A section of the specification.
+    Spec(&'static str),
+    /// The specification is silent; this kit chose.
+    KitChoice,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Spec(section) => write!(f, "SPEC {section}"),
+            Source::KitChoice => f.write_str("KIT-CHOICE"),
+        }
+    }
+}
+
+/// A value was not what its rule demands. It names the rule and never the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.sentence())]
+pub struct Malformed(
+    /// The rule that was broken.
+    pub Rule,
+);
+
+/// Declares the catalogue as one table: variant, id, sentence, source, advice.
+macro_rules! catalogue {
+    ($($variant:ident = $id:literal, $source:expr, $sentence:literal, $advice:literal;)+) => {
+        /// One rule of the catalogue.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Rule {
+            $(#[doc = $sentence] $variant,)+
+        }
+
+        impl Rule {
+            /// Every rule, in the order of the catalogue.
+            pub const ALL: &[Rule] = &[$(Rule::$variant,)+];
+
+            /// The stable name: `area.what`.
+            pub fn id(self) -> &'static str {
+                match self { $(Rule::$variant => $id,)+ }
+            }
+
+            /// The rule, in one sentence.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Rule::$variant => $sentence,)+ }
+            }
+
+            /// Where it comes from.
+            pub fn source(self) -> Source {
+                use Source::{KitChoice, Spec};
+                match self { $(Rule::$variant => $source,)+ }
+            }
+
+            /// What an integrator should do about it.
+            pub fn advice(self) -> &'static str {
+                match self { $(Rule::$variant => $advice,)+ }
+            }
+        }
+    };
+}
+
+catalogue! {
+    // Values.
+    ClientIdLength = "client_id.length", Spec("Limits"),
+        "A client_id has 1 to 100 characters, at the token endpoint at most 100",
+        "Send the client_id exactly as the project's registration shows it.";
+    ClientSecretLength = "client_secret.length", Spec("Limits"),
+        "A client_secret has 1 to 200 characters",
+        "Send the client_secret exactly as it was issued.";
+    SessionKeyPattern = "session_key.pattern", Spec("LoginSessionRequest"),
+        "A session_key is 43 characters of [A-Za-z0-9_-]",
+        "Draw 32 random bytes for each login and encode them as base64url without padding.";
+    StatePattern = "state.pattern", Spec("Transaction"),
+        "A state is 43 characters of [A-Za-z0-9_-]",
+        "Draw 32 random bytes for each login and encode them as base64url without padding.";
+    CodeChallengePattern = "code_challenge.pattern", Spec("Transaction"),
+        "A code_challenge is 43 characters of [A-Za-z0-9_-]",
+        "Send base64url(SHA-256(code_verifier)) without padding.";
+    CodeVerifierPattern = "code_verifier.pattern", Spec("TokenRequest"),
+        "A code_verifier is 43 to 128 characters of [A-Za-z0-9._~-]",
+        "Draw 32 random bytes for each login and encode them as base64url without padding.";
+    HandoffCodeLength = "code.length", Spec("Limits"),
+        "A code has 1 to 200 characters",
+        "Send the code parameter of the callback unchanged.";
+    RedirectUriShape = "redirect_uri.shape", Spec("RedirectUri"),
+        "A redirect_uri is a canonical HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
+        "Send the registered callback byte for byte; register it as a browser writes it (lower-case host, no default port).";
+    AuthorizationUrlShape = "authorization_url.shape", Spec("LoginSessionResponse"),
+        "An authorization_url is an HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
+        "Do not send a browser to anything else, whoever answered it.";
+    OriginShape = "origin.shape", KitChoice,
+        "A base address is an HTTPS origin, or an HTTP loopback one, without path or trailing slash",
+        "Write it like https://signin.example or http://127.0.0.1:8000.";
+    ProviderKnown = "provider.known", Spec("Provider"),
+        "A provider is google or github",
+        "Send one of the two identifiers, in lower case.";
+    GrantTypeConstant = "grant_type.constant", Spec("TokenRequest"),
+        "The grant_type is authorization_code",
+        "Send the constant; no other grant exists.";
+    DigestText = "digest.text", KitChoice,
+        "A digest is 43 characters of base64url: SHA-256, without padding",
+        "Let `broker new-project` make it.";
+
+    // Requests.
+    RequestHttp = "request.http", KitChoice,
+        "A request is well-formed HTTP",
+        "Look at the request line and the headers that your client sends.";
+    RequestPath = "request.path", Spec("Endpoints"),
+        "Only the paths of the specification exist",
+        "Check the path and its prefix: /v1/… for versioned operations, /authorize and /api/providers without.";
+    RequestMethod = "request.method", Spec("Endpoints"),
+        "A path answers only its own methods",
+        "Use the method that the Allow header names.";
+    RequestSecretInUrl = "request.secret_in_url", Spec("What the service does, 7"),
+        "A client_secret, session_key or code_verifier never appears in a URL",
+        "Send it in the JSON body. Treat the one that was in the URL as leaked and replace it.";
+    RequestPrefetch = "request.prefetch", KitChoice,
+        "A prefetch changes nothing, so it is not answered",
+        "Nothing to do: the browser asks again when the person really goes there.";
+    BodyMediaType = "body.media_type", Spec("Endpoints"),
+        "A body is sent as application/json",
+        "Set Content-Type: application/json.";
+    BodySize = "body.size", KitChoice,
+        "A body is at most 32 KiB",
+        "Send only the fields of the request's table.";
+    BodyJson = "body.json", Spec("Endpoints"),
+        "A body is exactly one JSON object in UTF-8",
+        "Serialize one object; no byte order mark, nothing before or after it.";
+    BodyUnknownField = "body.unknown_field", Spec("Resources"),
+        "A request has no fields but those of its table",
+        "Remove the extra field; names are case-sensitive.";
+    BodyDuplicateField = "body.duplicate_field", KitChoice,
+        "A request has each field once",
+        "Remove the second one.";
+    BodyMissingField = "body.missing_field", Spec("Resources"),
+        "A request has every required field of its table",
+        "Add the field; HTTP Basic credentials are not read.";
+    BodyFieldType = "body.field_type", Spec("Resources"),
+        "Every field of a request is a string",
+        "Send a JSON string, not null, a number, an array or an object.";
+
+    // Who calls.
+    ClientRecognised = "client.recognised", Spec("Authentication"),
+        "A call carries the credentials of a project",
+        "Check client_id and client_secret; which of them is wrong is not told.";
+    RedirectUriRegistered = "redirect_uri.registered", Spec("RedirectUri"),
+        "The redirect_uri is exactly one of the project's callbacks",
+        "Compare byte for byte: localhost and 127.0.0.1, a port and a trailing slash all count.";
+    ProviderOffered = "provider.offered", KitChoice,
+        "A login goes to a provider that is configured and enabled",
+        "Ask GET /api/providers what is on offer.";
+
+    // The clean callback flow.
+    SessionKeyFresh = "session_key.fresh", Spec("LoginSessionRequest"),
+        "A session_key is freshly generated for each login",
+        "Make a new key for every login, also after a failed one.";
+    ResultKnown = "result.known", Spec("POST /v1/login/result"),
+        "A result is read under a key that the same project started a login with",
+        "Read with the key and the client_id of the session call.";
+    ResultCallback = "result.callback", Spec("LoginResultRequest"),
+        "A result is read with the callback that the login was started with",
+        "Keep the redirect_uri beside the session_key and send the same one.";
+    ResultExpiry = "result.expiry", Spec("States and transitions"),
+        "A login session lives 600 seconds",
+        "Start a new login.";
+    ResultOnce = "result.once", Spec("POST /v1/login/result, rule 2"),
+        "A terminal result is consumed by the first read",
+        "Keep what the first read returned. If its answer was lost, start a new login; never read again.";
+
+    // The browser's part.
+    HandleKnown = "handle.known", KitChoice,
+        "An authorization URL leads to a login that is still known",
+        "Start again at the application; such an address is not for keeping.";
+    HandleOneBrowser = "handle.one_browser", KitChoice,
+        "An authorization URL belongs to the first browser that opens it",
+        "Open it in the browser that started the login, once. If this is that browser, start again at the application.";
+    TripOwnBrowser = "trip.own_browser", KitChoice,
+        "A provider's answer counts only in the browser that was sent there",
+        "Start again at the application, in one browser, with cookies allowed (curl -L needs a cookie jar).";
+    TripOnce = "trip.once", KitChoice,
+        "A provider's answer counts once",
+        "Nothing to do in the clean flow; in the legacy one, start again at the application.";
+    TripExpiry = "trip.expiry", KitChoice,
+        "A provider's answer counts within 600 seconds",
+        "Start again at the application.";
+
+    // The legacy flow.
+    AuthorizeClient = "authorize.client", KitChoice,
+        "GET /authorize names one known client_id and one of its callbacks, each once",
+        "Check both against the registration. Without them there is nowhere safe to send an error.";
+    AuthorizeOnce = "authorize.once", KitChoice,
+        "No parameter that GET /authorize knows comes twice",
+        "Build the URL with a URL library, from a map.";
+    AuthorizeChallengeMethod = "authorize.challenge_method", KitChoice,
+        "The code_challenge_method is S256",
+        "Send code_challenge_method=S256; plain is not offered.";
+    AuthorizeResponseType = "authorize.response_type", KitChoice,
+        "The response_type is absent or code",
+        "Leave it out.";
+    CodeKnown = "code.known", Spec("POST /v1/token"),
+        "A code is one that this service issued",
+        "Send the code parameter of the callback unchanged.";
+    CodeClient = "code.client", Spec("TokenRequest"),
+        "A code is redeemed by the project that it was issued to",
+        "Use the credentials of the project that built the authorize URL.";
+    CodeCallback = "code.callback", Spec("TokenRequest"),
+        "A code is redeemed with the callback that it came to",
+        "Send the redirect_uri of the authorize URL.";
+    CodeVerifier = "code.verifier", Spec("What the service does, 6"),
+        "A code is redeemed with the original PKCE verifier",
+        "Send the verifier that the challenge of this very login was made from.";
+    CodeExpiry = "code.expiry", KitChoice,
+        "A code lives 60 seconds",
+        "Redeem the code at once, in the callback handler.";
+    CodeOnce = "code.once", Spec("POST /v1/token"),
+        "A code is redeemed once; a second valid redemption also ends the first one's token",
+        "Never retry an exchange. If its answer was lost, start a new login.";
+    BearerShape = "bearer.shape", Spec("TokenResponse"),
+        "A call carries one Authorization: Bearer header with a well-formed access token",
+        "Send the access_token of the token response, in that header and nowhere else.";
+    BearerKnown = "bearer.known", Spec("Authentication"),
+        "An access token is one that this service issued",
+        "Send the access_token of the token response unchanged; start a new login when it is gone.";
+    BearerEnded = "bearer.ended", Spec("States and transitions"),
+        "An access token ends when it is revoked, or when its code is redeemed a second time",
+        "Start a new login. If you did not revoke it, look for a retried exchange.";
+    BearerExpiry = "bearer.expiry", Spec("Limits"),
+        "An access token lives 900 seconds",
+        "Fetch the profile right after the exchange and keep the profile, not the token.";
+
+    // The upstream provider. Not refusals of ours: why a login failed.
+    UpstreamDenied = "upstream.denied", Spec("LoginResult"),
+        "A person may decline at the provider",
+        "Offer to start again.";
+    UpstreamInvalid = "upstream.invalid", Spec("LoginResult"),
+        "A provider's answer must prove who signed in",
+        "Offer to start again; the operator's log says what was wrong with the answer.";
+    UpstreamUnavailable = "upstream.unavailable", Spec("LoginResult"),
+        "A provider must answer, and in time",
+        "Offer to start again, or the other provider.";
+
+    // The broker itself.
+    StoreReachable = "store.reachable", KitChoice,
+        "Nothing is decided without the store",
+        "Try again shortly; an exchange whose answer was lost must not be repeated.";
+    BrokerFault = "broker.fault", KitChoice,
+        "The broker does not fail",
+        "Report the X-Request-Id of the answer.";
+}
+
+impl Rule {
+    /// The rule whose sentence `message` begins with, if any: how a parser's
+    /// error text, which wraps a [`Malformed`], is traced back to its rule.
+    pub fn begun_by(message: &str) -> Option<Rule> {
+        Rule::ALL
+            .iter()
+            .copied()
+            .find(|rule| message.starts_with(rule.sentence()))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}

@@ -1,0 +1,129 @@
+//! How a bounded string becomes a type: the checks, and two macros that attach
+//! one of them to a newtype.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// Whether `text` has between `min` and `max` characters (code points, as JSON
+/// Schema counts them, not bytes).
+pub(crate) fn has_length(text: &str, min: usize, max: usize) -> bool {
+    (min..=max).contains(&text.chars().count())
+}
+
+/// Whether `text` is exactly 43 characters of `[A-Za-z0-9_-]`: what 32 bytes
+/// make in base64url. A pattern only; the value is never decoded, so a last
+/// character that no encoder would write passes, as it does in the schema.
+pub(crate) fn is_key_text(text: &str) -> bool {
+    text.len() == 43 && text.bytes().all(is_base64url)
+}
+
+/// Whether `byte` belongs to the base64url alphabet.
+pub(crate) fn is_base64url(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+/// 32 bytes as the 43 characters that [`is_key_text`] accepts.
+pub(crate) fn key_text(bytes: &[u8; 32]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// A newtype over a string that may be shown.
+macro_rules! public_text {
+    ($(#[$doc:meta])* $name:ident, $rule:expr, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text, as it crosses the wire.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::rules::Malformed;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                let check: fn(&str) -> bool = $check;
+                if check(&text) { Ok(Self(text)) } else { Err($crate::rules::Malformed($rule)) }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::rules::Malformed;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::try_from(text.to_owned())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// A newtype over a string that must not be shown: `Debug` is redacted, there is
+/// no `Display`, and the memory is wiped when it is dropped.
+macro_rules! secret_text {
+    ($(#[$doc:meta])* $name:ident, $rule:expr, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, serde::Serialize, serde::Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(zeroize::Zeroizing<String>);
+
+        impl $name {
+            /// The text itself: for the wire, and for nothing that is kept.
+            pub fn expose(&self) -> &str {
+                &self.0
+            }
+
+            /// SHA-256 of the text: the form in which it may be stored and compared.
+            pub fn digest(&self) -> $crate::digest::Digest {
+                $crate::digest::Digest::of(self.0.as_bytes())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $crate::rules::Malformed;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                let check: fn(&str) -> bool = $check;
+                let text = zeroize::Zeroizing::new(text);
+                if check(&text) { Ok(Self(text)) } else { Err($crate::rules::Malformed($rule)) }
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = $crate::rules::Malformed;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::try_from(text.to_owned())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(value: $name) -> String {
+                value.expose().to_owned()
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "([redacted])"))
+            }
+        }
+    };
+}
+
+pub(crate) use {public_text, secret_text};

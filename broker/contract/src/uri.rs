@@ -1,0 +1,63 @@
+//! What a URI of this contract looks like: the checks behind callbacks,
+//! authorization URLs and origins.
+
+use url::{Host, Url};
+
+/// No URI of this contract is longer, in characters.
+pub const MAX_CHARS: usize = 2048;
+
+/// Whether `text` is a canonical HTTPS or HTTP loopback URL without credentials,
+/// query or fragment.
+pub(crate) fn is_callback_shaped(text: &str) -> bool {
+    // The length first: nothing longer is worth parsing.
+    text.len() <= MAX_CHARS
+        && text.bytes().all(is_uri_byte)
+        && Url::parse(text).is_ok_and(|url| is_canonical(&url, text) && is_plain(&url))
+}
+
+/// Whether RFC 3986 allows `byte` in a URI without query and fragment.
+fn is_uri_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~:/[]@!$&'()*+,;=%".contains(&byte)
+}
+
+/// Whether `text` is how a browser writes `url`, but for the slash of an empty path.
+fn is_canonical(url: &Url, text: &str) -> bool {
+    url.as_str() == text || (url.path() == "/" && url.as_str().strip_suffix('/') == Some(text))
+}
+
+fn is_plain(url: &Url) -> bool {
+    is_trustworthy(url)
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && has_whole_escapes(url.path())
+        && !url.path().contains(['[', ']'])
+}
+
+/// Whether every `%` begins a `%XX`.
+fn has_whole_escapes(path: &str) -> bool {
+    path.split('%').skip(1).all(|rest| {
+        matches!(rest.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+    })
+}
+
+/// Whether `url` is HTTPS, or HTTP to this machine.
+fn is_trustworthy(url: &Url) -> bool {
+    match url.scheme() {
+        "https" => true,
+        "http" => is_loopback(url),
+        _ => false,
+    }
+}
+
+/// Whether `url` names this machine. Exactly three forms do; `*.localhost` and
+/// IPv4-mapped addresses do not, because not every resolver agrees on them.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}

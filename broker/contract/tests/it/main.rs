@@ -1,0 +1,19 @@
+//! The contract against the tables of the specification: what is accepted, what
+//! is refused and by which rule, and the exact bytes of every answer.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a line of a table reads better without borrows"
+)]
+
+mod answers;
+mod digest;
+mod lifetime;
+mod origin;
+mod redirect_uri;
+mod requests;
+mod rules;
+mod secrets;
+mod transaction;
+mod values;

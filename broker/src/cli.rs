@@ -1,0 +1,194 @@
+//! What each command does, and the one line it says when it cannot.
+
+use std::error::Error;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+
+use broker::Broker;
+use broker::clock::Clock;
+use broker::config::{Config, LogFormat};
+use broker::ledger::Ledger;
+use broker::projects::Projects;
+use broker::random::bytes32;
+use clap::{Parser, Subcommand};
+use contract::{ClientSecret, Digest, Provider, RedirectUri};
+use rocket::error::ErrorKind;
+use rocket::fairing::AdHoc;
+
+/// The Federated Sign-In broker.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = CONFIGURATION)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const CONFIGURATION: &str = "\
+Every key of the configuration file can also come from the environment: \
+BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET sets client_secret in [upstream.google].";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve until Ctrl-C or SIGTERM
+    Serve {
+        /// The configuration file
+        #[arg(long, default_value = "broker.toml")]
+        config: PathBuf,
+    },
+    /// Read the configuration, open the store, and say what would be served
+    Check {
+        /// The configuration file
+        #[arg(long, default_value = "broker.toml")]
+        config: PathBuf,
+    },
+    /// Make a project's credentials: the TOML to add on standard output, the
+    /// secret, which is shown only now, on standard error
+    NewProject {
+        /// What people know the project by
+        name: String,
+        /// A callback, exactly as browsers will come back to it; repeat for more
+        #[arg(long = "redirect-uri", required = true, value_name = "URL")]
+        redirect_uris: Vec<RedirectUri>,
+    },
+}
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Says what went wrong, in one line.
+pub(crate) fn complain(error: &dyn Error) {
+    let _ = writeln!(std::io::stderr(), "broker: {error}");
+}
+
+impl Cli {
+    pub(crate) async fn run(self) -> Outcome {
+        match self.command {
+            Command::Serve { config } => serve(Config::load(&config)?).await,
+            Command::Check { config } => check(Config::load(&config)?).await,
+            Command::NewProject {
+                name,
+                redirect_uris,
+            } => new_project(&name, &redirect_uris),
+        }
+    }
+}
+
+async fn serve(config: Config) -> Outcome {
+    write_log(config.log.format);
+    broker::panics::say_only_where();
+    let bind = config.bind;
+    let broker = assemble(config)?;
+    if let Err(error) = broker.ready().await {
+        tracing::warn!(%error, "serving without the store: 503 until it can be reached");
+    }
+    let up = AdHoc::on_liftoff("log", move |_| {
+        Box::pin(async move { tracing::info!(%bind, "serving") })
+    });
+    let rocket = broker.rocket().attach(up).ignite().await?;
+    stop_on_signal(rocket.shutdown());
+    match rocket.launch().await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match error.kind() {
+            // Somebody was still waiting for a provider; they start again.
+            ErrorKind::Shutdown(..) => return Ok(()),
+            ErrorKind::Bind(source) => format!(
+                "cannot listen on {bind}: {source}; choose another with bind or BROKER_BIND"
+            )
+            .into(),
+            other => other.to_string().into(),
+        }),
+    }
+}
+
+fn assemble(config: Config) -> Result<Broker, broker::StartError> {
+    Broker::assemble(config, Clock::system(), Projects::default(), Ledger::new())
+}
+
+fn stop_on_signal(shutdown: rocket::Shutdown) {
+    tokio::spawn(async move {
+        let mut terminate =
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+                .expect("a signal can be waited for");
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        shutdown.notify();
+    });
+}
+
+fn write_log(format: LogFormat) {
+    let log = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    match format {
+        LogFormat::Readable => log.init(),
+        LogFormat::Json => log.json().init(),
+    }
+}
+
+async fn check(config: Config) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "serves     {} on {}", config.base_url, config.bind)?;
+    writeln!(out, "store      {}", config.store.url)?;
+    for provider in Provider::ALL {
+        let state = match provider {
+            Provider::Google => config.upstream.google.as_ref().map(|google| google.enabled),
+            Provider::GitHub => config.upstream.github.as_ref().map(|github| github.enabled),
+        };
+        let state = match state {
+            None => "not configured",
+            Some(false) => "switched off",
+            Some(true) => "on",
+        };
+        let callback = broker::upstream::callback_url(config.base_url.as_str(), provider);
+        writeln!(
+            out,
+            "{provider:<10} {state}; register the callback {callback}"
+        )?;
+    }
+    for project in &config.projects {
+        writeln!(out, "project    {} ({})", project.name, project.client_id)?;
+    }
+    assemble(config)?.ready().await?;
+    writeln!(
+        out,
+        "The store opens. Nothing is wrong with this configuration."
+    )?;
+    Ok(())
+}
+
+fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome {
+    let secret = ClientSecret::from_random(&bytes32());
+    let mut id = Digest::from_bytes(bytes32()).to_text();
+    id.truncate(22);
+    let client_id = format!("prj_{id}");
+    let quoted = |text: &str| format!("{text:?}");
+    let callbacks: Vec<_> = redirect_uris
+        .iter()
+        .map(|uri| quoted(uri.as_str()))
+        .collect();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n[[project]]")?;
+    writeln!(out, "name = {}", toml_text(name))?;
+    writeln!(out, "client_id = {}", quoted(&client_id))?;
+    writeln!(
+        out,
+        "client_secret_sha256 = {}",
+        quoted(&secret.digest().to_text())
+    )?;
+    writeln!(out, "redirect_uris = [{}]", callbacks.join(", "))?;
+    writeln!(
+        std::io::stderr(),
+        "client_id: {client_id}\nclient_secret (shown only now): {}",
+        secret.expose()
+    )?;
+    Ok(())
+}
+
+/// A TOML basic string: like JSON's, whose escapes TOML shares. Only DEL, which
+/// JSON writes as it is, TOML does not take.
+fn toml_text(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json.replace('\u{7f}', "\\u007f")
+}

@@ -1,0 +1,305 @@
+//! One typed configuration, from a TOML file and the environment.
+//!
+//! An environment variable is the key's path in upper case behind `BROKER_`, two
+//! underscores for each dot: `BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET`. Unknown
+//! keys are fatal in both, because a misspelt one would be a silent default.
+
+mod complaint;
+
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use contract::Origin;
+use figment::Figment;
+use figment::providers::{Env, Format as _, Toml};
+use serde::{Deserialize, Deserializer};
+
+use crate::projects::Project;
+use crate::seal::SealKey;
+use crate::store::StoreUrl;
+use complaint::complaint;
+
+/// Everything that a deployment decides.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The address by which browsers and backends reach the broker.
+    pub base_url: Origin,
+    /// The address to listen on.
+    #[serde(default = "default_bind")]
+    pub bind: SocketAddr,
+    /// What seals the browsers' trips, newest first. Replicas share them.
+    #[serde(default)]
+    pub cookie_keys: Vec<SealKey>,
+    /// Where the rows are.
+    #[serde(default)]
+    pub store: StoreConfig,
+    /// How the log is written.
+    #[serde(default)]
+    pub log: LogConfig,
+    /// The providers.
+    #[serde(default)]
+    pub upstream: UpstreamConfig,
+    /// Who may call.
+    #[serde(default, rename = "project")]
+    pub projects: Vec<Project>,
+}
+
+/// The `[store]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreConfig {
+    /// `sqlite:PATH`, relative to the configuration file, `sqlite::memory:`, or
+    /// `postgres://…`.
+    #[serde(deserialize_with = "store_url")]
+    pub url: StoreUrl,
+}
+
+/// The `[log]` table.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogConfig {
+    /// For people or for machines.
+    pub format: LogFormat,
+}
+
+/// How a log line looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Readable,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The `[upstream]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UpstreamConfig {
+    /// How long one call to a provider may take in all, in milliseconds.
+    pub timeout_ms: u64,
+    /// `[upstream.google]`; absent means not configured.
+    pub google: Option<GoogleConfig>,
+    /// `[upstream.github]`; absent means not configured.
+    pub github: Option<GitHubConfig>,
+}
+
+impl UpstreamConfig {
+    /// The time limit of one call.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+}
+
+/// The `[upstream.google]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoogleConfig {
+    /// What Google's console calls the client ID.
+    pub client_id: String,
+    /// What Google's console calls the client secret.
+    pub client_secret: UpstreamSecret,
+    /// Switched on.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Where discovery is, and what ID tokens must say.
+    #[serde(default = "google_issuer")]
+    pub issuer: Origin,
+}
+
+/// The `[upstream.github]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitHubConfig {
+    /// What GitHub's settings call the client ID.
+    pub client_id: String,
+    /// What GitHub's settings call a client secret.
+    pub client_secret: UpstreamSecret,
+    /// Switched on.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Where people sign in and codes are exchanged.
+    #[serde(default = "github_web")]
+    pub web_url: Origin,
+    /// Where the REST API is.
+    #[serde(default = "github_api")]
+    pub api_url: Origin,
+}
+
+/// Our secret at a provider. `Debug` is redacted.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct UpstreamSecret(String);
+
+impl UpstreamSecret {
+    /// Takes the secret from whoever configures a broker in code.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for the provider alone.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for UpstreamSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UpstreamSecret([redacted])")
+    }
+}
+
+/// Why a configuration was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration file {path}: {source}")]
+    Unreadable {
+        /// Which file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The file or the environment is not a configuration.
+    #[error("{0}")]
+    Invalid(String),
+    /// Something that only this machine may see would be seen by others.
+    #[error("{0}")]
+    Exposed(&'static str),
+    /// Two projects are called the same.
+    #[error("two projects have the same client_id: each needs its own")]
+    Ambiguous,
+    /// Something is missing that several brokers must have in common.
+    #[error("{0}")]
+    Incomplete(&'static str),
+}
+
+impl Config {
+    /// Reads the file at `path`, then the environment over it.
+    ///
+    /// # Errors
+    ///
+    /// When the file is unreadable, a key is unknown, missing or malformed, or
+    /// development credentials would face the network.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        // figment takes a file that is not there for an empty one.
+        std::fs::File::open(path).map_err(|source| ConfigError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let mut config: Config = Figment::from(Toml::file_exact(path))
+            .merge(Env::prefixed("BROKER_").split("__"))
+            .extract()
+            .map_err(|error| ConfigError::Invalid(complaint(&error)))?;
+        config.store.url = config
+            .store
+            .url
+            .beside(path.parent().unwrap_or(Path::new("")));
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Checks what no single key can say.
+    ///
+    /// # Errors
+    ///
+    /// When development credentials or a missing cookie key would face the
+    /// network, or brokers that share a store would share no cookie key.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if !self.is_local() {
+            self.check_exposure()?;
+        }
+        if matches!(self.store.url, StoreUrl::Postgres(_)) && self.cookie_keys.is_empty() {
+            return Err(ConfigError::Incomplete(
+                "cookie_keys is empty, but the store is PostgreSQL, which brokers share: \
+                 give all of them the same key, 32 random bytes in base64url, for instance from \
+                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+            ));
+        }
+        let mut seen = HashSet::new();
+        if self
+            .projects
+            .iter()
+            .all(|project| seen.insert(&project.client_id))
+        {
+            Ok(())
+        } else {
+            Err(ConfigError::Ambiguous)
+        }
+    }
+
+    /// What must not face the network.
+    fn check_exposure(&self) -> Result<(), ConfigError> {
+        if self.projects.iter().any(Project::is_for_development) {
+            return Err(ConfigError::Exposed(
+                "a project has the development secret, but base_url or bind is not loopback: \
+                 make its credentials with `broker new-project`",
+            ));
+        }
+        if self.cookie_keys.is_empty() {
+            return Err(ConfigError::Exposed(
+                "cookie_keys is empty, but base_url or bind is not loopback: \
+                 add 32 random bytes in base64url, for instance from \
+                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether only this machine can reach the broker.
+    pub fn is_local(&self) -> bool {
+        self.base_url.is_loopback() && self.bind.ip().is_loopback()
+    }
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            url: StoreUrl::SqliteFile("broker.db".into()),
+        }
+    }
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 10_000,
+            google: None,
+            github: None,
+        }
+    }
+}
+
+fn default_bind() -> SocketAddr {
+    SocketAddr::new(IpAddr::from([127, 0, 0, 1]), 8000)
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn google_issuer() -> Origin {
+    known_origin("https://accounts.google.com")
+}
+
+fn github_web() -> Origin {
+    known_origin("https://github.com")
+}
+
+fn github_api() -> Origin {
+    known_origin("https://api.github.com")
+}
+
+fn known_origin(text: &str) -> Origin {
+    text.parse().expect("a constant of ours is well formed")
+}
+
+fn store_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<StoreUrl, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}

@@ -1,0 +1,164 @@
+//! A trip: one browser's way to a provider and back.
+//!
+//! It lives sealed in a cookie of the browser that makes it. The store remembers
+//! only that a trip is spent. Everything secret in it grows from one seed, so
+//! that the cookie stays small.
+
+use contract::{
+    ClientId, CodeChallenge, CodeVerifier, Digest, LoginLifetime, Provider, RedirectUri, Rule,
+    State,
+};
+
+use super::clean::{BrowserMark, LoginSession};
+use super::{Fingerprint, UnixMs};
+
+/// One way to a provider and back.
+#[derive(Debug, Clone)]
+pub struct Trip {
+    /// The secret it all grows from.
+    pub seed: Seed,
+    /// What its events are filed under.
+    pub login: Fingerprint,
+    /// Where it leads.
+    pub provider: Provider,
+    /// Whose login it serves.
+    pub project: ClientId,
+    /// SHA-256 of the callback it comes home to.
+    pub callback: Digest,
+    /// When it stops counting.
+    pub ends: UnixMs,
+    /// Which flow it belongs to, with what that flow needs.
+    pub purpose: Purpose,
+}
+
+/// Which flow a trip serves.
+#[derive(Debug, Clone)]
+pub enum Purpose {
+    /// The clean callback flow.
+    Clean {
+        /// SHA-256 of the handle in the authorization URL.
+        handle: Digest,
+        /// The browser that made the trip.
+        browser: BrowserMark,
+    },
+    /// The legacy flow, of which nothing is stored yet.
+    Legacy {
+        /// Goes back with the browser.
+        state: State,
+        /// Goes into the grant.
+        challenge: CodeChallenge,
+    },
+}
+
+/// 32 random bytes. `Debug` is redacted.
+#[derive(Clone)]
+pub struct Seed([u8; 32]);
+
+impl Seed {
+    /// A seed from 32 bytes drawn at random.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, to be sealed.
+    pub fn expose(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    fn grow(&self, purpose: &str) -> Digest {
+        Digest::derive(purpose, &self.0)
+    }
+}
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed([redacted])")
+    }
+}
+
+impl Trip {
+    /// A trip for a login session, by the browser that bears `browser`.
+    pub fn for_session(
+        seed: Seed,
+        session: &LoginSession,
+        handle: Digest,
+        browser: BrowserMark,
+    ) -> Self {
+        Self {
+            seed,
+            login: session.login.clone(),
+            provider: session.provider,
+            project: session.project.clone(),
+            callback: session.redirect_uri.digest(),
+            ends: session.ends,
+            purpose: Purpose::Clean { handle, browser },
+        }
+    }
+
+    /// A trip for a legacy login that begins at `now`.
+    pub fn for_authorization(
+        seed: Seed,
+        project: &ClientId,
+        redirect_uri: &RedirectUri,
+        provider: Provider,
+        (state, challenge): (State, CodeChallenge),
+        now: UnixMs,
+    ) -> Self {
+        Self {
+            seed,
+            login: Fingerprint::of_state(&state),
+            provider,
+            project: project.clone(),
+            callback: redirect_uri.digest(),
+            ends: now.plus_ms(LoginLifetime::MS),
+            purpose: Purpose::Legacy { state, challenge },
+        }
+    }
+
+    /// Under which a spent trip is remembered.
+    pub fn id(&self) -> Digest {
+        self.seed.grow("trip id")
+    }
+
+    /// Until when a spent trip is remembered: a minute longer than it counts, for
+    /// the request that looked at the time just before, on a slower clock.
+    pub fn known_until(&self) -> UnixMs {
+        self.ends.plus_ms(60_000)
+    }
+
+    /// The `state` for the provider: 256 bits, known to this browser and the
+    /// provider alone.
+    pub fn upstream_state(&self) -> String {
+        self.seed.grow("upstream state").to_text()
+    }
+
+    /// The PKCE verifier for the provider.
+    pub fn upstream_verifier(&self) -> CodeVerifier {
+        CodeVerifier::from_random(self.seed.grow("upstream verifier").as_bytes())
+    }
+
+    /// The `nonce` that must come back in an ID token.
+    pub fn nonce(&self) -> String {
+        self.seed.grow("nonce").to_text()
+    }
+
+    /// Whether the provider's answer still counts at `now`.
+    pub fn check_time(&self, now: UnixMs) -> Result<(), Rule> {
+        if self.ends.is_after(now) {
+            Ok(())
+        } else {
+            Err(Rule::TripExpiry)
+        }
+    }
+
+    /// The browser that made this trip, if it was for the login of `handle`.
+    pub fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
+        match &self.purpose {
+            Purpose::Clean {
+                handle: own,
+                browser,
+            } if own == handle => Some(*browser),
+            _ => None,
+        }
+    }
+}

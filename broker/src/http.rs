@@ -1,0 +1,140 @@
+//! The wire: routes, guards, statuses, pages.
+//!
+//! A handler takes what it needs as parsed types, asks the store for one step,
+//! and shapes the answer. The status of every refusal is in one table, in
+//! [`error`].
+
+mod authorize;
+mod callback;
+mod error;
+mod gates;
+mod guards;
+mod headers;
+mod health;
+mod log;
+mod login;
+mod pages;
+mod profile;
+mod providers;
+mod revoke;
+mod token;
+mod trips;
+
+use std::collections::HashSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rocket::config::{Ident, LogLevel, Shutdown};
+use rocket::fairing::AdHoc;
+use rocket::http::Status;
+use rocket::response::{self, Responder};
+use rocket::shield::Shield;
+use rocket::{Build, Config, Request, Response, Rocket, catchers, routes};
+
+use crate::Broker;
+use crate::clock::Clock;
+use crate::store::{Store, StoreError};
+
+/// How often rows that no rule can see any more are deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// Lays the broker's routes on a Rocket that reads no configuration of its own.
+pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
+    let routes = routes![
+        login::start,
+        login::visit,
+        login::look_at_visit,
+        login::result,
+        authorize::authorize,
+        authorize::look,
+        callback::arrive,
+        callback::look,
+        token::redeem,
+        profile::read,
+        revoke::revoke,
+        providers::list,
+        health::live,
+        health::ready,
+        pages::style,
+    ];
+    rocket::custom(config(broker.bind))
+        .manage(broker)
+        // Ours, in `headers`, are stricter.
+        .attach(Shield::new())
+        .attach(log::Recorder)
+        .attach(sweeper())
+        .mount("/", gates::gates())
+        .mount("/", gates::wrong_methods(&routes))
+        .mount("/", routes)
+        .register("/", catchers![error::catch])
+}
+
+/// Rocket's settings for a server at `bind` that reads no configuration of its
+/// own, handles no signals, and believes and logs nothing it should not.
+pub fn config(bind: SocketAddr) -> Config {
+    Config {
+        address: bind.ip(),
+        port: bind.port(),
+        // Rocket would log request lines, whose paths and queries are secrets.
+        log_level: LogLevel::Off,
+        cli_colors: false,
+        ident: Ident::none(),
+        // No client may say where it calls from.
+        ip_header: None,
+        shutdown: Shutdown {
+            ctrlc: false,
+            signals: HashSet::new(),
+            grace: 2,
+            mercy: 1,
+            ..Shutdown::default()
+        },
+        ..Config::release_default()
+    }
+}
+
+/// Forgets what no rule can see any more, from liftoff to shutdown.
+fn sweeper() -> AdHoc {
+    AdHoc::on_liftoff("sweeper", |rocket| {
+        Box::pin(async move {
+            let broker = rocket.state::<Broker>().expect("it is managed above");
+            let (store, clock) = (broker.store.clone(), broker.clock.clone());
+            tokio::spawn(sweep(store, clock, rocket.shutdown()));
+        })
+    })
+}
+
+async fn sweep(store: Arc<dyn Store>, clock: Clock, mut shutdown: rocket::Shutdown) {
+    let mut every = tokio::time::interval(SWEEP_EVERY);
+    loop {
+        tokio::select! {
+            _ = &mut shutdown => return,
+            _ = every.tick() => {}
+        }
+        if let Err(error) = sweep_all(&*store, &clock).await {
+            tracing::warn!(%error, "expired rows were not swept");
+        }
+    }
+}
+
+/// Sweeps in small batches, between which other steps have their turn.
+async fn sweep_all(store: &dyn Store, clock: &Clock) -> Result<(), StoreError> {
+    while store.sweep(clock.now()).await? > 0 {}
+    Ok(())
+}
+
+/// A redirect that a browser follows with GET, whatever it sent before.
+///
+/// The address is written as it is: a registered callback must leave byte for
+/// byte as it was registered.
+#[derive(Debug)]
+struct SeeOther(String);
+
+impl<'r> Responder<'r, 'static> for SeeOther {
+    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
+        Response::build()
+            .status(Status::SeeOther)
+            .raw_header("Location", self.0)
+            .ok()
+    }
+}

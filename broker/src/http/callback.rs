@@ -1,0 +1,136 @@
+//! Where the providers send browsers back to.
+
+use contract::{CodeChallenge, Digest, HandoffCode, Provider, RedirectUri, Rule};
+use rocket::http::uri::Origin;
+use rocket::{State, get, head};
+
+use super::SeeOther;
+use super::authorize::Home;
+use super::error::Refusal;
+use super::log::Trace;
+use super::trips::Trips;
+use crate::Broker;
+use crate::flows::clean::Outcome;
+use crate::flows::legacy::NewGrant;
+use crate::flows::trip::{Purpose, Trip};
+use crate::query::Query;
+use crate::random;
+use crate::store::{Spent, StoreError};
+
+#[get("/callback/<provider>")]
+pub(super) async fn arrive(
+    provider: &str,
+    uri: &Origin<'_>,
+    trips: Trips<'_>,
+    broker: &State<Broker>,
+    trace: &Trace,
+) -> Result<SeeOther, Refusal> {
+    let provider: Provider = provider.parse().map_err(|_| Rule::RequestPath)?;
+    let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
+    let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
+    trace.project(&trip.project);
+    trace.login(&trip.login);
+    let home = home(broker, trip).ok_or(Rule::RedirectUriRegistered)?;
+    match &trip.purpose {
+        Purpose::Clean { handle, .. } => clean(broker, trace, trip, &query, *handle, home).await,
+        Purpose::Legacy { state, challenge } => {
+            let home = Home {
+                redirect_uri: home,
+                state: Some(state.clone()),
+            };
+            legacy(broker, trace, trip, &query, challenge, home).await
+        }
+    }
+}
+
+/// HEAD would run the route above and spend the trip.
+#[head("/callback/<_>")]
+pub(super) fn look() {}
+
+/// The trip that comes back, if this browser made it.
+fn returning<'a>(trips: &'a Trips<'_>, provider: Provider, query: &Query<'_>) -> Option<&'a Trip> {
+    trips.returning(provider, &query.once("state").ok()??)
+}
+
+/// The callback that the trip set out for, if it is still registered.
+fn home(broker: &Broker, trip: &Trip) -> Option<RedirectUri> {
+    broker
+        .projects
+        .find(&trip.project)?
+        .callback(&trip.callback)
+        .cloned()
+}
+
+/// In the clean flow the browser always goes home; the outcome is the backend's
+/// to read.
+async fn clean(
+    broker: &Broker,
+    trace: &Trace,
+    trip: &Trip,
+    query: &Query<'_>,
+    handle: Digest,
+    home: RedirectUri,
+) -> Result<SeeOther, Refusal> {
+    match spend(broker, trace, trip).await? {
+        Err(rule) => trace.refused(rule),
+        Ok(()) => {
+            let outcome = match broker.upstreams.arrival(trip, query, broker.now()).await {
+                Ok(profile) => Outcome::Succeeded(profile),
+                Err(failure) => {
+                    trace.failed(failure);
+                    Outcome::Failed(failure.error)
+                }
+            };
+            // The trip is spent: whatever the store says now, the person goes home,
+            // and the backend hears of the trouble when it asks.
+            if let Err(error) = broker.store.settle(handle, outcome, broker.now()).await {
+                trace.refused(Refusal::from(error).rule);
+            }
+        }
+    }
+    Ok(SeeOther(home.into()))
+}
+
+/// In the legacy flow the browser carries the outcome, so a trip that does not
+/// count has nothing to go home with.
+async fn legacy(
+    broker: &Broker,
+    trace: &Trace,
+    trip: &Trip,
+    query: &Query<'_>,
+    challenge: &CodeChallenge,
+    home: Home,
+) -> Result<SeeOther, Refusal> {
+    spend(broker, trace, trip).await??;
+    match broker.upstreams.arrival(trip, query, broker.now()).await {
+        Err(failure) => {
+            trace.failed(failure);
+            Ok(home.with_error(failure.error.as_str()))
+        }
+        Ok(profile) => {
+            let code = HandoffCode::from_random(&random::bytes32());
+            let now = broker.now();
+            let grant = NewGrant::of(trip, challenge, profile, code.digest(), now);
+            broker.store.issue(grant).await?;
+            Ok(home.with_code(&code))
+        }
+    }
+}
+
+/// Spends the trip, if it still counts. From here on the provider is asked, once.
+async fn spend(
+    broker: &Broker,
+    trace: &Trace,
+    trip: &Trip,
+) -> Result<Result<(), Rule>, StoreError> {
+    if let Err(rule) = trip.check_time(broker.now()) {
+        return Ok(Err(rule));
+    }
+    Ok(match broker.store.spend(trip).await? {
+        Spent::Now => {
+            trace.committed();
+            Ok(())
+        }
+        Spent::Before => Err(Rule::TripOnce),
+    })
+}

@@ -1,0 +1,170 @@
+//! Refusals on the wire. The status of each rule is decided here and nowhere else.
+
+use contract::{ApiError, Rule};
+use rocket::http::{MediaType, Status};
+use rocket::response::{self, Responder};
+use rocket::serde::json::Json;
+use rocket::{Request, Response, catch};
+
+use super::log::{Trace, complete};
+use super::pages;
+use crate::store::StoreError;
+
+/// A request that is refused, by a rule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Refusal {
+    pub(super) status: Status,
+    pub(super) rule: Rule,
+}
+
+impl From<Rule> for Refusal {
+    fn from(rule: Rule) -> Self {
+        Self {
+            status: status(rule),
+            rule,
+        }
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "a step was not taken");
+        Rule::StoreReachable.into()
+    }
+}
+
+impl Refusal {
+    /// The same refusal with a status that the endpoint demands.
+    pub(super) fn with_status(rule: Rule, status: Status) -> Self {
+        Self { status, rule }
+    }
+}
+
+/// The status of each rule, where its endpoint demands no other.
+pub(super) fn status(rule: Rule) -> Status {
+    match rule {
+        Rule::ClientRecognised
+        | Rule::BearerShape
+        | Rule::BearerKnown
+        | Rule::BearerEnded
+        | Rule::BearerExpiry => Status::Unauthorized,
+        Rule::RequestPath | Rule::HandleKnown => Status::NotFound,
+        Rule::RequestMethod => Status::MethodNotAllowed,
+        Rule::HandleOneBrowser => Status::Gone,
+        Rule::BodySize => Status::PayloadTooLarge,
+        Rule::BodyMediaType => Status::UnsupportedMediaType,
+        Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
+        Rule::BrokerFault => Status::InternalServerError,
+        _ => Status::BadRequest,
+    }
+}
+
+/// One generic sentence per status: which rule it was goes to the ledger.
+fn message(status: Status) -> &'static str {
+    match status.code {
+        400 => "The request was refused.",
+        401 => "The credentials were not recognised.",
+        404 => "There is nothing here.",
+        405 => "The method is not allowed here.",
+        410 => "This belongs to another browser.",
+        413 => "The request is too large.",
+        415 => "The request must be application/json.",
+        429 => "There were too many requests.",
+        503 => "The service cannot answer now.",
+        _ => "The service failed.",
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Refusal {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        Trace::of(request).refused(self.rule);
+        let mut response = body(request, self)?;
+        response.set_status(self.status);
+        if self.status == Status::Unauthorized && is_about_bearer(self.rule) {
+            response.set_raw_header("WWW-Authenticate", challenge(request));
+        }
+        Ok(response)
+    }
+}
+
+fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
+    if wants_page(request, refusal.status) {
+        pages::refusal(refusal.rule, Trace::of(request).request_id()).respond_to(request)
+    } else {
+        Json(ApiError::request_failed(message(refusal.status))).respond_to(request)
+    }
+}
+
+/// Pages go to browsers, where browsers go; the API ignores `Accept`.
+fn wants_page(request: &Request<'_>, status: Status) -> bool {
+    let path = request.uri().path();
+    let is_api = path.starts_with("/v1/") || path.starts_with("/api/");
+    let is_unrouted = status == Status::NotFound || status == Status::MethodNotAllowed;
+    (!is_api || is_unrouted) && accepts_html(request)
+}
+
+fn accepts_html(request: &Request<'_>) -> bool {
+    request.accept().is_some_and(|accept| {
+        accept
+            .media_types()
+            .any(|media| media.top() == "text" && media.sub() == MediaType::HTML.sub())
+    })
+}
+
+fn is_about_bearer(rule: Rule) -> bool {
+    matches!(
+        rule,
+        Rule::BearerShape | Rule::BearerKnown | Rule::BearerEnded | Rule::BearerExpiry
+    )
+}
+
+/// RFC 6750 section 3.1: no error code for a request that carried no token.
+fn challenge(request: &Request<'_>) -> &'static str {
+    if request.headers().contains("Authorization") {
+        r#"Bearer error="invalid_token""#
+    } else {
+        "Bearer"
+    }
+}
+
+/// Everything that no handler answered: guards that refused, and what Rocket
+/// itself refuses.
+#[catch(default)]
+pub(super) fn catch(status: Status, request: &Request<'_>) -> Caught {
+    let rule = Trace::of(request).rule().unwrap_or_else(|| rule_of(status));
+    Caught(Refusal {
+        status: refusal_status(status),
+        rule,
+    })
+}
+
+/// A refusal whose answer may not pass the fairings: Rocket answers a request
+/// line it cannot read without them.
+pub(super) struct Caught(Refusal);
+
+impl<'r> Responder<'r, 'static> for Caught {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        let mut response: Response<'static> = self.0.respond_to(request)?;
+        complete(request, &mut response);
+        Ok(response)
+    }
+}
+
+fn rule_of(status: Status) -> Rule {
+    match status.code {
+        404 => Rule::RequestPath,
+        405 => Rule::RequestMethod,
+        413 => Rule::BodySize,
+        500.. => Rule::BrokerFault,
+        _ => Rule::RequestHttp,
+    }
+}
+
+/// Rocket's own statuses, as far as they are not in our table.
+fn refusal_status(status: Status) -> Status {
+    match status.code {
+        400 | 401 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,
+        400..=499 => Status::BadRequest,
+        _ => Status::InternalServerError,
+    }
+}

@@ -1,0 +1,235 @@
+//! What a handler needs, it takes: each guard reads headers or a body once and
+//! hands over a type with a meaning, or names the rule that was broken.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use contract::{
+    AccessToken, ClientSecret, LoginResultRequest, LoginSessionRequest, Origin, Rule, TokenRequest,
+};
+use rocket::data::{self, Data, FromData, ToByteUnit as _};
+use rocket::http::Status;
+use rocket::request::{self, FromRequest};
+use rocket::sentinel::Sentinel;
+use rocket::serde::DeserializeOwned;
+use rocket::{Ignite, Request, Rocket};
+
+use super::error::{Refusal, status};
+use super::log::Trace;
+use crate::Broker;
+use crate::projects::Project;
+
+/// A body that holds the largest legitimate request with every character
+/// escaped, and little more.
+const MAX_BODY_KIB: u64 = 32;
+
+/// A request body whose sender has proven to be a project's backend.
+pub(super) struct Authenticated<T> {
+    pub(super) project: Arc<Project>,
+    request: T,
+}
+
+impl<T> Deref for Authenticated<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.request
+    }
+}
+
+/// A body with client credentials in it.
+pub(super) trait ClientRequest: DeserializeOwned + Send {
+    /// What an unrecognised client gets at this endpoint.
+    const UNRECOGNISED: Status;
+
+    fn client_id(&self) -> &str;
+    fn client_secret(&self) -> &ClientSecret;
+}
+
+impl ClientRequest for LoginSessionRequest {
+    const UNRECOGNISED: Status = Status::Unauthorized;
+
+    fn client_id(&self) -> &str {
+        self.client_id.as_str()
+    }
+
+    fn client_secret(&self) -> &ClientSecret {
+        &self.client_secret
+    }
+}
+
+impl ClientRequest for LoginResultRequest {
+    // The spec shows no status but 400 for a refused result.
+    const UNRECOGNISED: Status = Status::BadRequest;
+
+    fn client_id(&self) -> &str {
+        self.client_id.as_str()
+    }
+
+    fn client_secret(&self) -> &ClientSecret {
+        &self.client_secret
+    }
+}
+
+impl ClientRequest for TokenRequest {
+    const UNRECOGNISED: Status = Status::Unauthorized;
+
+    fn client_id(&self) -> &str {
+        self.client_id.as_str()
+    }
+
+    fn client_secret(&self) -> &ClientSecret {
+        &self.client_secret
+    }
+}
+
+#[rocket::async_trait]
+impl<'r, T: ClientRequest> FromData<'r> for Authenticated<T> {
+    type Error = Rule;
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, Rule> {
+        match authenticate::<T>(request, data).await {
+            Ok(authenticated) => data::Outcome::Success(authenticated),
+            Err(refusal) => {
+                Trace::of(request).refused(refusal.rule);
+                data::Outcome::Error((refusal.status, refusal.rule))
+            }
+        }
+    }
+}
+
+async fn authenticate<T: ClientRequest>(
+    request: &Request<'_>,
+    data: Data<'_>,
+) -> Result<Authenticated<T>, Refusal> {
+    let body: T = json(request, data).await?;
+    let broker = request
+        .rocket()
+        .state::<Broker>()
+        .expect("the sentinel saw it");
+    let project = broker
+        .projects
+        .authenticate(body.client_id(), body.client_secret())
+        .map_err(|rule| Refusal::with_status(rule, T::UNRECOGNISED))?;
+    Trace::of(request).project(&project.client_id);
+    Ok(Authenticated {
+        project,
+        request: body,
+    })
+}
+
+impl<T> Sentinel for Authenticated<T> {
+    fn abort(rocket: &Rocket<Ignite>) -> bool {
+        rocket.state::<Broker>().is_none()
+    }
+}
+
+/// The body as one JSON object. Rocket's own guard would write a body that it
+/// cannot parse to the log, secrets included.
+async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Result<T, Rule> {
+    if !request.content_type().is_some_and(|media| media.is_json()) {
+        return Err(Rule::BodyMediaType);
+    }
+    let bytes = data
+        .open(MAX_BODY_KIB.kibibytes())
+        .into_bytes()
+        .await
+        .map_err(|_| Rule::RequestHttp)?;
+    if !bytes.is_complete() {
+        return Err(Rule::BodySize);
+    }
+    // serde would also take an array of the fields' values in their order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Rule::BodyJson);
+    }
+    serde_json::from_slice(&bytes).map_err(|error| broken_rule(&error))
+}
+
+/// The rule behind a parser's error. Only its fixed beginning is looked at: what
+/// follows may repeat the input.
+fn broken_rule(error: &serde_json::Error) -> Rule {
+    let message = error.to_string();
+    let shape = [
+        ("unknown field", Rule::BodyUnknownField),
+        ("duplicate field", Rule::BodyDuplicateField),
+        ("missing field", Rule::BodyMissingField),
+        ("invalid type", Rule::BodyFieldType),
+    ];
+    Rule::begun_by(&message)
+        .or_else(|| {
+            shape
+                .iter()
+                .find(|(start, _)| message.starts_with(start))
+                .map(|(_, rule)| *rule)
+        })
+        .unwrap_or(Rule::BodyJson)
+}
+
+/// The access token of the one `Authorization` header.
+pub(super) struct Bearer(pub(super) AccessToken);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Bearer {
+    type Error = Rule;
+
+    async fn from_request(request: &'r Request<'_>) -> request::Outcome<Self, Rule> {
+        match bearer(request) {
+            Some(token) => request::Outcome::Success(Bearer(token)),
+            None => {
+                let rule = Rule::BearerShape;
+                Trace::of(request).refused(rule);
+                request::Outcome::Error((status(rule), rule))
+            }
+        }
+    }
+}
+
+fn bearer(request: &Request<'_>) -> Option<AccessToken> {
+    let mut headers = request.headers().get("Authorization");
+    let (Some(header), None) = (headers.next(), headers.next()) else {
+        return None;
+    };
+    let (scheme, token) = header.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim_start_matches(' ').parse().ok())?
+}
+
+/// What a visitor's browser says of itself and of where it comes from.
+pub(super) struct Visitor {
+    is_browser: bool,
+    came_from: Option<String>,
+}
+
+impl Visitor {
+    /// Whether this is a client that is no browser and comes from no page but
+    /// `home`'s or our own: curl, or a test.
+    pub(super) fn is_plain_client(&self, ours: &Origin, home: &Origin) -> bool {
+        let is_foreign = |page: &String| !page_is_of(page, ours) && !page_is_of(page, home);
+        !self.is_browser && !self.came_from.as_ref().is_some_and(is_foreign)
+    }
+}
+
+/// Whether the page at the URL `page` is of `origin`.
+fn page_is_of(page: &str, origin: &Origin) -> bool {
+    url::Url::parse(page).is_ok_and(|url| url.origin().ascii_serialization() == origin.as_str())
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Visitor {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> request::Outcome<Self, Self::Error> {
+        let headers = request.headers();
+        let is_fetch_metadata = |name: &str| {
+            name.get(..10)
+                .is_some_and(|start| start.eq_ignore_ascii_case("sec-fetch-"))
+        };
+        request::Outcome::Success(Visitor {
+            is_browser: headers
+                .iter()
+                .any(|header| is_fetch_metadata(header.name().as_str())),
+            came_from: headers.get_one("Referer").map(ToOwned::to_owned),
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! What a request leaves in the ledger: collected while it is served, recorded
+//! when its answer is ready.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use contract::{ClientId, Rule};
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::request::{FromRequest, Outcome};
+use rocket::{Request, Response};
+
+use super::headers::{self, Scheme};
+use crate::Broker;
+use crate::flows::Fingerprint;
+use crate::ledger::Event;
+use crate::upstream::Failure;
+
+/// What is known so far of one request.
+#[derive(Debug)]
+pub(super) struct Trace {
+    request_id: String,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Debug, Default)]
+struct Notes {
+    project: Option<ClientId>,
+    login: Option<Fingerprint>,
+    rule: Option<Rule>,
+    why: Option<&'static str>,
+    committed: bool,
+}
+
+impl Trace {
+    /// The trace of `request`, made when it is first asked for.
+    pub(super) fn of<'r>(request: &'r Request<'_>) -> &'r Trace {
+        request.local_cache(|| Trace {
+            request_id: request_id(),
+            notes: Mutex::default(),
+        })
+    }
+
+    /// The `X-Request-Id` of the answer; always ours, never the caller's.
+    pub(super) fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// The rule that refused the request, if one did.
+    pub(super) fn rule(&self) -> Option<Rule> {
+        self.notes().rule
+    }
+
+    /// Notes whose login it is.
+    pub(super) fn project(&self, project: &ClientId) {
+        self.notes().project = Some(project.clone());
+    }
+
+    /// Notes which login it is.
+    pub(super) fn login(&self, login: &Fingerprint) {
+        self.notes().login = Some(login.clone());
+    }
+
+    /// Notes the rule that refused the request.
+    pub(super) fn refused(&self, rule: Rule) {
+        self.notes().rule = Some(rule);
+    }
+
+    /// Notes why a login failed at its provider.
+    pub(super) fn failed(&self, failure: Failure) {
+        let mut notes = self.notes();
+        notes.rule = Some(failure.rule());
+        notes.why = Some(failure.why);
+    }
+
+    /// Notes that a step of the request was committed.
+    pub(super) fn committed(&self) {
+        self.notes().committed = true;
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// 16 characters: enough to find a line in a log.
+fn request_id() -> String {
+    let mut id = contract::Digest::of(&crate::random::bytes32()).to_text();
+    id.truncate(16);
+    id
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for &'r Trace {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        Outcome::Success(Trace::of(request))
+    }
+}
+
+/// Gives every answer its headers and the ledger its event.
+pub(super) struct Recorder;
+
+#[rocket::async_trait]
+impl Fairing for Recorder {
+    fn info(&self) -> Info {
+        Info {
+            name: "headers and ledger",
+            kind: Kind::Response,
+        }
+    }
+
+    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        complete(request, response);
+        if let Some(broker) = request.rocket().state::<Broker>() {
+            broker.ledger.record(&event(broker, request, response));
+        }
+    }
+}
+
+/// Gives the answer to `request` its headers.
+pub(super) fn complete(request: &Request<'_>, response: &mut Response<'_>) {
+    let scheme = match request.rocket().state::<Broker>() {
+        Some(broker) if broker.base_url.is_https() => Scheme::Https,
+        _ => Scheme::Http,
+    };
+    headers::complete(response, Trace::of(request).request_id(), scheme);
+}
+
+fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Event {
+    let trace = Trace::of(request);
+    let notes = trace.notes();
+    Event {
+        at: broker.now(),
+        request_id: trace.request_id.clone(),
+        operation: operation(request),
+        status: response.status().code,
+        project: notes.project.clone(),
+        login: notes.login.clone(),
+        rule: notes.rule,
+        why: notes.why,
+        committed: notes.committed,
+    }
+}
+
+/// Method and route, never the path that was asked for: it may bear a login.
+fn operation(request: &Request<'_>) -> String {
+    let method = request.method();
+    match request.route() {
+        // Only the gates before all routes have no name.
+        Some(route) if route.name.is_some() => {
+            let template = route.uri.to_string().replace('<', "{").replace('>', "}");
+            format!("{method} {template}")
+        }
+        _ => format!("{method} (no route)"),
+    }
+}

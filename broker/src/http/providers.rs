@@ -1,0 +1,12 @@
+//! What is on offer: `GET /api/providers`.
+
+use contract::ProviderStatus;
+use rocket::serde::json::Json;
+use rocket::{State, get};
+
+use crate::Broker;
+
+#[get("/api/providers")]
+pub(super) fn list(broker: &State<Broker>) -> Json<Vec<ProviderStatus>> {
+    Json(broker.upstreams.statuses(broker.now()))
+}

@@ -1,0 +1,25 @@
+//! The legacy flow's end: `POST /v1/revoke`.
+
+use rocket::State;
+use rocket::post;
+use rocket::serde::json::{Json, Value, json};
+
+use super::error::Refusal;
+use super::guards::Bearer;
+use super::log::Trace;
+use crate::Broker;
+
+/// Ends a token, known or not: whoever holds a well-formed one learns nothing by
+/// revoking it. A body is neither read nor required.
+#[post("/v1/revoke")]
+pub(super) async fn revoke(
+    bearer: Bearer,
+    broker: &State<Broker>,
+    trace: &Trace,
+) -> Result<Json<Value>, Refusal> {
+    if let Some(login) = broker.store.revoke(bearer.0.digest()).await? {
+        trace.login(&login);
+        trace.committed();
+    }
+    Ok(Json(json!({})))
+}

@@ -1,0 +1,203 @@
+//! A browser's trips, sealed in its cookies: one cookie per trip, so that two
+//! tabs do not disturb each other.
+
+use contract::{CodeChallenge, Digest, Provider, State};
+use rocket::http::{Cookie, CookieJar, SameSite};
+use rocket::request::{FromRequest, Outcome};
+use rocket::sentinel::Sentinel;
+use rocket::time::Duration;
+use rocket::{Ignite, Request, Rocket};
+use serde::{Deserialize, Serialize};
+
+use crate::Broker;
+use crate::flows::clean::BrowserMark;
+use crate::flows::trip::{Purpose, Seed, Trip};
+use crate::flows::{Fingerprint, UnixMs};
+use crate::seal::Sealer;
+
+/// How many trips a browser keeps; the oldest goes first.
+const MOST_TRIPS: usize = 8;
+
+/// How many cookies one answer clears at most: a browser that was given hundreds
+/// must still get an answer whose head every proxy lets through.
+const MOST_CLEARED: usize = 8;
+
+/// Longer than a trip counts, so that a late browser is still recognised.
+const MAX_AGE_SECONDS: i64 = 1200;
+
+/// The trips that a request's browser holds.
+pub(super) struct Trips<'r> {
+    jar: &'r CookieJar<'r>,
+    sealer: &'r Sealer,
+    is_https: bool,
+    held: Vec<(String, Option<Trip>)>,
+}
+
+impl<'r> Trips<'r> {
+    /// The trip that left for `provider` with this upstream `state`.
+    pub(super) fn returning(&self, provider: Provider, state: &str) -> Option<&Trip> {
+        self.held()
+            .find(|trip| trip.provider == provider && trip.upstream_state() == state)
+    }
+
+    /// The mark of this browser, if it holds a trip for the login of `handle`.
+    pub(super) fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
+        self.held().find_map(|trip| trip.browser_of(handle))
+    }
+
+    /// Gives the browser one more trip, and takes its oldest beyond the eighth.
+    pub(super) fn depart(&self, trip: &Trip) {
+        for name in self.surplus() {
+            self.jar.remove(self.cookie(name.to_owned(), String::new()));
+        }
+        let mut id = trip.id().to_text();
+        id.truncate(12);
+        let name = format!("{}{id}", prefix(self.is_https));
+        let sealed = self.sealer.seal(&name, write(trip));
+        self.jar.add(self.cookie(name, sealed));
+    }
+
+    fn held(&self) -> impl Iterator<Item = &Trip> {
+        self.held.iter().filter_map(|(_, trip)| trip.as_ref())
+    }
+
+    /// The cookies that must go so that one more has room; unreadable ones first.
+    fn surplus(&self) -> impl Iterator<Item = &str> {
+        let mut oldest_first: Vec<_> = self.held.iter().collect();
+        oldest_first.sort_by_key(|(_, trip)| trip.as_ref().map(|trip| trip.ends));
+        let unreadable = self.held.iter().filter(|(_, trip)| trip.is_none()).count();
+        let surplus = (self.held.len() + 1)
+            .saturating_sub(MOST_TRIPS)
+            .max(unreadable);
+        oldest_first
+            .into_iter()
+            .take(surplus.min(MOST_CLEARED))
+            .map(|(name, _)| name.as_str())
+    }
+
+    fn cookie(&self, name: String, value: String) -> Cookie<'static> {
+        Cookie::build((name, value))
+            .path("/")
+            .http_only(true)
+            // Rocket's default is Strict, which does not come back from a provider.
+            .same_site(SameSite::Lax)
+            .secure(self.is_https)
+            .max_age(Duration::seconds(MAX_AGE_SECONDS))
+            .build()
+    }
+}
+
+/// The beginning of the name of every trip's cookie. Off loopback it binds the
+/// cookie to this very host; on plain HTTP a browser would refuse that.
+fn prefix(is_https: bool) -> &'static str {
+    if is_https {
+        "__Host-fsi_trip_"
+    } else {
+        "fsi_trip_"
+    }
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Trips<'r> {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        let broker = request
+            .rocket()
+            .state::<Broker>()
+            .expect("the sentinel saw it");
+        let is_https = broker.base_url.is_https();
+        let jar = request.cookies();
+        let held = jar
+            .iter()
+            .filter(|cookie| cookie.name().starts_with(prefix(is_https)))
+            .map(|cookie| {
+                let opened = broker.sealer.open(cookie.name(), cookie.value());
+                (
+                    cookie.name().to_owned(),
+                    opened.and_then(|text| read(&text)),
+                )
+            })
+            .collect();
+        Outcome::Success(Trips {
+            jar,
+            sealer: &broker.sealer,
+            is_https,
+            held,
+        })
+    }
+}
+
+impl Sentinel for Trips<'_> {
+    fn abort(rocket: &Rocket<Ignite>) -> bool {
+        rocket.state::<Broker>().is_none()
+    }
+}
+
+/// A trip as it is sealed. The names are short because the cookie is.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    s: String,
+    l: String,
+    p: Provider,
+    c: contract::ClientId,
+    u: String,
+    e: i64,
+    #[serde(flatten)]
+    purpose: SealedPurpose,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SealedPurpose {
+    Clean { h: String, b: String },
+    Legacy { t: State, k: CodeChallenge },
+}
+
+fn write(trip: &Trip) -> String {
+    let sealed = Sealed {
+        s: Digest::from_bytes(*trip.seed.expose()).to_text(),
+        l: trip.login.as_str().to_owned(),
+        p: trip.provider,
+        c: trip.project.clone(),
+        u: trip.callback.to_text(),
+        e: trip.ends.0,
+        purpose: match &trip.purpose {
+            Purpose::Clean { handle, browser } => SealedPurpose::Clean {
+                h: handle.to_text(),
+                b: browser.0.to_text(),
+            },
+            Purpose::Legacy { state, challenge } => SealedPurpose::Legacy {
+                t: state.clone(),
+                k: challenge.clone(),
+            },
+        },
+    };
+    serde_json::to_string(&sealed).expect("it is plain data")
+}
+
+fn read(text: &str) -> Option<Trip> {
+    let sealed: Sealed = serde_json::from_str(text).ok()?;
+    Some(Trip {
+        seed: Seed::from_random(*digest(&sealed.s)?.as_bytes()),
+        login: Fingerprint::kept(sealed.l),
+        provider: sealed.p,
+        project: sealed.c,
+        callback: digest(&sealed.u)?,
+        ends: UnixMs(sealed.e),
+        purpose: match sealed.purpose {
+            SealedPurpose::Clean { h, b } => Purpose::Clean {
+                handle: digest(&h)?,
+                browser: BrowserMark(digest(&b)?),
+            },
+            SealedPurpose::Legacy { t, k } => Purpose::Legacy {
+                state: t,
+                challenge: k,
+            },
+        },
+    })
+}
+
+fn digest(text: &str) -> Option<Digest> {
+    text.parse().ok()
+}

@@ -1,0 +1,189 @@
+//! The Federated Sign-In broker: the whole specification, against Google and
+//! GitHub or an imitation of them.
+//!
+//! # Bird's-eye view
+//!
+//! A request comes in through [`http`], where guards parse it into the types of
+//! the `contract` crate. A handler asks the [`store`] for one atomic step, in the
+//! words of [`flows`], sends browsers to a provider and hears from it through
+//! [`upstream`], and answers. What happened is written to the [`ledger`].
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`config`] | one typed configuration |
+//! | [`clock`], [`random`] | the one source of time, and of chance |
+//! | [`projects`] | who may call |
+//! | [`flows`] | the two state diagrams; pure |
+//! | [`store`] | what must be single-use |
+//! | [`upstream`] | Google's and GitHub's dialects |
+//! | [`seal`] | what a browser keeps for us |
+//! | [`ledger`] | what happened and why |
+//! | [`http`] | routes, guards, statuses, pages |
+//!
+//! # Invariants
+//!
+//! 1. `flows` never sees Rocket, serde, sockets or the clock.
+//! 2. Only `contract` is serializable to the wire.
+//! 3. Only `http` knows status codes, headers and bodies.
+//! 4. Only `store` decides who came first; a step is committed before its answer
+//!    leaves.
+//! 5. This crate knows neither the imitation of the providers nor any test; it
+//!    has no control endpoint. What a test needs is handed to [`Broker::assemble`].
+//! 6. Wall clock, randomness and environment are read in one place each.
+//! 7. A secret leaves its type in three places: hashing, the answer that issues
+//!    it, the call to a provider.
+//! 8. Every refusal names a [`Rule`](contract::Rule).
+
+pub mod clock;
+pub mod config;
+pub mod flows;
+pub mod http;
+pub mod ledger;
+pub mod panics;
+pub mod projects;
+pub mod random;
+pub mod seal;
+pub mod store;
+pub mod upstream;
+
+mod query;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+
+use contract::Origin;
+use rocket::{Build, Rocket};
+
+use clock::Clock;
+use config::{Config, ConfigError};
+use flows::UnixMs;
+use ledger::Ledger;
+use projects::Projects;
+use seal::{SealKey, Sealer};
+use store::{Store, StoreError, StoreUrl};
+use upstream::Upstreams;
+
+/// A broker, ready to serve: everything that its handlers share.
+pub struct Broker {
+    base_url: Origin,
+    bind: std::net::SocketAddr,
+    clock: Clock,
+    ledger: Ledger,
+    projects: Projects,
+    sealer: Sealer,
+    store: Arc<dyn Store>,
+    upstreams: Upstreams,
+}
+
+/// Why a broker could not be assembled.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration contradicts itself.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store cannot be opened.
+    #[error("cannot open {url}: {source}")]
+    Store {
+        /// The store's address.
+        url: StoreUrl,
+        /// What it says.
+        source: StoreError,
+    },
+    /// The key that seals trips cannot be kept.
+    #[error("cannot keep the cookie key in {path}: {source}")]
+    CookieKey {
+        /// Which file.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The HTTP client for the providers cannot be made.
+    #[error("cannot make the HTTP client for the providers: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+impl Broker {
+    /// Assembles a broker from a configuration and what is handed in: the time it
+    /// lives by, the projects that may call (those of the configuration join
+    /// them), and the ledger it writes.
+    ///
+    /// # Errors
+    ///
+    /// When the store or the cookie key cannot be opened, or the configuration
+    /// would expose what only this machine may see.
+    pub fn assemble(
+        config: Config,
+        clock: Clock,
+        projects: Projects,
+        ledger: Ledger,
+    ) -> Result<Self, StartError> {
+        config.check()?;
+        let url = &config.store.url;
+        let store = store::open(url).map_err(|source| StartError::Store {
+            url: url.clone(),
+            source,
+        })?;
+        let sealer = sealer(&config)?;
+        let upstreams = Upstreams::new(&config.upstream, config.base_url.as_str(), &clock)?;
+        config
+            .projects
+            .into_iter()
+            .for_each(|project| projects.register(project));
+        Ok(Self {
+            base_url: config.base_url,
+            bind: config.bind,
+            clock,
+            ledger,
+            projects,
+            sealer,
+            store,
+            upstreams,
+        })
+    }
+
+    /// Whether the store could take a step now. A broker serves without it, and
+    /// answers 503 until it can.
+    ///
+    /// # Errors
+    ///
+    /// What the store says.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        self.store.ready().await
+    }
+
+    /// The web server, not yet listening. It installs no signal handler and reads
+    /// no configuration of its own.
+    pub fn rocket(self) -> Rocket<Build> {
+        http::rocket(self)
+    }
+
+    fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+}
+
+fn sealer(config: &Config) -> Result<Sealer, StartError> {
+    if !config.cookie_keys.is_empty() {
+        return Ok(Sealer::new(config.cookie_keys.clone()));
+    }
+    let fresh = random::bytes32();
+    let key = match &config.store.url {
+        StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => SealKey::from_random(&fresh),
+        StoreUrl::SqliteFile(database) => {
+            let path = cookie_key_path(database);
+            SealKey::kept_at(Path::new(&path), fresh).map_err(|source| StartError::CookieKey {
+                path: path.to_string_lossy().into_owned(),
+                source,
+            })?
+        }
+    };
+    Ok(Sealer::new(vec![key]))
+}
+
+/// `broker.db` keeps its key in `broker.db.cookie-key`.
+fn cookie_key_path(database: &Path) -> OsString {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".cookie-key");
+    path
+}

@@ -1,0 +1,18 @@
+//! The command line: `serve`, `check`, `new-project`.
+
+mod cli;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match cli::Cli::parse().run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            cli::complain(&*error);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Who may call: projects, their secrets' digests and their callbacks.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, RedirectUri, Rule};
+use serde::Deserialize;
+
+/// A registered consumer of the service.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Project {
+    /// What people know it by.
+    pub name: String,
+    /// What it calls itself on the wire.
+    pub client_id: ClientId,
+    /// SHA-256 of its secret, base64url.
+    #[serde(deserialize_with = "digest_text")]
+    pub client_secret_sha256: Digest,
+    /// Where its browsers may come back to. Never empty.
+    #[serde(deserialize_with = "callbacks")]
+    pub redirect_uris: Vec<RedirectUri>,
+}
+
+impl Project {
+    /// Checks that `redirect_uri` is one of the callbacks, byte for byte.
+    pub fn check_callback(&self, redirect_uri: &RedirectUri) -> Result<(), Rule> {
+        if self.redirect_uris.contains(redirect_uri) {
+            Ok(())
+        } else {
+            Err(Rule::RedirectUriRegistered)
+        }
+    }
+
+    /// The callback with this digest, if it is still registered.
+    pub fn callback(&self, digest: &Digest) -> Option<&RedirectUri> {
+        self.redirect_uris
+            .iter()
+            .find(|uri| uri.digest() == *digest)
+    }
+
+    /// Whether this project has the secret that everybody knows.
+    pub fn is_for_development(&self) -> bool {
+        self.client_secret_sha256 == Digest::of(DEVELOPMENT_SECRET.as_bytes())
+    }
+}
+
+/// All projects of a deployment. Clones share them; whoever assembles the broker
+/// may register more while it runs.
+#[derive(Debug, Clone, Default)]
+pub struct Projects(Arc<RwLock<HashMap<ClientId, Arc<Project>>>>);
+
+impl Projects {
+    /// Registers a project; one with the same client id is replaced.
+    pub fn register(&self, project: Project) {
+        self.0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(project.client_id.clone(), Arc::new(project));
+    }
+
+    /// The project with this client id, for requests that prove nothing.
+    pub fn find(&self, client_id: &ClientId) -> Option<Arc<Project>> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(client_id)
+            .cloned()
+    }
+
+    /// The project whose credentials these are. An unknown client and a wrong
+    /// secret take the same steps and get the same answer.
+    pub fn authenticate(
+        &self,
+        client_id: &str,
+        secret: &ClientSecret,
+    ) -> Result<Arc<Project>, Rule> {
+        let project = client_id.parse().ok().and_then(|id| self.find(&id));
+        let expected = project
+            .as_ref()
+            .map_or(Digest::of(b""), |known| known.client_secret_sha256);
+        let matches = secret.digest() == expected;
+        project.filter(|_| matches).ok_or(Rule::ClientRecognised)
+    }
+}
+
+impl FromIterator<Project> for Projects {
+    fn from_iter<I: IntoIterator<Item = Project>>(projects: I) -> Self {
+        let all = Projects::default();
+        projects
+            .into_iter()
+            .for_each(|project| all.register(project));
+        all
+    }
+}
+
+fn digest_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Digest, D::Error> {
+    String::deserialize(deserializer)?
+        .parse()
+        .map_err(serde::de::Error::custom)
+}
+
+fn callbacks<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<RedirectUri>, D::Error> {
+    let callbacks = Vec::<RedirectUri>::deserialize(deserializer)?;
+    if callbacks.is_empty() {
+        return Err(serde::de::Error::custom(
+            "a project has at least one callback",
+        ));
+    }
+    Ok(callbacks)
+}

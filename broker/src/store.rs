@@ -1,0 +1,261 @@
+//! What must be single-use, and nothing else.
+//!
+//! Only the store decides who came first: each step is one atomic statement (or
+//! one transaction around it), committed before it returns. `now` is always an
+//! argument, and secrets arrive as digests.
+
+pub mod postgres;
+pub mod sqlite;
+
+mod row;
+mod sql;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use contract::{Digest, Rule};
+use tokio_postgres::Config as PostgresConfig;
+
+use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, StillPending};
+use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
+use crate::flows::trip::Trip;
+use crate::flows::{Fingerprint, UnixMs};
+
+/// The steps that must happen once, in the words of the two state diagrams in
+/// [`flows`](crate::flows).
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Whether a step could be taken now.
+    async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Stores a pending login, unless its key is taken. A key is free again when
+    /// its login has ended.
+    async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError>;
+
+    /// The login behind an authorization URL, changing nothing.
+    async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError>;
+
+    /// Claims a pending login for one browser: the first, and that one again.
+    async fn claim(
+        &self,
+        handle: Digest,
+        browser: BrowserMark,
+        now: UnixMs,
+    ) -> Result<Claim, StoreError>;
+
+    /// Spends a trip, which has not ended yet: once, for the first caller.
+    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError>;
+
+    /// Gives a pending login its outcome; a later one changes nothing.
+    async fn settle(
+        &self,
+        handle: Digest,
+        outcome: Outcome,
+        now: UnixMs,
+    ) -> Result<Settled, StoreError>;
+
+    /// Takes the outcome of a login: the only read of it that there will be.
+    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError>;
+
+    /// Stores a grant under the digest of its handoff code.
+    async fn issue(&self, grant: NewGrant) -> Result<(), StoreError>;
+
+    /// Turns a code into a token, once. A second valid redemption ends the token.
+    async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError>;
+
+    /// What is known of an access token.
+    async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError>;
+
+    /// Ends an access token, known or not. Tells whose login it was.
+    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError>;
+
+    /// Forgets a bounded number of rows that no rule can see any more, and
+    /// profiles whose time is over. Returns how many rows it touched.
+    async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError>;
+}
+
+/// Whether a login was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opened {
+    /// It is pending now.
+    Fresh,
+    /// Its key belongs to a login that has not ended.
+    KeyTaken,
+}
+
+/// Whether a browser was granted a login.
+#[derive(Debug)]
+pub enum Claim {
+    /// It was, and this is the login.
+    Granted(LoginSession),
+    /// It was not: what the login is instead, if it is known at all.
+    Refused(Option<LoginSession>),
+}
+
+/// Whether a trip was spent by this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spent {
+    /// By this one: go on.
+    Now,
+    /// By an earlier one.
+    Before,
+}
+
+/// Whether an outcome became the login's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// It did.
+    Now,
+    /// The login had another outcome, or had ended.
+    TooLate,
+}
+
+/// What came of reading a result.
+#[derive(Debug)]
+pub enum Taken {
+    /// The outcome; nobody will get it again.
+    Outcome(Outcome),
+    /// Nothing yet, and nothing consumed.
+    Pending(StillPending),
+    /// Nothing, because of a rule.
+    Refused(Rule),
+}
+
+impl Taken {
+    /// Why `ask` took nothing at `now`, from the session as it is known.
+    fn explained(session: Option<LoginSession>, ask: &Ask, now: UnixMs) -> Self {
+        let explain = |session: LoginSession| session.explain(ask, now);
+        match session.ok_or(Rule::ResultKnown).and_then(explain) {
+            Ok(pending) => Taken::Pending(pending),
+            Err(rule) => Taken::Refused(rule),
+        }
+    }
+}
+
+/// What came of redeeming a code.
+#[derive(Debug)]
+pub enum Redeemed {
+    /// The token is stored; it belongs to this login.
+    Token(Fingerprint),
+    /// Nothing. If the grant is known, this is its login.
+    Refused(Rule, Option<Fingerprint>),
+}
+
+impl Redeemed {
+    /// Why `ask` got nothing, from the grant as it is known.
+    fn explained(grant: Option<Grant>, ask: &Redemption) -> Self {
+        match grant {
+            Some(grant) => Redeemed::Refused(grant.explain(ask), Some(grant.login)),
+            None => Redeemed::Refused(Rule::CodeKnown, None),
+        }
+    }
+}
+
+/// The store could not do its step. Nothing is known to have happened.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The engine said no; its words, which never contain a row's data.
+    #[error("the store failed: {0}")]
+    Failed(String),
+    /// The engine has stopped.
+    #[error("the store has stopped")]
+    Stopped,
+}
+
+/// Where the rows are: the configuration's `store.url`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// `sqlite::memory:`: gone with the process.
+    SqliteMemory,
+    /// `sqlite:PATH`: a file.
+    SqliteFile(PathBuf),
+    /// `postgres://…`: a database that several brokers share.
+    Postgres(PostgresUrl),
+}
+
+/// The address of a PostgreSQL database. It may bear a password: `Debug` and
+/// `Display` are redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl(String);
+
+impl PostgresUrl {
+    /// The address, for the driver alone.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresUrl([redacted])")
+    }
+}
+
+impl StoreUrl {
+    /// The same address with a relative path taken from `folder`.
+    pub fn beside(self, folder: &Path) -> Self {
+        match self {
+            StoreUrl::SqliteFile(path) => StoreUrl::SqliteFile(folder.join(path)),
+            StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => self,
+        }
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "a store is sqlite:PATH, sqlite::memory: or postgres://…";
+        match text.split_once(':') {
+            Some(("sqlite", ":memory:")) => Ok(StoreUrl::SqliteMemory),
+            Some(("sqlite", path)) if !path.is_empty() => Ok(StoreUrl::SqliteFile(path.into())),
+            Some(("postgres" | "postgresql", _)) if text.parse::<PostgresConfig>().is_ok() => {
+                Ok(StoreUrl::Postgres(PostgresUrl(text.to_owned())))
+            }
+            _ => Err(EXPECTED),
+        }
+    }
+}
+
+impl TryFrom<String> for StoreUrl {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreUrl::SqliteMemory => f.write_str("sqlite::memory:"),
+            StoreUrl::SqliteFile(path) => write!(f, "sqlite:{}", path.display()),
+            StoreUrl::Postgres(_) => f.write_str("postgres://[redacted]"),
+        }
+    }
+}
+
+/// Why tables of another version are left alone.
+fn other_version(found: i64) -> String {
+    format!(
+        "the database has the tables of version {found}, this broker those of {}",
+        sql::SCHEMA_VERSION
+    )
+}
+
+/// Opens the store at `url`.
+///
+/// # Errors
+///
+/// When it cannot be opened. A PostgreSQL database that cannot be reached is no
+/// error here: its steps fail until it can.
+pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(match url {
+        StoreUrl::Postgres(url) => Arc::new(postgres::Postgres::at(url)?),
+        StoreUrl::SqliteMemory => Arc::new(sqlite::Sqlite::in_memory()?),
+        StoreUrl::SqliteFile(path) => Arc::new(sqlite::Sqlite::at(path)?),
+    })
+}

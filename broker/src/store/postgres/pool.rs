@@ -1,0 +1,148 @@
+//! A bounded pool of connections, each step with a time limit, and the tables,
+//! made when the database is first reached.
+
+use std::time::Duration;
+
+use deadpool_postgres::{
+    Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, Transaction,
+};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+use tokio_postgres::{Config, NoTls};
+
+use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
+use crate::store::{PostgresUrl, StoreError, other_version};
+
+/// How many steps one broker takes at once; further ones wait.
+const MOST_CONNECTIONS: usize = 16;
+
+/// How long a step waits for a connection, and how long it may take then.
+const WAIT: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_secs(5);
+
+/// Held while the tables are made, so that of several brokers that start at once
+/// one makes them. Locks are named together with the schema: brokers of another
+/// one in the same database have nothing to do with it.
+const MIGRATION_LOCK: i32 = 0x0F51_0001;
+
+/// What every connection insists on, whatever the database's defaults are. A
+/// commit that is acknowledged is on disk; a statement does not outlive its
+/// caller's patience by much.
+const SETTINGS: &str = "-c synchronous_commit=on \
+                        -c default_transaction_isolation=read\\ committed \
+                        -c statement_timeout=6000 -c lock_timeout=4000";
+
+/// Connections to one database.
+#[derive(Debug)]
+pub(super) struct Pool {
+    connections: deadpool_postgres::Pool,
+    migrated: OnceCell<()>,
+}
+
+impl Pool {
+    /// A pool that connects when it is first needed.
+    pub(super) fn to(url: &PostgresUrl) -> Result<Self, StoreError> {
+        let mut config: Config = url.expose().parse()?;
+        let given = config.get_options().unwrap_or_default().to_owned();
+        config.options(format!("{given} {SETTINGS}").trim_start());
+        config.application_name("broker");
+        config.connect_timeout(WAIT);
+        let recycle = ManagerConfig {
+            recycling_method: RecyclingMethod::Verified,
+        };
+        let connections =
+            deadpool_postgres::Pool::builder(Manager::from_config(config, NoTls, recycle))
+                .max_size(MOST_CONNECTIONS)
+                .wait_timeout(Some(WAIT))
+                .create_timeout(Some(WAIT))
+                .recycle_timeout(Some(WAIT))
+                .runtime(Runtime::Tokio1)
+                .build()
+                .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self {
+            connections,
+            migrated: OnceCell::new(),
+        })
+    }
+
+    /// Takes a step of single statements, each committed by itself.
+    pub(super) async fn run<T>(
+        &self,
+        step: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let client = self.connection().await?;
+        match timeout(STEP, step(&client)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(abandon(client)),
+        }
+    }
+
+    /// Takes a step in one transaction, committed before this returns.
+    pub(super) async fn transact<T>(
+        &self,
+        step: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut client = self.connection().await?;
+        let whole = async {
+            let transaction = client.transaction().await?;
+            let outcome = step(&transaction).await?;
+            transaction.commit().await?;
+            Ok(outcome)
+        };
+        match timeout(STEP, whole).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(abandon(client)),
+        }
+    }
+
+    /// A connection to a database that has our tables.
+    async fn connection(&self) -> Result<Object, StoreError> {
+        let mut client = self.connections.get().await.map_err(unreachable)?;
+        self.migrated
+            .get_or_try_init(|| migrate(&mut client))
+            .await?;
+        Ok(client)
+    }
+}
+
+/// Closes a connection whose step took too long: what it still does must not
+/// meet the next step.
+fn abandon(client: Object) -> StoreError {
+    drop(Object::take(client));
+    StoreError::Failed("the database did not answer in time".to_owned())
+}
+
+fn unreachable(error: PoolError) -> StoreError {
+    match error {
+        PoolError::Backend(error) => error.into(),
+        other => StoreError::Failed(other.to_string()),
+    }
+}
+
+async fn migrate(client: &mut Object) -> Result<(), StoreError> {
+    let transaction = client.transaction().await?;
+    transaction
+        .execute(
+            "SELECT pg_advisory_xact_lock($1, hashtext(current_schema()))",
+            &[&MIGRATION_LOCK],
+        )
+        .await?;
+    transaction
+        .batch_execute("CREATE TABLE IF NOT EXISTS broker_schema (version BIGINT NOT NULL)")
+        .await?;
+    let found = transaction
+        .query_opt("SELECT version FROM broker_schema", &[])
+        .await?;
+    match found.map(|row| row.get::<_, i64>("version")) {
+        None => {
+            let tables = SCHEMA.replace("BYTES", "BYTEA");
+            transaction.batch_execute(&tables).await?;
+            transaction
+                .execute("INSERT INTO broker_schema VALUES ($1)", &[&SCHEMA_VERSION])
+                .await?;
+        }
+        Some(SCHEMA_VERSION) => {}
+        Some(other) => return Err(StoreError::Failed(other_version(other))),
+    }
+    transaction.commit().await.map_err(StoreError::from)
+}

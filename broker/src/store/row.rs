@@ -1,0 +1,111 @@
+//! Rows and the types they become, once for both engines.
+
+use std::str::FromStr;
+
+use contract::{Digest, LoginError, Profile};
+
+use crate::flows::clean::{BrowserMark, LoginSession, Outcome, Stage};
+use crate::flows::legacy::{Grant, Token};
+use crate::flows::{Fingerprint, UnixMs};
+
+/// A row of an engine, by the names of its columns. `None` is NULL.
+pub(super) trait Columns {
+    fn text(&self, column: &'static str) -> Result<Option<String>, Unreadable>;
+    fn digest(&self, column: &'static str) -> Result<Option<Digest>, Unreadable>;
+    fn time(&self, column: &'static str) -> Result<Option<UnixMs>, Unreadable>;
+}
+
+/// A column that holds what no version of this program writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the column {0} holds what this program does not write")]
+pub(super) struct Unreadable(pub(super) &'static str);
+
+/// A profile as a column: JSON, like everywhere else.
+pub(super) fn profile_text(profile: &Profile) -> String {
+    serde_json::to_string(profile).expect("a profile is plain data")
+}
+
+/// An outcome as the two columns `profile` and `error`.
+pub(super) fn outcome_columns(outcome: &Outcome) -> (Option<String>, Option<&'static str>) {
+    match outcome {
+        Outcome::Succeeded(profile) => (Some(profile_text(profile)), None),
+        Outcome::Failed(error) => (None, Some(error.as_str())),
+    }
+}
+
+pub(super) fn login(row: &dyn Columns) -> Result<Fingerprint, Unreadable> {
+    required(row.text("login"), "login").map(Fingerprint::kept)
+}
+
+pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadable> {
+    Ok(LoginSession {
+        login: login(row)?,
+        project: parsed(row, "project")?,
+        redirect_uri: parsed(row, "redirect_uri")?,
+        provider: parsed(row, "provider")?,
+        ends: required(row.time("ends_ms"), "ends_ms")?,
+        known_until: required(row.time("known_until_ms"), "known_until_ms")?,
+        claimed_by: row.digest("browser")?.map(BrowserMark),
+        stage: stage(row)?,
+    })
+}
+
+fn stage(row: &dyn Columns) -> Result<Stage, Unreadable> {
+    match required(row.text("stage"), "stage")?.as_str() {
+        "pending" => Ok(Stage::Pending),
+        "settled" => Ok(Stage::Settled),
+        "consumed" => Ok(Stage::Consumed),
+        _ => Err(Unreadable("stage")),
+    }
+}
+
+pub(super) fn outcome(row: &dyn Columns) -> Result<Outcome, Unreadable> {
+    match profile(row)? {
+        Some(profile) => Ok(Outcome::Succeeded(profile)),
+        None => error(row).map(Outcome::Failed),
+    }
+}
+
+fn profile(row: &dyn Columns) -> Result<Option<Profile>, Unreadable> {
+    let read = |text: String| serde_json::from_str(&text).map_err(|_| Unreadable("profile"));
+    row.text("profile")?.map(read).transpose()
+}
+
+fn error(row: &dyn Columns) -> Result<LoginError, Unreadable> {
+    let word = required(row.text("error"), "error")?;
+    LoginError::ALL
+        .into_iter()
+        .find(|error| error.as_str() == word)
+        .ok_or(Unreadable("error"))
+}
+
+pub(super) fn grant(row: &dyn Columns) -> Result<Grant, Unreadable> {
+    Ok(Grant {
+        login: login(row)?,
+        project: parsed(row, "project")?,
+        callback: required(row.digest("callback"), "callback")?,
+        challenge: parsed(row, "challenge")?,
+    })
+}
+
+pub(super) fn token(row: &dyn Columns) -> Result<Token, Unreadable> {
+    Ok(Token {
+        login: login(row)?,
+        project: parsed(row, "project")?,
+        profile: profile(row)?,
+        ends: required(row.time("token_ends_ms"), "token_ends_ms")?,
+    })
+}
+
+fn parsed<T: FromStr>(row: &dyn Columns, column: &'static str) -> Result<T, Unreadable> {
+    required(row.text(column), column)?
+        .parse()
+        .map_err(|_| Unreadable(column))
+}
+
+fn required<T>(
+    value: Result<Option<T>, Unreadable>,
+    column: &'static str,
+) -> Result<T, Unreadable> {
+    value?.ok_or(Unreadable(column))
+}

@@ -1,0 +1,103 @@
+//! The statements, once for both engines.
+//!
+//! Parameters are numbered in the order in which they first appear: PostgreSQL
+//! counts them, and SQLite names them so. A step is decided by the row that its
+//! `RETURNING` gives back or by the number of rows it changed, never by a
+//! `SELECT` before it; a `SELECT` afterwards only explains a refusal.
+
+/// The tables; `BYTES` stands for the engine's type of a digest.
+pub(super) const SCHEMA: &str = include_str!("schema.sql");
+
+/// The version of [`SCHEMA`].
+pub(super) const SCHEMA_VERSION: i64 = 1;
+
+pub(super) const OPEN: &str = "
+    INSERT INTO logins (key_digest, handle_digest, login, project, redirect_uri,
+                        provider, stage, ends_ms, known_until_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8)
+    ON CONFLICT (key_digest) DO UPDATE SET
+        handle_digest = excluded.handle_digest, login = excluded.login,
+        project = excluded.project, redirect_uri = excluded.redirect_uri,
+        provider = excluded.provider, browser = NULL, stage = 'pending',
+        profile = NULL, error = NULL,
+        ends_ms = excluded.ends_ms, known_until_ms = excluded.known_until_ms
+    WHERE logins.ends_ms <= $9";
+
+pub(super) const FIND: &str =
+    "SELECT * FROM logins WHERE handle_digest = $1 AND $2 < known_until_ms";
+
+pub(super) const CLAIM: &str = "
+    UPDATE logins SET browser = $1
+    WHERE handle_digest = $2 AND stage = 'pending' AND $3 < ends_ms
+      AND (browser IS NULL OR browser = $1)
+    RETURNING *";
+
+pub(super) const SPEND: &str = "
+    INSERT INTO spent_trips (trip, known_until_ms) VALUES ($1, $2)
+    ON CONFLICT (trip) DO NOTHING";
+
+pub(super) const SETTLE: &str = "
+    UPDATE logins SET stage = 'settled', profile = $1, error = $2
+    WHERE handle_digest = $3 AND stage = 'pending' AND $4 < ends_ms";
+
+pub(super) const TAKE: &str = "
+    UPDATE logins SET stage = 'consumed'
+    WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
+      AND stage = 'settled' AND $4 < ends_ms
+    RETURNING profile, error";
+
+/// After [`TAKE`], whose `RETURNING` shows the row as it became.
+pub(super) const ERASE_TAKEN: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
+
+pub(super) const FIND_BY_KEY: &str =
+    "SELECT * FROM logins WHERE key_digest = $1 AND $2 < known_until_ms";
+
+pub(super) const ISSUE: &str = "
+    INSERT INTO grants (code_digest, login, project, callback, challenge, profile,
+                        code_ends_ms, known_until_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+
+pub(super) const REDEEM: &str = "
+    UPDATE grants SET token_digest = $1, token_ends_ms = $2, known_until_ms = $3
+    WHERE code_digest = $4 AND project = $5 AND callback = $6 AND challenge = $7
+      AND token_digest IS NULL AND $8 < code_ends_ms
+    RETURNING login";
+
+/// A second redemption that is valid in everything but being second: somebody
+/// holds a stolen code, or retried. Either way the token must not live.
+pub(super) const END_REPLAYED: &str = "
+    UPDATE grants SET profile = NULL
+    WHERE code_digest = $1 AND project = $2 AND callback = $3 AND challenge = $4
+      AND $5 < token_ends_ms
+    RETURNING login";
+
+pub(super) const FIND_GRANT: &str = "
+    SELECT * FROM grants
+    WHERE code_digest = $1 AND $2 < coalesce(token_ends_ms, known_until_ms)";
+
+pub(super) const FIND_TOKEN: &str =
+    "SELECT * FROM grants WHERE token_digest = $1 AND $2 < known_until_ms";
+
+pub(super) const REVOKE: &str =
+    "UPDATE grants SET profile = NULL WHERE token_digest = $1 RETURNING login";
+
+/// How many rows one sweep touches at most with each statement, so that it never
+/// holds up the steps that wait behind it.
+pub(super) const SWEEP_ROWS: i64 = 500;
+
+/// Each repeats its condition outside the selection: a row that was replaced
+/// between the two must stay.
+pub(super) const SWEEP: [&str; 5] = [
+    "DELETE FROM logins WHERE known_until_ms <= $1 AND key_digest IN
+         (SELECT key_digest FROM logins WHERE known_until_ms <= $1 LIMIT $2)",
+    "DELETE FROM spent_trips WHERE known_until_ms <= $1 AND trip IN
+         (SELECT trip FROM spent_trips WHERE known_until_ms <= $1 LIMIT $2)",
+    "DELETE FROM grants WHERE known_until_ms <= $1 AND code_digest IN
+         (SELECT code_digest FROM grants WHERE known_until_ms <= $1 LIMIT $2)",
+    "UPDATE logins SET profile = NULL WHERE ends_ms <= $1 AND key_digest IN
+         (SELECT key_digest FROM logins WHERE profile IS NOT NULL AND ends_ms <= $1 LIMIT $2)",
+    "UPDATE grants SET profile = NULL
+     WHERE coalesce(token_ends_ms, code_ends_ms) <= $1 AND code_digest IN
+         (SELECT code_digest FROM grants
+          WHERE profile IS NOT NULL AND coalesce(token_ends_ms, code_ends_ms) <= $1 LIMIT $2)",
+];

@@ -1,0 +1,260 @@
+//! The providers: where a trip leads, and who came back from it.
+//!
+//! One file per provider's dialect; [`client`] makes the calls, [`normalize`]
+//! turns what they say about a person into a [`Profile`]. A provider's tokens
+//! live for the length of one function here and go nowhere else.
+
+mod client;
+pub mod github;
+pub mod google;
+mod health;
+mod normalize;
+
+use contract::{LoginError, Profile, Provider, ProviderStatus, Rule};
+
+use crate::clock::Clock;
+use crate::config::UpstreamConfig;
+use crate::flows::UnixMs;
+use crate::flows::trip::Trip;
+use crate::query::Query;
+use client::Client;
+use github::GitHub;
+use google::Google;
+use health::Health;
+
+/// Both providers, as far as they are configured.
+#[derive(Debug)]
+pub struct Upstreams {
+    google: Option<Google>,
+    github: Option<GitHub>,
+    health: Health,
+}
+
+/// Why a login failed at a provider: the error for the consumer, and fixed words
+/// for the operator that repeat nothing of what the provider said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// What the LoginResult says.
+    pub error: LoginError,
+    /// What the ledger says.
+    pub why: &'static str,
+}
+
+impl Failure {
+    /// The person declined.
+    pub(crate) fn denied(why: &'static str) -> Self {
+        Self {
+            error: LoginError::AccessDenied,
+            why,
+        }
+    }
+
+    /// The answer proves nothing.
+    pub(crate) fn invalid(why: &'static str) -> Self {
+        Self {
+            error: LoginError::InvalidProviderResponse,
+            why,
+        }
+    }
+
+    /// There was no answer, or not now.
+    pub(crate) fn unavailable(why: &'static str) -> Self {
+        Self {
+            error: LoginError::ProviderUnavailable,
+            why,
+        }
+    }
+
+    /// The rule of the catalogue that explains it.
+    pub fn rule(self) -> Rule {
+        match self.error {
+            LoginError::AccessDenied => Rule::UpstreamDenied,
+            LoginError::InvalidProviderResponse => Rule::UpstreamInvalid,
+            LoginError::ProviderUnavailable => Rule::UpstreamUnavailable,
+        }
+    }
+}
+
+impl Upstreams {
+    /// The providers of `config`, whose callbacks are under `base_url`.
+    ///
+    /// # Errors
+    ///
+    /// When the HTTP client cannot be made.
+    pub fn new(config: &UpstreamConfig, base_url: &str, clock: &Clock) -> reqwest::Result<Self> {
+        let client = Client::new(config.timeout())?;
+        let google = config.google.clone().map(|google| {
+            Google::new(
+                google,
+                callback_url(base_url, Provider::Google),
+                client.clone(),
+                clock.clone(),
+            )
+        });
+        let github = config
+            .github
+            .clone()
+            .map(|github| GitHub::new(github, callback_url(base_url, Provider::GitHub), client));
+        Ok(Self {
+            google,
+            github,
+            health: Health::default(),
+        })
+    }
+
+    /// Whether logins may go to `provider`: configured and enabled.
+    pub fn offers(&self, provider: Provider) -> bool {
+        self.is_configured(provider) && self.is_enabled(provider)
+    }
+
+    /// Whether `provider` is an imitation on this machine.
+    pub fn is_loopback(&self, provider: Provider) -> bool {
+        match provider {
+            Provider::Google => self.google.as_ref().is_some_and(Google::is_loopback),
+            Provider::GitHub => self.github.as_ref().is_some_and(GitHub::is_loopback),
+        }
+    }
+
+    /// What `GET /api/providers` answers at `now`.
+    pub fn statuses(&self, now: UnixMs) -> Vec<ProviderStatus> {
+        Provider::ALL
+            .map(|provider| self.status(provider, now))
+            .into()
+    }
+
+    fn status(&self, id: Provider, now: UnixMs) -> ProviderStatus {
+        ProviderStatus {
+            id,
+            configured: self.is_configured(id),
+            enabled: self.is_enabled(id),
+            available: self.offers(id) && self.health.is_good(id, now),
+        }
+    }
+
+    fn is_configured(&self, provider: Provider) -> bool {
+        match provider {
+            Provider::Google => self.google.is_some(),
+            Provider::GitHub => self.github.is_some(),
+        }
+    }
+
+    fn is_enabled(&self, provider: Provider) -> bool {
+        match provider {
+            Provider::Google => self.google.as_ref().is_some_and(Google::is_enabled),
+            Provider::GitHub => self.github.as_ref().is_some_and(GitHub::is_enabled),
+        }
+    }
+
+    /// Where the browser of `trip` is sent.
+    ///
+    /// # Errors
+    ///
+    /// When the provider is off, or cannot say where, which only Google is asked.
+    pub(crate) async fn departure(&self, trip: &Trip, now: UnixMs) -> Result<String, Failure> {
+        if !self.offers(trip.provider) {
+            return Err(SWITCHED_OFF);
+        }
+        let departure = match trip.provider {
+            Provider::Google => self.google()?.departure(trip).await,
+            Provider::GitHub => self.github()?.departure(trip),
+        };
+        if let Err(failure) = departure {
+            self.health.note(trip.provider, Some(failure.error), now);
+        }
+        departure
+    }
+
+    /// Who came back from `trip`, by the query of the provider's callback.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be proven.
+    pub(crate) async fn arrival(
+        &self,
+        trip: &Trip,
+        query: &Query<'_>,
+        now: UnixMs,
+    ) -> Result<Profile, Failure> {
+        // What the browser brings says nothing of the provider's health: anybody
+        // can write `error=server_error` into an address.
+        let code = code_from(query, &self.issuer(trip.provider)?)?;
+        let arrival = match trip.provider {
+            Provider::Google => self.google()?.arrival(trip, &code, now).await,
+            Provider::GitHub => self.github()?.arrival(trip, &code).await,
+        };
+        self.health.note(
+            trip.provider,
+            arrival.as_ref().err().map(|failure| failure.error),
+            now,
+        );
+        arrival
+    }
+
+    fn issuer(&self, provider: Provider) -> Result<String, Failure> {
+        Ok(match provider {
+            Provider::Google => self.google()?.issuer(),
+            Provider::GitHub => self.github()?.issuer(),
+        })
+    }
+
+    fn google(&self) -> Result<&Google, Failure> {
+        self.google.as_ref().ok_or(GONE)
+    }
+
+    fn github(&self) -> Result<&GitHub, Failure> {
+        self.github.as_ref().ok_or(GONE)
+    }
+}
+
+const GONE: Failure = Failure {
+    error: LoginError::ProviderUnavailable,
+    why: "the provider is no longer configured",
+};
+
+const SWITCHED_OFF: Failure = Failure {
+    error: LoginError::ProviderUnavailable,
+    why: "the provider is switched off",
+};
+
+/// Where `provider` sends browsers back to. One path each, so that an answer of
+/// one can never pass for the other's.
+pub fn callback_url(base_url: &str, provider: Provider) -> String {
+    format!("{base_url}/callback/{provider}")
+}
+
+/// Reads the code out of a callback's query; `issuer` must match if it is named.
+fn code_from(query: &Query<'_>, issuer: &str) -> Result<String, Failure> {
+    // RFC 9207. Both providers began to send it in 2026, took it back, and began
+    // again: absent is fine, wrong never.
+    match query.once("iss") {
+        Ok(None) => {}
+        Ok(Some(iss)) if iss == issuer => {}
+        Ok(Some(_)) | Err(_) => return Err(Failure::invalid("the callback's iss is another's")),
+    }
+    match (query.once("code"), query.once("error")) {
+        (Ok(Some(code)), Ok(None)) if is_code(&code) => Ok(code),
+        (Ok(None), Ok(Some(error))) => Err(declined(&error)),
+        _ => Err(Failure::invalid("the callback carries no usable code")),
+    }
+}
+
+fn is_code(code: &str) -> bool {
+    (1..=2048).contains(&code.len()) && !code.contains(char::is_control)
+}
+
+fn declined(error: &str) -> Failure {
+    match error {
+        "access_denied" => Failure::denied("the person declined at the provider"),
+        "server_error" | "temporarily_unavailable" => {
+            Failure::unavailable("the provider reported trouble of its own in the callback")
+        }
+        _ => Failure::invalid("the provider's callback reports an error"),
+    }
+}
+
+/// The provider does not know us: the operator's mistake, not the person's and
+/// not the provider's. Said loudly, because every login fails until it is mended.
+fn wrong_credentials(provider: Provider) -> Failure {
+    tracing::error!(%provider, "the provider refuses our own client_id or client_secret");
+    Failure::unavailable("the provider refuses our own credentials")
+}

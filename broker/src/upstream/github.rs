@@ -1,0 +1,189 @@
+//! GitHub's dialect: OAuth 2.0 without ID tokens, errors inside HTTP 200, and a
+//! REST API to ask who it was.
+
+use contract::{Profile, Provider, Subject};
+use reqwest::RequestBuilder;
+use reqwest::StatusCode;
+use reqwest::header::ACCEPT;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::client::{Answer, Client, send};
+use super::{Failure, normalize};
+use crate::config::GitHubConfig;
+use crate::flows::trip::{Purpose, Trip};
+use crate::query::encode;
+
+/// The newest version of the REST API; without the header an old one answers.
+const API_VERSION: &str = "2026-03-10";
+
+/// A GitHub, real or imitated.
+#[derive(Debug)]
+pub struct GitHub {
+    config: GitHubConfig,
+    callback: String,
+    client: Client,
+}
+
+/// A token, or an error that comes with HTTP 200 all the same.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TokenAnswer {
+    Refused {
+        error: String,
+    },
+    Granted {
+        access_token: String,
+        token_type: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct User {
+    id: u64,
+    login: String,
+    name: Option<String>,
+    avatar_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Email {
+    email: String,
+    primary: bool,
+    verified: bool,
+}
+
+impl GitHub {
+    pub(super) fn new(config: GitHubConfig, callback: String, client: Client) -> Self {
+        Self {
+            config,
+            callback,
+            client,
+        }
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.config.enabled
+    }
+
+    pub(super) fn is_loopback(&self) -> bool {
+        self.config.web_url.is_loopback() && self.config.api_url.is_loopback()
+    }
+
+    /// What `iss` in its callback must be.
+    pub(super) fn issuer(&self) -> String {
+        format!("{}/login/oauth", self.config.web_url)
+    }
+
+    pub(super) fn departure(&self, trip: &Trip) -> Result<String, Failure> {
+        let state = trip.upstream_state();
+        let challenge = trip.upstream_verifier().challenge();
+        let mut query = vec![
+            ("client_id", self.config.client_id.as_str()),
+            ("redirect_uri", &self.callback),
+            ("scope", "read:user user:email"),
+            ("state", &state),
+            ("code_challenge", challenge.as_str()),
+            ("code_challenge_method", "S256"),
+        ];
+        if let Purpose::Clean { .. } = trip.purpose {
+            query.push(("prompt", "select_account"));
+        }
+        Ok(format!(
+            "{}/login/oauth/authorize?{}",
+            self.config.web_url,
+            encode(query)
+        ))
+    }
+
+    pub(super) async fn arrival(&self, trip: &Trip, code: &str) -> Result<Profile, Failure> {
+        let token = self.exchange(trip, code).await?;
+        let user: User = self.ask(&token, "/user").await?;
+        let emails: Vec<Email> = self.ask(&token, "/user/emails?per_page=100").await?;
+        profile(user, emails)
+    }
+
+    /// Exchanges the code for an access token: once, whatever comes of it.
+    async fn exchange(&self, trip: &Trip, code: &str) -> Result<String, Failure> {
+        let verifier = trip.upstream_verifier();
+        let url = format!("{}/login/oauth/access_token", self.config.web_url);
+        let request = self
+            .client
+            .post(&url)
+            .header(ACCEPT, "application/json")
+            .form(&[
+                ("client_id", self.config.client_id.as_str()),
+                ("client_secret", self.config.client_secret.expose()),
+                ("code", code),
+                ("redirect_uri", &self.callback),
+                ("code_verifier", verifier.expose()),
+            ]);
+        match send(request).await?.json()? {
+            TokenAnswer::Refused { error } if error == "incorrect_client_credentials" => {
+                Err(super::wrong_credentials(Provider::GitHub))
+            }
+            TokenAnswer::Refused { .. } => Err(Failure::invalid("the provider refuses the code")),
+            TokenAnswer::Granted {
+                access_token,
+                token_type,
+            } if token_type.eq_ignore_ascii_case("bearer") => Ok(access_token),
+            TokenAnswer::Granted { .. } => Err(Failure::invalid(
+                "the provider's token is of an unknown type",
+            )),
+        }
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, token: &str, path: &str) -> Result<T, Failure> {
+        let answer = send(self.api(token, path)).await?;
+        if is_rate_limit(&answer) {
+            return Err(Failure::unavailable("the provider limits our rate"));
+        }
+        answer.json()
+    }
+
+    fn api(&self, token: &str, path: &str) -> RequestBuilder {
+        self.client
+            .get(&format!("{}{path}", self.config.api_url))
+            .bearer_auth(token)
+            .header(ACCEPT, "application/vnd.github+json")
+            .header("X-GitHub-Api-Version", API_VERSION)
+    }
+}
+
+/// GitHub says «too many» with 403 as well as with 429: a primary limit by its
+/// header, a secondary one by `retry-after` or by its message.
+fn is_rate_limit(answer: &Answer) -> bool {
+    #[derive(Deserialize)]
+    struct Refusal {
+        message: String,
+    }
+    answer.status == StatusCode::FORBIDDEN
+        && (answer
+            .headers
+            .get("x-ratelimit-remaining")
+            .is_some_and(|left| left == "0")
+            || answer.headers.contains_key("retry-after")
+            || answer
+                .lenient_json::<Refusal>()
+                .is_some_and(|refusal| refusal.message.contains("rate limit")))
+}
+
+fn profile(user: User, emails: Vec<Email>) -> Result<Profile, Failure> {
+    // The public address in `/user` proves nothing; only a primary one that
+    // GitHub has verified does.
+    let proven = emails
+        .into_iter()
+        .find(|email| email.primary && email.verified);
+    let email = normalize::email(proven.map(|email| email.email));
+    let id = user.id.to_string();
+    Ok(Profile {
+        subject: Subject::of(Provider::GitHub, &id),
+        provider: Provider::GitHub,
+        provider_subject: id,
+        name: normalize::text(user.name),
+        username: normalize::text(Some(user.login)),
+        email_verified: email.is_some(),
+        email,
+        avatar_url: normalize::picture(user.avatar_url),
+    })
+}

@@ -1,0 +1,98 @@
+//! From what a provider says about a person to fields of a profile: clean, or
+//! `None`. A person's odd name must never break a login.
+
+/// Longest name that is passed on, in characters.
+const MAX_NAME_CHARS: usize = 256;
+
+/// Longest address that mail can have, in bytes (RFC 5321).
+const MAX_EMAIL_BYTES: usize = 254;
+
+/// A name or a username: trimmed, without characters that do not print or that
+/// turn text around, and cut at 256 characters.
+pub(super) fn text(raw: Option<String>) -> Option<String> {
+    let clean: String = raw?.chars().filter(|c| !is_disruptive(*c)).collect();
+    let cut: String = clean.trim().chars().take(MAX_NAME_CHARS).collect();
+    (!cut.is_empty()).then_some(cut)
+}
+
+/// An e-mail address: one `@` with something on both sides, nothing unprintable.
+pub(super) fn email(raw: Option<String>) -> Option<String> {
+    let raw = raw?;
+    let (local, domain) = raw.split_once('@')?;
+    let sane = !local.is_empty()
+        && !domain.is_empty()
+        && !domain.contains('@')
+        && raw.len() <= MAX_EMAIL_BYTES
+        && !raw.contains(|c: char| c.is_whitespace() || is_disruptive(c));
+    sane.then_some(raw)
+}
+
+/// A picture: an `https` URL, so that no `javascript:` or `data:` gets through.
+pub(super) fn picture(raw: Option<String>) -> Option<String> {
+    let url = url::Url::parse(&raw?).ok()?;
+    let fits = url.scheme() == "https" && url.as_str().len() <= contract::redirect_uri::MAX_CHARS;
+    fits.then(|| url.into())
+}
+
+/// Control characters, and those that reorder the text around them.
+fn is_disruptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
+        || ('\u{202A}'..='\u{202E}').contains(&c)
+        || ('\u{2066}'..='\u{2069}').contains(&c)
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(
+        clean: fn(Option<String>) -> Option<String>,
+        raw: impl Into<String>,
+        expected: Option<&str>,
+    ) {
+        assert_eq!(clean(Some(raw.into())).as_deref(), expected);
+    }
+
+    #[test]
+    fn a_name_keeps_what_people_write_and_loses_what_disrupts_a_page() {
+        check(text, "Ada Lovelace", Some("Ada Lovelace"));
+        check(text, "  Ada  ", Some("Ada"));
+        check(text, "שרה כהן", Some("שרה כהן"));
+        check(text, "🦀 Ferris", Some("🦀 Ferris"));
+        check(text, "a\u{202E}b\u{0}c\n", Some("abc"));
+        check(text, "\u{2066}", None);
+        check(text, "", None);
+        check(text, "x".repeat(10_000), Some(&"x".repeat(256)));
+    }
+
+    #[test]
+    fn an_email_address_has_one_at_sign_or_is_none() {
+        check(email, "ada@mail.example", Some("ada@mail.example"));
+        check(email, "a@evil@corp.example", None);
+        check(email, "@corp.example", None);
+        check(email, "ada@", None);
+        check(email, "ada", None);
+        check(email, "a b@corp.example", None);
+        check(email, format!("{}@x.example", "a".repeat(254)), None);
+    }
+
+    #[test]
+    fn a_picture_is_https_or_none() {
+        check(
+            picture,
+            "https://cdn.example/a.png",
+            Some("https://cdn.example/a.png"),
+        );
+        check(picture, "http://cdn.example/a.png", None);
+        check(picture, "javascript:alert(1)", None);
+        check(picture, "data:image/png;base64,AAAA", None);
+        check(
+            picture,
+            format!("https://cdn.example/{}", "a".repeat(2048)),
+            None,
+        );
+    }
+}

@@ -1,0 +1,20 @@
+//! The running broker over real sockets, spoken to in raw HTTP and raw JSON.
+
+mod at_rest;
+mod authorize;
+mod bearer;
+mod bodies;
+mod callbacks;
+mod clients;
+mod gates;
+mod headers;
+mod health;
+mod ledger;
+mod methods;
+mod outage;
+mod results;
+mod sessions;
+mod tokens;
+mod trips;
+mod visits;
+mod world;

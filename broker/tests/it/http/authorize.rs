@@ -1,0 +1,248 @@
+//! `GET /authorize`: what it demands, and whom it tells what is wrong.
+
+use super::world::{
+    BOB_CALLBACK, Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, authorize_query,
+    authorize_with, parameter, state,
+};
+
+type Query = Vec<(&'static str, String)>;
+
+/// A good query with one parameter set, or left out.
+fn with(name: &'static str, value: Option<&str>) -> Query {
+    let mut query = authorize_query();
+    query.retain(|(own, _)| *own != name);
+    query.extend(value.map(|value| (name, value.to_owned())));
+    query
+}
+
+/// A good query with one parameter said again.
+fn again(name: &'static str, value: &str) -> Query {
+    let mut query = authorize_query();
+    query.push((name, value.to_owned()));
+    query
+}
+
+async fn goes_home(world: &World, query: &Query, error: &str, echo: Option<&str>) {
+    let answer = Browser::of(world).get(&authorize_with(query)).await;
+    let echo = echo.map_or(String::new(), |state| format!("&state={state}"));
+    assert_eq!(
+        answer.location(),
+        Some(&*format!("{CALLBACK}?error={error}{echo}")),
+        "{query:?}: {}",
+        answer.body
+    );
+    assert_eq!(answer.status, 303);
+    assert_eq!(answer.set_cookies(), Vec::<String>::new());
+}
+
+async fn is_a_page(world: &World, query: &Query, rule: &str) {
+    let answer = Browser::of(world).get(&authorize_with(query)).await;
+    answer.is_refusal_page(400, rule);
+}
+
+#[tokio::test]
+async fn a_good_request_leads_to_the_provider() {
+    let world = World::start().await;
+    let away = Browser::of(&world).get(&authorize_path()).await;
+    assert_eq!((away.status, away.body.as_str()), (303, ""));
+    let url = away.location().unwrap();
+    let start = format!("{}/login/oauth/authorize?", world.github.uri());
+    assert!(url.starts_with(&start), "{url}");
+    assert!(url.ends_with('#'), "the browser's own fragment ends here");
+    let names: Vec<_> = url::Url::parse(url)
+        .unwrap()
+        .query_pairs()
+        .map(|(name, _)| name.into_owned())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "client_id",
+            "redirect_uri",
+            "scope",
+            "state",
+            "code_challenge",
+            "code_challenge_method"
+        ]
+    );
+    assert_eq!(parameter(url, "client_id").unwrap(), "github-client");
+    assert_eq!(
+        parameter(url, "redirect_uri").unwrap(),
+        "http://127.0.0.1:8000/callback/github"
+    );
+    assert_eq!(parameter(url, "scope").unwrap(), "read:user user:email");
+    assert_eq!(parameter(url, "code_challenge_method").unwrap(), "S256");
+    assert_eq!(parameter(url, "code_challenge").unwrap().len(), 43);
+    // The consumer's state and challenge are its own.
+    assert!(!url.contains(&state()));
+    assert!(!url.contains(&authorize_query()[4].1));
+}
+
+#[tokio::test]
+async fn an_unknown_client_or_callback_is_told_on_a_page() {
+    let world = World::start().await;
+    let client = "authorize.client";
+    is_a_page(&world, &with("client_id", None), client).await;
+    is_a_page(&world, &with("client_id", Some("")), client).await;
+    is_a_page(&world, &with("client_id", Some("prj_nobody")), client).await;
+    is_a_page(&world, &with("client_id", Some("PRJ_ADA")), client).await;
+    is_a_page(&world, &with("client_id", Some(&"x".repeat(101))), client).await;
+    let callback = "redirect_uri.registered";
+    is_a_page(&world, &with("redirect_uri", None), callback).await;
+    is_a_page(&world, &with("redirect_uri", Some("")), callback).await;
+    is_a_page(&world, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
+    is_a_page(
+        &world,
+        &with("redirect_uri", Some("https://evil.test/")),
+        callback,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_doubled_client_or_callback_is_told_on_a_page() {
+    let world = World::start().await;
+    let once = "authorize.once";
+    is_a_page(&world, &again("client_id", "prj_ada"), once).await;
+    is_a_page(&world, &again("client_id", "prj_bob"), once).await;
+    is_a_page(&world, &again("client_id", ""), once).await;
+    is_a_page(&world, &again("redirect_uri", CALLBACK), once).await;
+    is_a_page(&world, &again("redirect_uri", LOCAL_CALLBACK), once).await;
+    is_a_page(&world, &again("redirect_uri", "https://evil.test/"), once).await;
+}
+
+#[tokio::test]
+async fn whoever_does_not_ask_for_a_page_is_told_in_json() {
+    let world = World::start().await;
+    let query = with("client_id", Some("prj_nobody"));
+    world.get(&authorize_with(&query)).await.is_refused(400);
+}
+
+#[tokio::test]
+async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
+    let world = World::start().await;
+    let state = state();
+    let check = async |name, value| {
+        goes_home(&world, &with(name, value), "invalid_request", Some(&state)).await;
+    };
+    for value in [
+        None,
+        Some(""),
+        Some("Google"),
+        Some("gitlab"),
+        Some("github "),
+    ] {
+        check("provider", value).await;
+        assert_eq!(world.last_rule(), Some("provider.known"));
+    }
+    let (short, long, longest) = ("a".repeat(42), "a".repeat(44), "a".repeat(128));
+    let odd = format!("{}=", "a".repeat(42));
+    for value in [
+        None,
+        Some(""),
+        Some(&*short),
+        Some(&*long),
+        Some(&*longest),
+        Some(&*odd),
+    ] {
+        check("code_challenge", value).await;
+        assert_eq!(world.last_rule(), Some("code_challenge.pattern"));
+    }
+    for value in [
+        None,
+        Some(""),
+        Some("plain"),
+        Some("s256"),
+        Some("S512"),
+        Some("S256 "),
+    ] {
+        check("code_challenge_method", value).await;
+        assert_eq!(world.last_rule(), Some("authorize.challenge_method"));
+    }
+    for value in [
+        Some(""),
+        Some("token"),
+        Some("id_token"),
+        Some("code token"),
+        Some("Code"),
+    ] {
+        check("response_type", value).await;
+        assert_eq!(world.last_rule(), Some("authorize.response_type"));
+    }
+}
+
+#[tokio::test]
+async fn any_other_parameter_that_comes_twice_goes_home_with_the_state() {
+    let world = World::start().await;
+    for (name, value) in authorize_query().split_off(2) {
+        if name == "state" {
+            continue;
+        }
+        let query = again(name, &value);
+        goes_home(&world, &query, "invalid_request", Some(&state())).await;
+        assert_eq!(world.last_rule(), Some("authorize.once"), "{name}");
+    }
+    let mut query = again("response_type", "code");
+    query.push(("response_type", "code".to_owned()));
+    goes_home(&world, &query, "invalid_request", Some(&state())).await;
+    assert_eq!(world.last_rule(), Some("authorize.once"));
+}
+
+#[tokio::test]
+async fn a_state_is_echoed_only_when_it_came_once_and_well_formed() {
+    let world = World::start().await;
+    let error = "invalid_request";
+    let (short, long) = ("s".repeat(42), "s".repeat(44));
+    for value in [
+        None,
+        Some(""),
+        Some(&*short),
+        Some(&*long),
+        Some("<script>"),
+        Some("a&b=c"),
+    ] {
+        goes_home(&world, &with("state", value), error, None).await;
+        assert_eq!(world.last_rule(), Some("state.pattern"));
+    }
+    goes_home(&world, &again("state", &state()), error, None).await;
+    goes_home(&world, &again("state", ""), error, None).await;
+    assert_eq!(world.last_rule(), Some("authorize.once"));
+}
+
+#[tokio::test]
+async fn a_response_type_of_code_and_unknown_parameters_are_fine() {
+    let world = World::start().await;
+    let mut query = again("response_type", "code");
+    query.extend([
+        ("scope", "profile".to_owned()),
+        ("nonce", "x".to_owned()),
+        ("prompt", "none".to_owned()),
+        ("next", "https://evil.test/".to_owned()),
+        ("foo", "1".to_owned()),
+        ("foo", "2".to_owned()),
+    ]);
+    let away = Browser::of(&world).get(&authorize_with(&query)).await;
+    let url = away.location().unwrap();
+    assert!(url.starts_with(&world.github.uri()), "{url}");
+    assert!(!url.contains("evil"), "{url}");
+}
+
+#[tokio::test]
+async fn a_provider_that_is_off_goes_home_as_unavailable() {
+    let google = with("provider", Some("google"));
+    let check = async |world: World, rule: &str| {
+        goes_home(&world, &google, "provider_unavailable", Some(&state())).await;
+        assert_eq!(world.last_rule(), Some(rule));
+    };
+    let off = "provider.offered";
+    check(
+        World::start_with(|config| config.upstream.google = None).await,
+        off,
+    )
+    .await;
+    let switched_off =
+        World::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false);
+    check(switched_off.await, off).await;
+    // Nobody answers under its address.
+    check(World::start().await, "upstream.unavailable").await;
+}

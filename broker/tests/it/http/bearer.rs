@@ -1,0 +1,125 @@
+//! The bearer header: one, well formed, and nowhere else.
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::json;
+
+use super::world::{ADA_SECRET, Answer, World, adas_profile, key};
+
+const PATHS: [(Method, &str); 2] = [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")];
+
+async fn check_each(
+    world: &World,
+    dress: impl Fn(RequestBuilder) -> RequestBuilder,
+    challenge: &str,
+) {
+    for (verb, path) in PATHS {
+        let answer = Answer::to(dress(world.request(verb, path))).await;
+        assert_eq!(answer.status, 401, "{path}: {}", answer.body);
+        answer.is_refused(401);
+        assert_eq!(answer.header("www-authenticate"), Some(challenge), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_without_a_token_is_challenged_without_an_error() {
+    let world = World::start().await;
+    check_each(&world, |request| request, "Bearer").await;
+}
+
+#[tokio::test]
+async fn a_malformed_bearer_header_is_an_invalid_token() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for header in [
+        token.clone(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        "Bearer x".to_owned(),
+        format!("Bearer{token}"),
+        format!("Bearer\t{token}"),
+        format!("Bearer {token}x"),
+        format!("Bearer {token},"),
+        format!("Bearer {token} {token}"),
+        format!("Bearer {token}, Bearer {token}"),
+        format!("Bearer \"{token}\""),
+        format!("Bearer {}", &token[..token.len() - 1]),
+        format!("Bearer {}", token.to_uppercase()),
+        format!("Bearer {}", token.replacen("fsi_", "", 1)),
+        format!("Bearer {}", token.replacen("fsi_", "gho_", 1)),
+        format!("Basic {token}"),
+        format!("Token {token}"),
+        format!("DPoP {token}"),
+        format!("Bearer: {token}"),
+        format!("Bearer={token}"),
+    ] {
+        let dress = |request: RequestBuilder| request.header("Authorization", &header);
+        check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+    }
+    assert_eq!(world.profile(&token).await.status, 200, "none was revoked");
+}
+
+#[tokio::test]
+async fn nothing_but_an_access_token_bears() {
+    let world = World::start().await;
+    let code = world.code().await;
+    let handle = world.session(1).await;
+    for other in [
+        &code,
+        &key(1),
+        ADA_SECRET,
+        handle.rsplit('/').next().unwrap(),
+    ] {
+        let dress = |request: RequestBuilder| request.bearer_auth(other);
+        check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+    }
+}
+
+#[tokio::test]
+async fn the_scheme_is_compared_without_case() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for scheme in ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "] {
+        let request = world
+            .request(Method::GET, "/v1/profile")
+            .header("Authorization", format!("{scheme} {token}"));
+        Answer::to(request).await.is(200, &adas_profile());
+    }
+}
+
+#[tokio::test]
+async fn two_authorization_headers_are_refused_even_if_both_are_good() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    let dress = |request: RequestBuilder| request.bearer_auth(&token).bearer_auth(&token);
+    check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+    let dress = |request: RequestBuilder| request.bearer_auth(&token).basic_auth("a", Some("b"));
+    check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+    assert_eq!(world.profile(&token).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_token_in_the_query_or_the_body_is_not_seen() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    let path = format!("/v1/profile?access_token={token}");
+    world.get(&path).await.is_refused(401);
+    let body = json!({ "access_token": token, "token": token });
+    world.post("/v1/revoke", &body).await.is_refused(401);
+    let form = world
+        .request(Method::POST, "/v1/revoke")
+        .form(&[("access_token", &token)]);
+    Answer::to(form).await.is_refused(401);
+    assert_eq!(world.profile(&token).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_token_that_nobody_issued_is_an_invalid_token() {
+    let world = World::start().await;
+    let answer = world.profile(&format!("fsi_{}", key(1))).await;
+    answer.is_refused(401);
+    assert_eq!(
+        answer.header("www-authenticate"),
+        Some(r#"Bearer error="invalid_token""#)
+    );
+    assert_eq!(world.last_rule(), Some("bearer.known"));
+}

@@ -1,0 +1,127 @@
+//! Who calls: an unknown client and a wrong secret cannot be told apart.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::world::{
+    ADA_SECRET, Answer, BOB_CALLBACK, BOB_SECRET, World, result_body, session_body, sign_in,
+    token_body, with,
+};
+
+/// Status, body and headers without what differs in every answer.
+fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
+    let mut headers: Vec<_> = answer
+        .headers
+        .iter()
+        .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()))
+        .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+        .collect();
+    headers.sort();
+    (answer.status, answer.body.clone(), headers)
+}
+
+/// Checks everything but the right credentials against one endpoint.
+async fn check_strangers(world: &World, path: &str, good: Value, status: u16) {
+    let mut answers = Vec::new();
+    for (client_id, secret) in [
+        ("prj_nobody", ADA_SECRET),
+        ("prj_ada", "wrong"),
+        ("prj_ada", BOB_SECRET),
+        ("prj_bob", ADA_SECRET),
+        ("prj_ad", ADA_SECRET),
+        ("prj_ada ", ADA_SECRET),
+        ("PRJ_ADA", ADA_SECRET),
+        ("prj_ada", &ADA_SECRET.to_lowercase()),
+        ("prj_ada", &ADA_SECRET[1..]),
+        ("prj_ada", &format!("{ADA_SECRET} ")),
+    ] {
+        let body = with(
+            with(good.clone(), "client_id", client_id),
+            "client_secret",
+            secret,
+        );
+        let answer = world.post(path, &body).await;
+        answer.is_refused(status);
+        assert_eq!(world.last_rule(), Some("client.recognised"));
+        answers.push(comparable(&answer));
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "{answers:#?}");
+}
+
+#[tokio::test]
+async fn a_stranger_gets_401_at_the_session_and_takes_no_key() {
+    let world = World::start().await;
+    check_strangers(&world, "/v1/login/session", session_body(1), 401).await;
+    world.session(1).await;
+}
+
+#[tokio::test]
+async fn a_stranger_gets_400_at_the_result_and_consumes_nothing() {
+    let world = World::start().await;
+    sign_in(&world, 1).await;
+    check_strangers(&world, "/v1/login/result", result_body(1), 400).await;
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_stranger_gets_401_at_the_token_and_redeems_nothing() {
+    let world = World::start().await;
+    let code = world.code().await;
+    check_strangers(&world, "/v1/token", token_body(&code), 401).await;
+    assert_eq!(world.token(&code).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_empty_client_id_is_a_stranger_at_the_token_and_malformed_elsewhere() {
+    let world = World::start().await;
+    let token = with(token_body("code"), "client_id", "");
+    world.post("/v1/token", &token).await.is_refused(401);
+    let session = with(session_body(1), "client_id", "");
+    world
+        .post("/v1/login/session", &session)
+        .await
+        .is_refused(400);
+    assert_eq!(world.last_rule(), Some("client_id.length"));
+}
+
+#[tokio::test]
+async fn an_unrecognised_client_is_not_asked_for_basic_credentials() {
+    let world = World::start().await;
+    let body = with(session_body(1), "client_secret", "wrong");
+    let answer = world.post("/v1/login/session", &body).await;
+    assert_eq!(answer.header("www-authenticate"), None);
+}
+
+#[tokio::test]
+async fn basic_credentials_are_not_read() {
+    let world = World::start().await;
+    let code = world.code().await;
+    let mut bare = token_body(&code);
+    bare.as_object_mut().unwrap().remove("client_id");
+    bare.as_object_mut().unwrap().remove("client_secret");
+    let basic = |body: &Value, secret: &str| {
+        world
+            .request(Method::POST, "/v1/token")
+            .basic_auth("prj_ada", Some(secret))
+            .json(body)
+    };
+    Answer::to(basic(&bare, ADA_SECRET)).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("body.missing_field"));
+    // Beside good credentials in the body it neither helps nor harms.
+    let answer = Answer::to(basic(&token_body(&code), "wrong")).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn another_projects_callback_is_not_registered() {
+    let world = World::start().await;
+    let body = with(session_body(1), "redirect_uri", BOB_CALLBACK);
+    world.post("/v1/login/session", &body).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("redirect_uri.registered"));
+    let body = json!({
+        "client_id": "prj_bob", "client_secret": BOB_SECRET, "session_key": session_body(1)["session_key"],
+        "provider": "github", "redirect_uri": BOB_CALLBACK,
+    });
+    world.session_with(&body).await;
+}

@@ -1,0 +1,111 @@
+//! Alive and ready: the broker starts without its database, says so, and goes on
+//! when it is there.
+
+use broker::config::Config;
+use broker::seal::SealKey;
+use serde_json::json;
+
+use super::world::{World, session_body};
+
+fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
+    let url = url.parse().unwrap();
+    move |config| {
+        config.store.url = url;
+        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+    }
+}
+
+#[tokio::test]
+async fn a_broker_with_its_store_is_live_and_ready() {
+    let world = World::start().await;
+    world
+        .get("/livez")
+        .await
+        .is(200, &json!({ "status": "live" }));
+    world
+        .get("/readyz")
+        .await
+        .is(200, &json!({ "status": "ready" }));
+}
+
+#[tokio::test]
+async fn a_broker_without_its_database_is_live_and_not_ready() {
+    // Port 1 of loopback: closed on any sane machine.
+    let world = World::start_with(on_postgres("postgres://127.0.0.1:1/broker")).await;
+    world
+        .get("/livez")
+        .await
+        .is(200, &json!({ "status": "live" }));
+    world.get("/readyz").await.is_refused(503);
+    assert_eq!(world.last_rule(), Some("store.reachable"));
+    world
+        .post("/v1/login/session", &session_body(1))
+        .await
+        .is_refused(503);
+    world.get("/api/providers").await.is(
+        200,
+        &json!([
+            { "id": "google", "configured": true, "enabled": true, "available": true },
+            { "id": "github", "configured": true, "enabled": true, "available": true },
+        ]),
+    );
+}
+
+#[cfg(feature = "postgres")]
+mod on_a_real_one {
+    use super::*;
+    use crate::storage::postgres::Schema;
+
+    #[tokio::test]
+    async fn a_broker_goes_on_when_its_database_is_there() {
+        let database = Schema::new();
+        let world = World::start_with(on_postgres(&database.url_of_database("later"))).await;
+        world.get("/readyz").await.is_refused(503);
+        database.execute("CREATE DATABASE later").await;
+        world
+            .get("/readyz")
+            .await
+            .is(200, &json!({ "status": "ready" }));
+        world.session(1).await;
+    }
+
+    #[tokio::test]
+    async fn a_broker_touches_no_tables_of_another_version() {
+        let database = Schema::new();
+        database
+            .execute(&format!("CREATE SCHEMA {}", database.name()))
+            .await;
+        database
+            .execute("CREATE TABLE broker_schema (version BIGINT NOT NULL)")
+            .await;
+        database
+            .execute("INSERT INTO broker_schema VALUES (2)")
+            .await;
+        let world = World::start_with(on_postgres(&database.url())).await;
+        world.get("/readyz").await.is_refused(503);
+        world
+            .post("/v1/login/session", &session_body(1))
+            .await
+            .is_refused(503);
+    }
+
+    #[tokio::test]
+    async fn two_brokers_on_one_database_share_a_login() {
+        let database = Schema::new();
+        database
+            .execute(&format!("CREATE SCHEMA {}", database.name()))
+            .await;
+        let one = World::start_with(on_postgres(&database.url())).await;
+        let other = World::start_with(on_postgres(&database.url())).await;
+        one.session(1).await;
+        other
+            .result(1)
+            .await
+            .is(200, &json!({ "status": "pending" }));
+        other
+            .post("/v1/login/session", &session_body(1))
+            .await
+            .is_refused(400);
+        assert_eq!(other.last_rule(), Some("session_key.fresh"));
+    }
+}

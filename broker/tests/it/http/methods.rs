@@ -1,0 +1,242 @@
+//! Paths and their methods.
+
+use reqwest::Method;
+
+use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path, session_body};
+
+const PATHS: [(&str, Method); 12] = [
+    ("/v1/login/session", Method::POST),
+    ("/v1/login/result", Method::POST),
+    ("/v1/token", Method::POST),
+    ("/v1/profile", Method::GET),
+    ("/v1/revoke", Method::POST),
+    ("/api/providers", Method::GET),
+    ("/authorize", Method::GET),
+    ("/login/handle", Method::GET),
+    ("/callback/github", Method::GET),
+    ("/style.css", Method::GET),
+    ("/livez", Method::GET),
+    ("/readyz", Method::GET),
+];
+
+const METHODS: [Method; 7] = [
+    Method::GET,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::PATCH,
+    Method::OPTIONS,
+    Method::TRACE,
+];
+
+#[tokio::test]
+async fn a_path_answers_only_its_own_method_and_says_which() {
+    let world = World::start().await;
+    for (path, own) in PATHS {
+        let allow = if own == Method::GET {
+            "GET, HEAD"
+        } else {
+            "POST"
+        };
+        for verb in METHODS.into_iter().filter(|verb| *verb != own) {
+            let answer = Answer::to(world.request(verb.clone(), path)).await;
+            assert_eq!(answer.status, 405, "{verb} {path}");
+            answer.is_refused(405);
+            assert_eq!(answer.header("allow"), Some(allow), "{verb} {path}");
+            assert_eq!(world.last_rule(), Some("request.method"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_a_page_where_one_is_asked_for() {
+    let world = World::start().await;
+    for path in ["/v1/token", "/login/handle"] {
+        let verb = if path == "/v1/token" {
+            Method::GET
+        } else {
+            Method::POST
+        };
+        let request = world.request(verb, path).header("Accept", "text/html");
+        let answer = Answer::to(request).await;
+        answer.is_refusal_page(405, "request.method");
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_allows_no_origin_anything() {
+    let world = World::start().await;
+    for (path, _) in PATHS {
+        let request = world
+            .request(Method::OPTIONS, path)
+            .header("Origin", "https://evil.test")
+            .header("Access-Control-Request-Method", "POST");
+        let answer = Answer::to(request).await;
+        answer.is_refused(405);
+        let cors = |name: &str| name.starts_with("access-control-");
+        assert!(!answer.headers.keys().any(|name| cors(name.as_str())));
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_path_is_404_in_json_or_on_a_page() {
+    let world = World::start().await;
+    for path in [
+        "/",
+        "/nowhere",
+        "/v1",
+        "/v1/",
+        "/v1/login",
+        "/v1/login/sessions",
+        "/v1/Token",
+        "/v2/token",
+        "/token",
+        "/v1/authorize",
+        "/providers",
+        "/login",
+        "/login/a/b",
+        "/callback",
+        "/callback/gitlab",
+        "/callback/Google",
+        "/robots.txt",
+        "/.well-known/openid-configuration",
+        "/..%2f..%2fetc%2fpasswd",
+    ] {
+        let answer = world.get(path).await;
+        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
+        answer.is_refused(404);
+        assert_eq!(world.last_rule(), Some("request.path"), "{path}");
+        let page = world
+            .request(Method::GET, path)
+            .header("Accept", "text/html");
+        Answer::to(page).await.is_refusal_page(404, "request.path");
+    }
+    for verb in METHODS.into_iter().filter(|verb| *verb != Method::GET) {
+        Answer::to(world.request(verb, "/nowhere"))
+            .await
+            .is_refused(404);
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_sent_only_where_accept_names_html() {
+    let world = World::start().await;
+    for (accept, page) in [
+        ("text/html", true),
+        ("TEXT/HTML", true),
+        ("text/html;q=0.9, application/json", true),
+        ("application/xhtml+xml, text/html", true),
+        ("application/json", false),
+        ("*/*", false),
+        ("text/*", false),
+        ("text/plain", false),
+    ] {
+        let request = world
+            .request(Method::GET, "/nowhere")
+            .header("Accept", accept);
+        let answer = Answer::to(request).await;
+        if page {
+            answer.is_refusal_page(404, "request.path");
+        } else {
+            answer.is_refused(404);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_api_ignores_accept() {
+    let world = World::start().await;
+    let request = world
+        .request(Method::POST, "/v1/login/session")
+        .header("Accept", "text/html")
+        .json(&session_body(1));
+    let answer = Answer::to(request).await;
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.status, 200);
+    let request = world
+        .request(Method::GET, "/v1/profile")
+        .header("Accept", "text/html");
+    Answer::to(request).await.is_refused(401);
+}
+
+#[tokio::test]
+async fn head_changes_nothing_anywhere() {
+    let world = World::start().await;
+    let head = async |path: &str| {
+        let answer = Answer::to(world.request(Method::HEAD, path)).await;
+        assert_eq!(answer.location(), None, "{path}");
+        assert_eq!(answer.set_cookies(), Vec::<String>::new(), "{path}");
+        assert_eq!(answer.body, "");
+        answer.is_complete();
+        answer.status
+    };
+    let visit = world.session(1).await;
+    assert_eq!(head(&visit).await, 200);
+    assert_eq!(head("/login/unknown").await, 200);
+    assert_eq!(head(&authorize_path()).await, 200);
+    assert_eq!(head("/api/providers").await, 200);
+    assert_eq!(head("/style.css").await, 200);
+    assert_eq!(head("/v1/profile").await, 401);
+    assert_eq!(head("/nowhere").await, 404);
+    for path in [
+        "/v1/login/session",
+        "/v1/login/result",
+        "/v1/token",
+        "/v1/revoke",
+    ] {
+        assert_eq!(head(path).await, 405, "{path}");
+    }
+
+    let browser = Browser::of(&world);
+    let away = browser.get(&visit).await;
+    assert_eq!(away.status, 303, "HEAD did not claim it");
+    let back = back_path(&away, "code=upstream-code");
+    let cookies = browser.cookies();
+    let cookie = cookies
+        .iter()
+        .map(|(n, v)| format!("{n}={v}"))
+        .next()
+        .unwrap();
+    let request = world.request(Method::HEAD, &back).header("Cookie", cookie);
+    let answer = Answer::to(request).await;
+    assert_eq!((answer.status, answer.location()), (200, None));
+    assert_eq!(
+        world.calls_upstream().await,
+        0,
+        "HEAD did not spend the trip"
+    );
+    browser.get(&back).await.goes_to(CALLBACK);
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_path_has_one_spelling() {
+    let world = World::start().await;
+    for (path, method) in PATHS {
+        let doubled = format!("/{path}");
+        let trailing = format!("{path}/");
+        let escaped = path.replacen('i', "%69", 1).replacen('o', "%6f", 1);
+        for alias in [doubled, trailing, escaped] {
+            if alias != path {
+                Answer::to(world.request(method.clone(), &alias))
+                    .await
+                    .is_refused(404);
+                assert_eq!(world.last_rule(), Some("request.path"), "{alias}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_cannot_ask_for_another_method() {
+    let world = World::start().await;
+    for (path, _) in PATHS {
+        for method in ["get", "put", "delete"] {
+            let form = [("_method", method)];
+            let request = world.request(Method::POST, path).form(&form);
+            let answer = Answer::to(request).await;
+            answer.is_refused(415);
+            assert!(answer.header("set-cookie").is_none());
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Starting a login, and what is on offer.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::world::{
+    Answer, BASE, Browser, LOCAL_CALLBACK, World, authorize_query, authorize_with, session_body,
+    with,
+};
+
+#[tokio::test]
+async fn an_authorization_url_is_the_base_url_and_a_handle() {
+    let world = World::start().await;
+    let answer = world.post("/v1/login/session", &session_body(1)).await;
+    let url = answer.json()["authorization_url"].clone();
+    let url = url.as_str().unwrap();
+    assert_eq!(
+        answer.body,
+        format!(r#"{{"authorization_url":"{url}","expires_in":600}}"#)
+    );
+    assert_eq!(answer.status, 200);
+    answer.is_complete();
+    let handle = url.strip_prefix(&format!("{BASE}/login/")).unwrap();
+    assert_eq!(handle.len(), 43);
+    assert!(
+        handle
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    );
+    assert_ne!(world.session(2).await, format!("/login/{handle}"));
+}
+
+#[tokio::test]
+async fn no_header_changes_where_a_browser_is_sent() {
+    let world = World::start().await;
+    for (n, name) in (1..).zip(["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"]) {
+        let value = if name == "Forwarded" {
+            "host=evil.test"
+        } else {
+            "evil.test"
+        };
+        let request = world
+            .request(Method::POST, "/v1/login/session")
+            .header(name, value)
+            .json(&session_body(n));
+        let url = Answer::to(request).await.json()["authorization_url"].clone();
+        assert!(url.as_str().unwrap().starts_with(BASE), "{name}: {url}");
+    }
+}
+
+#[tokio::test]
+async fn a_callback_that_is_not_registered_byte_for_byte_is_refused() {
+    let world = World::start().await;
+    for mutant in mutants() {
+        let body = with(session_body(1), "redirect_uri", mutant);
+        let answer = world.post("/v1/login/session", &body).await;
+        assert_eq!(answer.status, 400, "{mutant:?}");
+        answer.is_refused(400);
+        let mut query = authorize_query();
+        query[1].1 = mutant.to_owned();
+        let answer = world.get(&authorize_with(&query)).await;
+        assert_eq!(answer.status, 400, "{mutant:?}: {:?}", answer.location());
+        answer.is_refused(400);
+        assert_eq!(world.last_rule(), Some("redirect_uri.registered"));
+    }
+    world.session(1).await;
+}
+
+/// `https://app.example/cb` and `http://localhost:3000/cb`, slightly otherwise.
+fn mutants() -> Vec<&'static str> {
+    vec![
+        "",
+        "/cb",
+        "//app.example/cb",
+        "https://app.example",
+        "https://app.example/",
+        "https://app.example/cb/",
+        "https://app.example/CB",
+        "https://app.example/cb2",
+        "https://app.example/c",
+        "https://app.example//cb",
+        "https://app.example/cb//",
+        "https://app.example/./cb",
+        "https://app.example/x/../cb",
+        "https://app.example/cb/..",
+        "https://app.example/%63b",
+        "https://app.example/%2e/cb",
+        "https://app.example/cb%00",
+        "https://app.example/cb%20",
+        "https://app.example/cb?",
+        "https://app.example/cb?a=b",
+        "https://app.example/cb#",
+        "https://app.example/cb#a",
+        "https://app.example/cb;a",
+        "https://APP.example/cb",
+        "HTTPS://app.example/cb",
+        "http://app.example/cb",
+        "https://app.example:443/cb",
+        "https://app.example:8443/cb",
+        "https://app.example./cb",
+        "https://ada@app.example/cb",
+        "https://@app.example/cb",
+        "https://app.example@evil.test/cb",
+        "https://app.example.evil.test/cb",
+        "https://evil.test/https://app.example/cb",
+        "https://www.app.example/cb",
+        "https://xn--app-.example/cb",
+        "https://аpp.example/cb",
+        "https:\\\\app.example\\cb",
+        "https://app.example\\cb",
+        " https://app.example/cb",
+        "https://app.example/cb ",
+        "https://app.example/c\tb",
+        "https://app.example/cb\n",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "http://localhost:3001/cb",
+        "http://localhost/cb",
+        "https://localhost:3000/cb",
+        "http://127.0.0.1:3000/cb",
+        "http://[::1]:3000/cb",
+        "http://localhost:3000/cb/",
+        "http://app.localhost:3000/cb",
+        "http://localhost:03000/cb",
+        "https://bob.example/cb",
+    ]
+}
+
+#[tokio::test]
+async fn a_provider_that_is_off_is_refused_at_the_session() {
+    let check = async |world: World| {
+        let body = with(session_body(1), "provider", "google");
+        world.post("/v1/login/session", &body).await.is_refused(400);
+        assert_eq!(world.last_rule(), Some("provider.offered"));
+        // Its key is still fresh.
+        world.session(1).await;
+    };
+    check(World::start_with(|config| config.upstream.google = None).await).await;
+    check(
+        World::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false).await,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_providers_are_listed_as_they_are_configured() {
+    let check = async |world: World, expected: &str| {
+        let answer = world.get("/api/providers").await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, expected));
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        answer.is_complete();
+    };
+    check(
+        World::start().await,
+        r#"[{"id":"google","configured":true,"enabled":true,"available":true},{"id":"github","configured":true,"enabled":true,"available":true}]"#,
+    )
+    .await;
+    check(
+        World::start_with(|config| {
+            config.upstream.google = None;
+            config.upstream.github.as_mut().unwrap().enabled = false;
+        })
+        .await,
+        r#"[{"id":"google","configured":false,"enabled":false,"available":false},{"id":"github","configured":true,"enabled":false,"available":false}]"#,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
+    let world = World::start().await;
+    let google = async || world.get("/api/providers").await.json()[0]["available"].clone();
+    let body = with(
+        with(session_body(1), "provider", "google"),
+        "redirect_uri",
+        LOCAL_CALLBACK,
+    );
+    world
+        .get(&world.session_with(&body).await)
+        .await
+        .goes_to(LOCAL_CALLBACK);
+    assert_eq!(google().await, json!(false));
+    world.pass_ms(290_000);
+    assert_eq!(google().await, json!(false));
+    world.pass_ms(10_000);
+    assert_eq!(google().await, json!(true));
+}
+
+#[tokio::test]
+async fn what_a_browser_says_of_a_provider_does_not_count() {
+    let world = World::start().await;
+    let before = world.get("/api/providers").await.body;
+    let browser = Browser::of(&world);
+    for error in ["server_error", "temporarily_unavailable", "access_denied"] {
+        let away = browser.get(&authorize_with(&authorize_query())).await;
+        browser.come_back(&away, &format!("error={error}")).await;
+        assert_eq!(world.get("/api/providers").await.body, before, "{error}");
+    }
+}

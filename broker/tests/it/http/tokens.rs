@@ -1,0 +1,137 @@
+//! The legacy exchange: code, token, profile, revocation.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::world::{
+    Answer, BOB_SECRET, LOCAL_CALLBACK, World, adas_profile, all, key, token_body, with,
+};
+
+#[tokio::test]
+async fn a_code_is_exchanged_for_a_token_and_the_token_for_a_profile() {
+    let world = World::start().await;
+    let answer = world.token(&world.code().await).await;
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    assert_eq!(
+        answer.body,
+        format!(
+            r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":900,"scope":"profile"}}"#
+        )
+    );
+    assert_eq!(answer.status, 200);
+    answer.is_complete();
+    let (prefix, rest) = token.split_once('_').unwrap();
+    assert_eq!((prefix, rest.len()), ("fsi", 43));
+    let profile = world.profile(&token).await;
+    profile.is(200, &adas_profile());
+    profile.is_complete();
+}
+
+#[tokio::test]
+async fn every_field_that_is_anothers_leaves_the_code_untouched() {
+    let world = World::start().await;
+    let code = world.code().await;
+    let good = || token_body(&code);
+    let by_bob = with(
+        with(good(), "client_id", "prj_bob"),
+        "client_secret",
+        BOB_SECRET,
+    );
+    for (body, rule) in [
+        (by_bob, "code.client"),
+        (
+            with(good(), "redirect_uri", LOCAL_CALLBACK),
+            "code.callback",
+        ),
+        (with(good(), "code_verifier", key(1)), "code.verifier"),
+        (with(good(), "code", key(1)), "code.known"),
+    ] {
+        world.post("/v1/token", &body).await.is_refused(400);
+        assert_eq!(world.last_rule(), Some(rule));
+    }
+    assert_eq!(world.token(&code).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_code_lives_60_seconds() {
+    let world = World::start().await;
+    let (early, late) = (world.code().await, world.code().await);
+    world.pass_ms(50_000);
+    assert_eq!(world.token(&early).await.status, 200);
+    world.pass_ms(10_000);
+    world.token(&late).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("code.expiry"));
+}
+
+#[tokio::test]
+async fn a_second_valid_redemption_ends_the_first_ones_token() {
+    let world = World::start().await;
+    let code = world.code().await;
+    let token = world.token(&code).await.json()["access_token"].clone();
+    let wrong = with(token_body(&code), "code_verifier", key(1));
+    world.post("/v1/token", &wrong).await.is_refused(400);
+    assert_eq!(world.profile(token.as_str().unwrap()).await.status, 200);
+    world.token(&code).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("code.once"));
+    world.profile(token.as_str().unwrap()).await.is_refused(401);
+    assert_eq!(world.last_rule(), Some("bearer.ended"));
+}
+
+#[tokio::test]
+async fn a_token_lives_900_seconds() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    world.pass_ms(890_000);
+    world.profile(&token).await.is(200, &adas_profile());
+    world.pass_ms(10_000);
+    let answer = world.profile(&token).await;
+    answer.is_refused(401);
+    assert_eq!(world.last_rule(), Some("bearer.expiry"));
+}
+
+#[tokio::test]
+async fn revoking_answers_the_same_whatever_the_token_was() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    let unknown = format!("fsi_{}", key(1));
+    for token in [&token, &token, &unknown] {
+        let answer = world.revoke(token).await;
+        answer.is(200, &json!({}));
+        assert_eq!(answer.body, "{}");
+        answer.is_complete();
+    }
+    world.profile(&token).await.is_refused(401);
+    assert_eq!(world.last_rule(), Some("bearer.ended"));
+    world.pass_ms(901_000);
+    world.revoke(&token).await.is(200, &json!({}));
+}
+
+#[tokio::test]
+async fn the_body_of_a_revocation_is_not_read() {
+    let world = World::start().await;
+    for (content_type, body) in [
+        ("application/json", "{\"token\":\"other\"}".to_owned()),
+        ("application/json", "not json".to_owned()),
+        ("application/x-www-form-urlencoded", "token=x".to_owned()),
+        ("text/plain", "x".repeat(40_000)),
+    ] {
+        let token = world.access_token().await;
+        let request = world
+            .request(Method::POST, "/v1/revoke")
+            .bearer_auth(&token)
+            .header("Content-Type", content_type)
+            .body(body);
+        Answer::to(request).await.is(200, &json!({}));
+        world.profile(&token).await.is_refused(401);
+    }
+}
+
+#[tokio::test]
+async fn one_of_32_redemptions_at_once_gets_a_token() {
+    let world = World::start().await;
+    let code = world.code().await;
+    let answers = all(32, || world.token(&code)).await;
+    let won = answers.iter().filter(|answer| answer.status == 200).count();
+    let lost = answers.iter().filter(|answer| answer.status == 400).count();
+    assert_eq!((won, lost), (1, 31));
+}

@@ -1,0 +1,156 @@
+//! What a browser keeps: few cookies, small ones, with every attribute.
+
+use broker::seal::SealKey;
+use cookie::{Cookie, SameSite};
+
+use super::world::{
+    ADA_SECRET, Browser, World, authorize_path, authorize_query, authorize_with, project,
+    session_body, with,
+};
+
+/// A project shaped like those that `new-project` makes, with the longest callback.
+fn long_callback() -> String {
+    let start = "https://app.example/";
+    format!("{start}{}", "a".repeat(2048 - start.len()))
+}
+
+const CLIENT_ID: &str = "prj_AAAAAAAAAAAAAAAAAAAAAA";
+
+async fn world_of_long_things() -> World {
+    World::start_with(|config| {
+        let mut long = project("x", ADA_SECRET, &[&long_callback()]);
+        long.client_id = CLIENT_ID.parse().unwrap();
+        config.projects.push(long);
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_browser_keeps_at_most_eight_trips_of_under_600_bytes() {
+    let world = world_of_long_things().await;
+    let mut query = authorize_query();
+    query[0].1 = CLIENT_ID.to_owned();
+    query[1].1 = long_callback();
+    let path = authorize_with(&query);
+    let browser = Browser::of(&world);
+    let mut newest = None;
+    for n in 1..=41 {
+        let away = browser.get(&path).await;
+        assert_eq!(away.status, 303);
+        let cookies = browser.cookies();
+        assert_eq!(cookies.len(), n.min(8));
+        for (name, value) in &cookies {
+            let size = name.len() + 1 + value.len();
+            assert!(size < 600, "{size} bytes");
+        }
+        newest = Some(away);
+    }
+    let home = browser
+        .come_back(&newest.unwrap(), "error=access_denied")
+        .await;
+    assert!(home.location().unwrap().starts_with(&long_callback()));
+}
+
+#[tokio::test]
+async fn a_clean_trip_is_small_too() {
+    let world = world_of_long_things().await;
+    let body = with(session_body(1), "client_id", CLIENT_ID);
+    let body = with(body, "redirect_uri", long_callback());
+    let browser = Browser::of(&world);
+    browser.get(&world.session_with(&body).await).await;
+    let (name, value) = browser.cookies().pop_first().unwrap();
+    assert!(name.len() + 1 + value.len() < 600);
+}
+
+#[tokio::test]
+async fn the_oldest_trip_goes_first() {
+    let world = World::start().await;
+    let browser = Browser::of(&world);
+    let mut trips = Vec::new();
+    for _ in 0..9 {
+        trips.push(browser.get(&authorize_path()).await);
+        world.pass_ms(1_000);
+    }
+    let first = browser.come_back(&trips[0], "error=access_denied").await;
+    first.is_refusal_page(400, "trip.own_browser");
+    for trip in &trips[1..] {
+        let home = browser.come_back(trip, "error=access_denied").await;
+        assert_eq!(home.status, 303);
+    }
+}
+
+#[tokio::test]
+async fn cookies_of_ours_that_cannot_be_read_are_cleared_a_few_at_a_time() {
+    let world = World::start().await;
+    let browser = Browser::of(&world);
+    for n in 0..30 {
+        browser.plant(&format!("fsi_trip_{n}"), "unreadable");
+    }
+    browser.plant("other", "kept");
+    for visit in 1..=4 {
+        let answer = browser.get(&authorize_path()).await;
+        assert_eq!(answer.status, 303);
+        let set = answer.headers.get_all("set-cookie").iter().count();
+        assert!(set <= 9, "visit {visit} sets {set} cookies");
+    }
+    let names: Vec<_> = browser.cookies().into_keys().collect();
+    assert!(names.contains(&"other".to_owned()));
+    assert_eq!(names.len(), 1 + 4, "{names:?}");
+}
+
+/// Checks a cookie's attributes, whether it is set or cleared.
+#[track_caller]
+fn check_attributes(line: &str, is_https: bool) {
+    let cookie = Cookie::parse(line.to_owned()).unwrap();
+    assert_eq!(cookie.same_site(), Some(SameSite::Lax), "{line}");
+    assert_eq!(cookie.http_only(), Some(true), "{line}");
+    assert_eq!(cookie.path(), Some("/"), "{line}");
+    assert_eq!(cookie.domain(), None, "{line}");
+    assert_eq!(cookie.secure().unwrap_or(false), is_https, "{line}");
+    assert_eq!(cookie.name().starts_with("__Host-"), is_https, "{line}");
+    let seconds = cookie.max_age().unwrap().whole_seconds();
+    assert!([0, 1200].contains(&seconds), "{line}");
+}
+
+#[tokio::test]
+async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
+    let http = World::start().await;
+    let https = World::start_with(|config| {
+        config.base_url = "https://broker.example".parse().unwrap();
+        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+    })
+    .await;
+    for (world, is_https) in [(http, false), (https, true)] {
+        let browser = Browser::of(&world);
+        for _ in 0..9 {
+            let away = browser.get(&authorize_path()).await;
+            for line in away.set_cookies() {
+                check_attributes(&line, is_https);
+            }
+        }
+        // The ninth also cleared the first.
+        assert_eq!(browser.cookies().len(), 8);
+    }
+}
+
+#[tokio::test]
+async fn a_trip_survives_a_new_key_as_long_as_the_old_one_is_kept() {
+    let (old, new) = (
+        SealKey::from_random(&[1; 32]),
+        SealKey::from_random(&[2; 32]),
+    );
+    let keyed = |keys: Vec<SealKey>| World::start_with(move |config| config.cookie_keys = keys);
+    let before = keyed(vec![old.clone()]).await;
+    let browser = Browser::of(&before);
+    let away = browser.get(&authorize_path()).await;
+    let check = async |world: World, status: u16| {
+        let moved = Browser::of(&world);
+        for (name, value) in browser.cookies() {
+            moved.plant(&name, &value);
+        }
+        let answer = moved.come_back(&away, "error=access_denied").await;
+        assert_eq!(answer.status, status);
+    };
+    check(keyed(vec![new.clone(), old]).await, 303).await;
+    check(keyed(vec![new]).await, 400).await;
+}

@@ -1,0 +1,226 @@
+//! The authorization URL: who gets the login, and who is turned away how.
+
+use super::world::{
+    Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, session_body, sign_in, with,
+};
+
+/// A login that comes home to loopback, so that curl may look at it.
+async fn local_session(world: &World) -> String {
+    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+    world.session_with(&body).await
+}
+
+#[tokio::test]
+async fn an_unknown_handle_is_a_page_that_says_what_to_do() {
+    let world = World::start().await;
+    for handle in ["x", "unknown", &"a".repeat(43)] {
+        let answer = Browser::of(&world).get(&format!("/login/{handle}")).await;
+        answer.is_refusal_page(404, "handle.known");
+        assert!(answer.body.contains("Start again"), "{}", answer.body);
+    }
+    world.get("/login/unknown").await.is_refused(404);
+}
+
+#[tokio::test]
+async fn the_first_browser_has_it_and_any_other_is_told_so() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let (first, second) = (Browser::of(&world), Browser::of(&world));
+    let away = first.get(&path).await;
+    assert_eq!(away.status, 303);
+    second
+        .get(&path)
+        .await
+        .is_refusal_page(410, "handle.one_browser");
+    first
+        .come_back(&away, "code=upstream-code")
+        .await
+        .goes_to(CALLBACK);
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn the_same_browser_may_come_again_for_a_fresh_trip() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let (first, second) = (browser.get(&path).await, browser.get(&path).await);
+    assert_eq!((first.status, second.status), (303, 303));
+    assert_ne!(first.location(), second.location());
+    // Either tab may finish, and the first to finish counts.
+    browser
+        .come_back(&second, "error=access_denied")
+        .await
+        .goes_to(CALLBACK);
+    browser
+        .come_back(&first, "code=upstream-code")
+        .await
+        .goes_to(CALLBACK);
+    assert_eq!(world.result(1).await.json()["error"], "access_denied");
+}
+
+#[tokio::test]
+async fn a_browser_that_lost_its_cookies_is_another() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    browser.get(&path).await;
+    browser.forget_cookies();
+    browser
+        .get(&path)
+        .await
+        .is_refusal_page(410, "handle.one_browser");
+}
+
+#[tokio::test]
+async fn a_browser_that_comes_too_late_is_sent_home() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    world.pass_ms(600_000);
+    browser.get(&path).await.goes_to(CALLBACK);
+    world.pass_ms(590_000);
+    browser.get(&path).await.goes_to(CALLBACK);
+    world.pass_ms(10_000);
+    browser
+        .get(&path)
+        .await
+        .is_refusal_page(404, "handle.known");
+}
+
+#[tokio::test]
+async fn whoever_opens_a_login_that_is_over_is_sent_home() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let away = browser.get(&path).await;
+    browser.come_back(&away, "code=upstream-code").await;
+    browser.get(&path).await.goes_to(CALLBACK);
+    Browser::of(&world).get(&path).await.goes_to(CALLBACK);
+    world.result(1).await;
+    browser.get(&path).await.goes_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn a_provider_that_cannot_be_reached_ends_the_login_and_the_browser_goes_home() {
+    let world = World::start().await;
+    let body = with(session_body(1), "provider", "google");
+    let path = world.session_with(&body).await;
+    Browser::of(&world).get(&path).await.goes_to(CALLBACK);
+    let answer = world.result(1).await;
+    assert_eq!(
+        answer.body,
+        r#"{"status":"failed","error":"provider_unavailable"}"#
+    );
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn curl_may_look_first_where_everything_is_local() {
+    let world = World::start().await;
+    let path = local_session(&world).await;
+    let curl = Browser::plain(&world);
+    assert_eq!(curl.get(&path).await.status, 303);
+    let browser = Browser::of(&world);
+    let away = browser.get(&path).await;
+    assert_eq!(away.status, 303, "curl has not claimed it");
+    browser
+        .come_back(&away, "code=upstream-code")
+        .await
+        .goes_to(LOCAL_CALLBACK);
+    let again = Browser::plain(&world).get(&path).await;
+    again.goes_to(LOCAL_CALLBACK);
+}
+
+#[tokio::test]
+async fn curl_alone_can_finish_where_everything_is_local() {
+    let world = World::start().await;
+    let path = local_session(&world).await;
+    let curl = Browser::plain(&world);
+    let away = curl.get(&path).await;
+    curl.come_back(&away, "code=upstream-code")
+        .await
+        .goes_to(LOCAL_CALLBACK);
+}
+
+#[tokio::test]
+async fn curl_does_not_pass_a_browsers_claim() {
+    let world = World::start().await;
+    let path = local_session(&world).await;
+    assert_eq!(Browser::of(&world).get(&path).await.status, 303);
+    let answer = Browser::plain(&world).get(&path).await;
+    answer.is_refused(410);
+}
+
+/// Checks whether a first visit claims: then a second browser is turned away.
+async fn claims(world: &World, path: &str, first: Browser<'_>) -> bool {
+    assert_eq!(first.get(path).await.status, 303);
+    match Browser::of(world).get(path).await.status {
+        303 => false,
+        410 => true,
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_local_client_claims_when_it_is_a_browser_or_comes_from_a_foreign_page() {
+    let check = async |dress: fn(Browser<'_>) -> Browser<'_>, expected: bool| {
+        let world = World::start().await;
+        let path = local_session(&world).await;
+        let client = dress(Browser::plain(&world));
+        assert_eq!(claims(&world, &path, client).await, expected);
+    };
+    check(|it| it, false).await;
+    check(|it| it.saying("User-Agent", "Mozilla/5.0"), false).await;
+    check(
+        |it| it.saying("Referer", "http://localhost:3000/start"),
+        false,
+    )
+    .await;
+    check(|it| it.saying("Referer", "http://127.0.0.1:8000/"), false).await;
+    check(|it| it.saying("Referer", "http://localhost:3001/"), true).await;
+    check(|it| it.saying("Referer", "https://evil.test/"), true).await;
+    check(|it| it.saying("Referer", "not a url"), true).await;
+    check(|it| it.saying("Sec-Fetch-Site", "none"), true).await;
+    check(|it| it.saying("sec-fetch-user", "?1"), true).await;
+}
+
+#[tokio::test]
+async fn curl_claims_where_anything_is_not_local() {
+    let world = World::start().await;
+    // Its callback is somewhere else.
+    let path = world.session(1).await;
+    assert!(claims(&world, &path, Browser::plain(&world)).await);
+
+    // The provider is the real one.
+    let world = World::start_with(|config| {
+        let github = config.upstream.github.as_mut().unwrap();
+        github.web_url = "https://github.example".parse().unwrap();
+    })
+    .await;
+    let path = local_session(&world).await;
+    assert!(claims(&world, &path, Browser::plain(&world)).await);
+
+    // The broker itself is public.
+    let world = World::start_with(|config| {
+        config.base_url = "https://broker.example".parse().unwrap();
+        config.cookie_keys = vec![broker::seal::SealKey::from_random(&[7; 32])];
+    })
+    .await;
+    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+    let answer = world.post("/v1/login/session", &body).await.json();
+    let url = answer["authorization_url"].as_str().unwrap().to_owned();
+    let path = url.strip_prefix("https://broker.example").unwrap();
+    assert!(claims(&world, path, Browser::plain(&world)).await);
+}
+
+#[tokio::test]
+async fn a_login_does_not_open_anothers_handle() {
+    let world = World::start().await;
+    sign_in(&world, 1).await;
+    let browser = Browser::of(&world);
+    browser.get(&authorize_path()).await;
+    let path = world.session(2).await;
+    assert_eq!(browser.get(&path).await.status, 303);
+    assert_eq!(world.result(2).await.json()["status"], "pending");
+}

@@ -1,0 +1,15 @@
+//! The broker from the outside in: its store, its pure flows, its wire, its
+//! configuration.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "a line of a table reads better without borrows"
+)]
+
+mod config;
+mod flows;
+mod http;
+mod people;
+mod scratch;
+mod storage;

@@ -1,0 +1,48 @@
+//! A folder of a test's own, gone when the test is.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
+            "broker-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        ));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Writes a file and says where it is.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.file(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Every file here whose name begins like this, with its bytes.
+    pub(crate) fn read_all(&self, start: &str) -> Vec<(String, Vec<u8>)> {
+        std::fs::read_dir(&self.0)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+            .filter(|(name, _)| name.starts_with(start))
+            .map(|(name, path)| (name, std::fs::read(path).unwrap()))
+            .collect()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A file that is still open elsewhere is no reason to fail.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,277 @@
+//! One empty database, one clock, and short names for what is done with them.
+//!
+//! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
+//! session key of 32 bytes 1, and so on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, open};
+use broker::flows::legacy::{NewGrant, Redemption, Token};
+use broker::flows::trip::{Purpose, Seed, Trip};
+use broker::flows::{Fingerprint, UnixMs};
+use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
+use contract::{
+    AccessToken, ClientId, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile,
+    Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
+};
+
+use crate::people::ada;
+
+/// A database of one engine, empty at first.
+#[async_trait]
+pub(crate) trait Engine: Send + Sync {
+    /// One more broker's way to it.
+    async fn open(&self) -> Arc<dyn Store>;
+
+    /// The number that this `SELECT` finds, asked past the store.
+    async fn count(&self, select: &str) -> i64;
+}
+
+pub(crate) struct Bench {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Box<dyn Engine>,
+    elapsed_ms: AtomicI64,
+}
+
+/// When every test begins.
+const START: UnixMs = UnixMs(1_790_000_000_123);
+
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+
+/// What came of a read, fit to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Read {
+    Outcome(Outcome),
+    Pending,
+    Refused(Rule),
+}
+
+impl From<Taken> for Read {
+    fn from(taken: Taken) -> Self {
+        match taken {
+            Taken::Outcome(outcome) => Read::Outcome(outcome),
+            Taken::Pending(_) => Read::Pending,
+            Taken::Refused(rule) => Read::Refused(rule),
+        }
+    }
+}
+
+/// What came of a redemption, fit to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Exchange {
+    Token,
+    Refused(Rule),
+}
+
+impl From<Redeemed> for Exchange {
+    fn from(redeemed: Redeemed) -> Self {
+        match redeemed {
+            Redeemed::Token(_) => Exchange::Token,
+            Redeemed::Refused(rule, _) => Exchange::Refused(rule),
+        }
+    }
+}
+
+impl Bench {
+    pub(crate) async fn on(engine: impl Engine + 'static) -> Self {
+        Self {
+            store: engine.open().await,
+            engine: Box::new(engine),
+            elapsed_ms: AtomicI64::new(0),
+        }
+    }
+
+    pub(crate) fn now(&self) -> UnixMs {
+        START.plus_ms(self.elapsed_ms.load(Ordering::SeqCst))
+    }
+
+    /// From here on it is so many milliseconds after the beginning.
+    pub(crate) fn at_ms(&self, ms: i64) {
+        self.elapsed_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// Opens login 1, 2, … with the key and the handle of that number.
+    pub(crate) async fn open(&self, key: u8) -> Opened {
+        self.open_with(key, key, "ada").await
+    }
+
+    pub(crate) async fn open_with(&self, key: u8, handle: u8, project: &str) -> Opened {
+        let login = login(key, handle_of(handle), project, self.now());
+        self.store.open(login, self.now()).await.unwrap()
+    }
+
+    pub(crate) async fn find(&self, handle: u8) -> Option<LoginSession> {
+        let handle = handle_of(handle);
+        self.store.find(handle, self.now()).await.unwrap()
+    }
+
+    pub(crate) async fn claim(&self, handle: u8, browser: u8) -> Claim {
+        let (handle, browser) = (handle_of(handle), mark(browser));
+        self.store.claim(handle, browser, self.now()).await.unwrap()
+    }
+
+    pub(crate) async fn is_granted(&self, handle: u8, browser: u8) -> bool {
+        matches!(self.claim(handle, browser).await, Claim::Granted(_))
+    }
+
+    pub(crate) async fn settle(&self, handle: u8, outcome: Outcome) -> Settled {
+        let handle = handle_of(handle);
+        self.store
+            .settle(handle, outcome, self.now())
+            .await
+            .unwrap()
+    }
+
+    /// Ada finishes signing in.
+    pub(crate) async fn finish(&self, handle: u8) -> Settled {
+        self.settle(handle, Outcome::Succeeded(ada())).await
+    }
+
+    pub(crate) async fn take(&self, key: u8) -> Read {
+        self.take_as(ask(key)).await
+    }
+
+    pub(crate) async fn take_as(&self, ask: Ask) -> Read {
+        self.store.take(ask, self.now()).await.unwrap().into()
+    }
+
+    pub(crate) async fn spend(&self, trip: &Trip) -> Spent {
+        self.store.spend(trip).await.unwrap()
+    }
+
+    /// Issues code 1, 2, … for project ada.
+    pub(crate) async fn issue(&self, code: u8) {
+        let grant = grant(code, self.now());
+        self.store.issue(grant).await.unwrap();
+    }
+
+    /// Redeems a code for the token of the same number.
+    pub(crate) async fn redeem(&self, code: u8) -> Exchange {
+        self.redeem_as(redemption(code, code, self.now())).await
+    }
+
+    pub(crate) async fn redeem_as(&self, redemption: Redemption) -> Exchange {
+        self.store
+            .redeem(redemption, self.now())
+            .await
+            .unwrap()
+            .into()
+    }
+
+    pub(crate) async fn token(&self, token: u8) -> Option<Token> {
+        self.store.token(token_of(token), self.now()).await.unwrap()
+    }
+
+    /// Whom a token opens.
+    pub(crate) async fn profile(&self, token: u8) -> Result<Profile, Rule> {
+        match self.token(token).await {
+            Some(token) => token.open(self.now()),
+            None => Err(Rule::BearerKnown),
+        }
+    }
+
+    pub(crate) async fn revoke(&self, token: u8) -> Option<Fingerprint> {
+        self.store.revoke(token_of(token)).await.unwrap()
+    }
+
+    pub(crate) async fn sweep(&self) -> usize {
+        self.store.sweep(self.now()).await.unwrap()
+    }
+
+    pub(crate) async fn rows(&self, table: &str) -> i64 {
+        self.engine
+            .count(&format!("SELECT count(*) FROM {table}"))
+            .await
+    }
+
+    /// How many profiles rest in a table.
+    pub(crate) async fn profiles(&self, table: &str) -> i64 {
+        self.engine
+            .count(&format!(
+                "SELECT count(*) FROM {table} WHERE profile IS NOT NULL"
+            ))
+            .await
+    }
+}
+
+pub(crate) fn key_of(n: u8) -> SessionKey {
+    SessionKey::from_random(&[n; 32])
+}
+
+pub(crate) fn handle_of(n: u8) -> Digest {
+    Digest::derive("handle", &[n])
+}
+
+pub(crate) fn mark(n: u8) -> BrowserMark {
+    BrowserMark(Digest::derive("browser", &[n]))
+}
+
+pub(crate) fn project(name: &str) -> ClientId {
+    format!("prj_{name}").parse().unwrap()
+}
+
+pub(crate) fn callback(text: &str) -> RedirectUri {
+    text.parse().unwrap()
+}
+
+pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogin {
+    let request = LoginSessionRequest {
+        client_id: project(name),
+        client_secret: "not looked at".parse().unwrap(),
+        session_key: key_of(key),
+        provider: Provider::GitHub,
+        redirect_uri: callback(CALLBACK),
+    };
+    open(&request, handle, now)
+}
+
+pub(crate) fn ask(key: u8) -> Ask {
+    Ask {
+        key: key_of(key).digest(),
+        project: project("ada"),
+        redirect_uri: callback(CALLBACK),
+    }
+}
+
+pub(crate) fn trip(seed: u8, ends: UnixMs) -> Trip {
+    Trip {
+        seed: Seed::from_random([seed; 32]),
+        login: Fingerprint::of_key(&key_of(seed)),
+        provider: Provider::GitHub,
+        project: project("ada"),
+        callback: callback(CALLBACK).digest(),
+        ends,
+        purpose: Purpose::Legacy {
+            state: State::from_random(&[seed; 32]),
+            challenge: verifier(seed).challenge(),
+        },
+    }
+}
+
+pub(crate) fn verifier(n: u8) -> CodeVerifier {
+    CodeVerifier::from_random(&[n; 32])
+}
+
+pub(crate) fn token_of(n: u8) -> Digest {
+    AccessToken::from_random(&[n; 32]).digest()
+}
+
+pub(crate) fn grant(code: u8, now: UnixMs) -> NewGrant {
+    let challenge = verifier(code).challenge();
+    let digest = HandoffCode::from_random(&[code; 32]).digest();
+    NewGrant::of(&trip(code, now), &challenge, ada(), digest, now)
+}
+
+pub(crate) fn redemption(code: u8, token: u8, now: UnixMs) -> Redemption {
+    let request = TokenRequest {
+        grant_type: contract::GrantType::AuthorizationCode,
+        client_id: "prj_ada".parse().unwrap(),
+        client_secret: "not looked at".parse().unwrap(),
+        code: HandoffCode::from_random(&[code; 32]),
+        redirect_uri: callback(CALLBACK),
+        code_verifier: verifier(code),
+    };
+    Redemption::of(&request, &project("ada"), token_of(token), now)
+}

@@ -1,0 +1,247 @@
+//! The embedded engine: a file of its own for every test, and what only a file
+//! can show.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use broker::flows::clean::Outcome;
+use broker::store::{Opened, Settled, Spent, Store, StoreUrl};
+use contract::Rule;
+
+use super::bench::{Bench, Engine, Exchange, Read, trip};
+use crate::people::ada;
+use crate::scratch::Scratch;
+
+pub(crate) struct File(Arc<Scratch>);
+
+impl File {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Scratch::new()))
+    }
+
+    fn url(&self) -> StoreUrl {
+        StoreUrl::SqliteFile(self.0.file("broker.db"))
+    }
+}
+
+#[async_trait]
+impl Engine for File {
+    async fn open(&self) -> Arc<dyn Store> {
+        broker::store::open(&self.url()).unwrap()
+    }
+
+    async fn count(&self, select: &str) -> i64 {
+        let file = rusqlite::Connection::open(self.0.file("broker.db")).unwrap();
+        file.query_row(select, [], |row| row.get(0)).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn whatever_was_acknowledged_is_there_after_a_restart() {
+    let scratch = Arc::new(Scratch::new());
+    let before = Bench::on(File(scratch.clone())).await;
+    for key in [1, 2, 3] {
+        before.open(key).await;
+    }
+    before.claim(1, 1).await;
+    before.finish(2).await;
+    before.finish(3).await;
+    before.take(3).await;
+    let trip = trip(1, before.now().plus_ms(600_000));
+    before.spend(&trip).await;
+    for code in [1, 2, 3] {
+        before.issue(code).await;
+    }
+    before.redeem(2).await;
+    before.redeem(3).await;
+    before.revoke(3).await;
+    drop(before);
+
+    let after = Bench::on(File(scratch)).await;
+    assert_eq!(after.open_with(1, 9, "ada").await, Opened::KeyTaken);
+    assert!(after.is_granted(1, 1).await, "its browser is remembered");
+    assert!(!after.is_granted(1, 2).await);
+    assert_eq!(after.finish(1).await, Settled::Now);
+    assert_eq!(
+        after.take(2).await,
+        Read::Outcome(Outcome::Succeeded(ada()))
+    );
+    assert_eq!(after.take(3).await, Read::Refused(Rule::ResultOnce));
+    assert_eq!(after.spend(&trip).await, Spent::Before);
+    assert_eq!(after.redeem(1).await, Exchange::Token);
+    assert_eq!(after.profile(2).await, Ok(ada()));
+    assert_eq!(after.redeem(2).await, Exchange::Refused(Rule::CodeOnce));
+    assert_eq!(after.profile(3).await, Err(Rule::BearerEnded));
+}
+
+#[tokio::test]
+async fn two_stores_on_one_file_see_each_others_steps() {
+    let bench = Bench::on(File::new()).await;
+    let other = bench.engine.open().await;
+    bench.open(1).await;
+    bench.finish(1).await;
+    let ask = super::bench::ask(1);
+    let taken = other.take(ask, bench.now()).await.unwrap();
+    assert_eq!(Read::from(taken), Read::Outcome(Outcome::Succeeded(ada())));
+    assert_eq!(bench.take(1).await, Read::Refused(Rule::ResultOnce));
+}
+
+#[tokio::test]
+async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
+    let url: StoreUrl = "sqlite::memory:".parse().unwrap();
+    let (one, other) = (
+        broker::store::open(&url).unwrap(),
+        broker::store::open(&url).unwrap(),
+    );
+    let bench = Bench::on(File::new()).await;
+    let login = || super::bench::login(1, super::bench::handle_of(1), "ada", bench.now());
+    assert_eq!(one.open(login(), bench.now()).await.unwrap(), Opened::Fresh);
+    assert_eq!(
+        other.open(login(), bench.now()).await.unwrap(),
+        Opened::Fresh
+    );
+    assert_eq!(
+        one.open(login(), bench.now()).await.unwrap(),
+        Opened::KeyTaken
+    );
+}
+
+#[tokio::test]
+async fn what_was_taken_or_ended_is_overwritten_in_the_file() {
+    let scratch = Arc::new(Scratch::new());
+    let bench = Bench::on(File(scratch.clone())).await;
+    let is_in_file = || {
+        let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
+        file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .unwrap();
+        let bytes = std::fs::read(scratch.file("broker.db")).unwrap();
+        let address = ada().email.unwrap();
+        bytes
+            .windows(address.len())
+            .any(|window| window == address.as_bytes())
+    };
+    // Enough of them that what one leaves is not at once another's place.
+    for n in 0..20 {
+        bench.open(n).await;
+        bench.finish(n).await;
+        bench.issue(n).await;
+        bench.redeem(n).await;
+    }
+    assert!(is_in_file(), "the search finds what is there");
+    for n in 0..20 {
+        bench.take(n).await;
+        bench.revoke(n).await;
+    }
+    assert!(!is_in_file());
+}
+
+#[test]
+fn a_database_of_a_newer_version_is_left_alone() {
+    let scratch = Scratch::new();
+    let path = scratch.file("broker.db");
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.pragma_update(None, "user_version", 2).unwrap();
+    assert!(broker::store::open(&StoreUrl::SqliteFile(path)).is_err());
+    let tables: i64 = file
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(tables, 0);
+}
+
+#[test]
+fn a_file_that_is_no_database_is_refused_and_kept() {
+    let scratch = Scratch::new();
+    let path = scratch.write("broker.db", &"not a database\n".repeat(100));
+    assert!(broker::store::open(&StoreUrl::SqliteFile(path.clone())).is_err());
+    assert!(std::fs::read_to_string(path).unwrap().starts_with("not a"));
+}
+
+#[tokio::test]
+async fn a_step_that_fails_is_told_and_the_store_goes_on() {
+    let bench = Bench::on(File::new()).await;
+    bench.open(1).await;
+    // A second login under the handle of the first breaks a constraint.
+    let clash = super::bench::login(2, super::bench::handle_of(1), "ada", bench.now());
+    let error = bench.store.open(clash, bench.now()).await.unwrap_err();
+    assert!(error.to_string().starts_with("the store failed: "));
+    assert_eq!(bench.open_with(2, 2, "ada").await, Opened::Fresh);
+}
+
+#[test]
+fn a_store_url_names_one_of_the_engines() {
+    #[track_caller]
+    fn check(text: &str, expected: Result<StoreUrl, &str>) {
+        assert_eq!(text.parse::<StoreUrl>(), expected);
+        assert_eq!(StoreUrl::try_from(text.to_owned()), expected);
+        if let Ok(url) = expected {
+            assert_eq!(url.to_string(), text);
+        }
+    }
+    let refused = || Err("a store is sqlite:PATH, sqlite::memory: or postgres://…");
+    check("sqlite::memory:", Ok(StoreUrl::SqliteMemory));
+    check("sqlite:a.db", Ok(StoreUrl::SqliteFile("a.db".into())));
+    check("sqlite:/a/b.db", Ok(StoreUrl::SqliteFile("/a/b.db".into())));
+    check("sqlite:", refused());
+    check("", refused());
+    check("a.db", refused());
+    check("mysql://localhost/x", refused());
+    check("postgres://localhost:nowhere/x", refused());
+}
+
+#[test]
+fn a_relative_database_lies_beside_its_configuration() {
+    let folder = Path::new("/etc/broker");
+    let beside = |text: &str| text.parse::<StoreUrl>().unwrap().beside(folder).to_string();
+    assert_eq!(beside("sqlite:a.db"), "sqlite:/etc/broker/a.db");
+    assert_eq!(beside("sqlite:/var/a.db"), "sqlite:/var/a.db");
+    assert_eq!(beside("sqlite::memory:"), "sqlite::memory:");
+}
+
+#[test]
+fn the_address_of_a_database_keeps_its_password_to_itself() {
+    let url: StoreUrl = "postgres://ada:hunter2@db.example/broker".parse().unwrap();
+    assert_eq!(url.to_string(), "postgres://[redacted]");
+    assert!(!format!("{url:?}").contains("hunter2"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_step_that_fails_fails_nobody_elses() {
+    let bench = Bench::on(File::new()).await;
+    bench.open_with(255, 255, "ada").await;
+    let mut steps = tokio::task::JoinSet::new();
+    for key in 0..200_u8 {
+        // Every tenth has the handle of somebody else's login, which no honest
+        // caller can have.
+        let handle = if key % 10 == 0 { 255 } else { key };
+        let login = super::bench::login(key, super::bench::handle_of(handle), "ada", bench.now());
+        let (store, now) = (bench.store.clone(), bench.now());
+        steps.spawn(async move { (key, store.open(login, now).await) });
+    }
+    for (key, opened) in steps.join_all().await {
+        match key % 10 {
+            0 => assert!(opened.is_err(), "{key}"),
+            _ => assert_eq!(opened.unwrap(), Opened::Fresh, "{key}"),
+        }
+    }
+    assert_eq!(bench.rows("logins").await, 181);
+}
+
+#[tokio::test]
+async fn a_store_that_is_closed_leaves_no_log_with_old_profiles_behind() {
+    let scratch = Arc::new(Scratch::new());
+    let bench = Bench::on(File(scratch.clone())).await;
+    bench.open(1).await;
+    bench.finish(1).await;
+    bench.take(1).await;
+    assert!(scratch.file("broker.db-wal").exists());
+    drop(bench);
+    assert!(!scratch.file("broker.db-wal").exists());
+    let name = ada().name.unwrap();
+    for (file, bytes) in scratch.read_all("broker.db") {
+        let found = bytes
+            .windows(name.len())
+            .any(|bytes| bytes == name.as_bytes());
+        assert!(!found, "{file} still says who signed in");
+    }
+}

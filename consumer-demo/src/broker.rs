@@ -1,0 +1,274 @@
+//! How the broker is called: six operations, and what each failure permits.
+//!
+//! Every call is made by this backend, over a connection of its own. Secrets
+//! travel in bodies and in the `Authorization` header, never in an address,
+//! because addresses end up in logs, histories and `Referer` headers.
+
+use contract::{
+    AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult, LoginResultRequest,
+    LoginSessionRequest, LoginSessionResponse, PresentedClientId, Profile, Provider,
+    ProviderStatus, RedirectUri, Scope, SessionKey, TokenLifetime, TokenRequest, TokenType,
+};
+use reqwest::header::ACCEPT;
+use reqwest::{Client, RequestBuilder, Response, redirect, retry};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::config::{Config, StartError};
+
+/// No answer of the specification comes near this size, in bytes.
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
+
+/// What a call came to: an answer, or what to make of its absence.
+pub(crate) type Call<T> = Result<T, Failure>;
+
+/// Why there is no answer, in terms of what the consumer may do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The broker said no, with this status. It will say no again.
+    #[error("the broker refused with status {0}")]
+    Refused(u16),
+    /// We don't know what the broker did: its answer was lost on the way, or
+    /// cannot be read. It may have consumed the login, the code, whatever the
+    /// call was about. **So a one-time call must not be repeated**; the second
+    /// attempt could only be refused, or worse, be taken for an attack. Tell
+    /// the person, and let them start again.
+    #[error("the broker's answer is lost: {0}")]
+    Ambiguous(&'static str),
+}
+
+/// A client of one broker, for one project.
+pub(crate) struct Broker {
+    http: Client,
+    config: Config,
+}
+
+impl Broker {
+    /// Makes the client, with everything off that acts on its own.
+    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        let http = Client::builder()
+            // A redirect would carry the secrets in the body to wherever it
+            // points. The broker never sends one; whoever does isn't the broker.
+            .redirect(redirect::Policy::none())
+            // Many HTTP clients repeat a request that failed. Ours must not: see
+            // `Failure::Ambiguous`. Look for this setting in yours; it is often
+            // on by default, or hidden in a "resilience" layer.
+            .retry(retry::never())
+            // The environment's HTTP_PROXY is not meant for these secrets.
+            .no_proxy()
+            // From connecting to the last byte: a broker that trickles its
+            // answer can't hold a person's browser for ever.
+            .timeout(config.broker_timeout)
+            .build()
+            .map_err(StartError::HttpClient)?;
+        Ok(Self {
+            http,
+            config: config.clone(),
+        })
+    }
+
+    /// `POST /v1/login/session`: registers `session_key`, and learns where to
+    /// send the browser.
+    pub(crate) async fn start_session(
+        &self,
+        session_key: SessionKey,
+        provider: Provider,
+        callback: &RedirectUri,
+    ) -> Call<AuthorizationUrl> {
+        let body = LoginSessionRequest {
+            client_id: self.config.client_id.clone(),
+            client_secret: self.config.client_secret.clone(),
+            session_key,
+            provider,
+            redirect_uri: callback.clone(),
+        };
+        let request = self.post("/v1/login/session").json(&body);
+        // `AuthorizationUrl` is the shape of the specification: HTTPS (or HTTP
+        // on loopback), at most 2048 characters, no credentials, query or
+        // fragment. Anything else doesn't parse, and is never redirected to.
+        let answer: LoginSessionResponse = answer(request).await?;
+        self.check_origin(answer.authorization_url)
+    }
+
+    /// `POST /v1/login/result`: how the login under `session_key` stands.
+    ///
+    /// A terminal answer is given **once**: what this returns is the only copy.
+    pub(crate) async fn read_result(
+        &self,
+        session_key: &SessionKey,
+        callback: &RedirectUri,
+    ) -> Call<LoginResult> {
+        let body = LoginResultRequest {
+            client_id: self.config.client_id.clone(),
+            client_secret: self.config.client_secret.clone(),
+            session_key: session_key.clone(),
+            redirect_uri: callback.clone(),
+        };
+        answer(self.post("/v1/login/result").json(&body)).await
+    }
+
+    /// `POST /v1/token`: exchanges the handoff code for an access token, **once**.
+    pub(crate) async fn redeem(
+        &self,
+        code: HandoffCode,
+        code_verifier: CodeVerifier,
+        callback: &RedirectUri,
+    ) -> Call<BearerToken> {
+        let body = TokenRequest {
+            grant_type: GrantType::AuthorizationCode,
+            client_id: PresentedClientId::try_from(self.config.client_id.to_string())
+                .expect("what is a ClientId may be presented as one"),
+            client_secret: self.config.client_secret.clone(),
+            code,
+            redirect_uri: callback.clone(),
+            code_verifier,
+        };
+        // Taking the answer apart whole checks its constants, too.
+        let TokenAnswer {
+            access_token,
+            token_type: TokenType::Bearer,
+            expires_in: TokenLifetime {},
+            scope: Scope::Profile,
+        } = answer(self.post("/v1/token").json(&body)).await?;
+        Ok(access_token)
+    }
+
+    /// `GET /v1/profile`: who the bearer of `token` is.
+    pub(crate) async fn profile(&self, token: &BearerToken) -> Call<Profile> {
+        let request = self.http.get(self.address("/v1/profile"));
+        answer(request.bearer_auth(token.expose())).await
+    }
+
+    /// `POST /v1/revoke`: the token ends now rather than after its 900 seconds.
+    ///
+    /// A courtesy: nothing of ours depends on the outcome, so none is returned.
+    pub(crate) async fn revoke(&self, token: &BearerToken) {
+        let request = self
+            .post("/v1/revoke")
+            .bearer_auth(token.expose())
+            .timeout(self.config.courtesy_timeout);
+        if let Err(failure) = send(request).await {
+            tracing::warn!(%failure, "a token could not be revoked and will expire by itself");
+        }
+    }
+
+    /// `GET /api/providers`: which providers are on offer, and in what health.
+    ///
+    /// The backend asks and not the page: the broker answers no other site's
+    /// scripts, and our pages need none.
+    pub(crate) async fn providers(&self) -> Call<Vec<ProviderStatus>> {
+        let request = self.http.get(self.address("/api/providers"));
+        answer(request.timeout(self.config.courtesy_timeout)).await
+    }
+
+    /// When we know where authorization URLs lead, we insist on it: then even a
+    /// broker that was tampered with can't send our users elsewhere.
+    fn check_origin(&self, url: AuthorizationUrl) -> Call<AuthorizationUrl> {
+        match &self.config.authorization_origin {
+            Some(expected) if url.origin() != *expected => Err(Failure::Ambiguous(
+                "authorization_url leads to a foreign origin",
+            )),
+            _ => Ok(url),
+        }
+    }
+
+    fn post(&self, path: &str) -> RequestBuilder {
+        self.http.post(self.address(path))
+    }
+
+    fn address(&self, path: &str) -> String {
+        format!("{}{path}", self.config.signin_base_url)
+    }
+}
+
+/// Sends `request`, and reads the answer's body as a `T`.
+async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> Call<T> {
+    let body = read(send(request).await?).await?;
+    // Whatever stands between us and the broker may answer 200 with a page of
+    // its own. The parser's error is dropped: it can quote what it read.
+    serde_json::from_slice(&body)
+        .map_err(|_| Failure::Ambiguous("the answer is not what the specification promises"))
+}
+
+/// Sends `request` once, and sorts the statuses.
+async fn send(request: RequestBuilder) -> Call<Response> {
+    let response = request
+        .header(ACCEPT, "application/json")
+        .send()
+        .await
+        .map_err(lost)?;
+    match response.status().as_u16() {
+        200..=299 => Ok(response),
+        // A refusal is told by its status alone. The body should be an ApiError,
+        // but infrastructure may answer in HTML, and we need neither.
+        status @ 400..=499 => Err(Failure::Refused(status)),
+        // 5xx: the broker (or a proxy in front of it) failed at some point that
+        // we can't see, maybe after the deed. 3xx: not followed.
+        _ => Err(Failure::Ambiguous("the answer has an unexpected status")),
+    }
+}
+
+/// Reads a body piece by piece, and no more of it than any answer has.
+async fn read(mut response: Response) -> Call<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(lost)? {
+        if body.len() + piece.len() > MAX_ANSWER_BYTES {
+            return Err(Failure::Ambiguous("the answer is too large"));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// What became of a request whose connection failed. Taken by value and dropped:
+/// the error's own text names the address.
+fn lost(error: reqwest::Error) -> Failure {
+    // Even "could not connect" counts. Telling apart what certainly did not
+    // reach the broker from what perhaps did is how double spending begins.
+    match error {
+        error if error.is_timeout() => Failure::Ambiguous("time is up"),
+        error if error.is_connect() => Failure::Ambiguous("no connection"),
+        _ => Failure::Ambiguous("the connection broke"),
+    }
+}
+
+/// The answer of `POST /v1/token`: one value, and three constants as types that
+/// parse from nothing else.
+#[derive(Deserialize)]
+struct TokenAnswer {
+    access_token: BearerToken,
+    token_type: TokenType,
+    expires_in: TokenLifetime,
+    scope: Scope,
+}
+
+/// The access token: a prefix, an underscore and 43 characters of
+/// `[A-Za-z0-9_-]`.
+///
+/// The specification fixes the prefix and doesn't show it. This application is
+/// meant for any broker, so it takes any prefix that a header can carry.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct BearerToken(String);
+
+impl BearerToken {
+    /// The text, for the `Authorization` header.
+    fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for BearerToken {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let bytes = text.as_bytes();
+        match bytes.len().checked_sub(44) {
+            Some(prefix @ 1..) if bytes[prefix] == b'_' && bytes.iter().copied().all(is_plain) => {
+                Ok(Self(text))
+            }
+            _ => Err("an access token is a prefix, an underscore and 43 characters"),
+        }
+    }
+}

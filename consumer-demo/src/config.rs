@@ -1,0 +1,105 @@
+//! What an integrator must tell the application, and what it refuses to be told.
+
+use std::time::Duration;
+
+use contract::{ClientId, ClientSecret, Origin, RedirectUri};
+
+/// Everything that differs between two deployments.
+///
+/// [`Origin`] admits HTTPS, and plain HTTP only to this machine: an address over
+/// which a secret would travel in the clear cannot be written down here.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The broker's base address.
+    pub signin_base_url: Origin,
+    /// This project's identifier at the broker.
+    pub client_id: ClientId,
+    /// Its secret. Server-side, always: it goes into request bodies and nowhere else.
+    pub client_secret: ClientSecret,
+    /// Where people reach this application. The callbacks registered with the
+    /// broker are this address followed by `/callback` and `/legacy/callback`.
+    pub consumer_base_url: Origin,
+    /// When set, an `authorization_url` must lead to this origin.
+    pub authorization_origin: Option<Origin>,
+    /// How long an exchange with the broker may take, all in all.
+    pub broker_timeout: Duration,
+    /// How long the two calls may take on which nothing depends: the providers'
+    /// status, and revoking a token at sign-out.
+    pub courtesy_timeout: Duration,
+    /// The pause before a pending result is asked for again.
+    pub pending_wait: Duration,
+    /// How many sessions are kept in memory at most.
+    pub max_sessions: usize,
+}
+
+impl Config {
+    /// A configuration with the usual limits.
+    pub fn new(
+        signin_base_url: Origin,
+        client_id: ClientId,
+        client_secret: ClientSecret,
+        consumer_base_url: Origin,
+    ) -> Self {
+        Self {
+            signin_base_url,
+            client_id,
+            client_secret,
+            consumer_base_url,
+            authorization_origin: None,
+            broker_timeout: Duration::from_secs(10),
+            courtesy_timeout: Duration::from_secs(2),
+            pending_wait: Duration::from_millis(300),
+            max_sessions: 10_000,
+        }
+    }
+
+    /// The callback at `path` of this application.
+    pub(crate) fn callback(&self, path: &str) -> RedirectUri {
+        format!("{}{path}", self.consumer_base_url)
+            .parse()
+            .expect("an origin and a plain path make a RedirectUri")
+    }
+
+    /// Away from this machine the secret must be a real one.
+    pub(crate) fn refuse_example_secret(&self) -> Result<(), StartError> {
+        if self.consumer_base_url.is_loopback() && self.signin_base_url.is_loopback() {
+            return Ok(());
+        }
+        refuse_if_example(&self.client_secret)
+    }
+}
+
+/// Refuses a secret that was plainly typed by a person or copied from a page.
+pub(crate) fn refuse_if_example(secret: &ClientSecret) -> Result<(), StartError> {
+    // These words don't turn up in 256 random bits by accident; in a quick
+    // start, a tutorial or a compose file they always do.
+    const WORDS: [&str; 7] = [
+        "secret",
+        "example",
+        "password",
+        "changeme",
+        "change-me",
+        "insecure",
+        "development",
+    ];
+    let text = secret.expose().to_lowercase();
+    if text.len() < 22 || WORDS.iter().any(|word| text.contains(word)) {
+        return Err(StartError::ExampleSecret);
+    }
+    Ok(())
+}
+
+/// Why the application does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A development secret, away from the developer's machine.
+    #[error(
+        "the client secret looks like an example (shorter than 128 bits, or made of words): \
+         away from loopback, use the one that the broker issued to this project"
+    )]
+    ExampleSecret,
+    /// No HTTPS client: usually no certificate authorities on this machine.
+    #[error("cannot make an HTTPS client")]
+    HttpClient(#[source] reqwest::Error),
+}

@@ -1,0 +1,238 @@
+//! All sessions: in memory, at most so many of them, each gone when it expires.
+//!
+//! In an application of your own this is your framework's session store, or a
+//! table: one row per session, a unique column for the digest of its id, one for
+//! when it ends. Renaming a session is then an `UPDATE` of that column.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use contract::Digest;
+
+use super::Session;
+use crate::chance;
+
+/// A session's name, as the browser's cookie bears it: 256 random bits. Whoever
+/// knows it *is* that browser.
+pub(crate) struct SessionId(String);
+
+impl SessionId {
+    fn draw() -> Self {
+        Self(URL_SAFE_NO_PAD.encode(chance::bytes()))
+    }
+
+    /// The text, for the cookie.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    // Only the digest is kept, so that a copy of the memory (or of the table,
+    // or its backup) opens no session. A plain SHA-256 suffices: there is
+    // nothing to guess in 256 random bits.
+    fn digest(&self) -> IdDigest {
+        *Digest::of(self.0.as_bytes()).as_bytes()
+    }
+}
+
+/// SHA-256 of a [`SessionId`].
+type IdDigest = [u8; 32];
+
+impl FromStr for SessionId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.len() {
+            43 => Ok(Self(text.to_owned())),
+            _ => Err(()),
+        }
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionId([redacted])")
+    }
+}
+
+/// Which session, under whatever name: a row's primary key. It never leaves the
+/// server, and a session keeps it when it is renamed, so that a callback of one
+/// tab still finds its login after another tab has signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SessionRef(u64);
+
+/// A name that a browser should be given, and for how long it is good.
+pub(crate) struct Naming {
+    /// The name.
+    pub(crate) id: SessionId,
+    /// When the session ends, in Unix milliseconds.
+    pub(crate) until_ms: i64,
+}
+
+/// The memory of all sessions.
+pub(crate) struct Sessions {
+    room: usize,
+    shelf: Mutex<Shelf>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    // Ordered, so that the first is the oldest.
+    rows: BTreeMap<SessionRef, Row>,
+    by_id: HashMap<IdDigest, SessionRef>,
+    // Never set back, not even when everything is forgotten: what a callback
+    // holds from before must not mean another browser's session afterwards.
+    opened: u64,
+}
+
+struct Row {
+    id: IdDigest,
+    session: Session,
+}
+
+impl Sessions {
+    /// An empty memory for at most `room` sessions.
+    pub(crate) fn with_room_for(room: usize) -> Self {
+        Self {
+            room: room.max(1),
+            shelf: Mutex::default(),
+        }
+    }
+
+    /// The live session that is called `id`.
+    ///
+    /// An unknown name is nobody's: we never open a session under a name that a
+    /// browser brought, since somebody else may have planted it there.
+    pub(crate) fn find(&self, id: &SessionId, now_ms: i64) -> Option<SessionRef> {
+        self.lock().find(id, now_ms)
+    }
+
+    /// Keeps something in the session that is called `id`, or in a new one.
+    /// Returns what the browser should call it from now on.
+    pub(crate) fn keep(
+        &self,
+        id: Option<SessionId>,
+        now_ms: i64,
+        keep: impl FnOnce(&mut Session),
+    ) -> Naming {
+        let mut shelf = self.lock();
+        let known = id.and_then(|id| Some((shelf.find(&id, now_ms)?, id)));
+        let (which, id) = known.unwrap_or_else(|| {
+            shelf.make_room(self.room, now_ms);
+            shelf.open()
+        });
+        let session = &mut shelf.row(which).session;
+        keep(session);
+        let until_ms = session.until_ms;
+        Naming { id, until_ms }
+    }
+
+    /// Reads or changes a session, in one go: nobody else sees it meanwhile.
+    /// Nothing when it has ended.
+    pub(crate) fn with<R>(
+        &self,
+        which: SessionRef,
+        now_ms: i64,
+        change: impl FnOnce(&mut Session) -> R,
+    ) -> Option<R> {
+        self.lock().live(which, now_ms).map(change)
+    }
+
+    /// Like [`with`](Self::with), and gives the session a new name. The old one
+    /// is dead at once; whatever else is in the session stays.
+    pub(crate) fn rename_with<R>(
+        &self,
+        which: SessionRef,
+        now_ms: i64,
+        change: impl FnOnce(&mut Session) -> R,
+    ) -> Option<(R, Naming)> {
+        let mut shelf = self.lock();
+        let session = shelf.live(which, now_ms)?;
+        let answer = change(session);
+        let until_ms = session.until_ms;
+        let id = shelf.rename(which);
+        Some((answer, Naming { id, until_ms }))
+    }
+
+    /// Ends a session and returns what was in it.
+    pub(crate) fn end(&self, which: SessionRef) -> Option<Session> {
+        self.lock().remove(which)
+    }
+
+    /// Ends all of them.
+    pub(crate) fn clear(&self) {
+        let mut shelf = self.lock();
+        shelf.rows.clear();
+        shelf.by_id.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().expect("nothing panics while holding it")
+    }
+}
+
+impl Shelf {
+    fn find(&mut self, id: &SessionId, now_ms: i64) -> Option<SessionRef> {
+        let which = *self.by_id.get(&id.digest())?;
+        self.live(which, now_ms).map(|_| which)
+    }
+
+    /// A session that has not ended, without what has expired in it.
+    fn live(&mut self, which: SessionRef, now_ms: i64) -> Option<&mut Session> {
+        let session = &mut self.rows.get_mut(&which)?.session;
+        session.expire(now_ms);
+        session.is_live(now_ms).then_some(session)
+    }
+
+    fn row(&mut self, which: SessionRef) -> &mut Row {
+        self.rows.get_mut(&which).expect("it was just looked up")
+    }
+
+    fn open(&mut self) -> (SessionRef, SessionId) {
+        let id = SessionId::draw();
+        self.opened += 1;
+        let which = SessionRef(self.opened);
+        let row = Row {
+            id: id.digest(),
+            session: Session::default(),
+        };
+        self.by_id.insert(row.id, which);
+        self.rows.insert(which, row);
+        (which, id)
+    }
+
+    fn rename(&mut self, which: SessionRef) -> SessionId {
+        let id = SessionId::draw();
+        let old = std::mem::replace(&mut self.row(which).id, id.digest());
+        self.by_id.remove(&old);
+        self.by_id.insert(id.digest(), which);
+        id
+    }
+
+    fn remove(&mut self, which: SessionRef) -> Option<Session> {
+        let row = self.rows.remove(&which)?;
+        self.by_id.remove(&row.id);
+        Some(row.session)
+    }
+
+    /// When full, drops what has expired; when that doesn't help, the oldest.
+    fn make_room(&mut self, room: usize, now_ms: i64) {
+        if self.rows.len() < room {
+            return;
+        }
+        let expired =
+            |(&which, row): (&SessionRef, &Row)| (!row.session.is_live(now_ms)).then_some(which);
+        for which in self.rows.iter().filter_map(expired).collect::<Vec<_>>() {
+            self.remove(which);
+        }
+        while self.rows.len() >= room {
+            let Some((&oldest, _)) = self.rows.first_key_value() else {
+                return;
+            };
+            self.remove(oldest);
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! C7, C13 and C14: what the broker, or whatever stands before it, may answer.
+
+use std::time::Duration;
+
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::world::{Broker, RESULT, SESSION, World, ok, pending, refused, succeeded};
+
+/// Reads a result that is answered with `answer`, and expects it to be lost:
+/// one read, a page, and no second read whatever the person does.
+async fn check_lost(answer: ResponseTemplate) {
+    check_lost_in(&World::new().await, answer).await;
+}
+
+async fn check_lost_in(world: &World, answer: ResponseTemplate) {
+    let browser = world.browser();
+    browser.start_clean("google").await;
+    world.broker.will(RESULT, answer);
+    let page = browser.get("/callback").await;
+    assert_eq!(page.problem(), "lost");
+    assert!(page.body.contains(r#"id="start-again""#));
+    assert!(page.body.contains(r#"action="/login/google""#));
+    assert_eq!(browser.get("/callback").await.problem(), "no_session");
+    assert_eq!(world.broker.calls(RESULT).len(), 1);
+}
+
+#[rocket::async_test]
+async fn c7_a_failing_broker_is_asked_once() {
+    check_lost(ResponseTemplate::new(500)).await;
+    check_lost(ResponseTemplate::new(502).set_body_string("<html>Bad gateway")).await;
+    check_lost(ResponseTemplate::new(503).insert_header("Retry-After", "0")).await;
+}
+
+#[rocket::async_test]
+async fn c7_an_answer_that_never_comes_is_not_asked_for_again() {
+    let world = World::with(|config| config.broker_timeout = Duration::from_secs(1)).await;
+    check_lost_in(&world, pending().set_delay(Duration::from_secs(30))).await;
+}
+
+#[rocket::async_test]
+async fn c14_a_200_that_is_not_the_answer_is_a_lost_answer() {
+    check_lost(ResponseTemplate::new(200).set_body_string("<html>Hello")).await;
+    check_lost(ResponseTemplate::new(200)).await;
+    check_lost(ok(json!({"status": "whatever"}))).await;
+    check_lost(ok(json!({"status": "succeeded"}))).await;
+    check_lost(ok(json!({"status": "failed", "error": "other"}))).await;
+}
+
+#[rocket::async_test]
+async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
+    let mut profile = crate::world::ada();
+    profile["name"] = "a".repeat(64 * 1024).into();
+    check_lost(succeeded(&profile)).await;
+}
+
+#[rocket::async_test]
+async fn c7_a_connection_that_breaks_is_not_tried_again() {
+    // Bound and let go: nobody listens there any more.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = format!("http://{}", taken.local_addr().unwrap());
+    drop(taken);
+    let world = World::with(|config| config.signin_base_url = gone.parse().unwrap()).await;
+    let page = world.browser().press("/login/google").await;
+    assert_eq!(page.problem(), "lost");
+    assert_eq!(page.set_cookie(), None);
+}
+
+#[rocket::async_test]
+async fn c14_a_redirect_carries_the_secret_nowhere() {
+    let world = World::new().await;
+    let elsewhere = Broker::start().await;
+    for status in [301, 302, 303, 307, 308] {
+        let target = format!("{}{SESSION}", elsewhere.url());
+        let redirect = ResponseTemplate::new(status).insert_header("Location", target);
+        world.broker.will(SESSION, redirect);
+        let page = world.browser().press("/login/google").await;
+        assert_eq!(page.problem(), "lost");
+    }
+    assert_eq!(elsewhere.count(), 0);
+}
+
+#[rocket::async_test]
+async fn infrastructure_may_refuse_in_html() {
+    let world = World::new().await;
+    world.broker.will(
+        SESSION,
+        ResponseTemplate::new(403).set_body_string("<html>Forbidden"),
+    );
+    let page = world.browser().press("/login/google").await;
+    assert_eq!(page.problem(), "refused");
+    assert!(!page.body.contains("Forbidden"));
+}
+
+#[rocket::async_test]
+async fn a_429_at_the_start_is_not_tried_again() {
+    let world = World::new().await;
+    world.broker.will(SESSION, refused(429));
+    let page = world.browser().press("/login/google").await;
+    assert_eq!(page.problem(), "refused");
+    assert_eq!(world.broker.count(), 1);
+}
+
+/// Starts a login whose authorization URL is `url`, and returns whether the
+/// browser is sent there.
+async fn is_followed(url: &str, origin: Option<&str>) -> bool {
+    let origin = origin.map(|origin| origin.parse().unwrap());
+    let world = World::with(|config| config.authorization_origin = origin).await;
+    let browser = world.browser();
+    let answer = json!({"authorization_url": url, "expires_in": 600});
+    world.broker.will(SESSION, ok(answer));
+    let answer = browser.press("/login/google").await;
+    assert_eq!(answer.set_cookie().is_some(), answer.status.code == 303);
+    answer.header("location") == Some(url)
+}
+
+#[rocket::async_test]
+async fn c13_an_authorization_url_is_followed_only_in_its_shape() {
+    assert!(is_followed("https://signin.example/login/x", None).await);
+    assert!(is_followed("http://127.0.0.1:8000/login/x", None).await);
+    assert!(is_followed("http://[::1]:8000/login/x", None).await);
+    for url in [
+        "http://signin.example/login/x",
+        "https://user@signin.example/login/x",
+        "https://signin.example/login/x?next=1",
+        "https://signin.example/login/x#fragment",
+        "javascript:alert(1)",
+        "//signin.example/login/x",
+        "/login/x",
+        "https://signin.example/\r\nSet-Cookie: a=b",
+        "",
+    ] {
+        assert!(!is_followed(url, None).await, "{url:?}");
+    }
+    let long = format!("https://signin.example/{}", "a".repeat(2048));
+    assert!(!is_followed(&long, None).await);
+}
+
+#[rocket::async_test]
+async fn c13_a_configured_origin_is_the_only_one() {
+    let ours = Some("https://signin.example");
+    assert!(is_followed("https://signin.example/login/x", ours).await);
+    assert!(!is_followed("https://evil.example/login/x", ours).await);
+    assert!(!is_followed("https://signin.example:8443/login/x", ours).await);
+    assert!(!is_followed("https://signin.example.evil.example/login/x", ours).await);
+}
+
+#[rocket::async_test]
+async fn a_lifetime_other_than_600_is_not_this_contract() {
+    let world = World::new().await;
+    let answer = json!({"authorization_url": "https://signin.example/x", "expires_in": 60});
+    world.broker.will(SESSION, ok(answer));
+    let page = world.browser().press("/login/google").await;
+    assert_eq!(page.problem(), "lost");
+}

@@ -1,0 +1,157 @@
+//! The session's cookie: C2 and C9.
+
+use rocket::http::{Cookie, SameSite};
+
+use crate::world::{World, ada};
+
+#[rocket::async_test]
+async fn c2_every_attribute_is_written_out() {
+    let world = World::new().await;
+    let answer = world.browser().press("/login/google").await;
+    let cookie = answer.set_cookie().unwrap();
+    assert_eq!(cookie.name(), "demo_session");
+    assert_eq!(cookie.http_only(), Some(true));
+    assert_eq!(cookie.same_site(), Some(SameSite::Lax));
+    assert_eq!(cookie.path(), Some("/"));
+    assert_eq!(cookie.domain(), None);
+    assert_eq!(cookie.max_age().unwrap().whole_seconds(), 600);
+    assert_eq!(cookie.value().len(), 43);
+}
+
+#[rocket::async_test]
+async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
+    let world = World::with(|config| {
+        config.consumer_base_url = "https://app.example".parse().unwrap();
+        config.client_secret = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg".parse().unwrap();
+    })
+    .await;
+    let browser = world.browser();
+    let start = browser
+        .request(rocket::http::Method::Post, "/login/google")
+        .header(rocket::http::Header::new("Origin", "https://app.example"));
+    let cookie = browser.send(start).await.set_cookie().unwrap();
+    assert_eq!(cookie.name(), "__Host-demo_session");
+    assert_eq!(cookie.secure(), Some(true));
+    assert_eq!(cookie.path(), Some("/"));
+    assert_eq!(cookie.domain(), None);
+    // And it is read under that name.
+    let back = browser
+        .request(rocket::http::Method::Get, "/callback")
+        .dispatch()
+        .await;
+    assert_eq!(back.headers().get_one("location"), Some("/profile"));
+}
+
+#[rocket::async_test]
+async fn the_cookie_lives_as_long_as_the_session() {
+    let world = World::new().await;
+    let browser = world.browser();
+    let age = |cookie: Option<Cookie<'_>>| cookie.unwrap().max_age().unwrap().whole_seconds();
+    browser.start_clean("google").await;
+    world.advance(100);
+    browser.start_clean("google").await;
+    assert_eq!(age(browser.cookie()), 600, "from the latest start");
+    browser.get("/callback").await;
+    assert_eq!(age(browser.cookie()), 8 * 60 * 60);
+    world.advance(60);
+    browser.start_clean("google").await;
+    assert_eq!(
+        age(browser.cookie()),
+        8 * 60 * 60 - 60,
+        "a start extends no sign-in"
+    );
+}
+
+#[rocket::async_test]
+async fn one_is_signed_in_for_8_hours_by_the_server_s_clock() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    world.advance(8 * 60 * 60 - 1);
+    assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
+    // A login started in the last second keeps the session, not the sign-in.
+    browser.start_clean("google").await;
+    world.advance(1);
+    assert_eq!(browser.get("/profile").await.location(), "/");
+    assert_eq!(browser.get("/callback").await.location(), "/profile");
+}
+
+#[rocket::async_test]
+async fn c9_the_name_of_a_session_is_new_after_sign_in_and_the_old_one_dead() {
+    let world = World::new().await;
+    let browser = world.browser();
+    browser.start_clean("google").await;
+    let before = browser.cookie();
+    browser.get("/callback").await;
+    assert_ne!(
+        browser.cookie().unwrap().value(),
+        before.as_ref().unwrap().value()
+    );
+
+    let attacker = world.browser();
+    attacker.set_cookie(before);
+    assert_eq!(attacker.get("/profile").await.location(), "/");
+    assert_eq!(attacker.get("/callback").await.problem(), "no_session");
+}
+
+#[rocket::async_test]
+async fn c9_signing_out_ends_the_session_on_the_server() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    let copied = browser.cookie();
+    let answer = browser.press("/sign-out").await;
+    let cleared = answer.set_cookie().unwrap();
+    assert_eq!(cleared.value(), "");
+    assert_eq!(cleared.max_age().unwrap().whole_seconds(), 0);
+    assert_eq!(cleared.path(), Some("/"));
+
+    browser.set_cookie(copied);
+    assert_eq!(browser.get("/profile").await.location(), "/");
+}
+
+#[rocket::async_test]
+async fn a_planted_name_is_never_adopted() {
+    let world = World::new().await;
+    let browser = world.browser();
+    let planted = "P".repeat(43);
+    browser.set_cookie(Some(Cookie::new("demo_session", planted.clone())));
+    browser.start_clean("google").await;
+    assert_ne!(browser.cookie().unwrap().value(), planted);
+}
+
+#[rocket::async_test]
+async fn a_problem_never_touches_the_cookie() {
+    let world = World::new().await;
+    let browser = world.browser();
+    browser.set_cookie(Some(Cookie::new("demo_session", "P".repeat(43))));
+    assert_eq!(browser.get("/callback").await.set_cookie(), None);
+    assert_eq!(browser.return_legacy("code=c").await.set_cookie(), None);
+}
+
+#[rocket::async_test]
+async fn a_reset_forgets_everybody() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    world.app.reset();
+    assert_eq!(browser.get("/profile").await.location(), "/");
+    let again = world.signed_in(&ada()).await;
+    assert_eq!(again.get("/profile").await.field("signIns"), "1");
+}
+
+#[rocket::async_test]
+async fn the_memory_is_bounded_and_drops_the_expired_before_the_oldest() {
+    let world = World::with(|config| config.max_sessions = 3).await;
+    let oldest = world.signed_in(&ada()).await;
+    let mut expired = Vec::new();
+    for _ in 0..2 {
+        let browser = world.browser();
+        browser.start_clean("google").await;
+        expired.push(browser);
+    }
+    world.advance(600);
+    world.browser().start_clean("google").await;
+    assert_eq!(oldest.get("/profile").await.field("subject"), "sub_ada");
+    for _ in 0..2 {
+        world.browser().start_clean("google").await;
+    }
+    assert_eq!(oldest.get("/profile").await.location(), "/");
+}

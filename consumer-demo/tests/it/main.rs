@@ -1,0 +1,24 @@
+//! The consumer demo against a scripted broker, request by request.
+//!
+//! One module per question; `world.rs` is the stage that they share. `C1`
+//! to `C20` are the checks of the threat catalogue, section 3c.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, its helpers as well"
+)]
+
+mod world;
+
+mod abuse;
+mod accounts;
+mod answers;
+mod clean;
+mod command_line;
+mod configuration;
+mod cookies;
+mod forms;
+mod legacy;
+mod pages;
+mod sockets;
+mod tabs;

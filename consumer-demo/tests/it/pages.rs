@@ -1,0 +1,116 @@
+//! What the pages offer, and the headers under which they travel.
+
+use std::time::Duration;
+
+use rocket::http::Status;
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::world::{PROVIDERS, World, ada, ok};
+
+#[rocket::async_test]
+async fn home_offers_both_providers_by_both_flows() {
+    let world = World::new().await;
+    let page = world.browser().get("/").await;
+    for hook in [
+        "clean-google",
+        "clean-github",
+        "legacy-google",
+        "legacy-github",
+    ] {
+        assert!(
+            page.body.contains(&format!("data-start=\"{hook}\"")),
+            "{hook}"
+        );
+    }
+    assert!(!page.body.contains("disabled"));
+    assert!(!page.body.contains("sign-out"));
+}
+
+#[rocket::async_test]
+async fn home_shows_what_the_broker_says_of_its_providers() {
+    let world = World::new().await;
+    world.broker.will(
+        PROVIDERS,
+        ok(json!([
+            {"id": "google", "configured": true, "enabled": true, "available": false},
+            {"id": "github", "configured": true, "enabled": false, "available": false},
+        ])),
+    );
+    let page = world.browser().get("/").await.body;
+    assert_eq!(page.matches("Having trouble lately").count(), 2);
+    assert_eq!(page.matches("Not offered at the moment").count(), 2);
+    assert_eq!(page.matches(" disabled>").count(), 2, "only what is off");
+}
+
+#[rocket::async_test]
+async fn home_works_when_the_status_does_not_come() {
+    for answer in [
+        ResponseTemplate::new(500),
+        ResponseTemplate::new(200).set_body_string("<html>"),
+        ok(json!([])).set_delay(Duration::from_secs(30)),
+    ] {
+        let world = World::with(|config| config.courtesy_timeout = Duration::from_millis(50)).await;
+        world.broker.will(PROVIDERS, answer);
+        let page = world.browser().get("/").await;
+        assert_eq!(page.status, Status::Ok);
+        assert_eq!(page.body.matches("Status unknown").count(), 4);
+        assert!(!page.body.contains(" disabled"));
+    }
+}
+
+#[rocket::async_test]
+async fn every_page_tells_who_is_signed_in_and_how_to_leave() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    for path in ["/", "/profile", "/legacy/callback"] {
+        let page = browser.get(path).await.body;
+        assert!(page.contains("<strong>Ada Lovelace</strong>"), "{path}");
+        assert_eq!(page.matches(r#"id="sign-out""#).count(), 1, "{path}");
+    }
+}
+
+#[rocket::async_test]
+async fn every_answer_carries_the_same_careful_headers() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    for answer in [
+        browser.get("/").await,
+        browser.get("/profile").await,
+        browser.get("/callback").await,
+        browser.get("/legacy/callback").await,
+        browser.get("/login/google").await,
+        browser.get("/nowhere").await,
+        browser.press("/login/google").await,
+        browser.press("/sign-out").await,
+    ] {
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'"));
+        assert!(policy.contains("frame-ancestors 'none'"));
+        // Either would break the way to the broker: see `server.rs`.
+        assert!(!policy.contains("form-action"));
+        assert_eq!(
+            answer.header("referrer-policy"),
+            Some("strict-origin-when-cross-origin")
+        );
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert_eq!(answer.header("server"), None);
+    }
+}
+
+#[rocket::async_test]
+async fn pages_load_nothing_from_elsewhere_and_run_nothing() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    for path in ["/", "/profile", "/legacy/callback", "/nowhere"] {
+        let page = browser.get(path).await.body;
+        assert!(!page.contains("<script") && !page.contains("<style"));
+        assert!(!page.contains("src=\"http") && !page.contains("style=\""));
+        assert!(page.contains("<html lang=\"en\">"));
+        assert_eq!(page.matches("<h1").count(), 1, "{path}");
+        assert_eq!(page.matches("<main").count(), 1, "{path}");
+    }
+    assert_eq!(browser.get("/style.css").await.status, Status::Ok);
+    assert_eq!(browser.get("/icon.svg").await.status, Status::Ok);
+}

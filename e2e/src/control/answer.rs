@@ -1,0 +1,149 @@
+//! How the control address answers: JSON, and on a refusal one sentence that
+//! names what was wrong and what would be right.
+
+use rocket::data::{self, Data, FromData, ToByteUnit as _};
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::http::Status;
+use rocket::response::{self, Responder};
+use rocket::serde::DeserializeOwned;
+use rocket::serde::json::{Json, json};
+use rocket::{Request, Response, catch};
+
+/// No body of a control call is near this size.
+const MAX_BODY_KIB: u64 = 64;
+
+/// 204: it was done, and there is nothing to say.
+pub(super) struct Done;
+
+impl<'r> Responder<'r, 'static> for Done {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        Status::NoContent.respond_to(request)
+    }
+}
+
+/// A control call that is not obeyed.
+#[derive(Debug, Clone)]
+pub(super) struct Refused {
+    status: Status,
+    message: String,
+}
+
+impl Refused {
+    /// 400: the call itself is wrong.
+    pub(super) fn bad(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::BadRequest,
+            message: message.into(),
+        }
+    }
+
+    /// 403: the caller may not.
+    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::Forbidden,
+            message: message.into(),
+        }
+    }
+
+    /// 415: the body is not JSON.
+    pub(super) fn media_type() -> Self {
+        Self {
+            status: Status::UnsupportedMediaType,
+            message: "a body must be sent as application/json".to_owned(),
+        }
+    }
+
+    /// 500: the stack could not.
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::InternalServerError,
+            message: message.into(),
+        }
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Refused {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        let body = Json(json!({ "error": "control_refused", "message": self.message }));
+        (self.status, body).respond_to(request)
+    }
+}
+
+/// A JSON body, or a refusal that says which field is wrong.
+pub(super) struct Body<T>(pub(super) T);
+
+#[rocket::async_trait]
+impl<'r, T: DeserializeOwned> FromData<'r> for Body<T> {
+    type Error = ();
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, ()> {
+        match read(data).await {
+            Ok(body) => data::Outcome::Success(Body(body)),
+            Err(refused) => {
+                let status = refused.status;
+                request.local_cache(|| Some(refused));
+                data::Outcome::Error((status, ()))
+            }
+        }
+    }
+}
+
+async fn read<T: DeserializeOwned>(data: Data<'_>) -> Result<T, Refused> {
+    let bytes = data
+        .open(MAX_BODY_KIB.kibibytes())
+        .into_bytes()
+        .await
+        .map_err(|_| Refused::bad("the body broke off"))?;
+    if !bytes.is_complete() {
+        return Err(Refused::bad(format!(
+            "a body has at most {MAX_BODY_KIB} KiB"
+        )));
+    }
+    // serde would also take an array of the fields' values in their order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Refused::bad("a body is one JSON object"));
+    }
+    // Nothing secret is sent here, so the parser may say what it met.
+    serde_json::from_slice(&bytes).map_err(|error| Refused::bad(error.to_string()))
+}
+
+/// What no handler answered.
+#[catch(default)]
+pub(super) fn catch(status: Status, request: &Request<'_>) -> Refused {
+    let said: &Option<Refused> = request.local_cache(|| None);
+    said.clone().unwrap_or_else(|| Refused {
+        status,
+        message: match status.code {
+            404 => "there is no such call; the calls are listed at /".to_owned(),
+            _ => status.reason_lossy().to_owned(),
+        },
+    })
+}
+
+/// What every answer carries.
+pub(super) struct Headers;
+
+#[rocket::async_trait]
+impl Fairing for Headers {
+    fn info(&self) -> Info {
+        Info {
+            name: "headers",
+            kind: Kind::Response,
+        }
+    }
+
+    async fn on_response<'r>(&self, _: &'r Request<'_>, response: &mut Response<'r>) {
+        for (name, value) in [
+            ("Cache-Control", "no-store"),
+            (
+                "Content-Security-Policy",
+                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+                 form-action 'self'; frame-ancestors 'none'",
+            ),
+            ("Referrer-Policy", "no-referrer"),
+            ("X-Content-Type-Options", "nosniff"),
+        ] {
+            response.set_raw_header(name, value);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The control address in a browser: where everything is, and what can be called.
+
+use std::sync::Arc;
+
+use askama::Template;
+use rocket::response::content::RawHtml;
+use rocket::{State, get};
+
+use crate::world::{Urls, World};
+
+/// Every call, as the page and the README list it.
+const CALLS: &[(&str, &str)] = &[
+    ("GET /api/stack", "where everything is"),
+    ("GET /api/projects", "the projects, with their secrets"),
+    (
+        "POST /api/projects",
+        r#"{"name":"…","redirect_uris":["…"]}"#,
+    ),
+    ("GET /api/clock", "what time it is here"),
+    ("POST /api/clock/advance", r#"{"seconds":600}"#),
+    (
+        "PUT /api/upstreams/{provider}",
+        r#"{"mode":"automatic","iss":"off"}"#,
+    ),
+    (
+        "POST /api/upstreams/google/keys/rotate",
+        "a new signing key",
+    ),
+    (
+        "POST /api/upstreams/{provider}/next",
+        r#"{"person":{"id":"7"}} or {"misbehave":"deny"}"#,
+    ),
+    (
+        "GET /api/upstreams/{provider}/misbehaviours",
+        "what can go wrong",
+    ),
+    (
+        "GET /api/upstreams/{provider}/requests",
+        "what the broker asked",
+    ),
+    ("POST /api/reset", "a new world"),
+];
+
+#[derive(Template)]
+#[template(path = "control.html")]
+struct Index<'a> {
+    urls: &'a Urls,
+    calls: &'static [(&'static str, &'static str)],
+}
+
+#[get("/")]
+pub(super) fn page(world: &State<Arc<World>>) -> RawHtml<String> {
+    let index = Index {
+        urls: &world.urls,
+        calls: CALLS,
+    };
+    RawHtml(index.render().expect("the template only writes strings"))
+}

@@ -1,0 +1,187 @@
+//! A person at a browser: what they do, and what they see.
+
+use std::path::PathBuf;
+
+use e2e::Stack;
+use thirtyfour::error::WebDriverResult;
+use thirtyfour::extensions::query::ElementQueryable as _;
+use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
+
+/// Which way to sign in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Flow {
+    Clean,
+    Legacy,
+}
+
+/// Somebody at one browser, who knows where the demo is.
+pub(crate) struct Person<'a> {
+    browser: &'a WebDriver,
+    demo: String,
+}
+
+impl<'a> Person<'a> {
+    pub(crate) fn at(browser: &'a WebDriver, stack: &Stack) -> Self {
+        Self {
+            browser,
+            demo: stack.urls().consumer.clone(),
+        }
+    }
+
+    pub(crate) async fn opens(&self, url: &str) -> WebDriverResult<()> {
+        self.browser.goto(url).await
+    }
+
+    pub(crate) async fn goes_home(&self) -> WebDriverResult<()> {
+        self.opens(&self.demo).await
+    }
+
+    pub(crate) async fn starts(&self, flow: Flow, provider: &str) -> WebDriverResult<()> {
+        let hook = match flow {
+            Flow::Clean => format!("clean-{provider}"),
+            Flow::Legacy => format!("legacy-{provider}"),
+        };
+        self.clicks(&format!("[data-start='{hook}']")).await
+    }
+
+    pub(crate) async fn chooses(&self, person: &str) -> WebDriverResult<()> {
+        self.clicks(&format!("[data-person='{person}']")).await
+    }
+
+    pub(crate) async fn lets_go_wrong(&self, misbehaviour: &str) -> WebDriverResult<()> {
+        self.clicks(&format!("[data-misbehave='{misbehaviour}']"))
+            .await
+    }
+
+    pub(crate) async fn cancels(&self) -> WebDriverResult<()> {
+        self.clicks("#cancel").await
+    }
+
+    pub(crate) async fn starts_again(&self) -> WebDriverResult<()> {
+        self.clicks("#start-again").await
+    }
+
+    pub(crate) async fn signs_out(&self) -> WebDriverResult<()> {
+        self.clicks("#sign-out").await
+    }
+
+    pub(crate) async fn is_another_person(&self) -> WebDriverResult<()> {
+        self.clicks("#other").await
+    }
+
+    pub(crate) async fn fills(&self, field: &str, text: &str) -> WebDriverResult<()> {
+        self.finds(&format!("input[name='{field}']"))
+            .await?
+            .send_keys(text)
+            .await
+    }
+
+    pub(crate) async fn holds_a_phone(&self) -> WebDriverResult<()> {
+        self.browser.set_window_rect(0, 0, 390, 844).await
+    }
+
+    pub(crate) async fn tab(&self) -> WebDriverResult<WindowHandle> {
+        self.browser.window().await
+    }
+
+    pub(crate) async fn opens_tab(&self) -> WebDriverResult<WindowHandle> {
+        self.browser.new_tab().await
+    }
+
+    pub(crate) async fn turns_to(&self, tab: &WindowHandle) -> WebDriverResult<()> {
+        self.browser.switch_to_window(tab.clone()).await
+    }
+
+    pub(crate) async fn address(&self) -> WebDriverResult<String> {
+        self.browser.current_url().await.map(Into::into)
+    }
+
+    pub(crate) async fn is_at(&self, url: &str) -> WebDriverResult<()> {
+        assert_eq!(self.address().await?, url);
+        Ok(())
+    }
+
+    pub(crate) async fn is_at_the_imitation_of(&self, provider: &str) -> WebDriverResult<()> {
+        self.finds(&format!("html[data-provider='{provider}']"))
+            .await?;
+        let warning = self.finds(".mock").await?.text().await?;
+        assert!(
+            warning.to_uppercase().contains("MOCK"),
+            "it says loudly what it is: {warning}"
+        );
+        Ok(())
+    }
+
+    pub(crate) async fn is_signed_in_as(&self, name: &str) -> WebDriverResult<()> {
+        self.sees_field("name", name).await
+    }
+
+    pub(crate) async fn sees_field(&self, field: &str, value: &str) -> WebDriverResult<()> {
+        let cell = self.finds(&format!("[data-field='{field}']")).await?;
+        assert_eq!(cell.text().await?, value, "the profile's {field}");
+        Ok(())
+    }
+
+    pub(crate) async fn sees_sign_out(&self) -> WebDriverResult<()> {
+        self.finds("#sign-out").await.map(drop)
+    }
+
+    pub(crate) async fn is_signed_out(&self) -> WebDriverResult<()> {
+        self.finds("[data-start='clean-google']").await?;
+        assert!(
+            !self
+                .browser
+                .query(By::Css("#sign-out"))
+                .nowait()
+                .exists()
+                .await?
+        );
+        Ok(())
+    }
+
+    pub(crate) async fn meets_problem(&self, problem: &str) -> WebDriverResult<()> {
+        self.finds(&format!("#problem[data-problem='{problem}']"))
+            .await
+            .map(drop)
+    }
+
+    /// One of the broker's own pages, and the rule that it names.
+    pub(crate) async fn meets_rule(&self, rule: &str) -> WebDriverResult<()> {
+        self.finds(&format!("main[data-rule='{rule}']"))
+            .await
+            .map(drop)
+    }
+
+    pub(crate) async fn sees_no_sideways_scroll(&self, picture: &str) -> WebDriverResult<()> {
+        self.takes_picture(picture).await?;
+        let script = "const page = document.documentElement; \
+                      return page.scrollWidth - page.clientWidth;";
+        let overflow: i64 = self.browser.execute(script, Vec::new()).await?.convert()?;
+        assert_eq!(overflow, 0, "{picture} is wider than a phone");
+        Ok(())
+    }
+
+    pub(crate) async fn takes_picture(&self, name: &str) -> WebDriverResult<()> {
+        self.browser.screenshot(&picture_path(name)).await
+    }
+
+    /// Waits for what a page will show; a click may still be on its way to it.
+    async fn finds(&self, selector: &str) -> WebDriverResult<WebElement> {
+        self.browser
+            .query(By::Css(selector))
+            .desc(selector)
+            .first()
+            .await
+    }
+
+    async fn clicks(&self, selector: &str) -> WebDriverResult<()> {
+        self.finds(selector).await?.click().await
+    }
+}
+
+/// Where the picture of this name goes.
+pub(crate) fn picture_path(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(format!("{name}.png"))
+}

@@ -1,0 +1,271 @@
+//! The clean flow, from the backend's first call to the profile.
+
+use mock_upstream::Person;
+use mock_upstream::people::seeded;
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::fresh;
+use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
+use crate::reply::PENDING;
+use crate::world::World;
+
+#[tokio::test]
+async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
+    for provider in PROVIDERS {
+        let world = World::start().await;
+        let backend = &world.backend;
+        let session_key = fresh::secret();
+
+        let reply = backend.start_with(&session_key, provider).await;
+        let mut session = reply.json();
+        let url = session["authorization_url"].take();
+        let url = url.as_str().expect("a URL");
+        assert_eq!(reply.status, 200);
+        assert_eq!(
+            session,
+            json!({ "authorization_url": null, "expires_in": 600 })
+        );
+        assert!(url.starts_with(&format!("{}/login/", world.broker())));
+        assert!(!url.contains(['?', '#', '@']), "{url}");
+
+        backend.result(&session_key).await.is(200, PENDING);
+        let arrival = Browser::new().follow(url).await;
+        assert_eq!(arrival.url, backend.callback);
+
+        let reply = backend.result(&session_key).await;
+        assert_eq!(reply.status, 200);
+        assert_eq!(
+            reply.json(),
+            json!({ "status": "succeeded", "profile": ada(provider) })
+        );
+        backend.result(&session_key).await.is_refused();
+    }
+}
+
+#[tokio::test]
+async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    for reply in [
+        world.backend.start_with(&fresh::secret(), GOOGLE).await,
+        world.backend.result(&login.session_key).await,
+        world.backend.result(&login.session_key).await,
+    ] {
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+        assert_eq!(reply.header("access-control-allow-origin"), None);
+        assert_eq!(reply.header("x-request-id").map(str::len), Some(16));
+    }
+}
+
+#[tokio::test]
+async fn every_seeded_person_becomes_the_profile_that_the_contract_promises() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        for someone in seeded() {
+            let person = someone.at(provider.parse().expect("one of the two"));
+            world.next_is(provider, person);
+            let profile = world.sign_in(Flow::Clean, provider).await.profile();
+            assert_eq!(profile, expected(provider, person), "{}", someone.why);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_provider_does_not_say_is_null() {
+    check_null(GOOGLE, "grace", "name").await;
+    check_null(GITHUB, "grace", "name").await;
+    check_null(GOOGLE, "hedy", "email").await;
+    check_null(GOOGLE, "ada", "username").await;
+    check_null(GITHUB, "alan", "email").await;
+}
+
+async fn check_null(provider: &str, key: &str, field: &str) {
+    let profile = profile_of(&World::start().await, provider, key).await;
+    assert_eq!(profile[field], Value::Null, "{provider} {key} {field}");
+}
+
+#[tokio::test]
+async fn an_address_counts_as_verified_only_if_the_provider_says_so() {
+    let world = World::start().await;
+    let verified = profile_of(&world, GOOGLE, "ada").await;
+    assert_eq!(verified["email"], "ada@people.example");
+    assert_eq!(verified["emailVerified"], true);
+
+    let unverified = profile_of(&world, GOOGLE, "alan").await;
+    assert_eq!(unverified["email"], "alan@people.example");
+    assert_eq!(unverified["emailVerified"], false);
+
+    // GitHub's private address is listed among the person's own, verified.
+    let private = profile_of(&world, GITHUB, "hedy").await;
+    assert_eq!(private["email"], "hedy@people.example");
+    assert_eq!(private["emailVerified"], true);
+}
+
+#[tokio::test]
+async fn a_name_keeps_its_emoji_and_its_direction_byte_for_byte() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        assert_eq!(
+            profile_of(&world, provider, "zoe").await["name"],
+            "Zoë 👩🏽‍🚀 Stern"
+        );
+        assert_eq!(
+            profile_of(&world, provider, "musa").await["name"],
+            "محمد بن موسى الخوارزمي"
+        );
+    }
+}
+
+#[tokio::test]
+async fn two_people_who_share_an_address_are_two_subjects() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let emmy = profile_of(&world, provider, "emmy").await;
+        let david = profile_of(&world, provider, "david").await;
+        assert_eq!(emmy["email"], "algebra@goettingen.example");
+        assert_eq!(emmy["email"], david["email"]);
+        assert_ne!(emmy["subject"], david["subject"]);
+    }
+}
+
+#[tokio::test]
+async fn the_same_account_is_the_same_subject_again_even_in_another_project() {
+    let world = World::start().await;
+    let other = world.other_project("Another app").await;
+    for provider in PROVIDERS {
+        let first = world.sign_in(Flow::Clean, provider).await.profile();
+        let login = other.start_login(provider).await;
+        Browser::new().follow(&login.authorization_url).await;
+        let second = other.result(&login.session_key).await.json();
+        assert_eq!(first, second["profile"]);
+    }
+}
+
+#[tokio::test]
+async fn the_same_id_at_two_providers_is_two_subjects() {
+    let world = World::start().await;
+    let person = Person {
+        id: "4711".to_owned(),
+        ..Person::default()
+    };
+    let mut subjects = Vec::new();
+    for provider in PROVIDERS {
+        world.next_is(provider, &person);
+        let profile = world.sign_in(Flow::Clean, provider).await.profile();
+        assert_eq!(profile["providerSubject"], "4711");
+        subjects.push(profile["subject"].clone());
+    }
+    assert_ne!(subjects[0], subjects[1]);
+}
+
+#[tokio::test]
+async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let login = world.backend.start_login(provider).await;
+        let browser = Browser::new();
+        let arrival = browser
+            .follow(&format!("{}#x", login.authorization_url))
+            .await;
+        assert_eq!(arrival.url, world.backend.callback);
+
+        let departure = browser.last_hop_to(&login.authorization_url).reply;
+        assert_eq!(departure.status, 303);
+        let to_provider = departure.location().expect("the provider");
+        assert!(to_provider.ends_with('#'), "{to_provider}");
+    }
+}
+
+#[tokio::test]
+async fn the_provider_is_asked_for_the_least_and_to_let_the_person_choose() {
+    let world = World::start().await;
+    for (provider, scope) in [
+        (GOOGLE, "openid+email+profile"),
+        (GITHUB, "read%3Auser+user%3Aemail"),
+    ] {
+        let login = world.backend.start_login(provider).await;
+        let departure = Browser::new().open(&login.authorization_url).await;
+        let to_provider = departure.location().expect("the provider");
+        assert!(to_provider.starts_with(world.upstream(provider).url()));
+        for parameter in [
+            &format!("scope={scope}"),
+            "prompt=select_account",
+            "code_challenge_method=S256",
+        ] {
+            assert!(
+                to_provider.contains(parameter),
+                "{parameter} in {to_provider}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_on_offer_is_said_to_whoever_asks() {
+    let world = World::start().await;
+    world.backend.providers().await.is(
+        200,
+        r#"[{"id":"google","configured":true,"enabled":true,"available":true},{"id":"github","configured":true,"enabled":true,"available":true}]"#,
+    );
+}
+
+/// The profile of the seeded person `key`, by a whole login.
+pub(crate) async fn profile_of(world: &World, provider: &str, key: &str) -> Value {
+    world.next_is(provider, &person(provider, key));
+    world.sign_in(Flow::Clean, provider).await.profile()
+}
+
+fn person(provider: &str, key: &str) -> Person {
+    let everybody = seeded();
+    let someone = everybody.iter().find(|someone| someone.key == key);
+    let provider = provider.parse().expect("one of the two");
+    someone.expect("a seeded person").at(provider).clone()
+}
+
+/// The default person's profile, as JSON on the wire.
+pub(crate) fn ada(provider: &str) -> Value {
+    match provider {
+        GOOGLE => json!({
+            "subject": "sub_ZDuhgLCGiNchgXbC_v2syK7V-JTqS2-R0Dt7SrgwQS8",
+            "provider": "google",
+            "providerSubject": "100000000000000000001",
+            "name": "Ada Lovelace",
+            "username": null,
+            "email": "ada@people.example",
+            "emailVerified": true,
+            "avatarUrl": "https://pictures.example/google/ada=s96-c",
+        }),
+        _ => json!({
+            "subject": "sub_Uq0BrJEb22J-8-vCXv0Hpeay5j3cWxVLGWX0UDWiF14",
+            "provider": "github",
+            "providerSubject": "9000001",
+            "name": "Ada Lovelace",
+            "username": "ada-mock",
+            "email": "ada@people.example",
+            "emailVerified": true,
+            "avatarUrl": "https://pictures.example/github/ada?v=4",
+        }),
+    }
+}
+
+/// What DESIGN and the documents of the providers make of `person`.
+fn expected(provider: &str, person: &Person) -> Value {
+    let is_google = provider == GOOGLE;
+    // GitHub proves an address by having verified it, or it shows none.
+    let email = person
+        .email
+        .as_ref()
+        .filter(|_| is_google || person.email_verified);
+    json!({
+        "subject": fresh::subject(provider, &person.id),
+        "provider": provider,
+        "providerSubject": person.id,
+        "name": person.name,
+        "username": if is_google { None } else { person.username.as_ref() },
+        "email": email,
+        "emailVerified": email.is_some() && person.email_verified,
+        "avatarUrl": person.picture,
+    })
+}

@@ -1,0 +1,134 @@
+//! Who may call the control address: programs of this machine and its own page,
+//! and no page of anybody else.
+
+use e2e::{Settings, Stack};
+use reqwest::Method;
+
+use super::{get, refuses};
+use crate::backend::send;
+use crate::browser::client;
+use crate::world::World;
+
+/// Paths of every kind: with a call, with another method's, with none.
+const PATHS: [&str; 6] = [
+    "/",
+    "/api/stack",
+    "/api/reset",
+    "/api/clock/advance",
+    "/api/nothing",
+    "/nothing/at/all",
+];
+
+const METHODS: [Method; 8] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+    Method::TRACE,
+];
+
+#[tokio::test]
+async fn no_page_of_another_origin_may_call_anything() {
+    let world = World::start().await;
+    let control = world.stack.urls().control.clone();
+    let port = control.rsplit(':').next().expect("a port").to_owned();
+    world.advance_seconds(10);
+    for (header, value) in [
+        ("Host", "evil.example"),
+        ("Host", "localhost.evil.example"),
+        ("Host", "127.0.0.1.evil.example"),
+        ("Host", "0.0.0.0"),
+        ("Origin", "https://evil.example"),
+        ("Origin", "null"),
+        ("Origin", &world.stack.urls().consumer),
+        ("Origin", &format!("https://127.0.0.1:{port}")),
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Site", "same-site"),
+    ] {
+        for path in PATHS {
+            for method in METHODS {
+                let is_head = method == Method::HEAD;
+                let request = client()
+                    .request(method, format!("{control}{path}"))
+                    .header(header, value);
+                let reply = send(request).await;
+                assert_eq!(reply.status, 403, "{header}: {value} {path}");
+                assert!(is_head || reply.json()["error"] == "control_refused");
+            }
+        }
+    }
+    let time = get(&world, "/api/clock").await.json();
+    assert_eq!(time["advanced_seconds"], 10.0);
+}
+
+#[tokio::test]
+async fn its_own_page_and_programs_of_this_machine_may_call() {
+    let world = World::start().await;
+    let control = world.stack.urls().control.clone();
+    let port = control.rsplit(':').next().expect("a port").to_owned();
+    for headers in [
+        vec![],
+        vec![("Sec-Fetch-Site", "none".to_owned())],
+        vec![("Sec-Fetch-Site", "same-origin".to_owned())],
+        vec![("Origin", control.clone())],
+        vec![("Host", format!("localhost:{port}"))],
+        vec![("Host", format!("LOCALHOST:{port}"))],
+        vec![("Host", format!("[::1]:{port}"))],
+        vec![
+            ("Host", format!("localhost:{port}")),
+            ("Origin", format!("http://localhost:{port}")),
+        ],
+    ] {
+        let mut request = client().get(format!("{control}/api/stack"));
+        for (name, value) in &headers {
+            request = request.header(*name, value);
+        }
+        assert_eq!(send(request).await.status, 200, "{headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_more_name_may_be_given_at_the_start_and_only_that_one() {
+    let settings = Settings {
+        control_host: Some("stack.internal".to_owned()),
+        ..Settings::for_tests()
+    };
+    let stack = Stack::start(settings).await.expect("free ports");
+    for (host, status) in [
+        ("stack.internal", 200),
+        ("Stack.Internal:8010", 200),
+        ("127.0.0.1", 200),
+        ("other.internal", 403),
+        ("stack.internal.evil.example", 403),
+    ] {
+        let url = format!("{}/api/stack", stack.urls().control);
+        let reply = send(client().get(url).header("Host", host)).await;
+        assert_eq!(reply.status, status, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_is_refused_wherever_it_is_sent() {
+    let world = World::start().await;
+    let control = &world.stack.urls().control;
+    for path in PATHS {
+        for media_type in [
+            "application/x-www-form-urlencoded",
+            "text/plain",
+            "multipart/form-data",
+        ] {
+            let request = client()
+                .post(format!("{control}{path}"))
+                .header("Content-Type", media_type)
+                .body(r#"{"seconds":600}"#);
+            refuses(&send(request).await, 415, "application/json");
+        }
+        let untyped = client().post(format!("{control}{path}")).body("{}");
+        refuses(&send(untyped).await, 415, "application/json");
+    }
+    let time = get(&world, "/api/clock").await.json();
+    assert_eq!(time["advanced_seconds"], 0.0);
+}

@@ -1,0 +1,95 @@
+//! The cookies that the broker and the demo set: what each says of itself, and
+//! how large it is.
+
+use reqwest::header::SET_COOKIE;
+use serde_json::json;
+
+use crate::backend::Backend;
+use crate::browser::{Browser, Hop, NOWHERE};
+use crate::login::{FLOWS, Flow, PROVIDERS};
+use crate::world::World;
+
+#[tokio::test]
+async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
+    let world = World::start().await;
+    let browser = Browser::new();
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let start = match flow {
+                Flow::Clean => format!("/login/{provider}"),
+                Flow::Legacy => format!("/legacy/login/{provider}"),
+            };
+            let home = world.demo("/");
+            browser
+                .press_until(&home, &world.demo(&start), NOWHERE)
+                .await;
+        }
+    }
+    let cookies: Vec<_> = browser.hops().iter().flat_map(set_cookies).collect();
+    assert!(cookies.iter().any(|cookie| cookie.starts_with("fsi_trip_")));
+    assert!(
+        cookies
+            .iter()
+            .any(|cookie| cookie.starts_with("demo_session="))
+    );
+    for cookie in cookies {
+        for attribute in ["; HttpOnly", "; SameSite=Lax", "; Path=/", "; Max-Age="] {
+            assert!(cookie.contains(attribute), "{attribute} in {cookie}");
+        }
+        // On plain HTTP not every browser would keep a Secure one.
+        for attribute in ["Domain", "Secure", "__Host-"] {
+            assert!(!cookie.contains(attribute), "{attribute} in {cookie}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_cookie_of_a_trip_stays_small_with_the_longest_callback() {
+    let world = World::start().await;
+    let long = format!("{NOWHERE}/{}", "x".repeat(2048 - NOWHERE.len() - 1));
+    let project = json!({ "name": "Long", "redirect_uris": [long] });
+    let project = world
+        .control(reqwest::Method::POST, "/api/projects", Some(project))
+        .await;
+    let backend = Backend::of(world.broker(), &project.json());
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let ticket = flow.start(&backend, provider).await;
+            let browser = Browser::new();
+            browser.open(ticket.url()).await;
+            let cookies: Vec<_> = browser.hops().iter().flat_map(set_cookies).collect();
+            let [cookie] = &cookies[..] else {
+                panic!("not one cookie: {cookies:?}");
+            };
+            let pair = cookie.split(';').next().expect("a pair");
+            assert!(pair.len() < 600, "{}", pair.len());
+
+            let arrival = browser.follow(ticket.url()).await;
+            ticket
+                .outcome(&backend, &arrival.url)
+                .await
+                .is_ada(provider);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_that_was_tampered_with_is_a_strangers() {
+    let world = World::start().await;
+    for flow in FLOWS {
+        let begun = world.halfway(flow, PROVIDERS[0]).await;
+        begun.browser.change_cookies(|value| {
+            let last = if value.ends_with('A') { "B" } else { "A" };
+            format!("{}{last}", &value[..value.len() - 1])
+        });
+        let page = begun.browser.open(&begun.answer).await;
+        page.is_page(400, "This sign-in did not begin in this browser");
+    }
+}
+
+fn set_cookies(hop: &Hop) -> Vec<String> {
+    let cookies = hop.reply.headers.get_all(SET_COOKIE).iter();
+    cookies
+        .map(|cookie| cookie.to_str().expect("our cookies are ASCII").to_owned())
+        .collect()
+}

@@ -1,0 +1,299 @@
+//! The demo as people use it: its pages through the whole stack.
+
+use mock_upstream::Misbehaviour;
+use mock_upstream::people::seeded;
+
+use crate::browser::{Arrival, Browser};
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
+use crate::reply::Reply;
+use crate::world::World;
+
+#[tokio::test]
+async fn either_flow_with_either_provider_ends_on_the_profile_page() {
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let world = World::start().await;
+            let person = Person::at(&world);
+            let end = person.signs_in(flow, provider).await;
+            assert_eq!(end.url, world.demo("/profile"));
+            let page = page_of(&end);
+            assert_eq!(page.status, 200);
+            assert_eq!(field(&page, "provider"), provider);
+            assert_eq!(field(&page, "name"), "Ada Lovelace");
+            assert_eq!(field(&page, "signIns"), "1");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        for someone in seeded() {
+            let account = someone.at(provider.parse().expect("one of the two"));
+            world.next_is(provider, account);
+            let page = page_of(&Person::at(&world).signs_in(Flow::Clean, provider).await);
+            let subject = crate::fresh::subject(provider, &account.id);
+            assert!(
+                field(&page, "subject").contains(&subject),
+                "{}",
+                someone.why
+            );
+            match &account.name {
+                Some(name) => assert_eq!(&field(&page, "name"), name),
+                None => assert!(field(&page, "name").contains("null"), "{}", someone.why),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_same_person_by_both_flows_is_one_account() {
+    let world = World::start().await;
+    let person = Person::at(&world);
+    person.signs_in(Flow::Clean, GITHUB).await;
+    let page = page_of(&person.signs_in(Flow::Legacy, GITHUB).await);
+    assert_eq!(field(&page, "signIns"), "2");
+}
+
+#[tokio::test]
+async fn who_cancels_is_told_so_and_is_not_signed_in() {
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let world = World::start().await;
+            world.next_goes_wrong(provider, Misbehaviour::Deny);
+            let person = Person::at(&world);
+            let page = page_of(&person.signs_in(flow, provider).await);
+            assert_eq!(page.status, 200);
+            shows_problem(&page, "access_denied");
+            assert!(!person.is_signed_in().await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_misbehaviour_has_its_page_and_the_next_try_works() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        for misbehaviour in world.upstream(provider).misbehaviours() {
+            let person = Person::at(&world);
+            world.next_goes_wrong(provider, *misbehaviour);
+            let page = page_of(&person.signs_in(Flow::Clean, provider).await);
+            shows_problem(&page, misbehaviour.error());
+            let end = person.signs_in(Flow::Clean, provider).await;
+            assert_eq!(end.url, world.demo("/profile"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_tabs_end_in_either_order() {
+    for flow in FLOWS {
+        for first_ends_first in [true, false] {
+            let world = World::start().await;
+            let person = Person::at(&world);
+            let first = person.is_at_the_providers_answer(flow, GOOGLE).await;
+            let second = person.is_at_the_providers_answer(flow, GITHUB).await;
+            let order = if first_ends_first {
+                [(first, GOOGLE), (second, GITHUB)]
+            } else {
+                [(second, GITHUB), (first, GOOGLE)]
+            };
+            for (answer, provider) in order {
+                let end = person.browser.follow(&answer).await;
+                assert_eq!(end.url, world.demo("/profile"));
+                assert_eq!(field(&page_of(&end), "provider"), provider);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_one_tab_leaves_the_other_alone() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        world.next_goes_wrong(GOOGLE, Misbehaviour::TokenRefused);
+        let fails = person.is_at_the_providers_answer(flow, GOOGLE).await;
+        let works = person.is_at_the_providers_answer(flow, GITHUB).await;
+
+        let page = page_of(&person.browser.follow(&fails).await);
+        shows_problem(&page, "invalid_provider_response");
+        let end = person.browser.follow(&works).await;
+        assert_eq!(end.url, world.demo("/profile"));
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_one_tab_leaves_who_is_signed_in_signed_in() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        person.signs_in(flow, GOOGLE).await;
+        world.next_goes_wrong(GITHUB, Misbehaviour::Deny);
+        let page = page_of(&person.signs_in(flow, GITHUB).await);
+        shows_problem(&page, "access_denied");
+        assert!(page.body.contains("still signed in"), "{}", page.body);
+        assert!(person.is_signed_in().await);
+    }
+}
+
+#[tokio::test]
+async fn signing_out_ends_the_session_wherever_its_cookie_went() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        person.signs_in(flow, GOOGLE).await;
+        let copy = person.browser.with_the_same_cookies();
+        assert!(person.is_signed_in().await);
+
+        let home = world.demo("/");
+        let end = person
+            .browser
+            .press_until(&home, &world.demo("/sign-out"), NOT_HERE)
+            .await;
+        assert_eq!(end.url, home);
+        assert!(!person.is_signed_in().await);
+        let copy = Person {
+            world: &world,
+            browser: copy,
+        };
+        assert!(!copy.is_signed_in().await);
+    }
+}
+
+#[tokio::test]
+async fn a_form_of_another_site_signs_nobody_in_or_out() {
+    let world = World::start().await;
+    let person = Person::at(&world);
+    person.signs_in(Flow::Clean, GOOGLE).await;
+    for action in ["/login/google", "/legacy/login/google", "/sign-out"] {
+        let end = person
+            .browser
+            .press_until("https://evil.example/", &world.demo(action), NOT_HERE)
+            .await;
+        assert_eq!(page_of(&end).status, 403, "{action}");
+    }
+    assert!(person.is_signed_in().await);
+}
+
+#[tokio::test]
+async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        let answer = person.is_at_the_providers_answer(flow, GOOGLE).await;
+        world.advance_seconds(600);
+        let page = page_of(&person.browser.follow(&answer).await);
+        match flow {
+            // The broker sends the browser home, where nothing is under way any more.
+            Flow::Clean => shows_problem(&page, "no_session"),
+            // The broker has nothing to send it home with.
+            Flow::Legacy => page.is_page(400, "This sign-in is over"),
+        }
+        assert!(!person.is_signed_in().await);
+        let end = person.signs_in(flow, GOOGLE).await;
+        assert_eq!(end.url, world.demo("/profile"));
+    }
+}
+
+#[tokio::test]
+async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        person.signs_in(flow, GOOGLE).await;
+        let callback = person.browser.last_hop_to(&world.demo(callback(flow))).url;
+        person.browser.type_in(&callback).await;
+        assert!(person.is_signed_in().await);
+    }
+}
+
+#[tokio::test]
+async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
+    // Cookies know hosts: `127.0.0.1` is not `localhost`.
+    let world = World::start().await;
+    let person = Person::at(&world);
+    person.signs_in(Flow::Clean, GOOGLE).await;
+    let elsewhere = world.demo("/profile").replace("localhost", "127.0.0.1");
+    let end = person.browser.type_in(&elsewhere).await;
+    assert!(!page_of(&end).body.contains("Signed in as"));
+}
+
+/// No address begins like this: the browser goes wherever it is sent.
+const NOT_HERE: &str = "nowhere:";
+
+/// Somebody at a browser, in front of the demo.
+struct Person<'w> {
+    world: &'w World,
+    browser: Browser,
+}
+
+impl<'w> Person<'w> {
+    fn at(world: &'w World) -> Self {
+        Self {
+            world,
+            browser: Browser::new(),
+        }
+    }
+
+    /// Presses the button for `provider` and goes wherever that leads.
+    async fn signs_in(&self, flow: Flow, provider: &str) -> Arrival {
+        self.presses(flow, provider, NOT_HERE).await
+    }
+
+    /// The same, up to the provider's answer, which the broker has not yet seen.
+    async fn is_at_the_providers_answer(&self, flow: Flow, provider: &str) -> String {
+        let there = self.world.broker_callback(provider);
+        self.presses(flow, provider, &there).await.url
+    }
+
+    async fn presses(&self, flow: Flow, provider: &str, there: &str) -> Arrival {
+        let start = match flow {
+            Flow::Clean => format!("/login/{provider}"),
+            Flow::Legacy => format!("/legacy/login/{provider}"),
+        };
+        let home = self.world.demo("/");
+        self.browser
+            .press_until(&home, &self.world.demo(&start), there)
+            .await
+    }
+
+    async fn is_signed_in(&self) -> bool {
+        let end = self.browser.type_in(&self.world.demo("/profile")).await;
+        end.url == self.world.demo("/profile")
+    }
+}
+
+fn callback(flow: Flow) -> &'static str {
+    match flow {
+        Flow::Clean => "/callback",
+        Flow::Legacy => "/legacy/callback",
+    }
+}
+
+#[track_caller]
+fn page_of(end: &Arrival) -> Reply {
+    end.reply.clone().expect("a page")
+}
+
+#[track_caller]
+fn shows_problem(page: &Reply, problem: &str) {
+    let mark = format!("data-problem=\"{problem}\"");
+    assert!(page.body.contains(&mark), "{mark} in {}", page.body);
+}
+
+/// What a cell of the profile page says.
+#[track_caller]
+fn field(page: &Reply, name: &str) -> String {
+    let mark = format!("data-field=\"{name}\">");
+    let (_, rest) = page
+        .body
+        .split_once(&mark)
+        .unwrap_or_else(|| panic!("{mark} in {}", page.body));
+    rest.split_once("</td>")
+        .expect("a whole cell")
+        .0
+        .trim()
+        .to_owned()
+}

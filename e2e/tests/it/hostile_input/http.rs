@@ -1,0 +1,153 @@
+//! What real HTTP permits, and what is no HTTP at all.
+
+use reqwest::Method;
+
+use super::valid_body;
+use crate::backend::send;
+use crate::login::{Flow, GOOGLE};
+use crate::world::World;
+use crate::{fresh, tcp};
+
+#[tokio::test]
+async fn one_connection_serves_a_request_after_each_refused_one() {
+    let world = World::start().await;
+    let broken = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                  Content-Length: 1\r\n\r\n{";
+    let unrouted = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
+    let last = "GET /api/providers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    let said = tcp::exchange(
+        &world,
+        format!("{broken}{unrouted}{broken}{last}").as_bytes(),
+    )
+    .await;
+    assert_eq!(tcp::statuses(&said), [400, 404, 400, 200], "{said}");
+}
+
+#[tokio::test]
+async fn a_chunked_body_is_a_body_like_any_other() {
+    let world = World::start().await;
+    let body = valid_body(&world.backend, "/v1/login/session").to_string();
+    let (first, second) = body.split_at(20);
+    let chunked = |chunks: &str| {
+        format!(
+            "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}"
+        )
+    };
+    let whole = chunked(&format!(
+        "{:x}\r\n{first}\r\n{:X};x=y\r\n{second}\r\n0\r\n\r\n",
+        first.len(),
+        second.len()
+    ));
+    let said = tcp::exchange(&world, whole.as_bytes()).await;
+    assert_eq!(tcp::statuses(&said), [200], "{said}");
+
+    for broken in [
+        "zz\r\n{}\r\n0\r\n\r\n",
+        "-1\r\n{}\r\n0\r\n\r\n",
+        "2\r\n{}",
+        "ffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
+        "5\r\n{}\r\n0\r\n\r\n",
+    ] {
+        let said = tcp::break_off(&world, chunked(broken).as_bytes()).await;
+        let statuses = tcp::statuses(&said);
+        assert!(
+            statuses.iter().all(|status| *status >= 400),
+            "{broken:?}: {said}"
+        );
+        assert_eq!(world.backend.providers().await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_never_acted_upon() {
+    let world = World::start().await;
+    let key = fresh::secret();
+    let body = world.backend.session_request(&key, GOOGLE).to_string();
+    let request = format!(
+        "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len() + 1
+    );
+    tcp::break_off(&world, request.as_bytes()).await;
+    assert_eq!(world.backend.start_with(&key, GOOGLE).await.status, 200);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_http_harm_nobody() {
+    let world = World::start().await;
+    let long_line = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(1_000_000));
+    let long_header = format!(
+        "GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n",
+        "a".repeat(1_000_000)
+    );
+    let many_headers = format!(
+        "GET / HTTP/1.1\r\nHost: x\r\n{}\r\n",
+        "X: y\r\n".repeat(10_000)
+    );
+    let noise: Vec<u8> = (0..20_000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    for bytes in [
+        b"\0".as_slice(),
+        b"\r\n\r\n\r\n",
+        b"hello\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+        b"CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        long_line.as_bytes(),
+        long_header.as_bytes(),
+        many_headers.as_bytes(),
+        &noise,
+    ] {
+        let said = tcp::break_off(&world, bytes).await;
+        let statuses = tcp::statuses(&said);
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]);
+        assert!(
+            statuses.iter().all(|status| *status >= 400),
+            "{shown}: {said}"
+        );
+        assert_eq!(world.backend.providers().await.status, 200);
+    }
+    world.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_405_and_says_which_is_right() {
+    let world = World::start().await;
+    for (path, allow) in [
+        ("/v1/login/session", "POST"),
+        ("/v1/login/result", "POST"),
+        ("/v1/token", "POST"),
+        ("/v1/revoke", "POST"),
+        ("/v1/profile", "GET, HEAD"),
+        ("/api/providers", "GET, HEAD"),
+        ("/authorize", "GET, HEAD"),
+        ("/login/x", "GET, HEAD"),
+        ("/callback/google", "GET, HEAD"),
+    ] {
+        for method in [
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+            Method::OPTIONS,
+        ] {
+            if allow.split(", ").any(|allowed| allowed == method.as_str()) {
+                continue;
+            }
+            let reply = send(world.backend.request(method.clone(), path)).await;
+            assert_eq!(reply.status, 405, "{method} {path}");
+            assert_eq!(reply.header("allow"), Some(allow), "{method} {path}");
+            assert_eq!(reply.header("access-control-allow-origin"), None);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The legacy flow, from the consumer's own URL to the profile and its end.
+
+use mock_upstream::people::seeded;
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::clean_flow;
+use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS, code_in};
+use crate::reply::UNRECOGNISED;
+use crate::world::World;
+
+#[tokio::test]
+async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
+    for provider in PROVIDERS {
+        let world = World::start().await;
+        let backend = &world.backend;
+        let transaction = backend.start_authorization(provider);
+
+        let arrival = Browser::new().follow(&transaction.url).await;
+        let code = code_in(backend, &transaction, &arrival.url);
+        assert_eq!(code.len(), 43);
+
+        let mut reply = backend.redeem(&transaction, &code).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        let mut answer = reply.json();
+        let token = answer["access_token"].take();
+        let token = token.as_str().expect("a token");
+        assert_eq!(token.len(), "fsi_".len() + 43);
+        assert!(token.starts_with("fsi_"));
+        assert_eq!(
+            answer,
+            json!({ "access_token": null, "token_type": "Bearer", "expires_in": 900, "scope": "profile" })
+        );
+
+        reply = backend.profile(token).await;
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        assert_eq!(reply.json(), clean_flow::ada(provider));
+        backend.revoke(token).await.is(200, "{}");
+        backend.profile(token).await.is(401, UNRECOGNISED);
+    }
+}
+
+#[tokio::test]
+async fn both_flows_tell_the_same_of_everybody() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        for someone in seeded() {
+            let by_clean = clean_flow::profile_of(&world, provider, someone.key).await;
+            world.next_is(
+                provider,
+                someone.at(provider.parse().expect("one of the two")),
+            );
+            let by_legacy = world.sign_in(Flow::Legacy, provider).await.profile();
+            assert_eq!(by_legacy, by_clean, "{}", someone.why);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_callback_carries_code_and_state_and_nothing_more() {
+    let world = World::start().await;
+    let transaction = world.backend.start_authorization(GITHUB);
+    let browser = Browser::new();
+    let arrival = browser.follow(&format!("{}#x", transaction.url)).await;
+    let code = code_in(&world.backend, &transaction, &arrival.url);
+    assert_eq!(
+        arrival.url,
+        format!(
+            "{}?code={code}&state={}",
+            world.backend.callback, transaction.state
+        )
+    );
+}
+
+#[tokio::test]
+async fn the_provider_need_not_ask_again_because_the_state_protects_this_flow() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let transaction = world.backend.start_authorization(provider);
+        let departure = Browser::new().open(&transaction.url).await;
+        let to_provider = departure.location().expect("the provider");
+        assert!(to_provider.ends_with('#'), "{to_provider}");
+        assert!(!to_provider.contains("prompt="), "{to_provider}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_wish_goes_home_with_an_error_and_a_good_state() {
+    check_wish(&[("provider", "gitlab")]).await;
+    check_wish(&[("code_challenge", "short")]).await;
+    check_wish(&[("code_challenge_method", "plain")]).await;
+    check_wish(&[("code_challenge_method", "s256")]).await;
+    check_wish(&[("response_type", "token")]).await;
+}
+
+async fn check_wish(changes: &[(&str, &str)]) {
+    let world = World::start().await;
+    let transaction = world.backend.start_authorization(GOOGLE);
+    let arrival = Browser::new()
+        .follow(&changed(&transaction.url, changes))
+        .await;
+    assert_eq!(
+        arrival.url,
+        format!(
+            "{}?error=invalid_request&state={}",
+            world.backend.callback, transaction.state
+        )
+    );
+    assert!(world.upstream(GOOGLE).journal().is_empty());
+}
+
+/// `url` with other values for some of its parameters, or with more of them.
+fn changed(url: &str, changes: &[(&str, &str)]) -> String {
+    let mut url = url::Url::parse(url).expect("a URL");
+    let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
+    let kept: Vec<_> = url
+        .query_pairs()
+        .into_owned()
+        .filter(|(name, _)| !is_changed(name))
+        .collect();
+    url.query_pairs_mut()
+        .clear()
+        .extend_pairs(kept)
+        .extend_pairs(changes);
+    url.into()
+}

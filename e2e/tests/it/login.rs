@@ -1,0 +1,159 @@
+//! A login by either flow, so that what holds in both is said once.
+
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::backend::{Backend, Login, Transaction};
+use crate::reply::{PENDING, REFUSED};
+
+/// The two flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Clean,
+    Legacy,
+}
+
+pub(crate) const FLOWS: [Flow; 2] = [Flow::Clean, Flow::Legacy];
+pub(crate) const GOOGLE: &str = "google";
+pub(crate) const GITHUB: &str = "github";
+pub(crate) const PROVIDERS: [&str; 2] = [GOOGLE, GITHUB];
+
+/// What the backend keeps of a login that it started.
+#[derive(Debug, Clone)]
+pub(crate) enum Ticket {
+    Clean(Login),
+    Legacy(Transaction),
+}
+
+/// How a login ended, by either flow.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    Profile(Value),
+    Error(String),
+}
+
+impl Flow {
+    /// Starts a login at `provider`.
+    pub(crate) async fn start(self, backend: &Backend, provider: &str) -> Ticket {
+        match self {
+            Self::Clean => Ticket::Clean(backend.start_login(provider).await),
+            Self::Legacy => Ticket::Legacy(backend.start_authorization(provider)),
+        }
+    }
+}
+
+impl Ticket {
+    /// Where the browser is sent to begin.
+    pub(crate) fn url(&self) -> &str {
+        match self {
+            Self::Clean(login) => &login.authorization_url,
+            Self::Legacy(transaction) => &transaction.url,
+        }
+    }
+
+    /// Asserts that nothing has ended this login.
+    pub(crate) async fn is_still_open(&self, backend: &Backend) {
+        match self {
+            Self::Clean(login) => {
+                backend.result(&login.session_key).await.is(200, PENDING);
+            }
+            // Nothing of it is kept anywhere but in the browser.
+            Self::Legacy(_) => {}
+        }
+    }
+
+    /// How the login ended, for a backend whose browser came home to `url`.
+    /// Asserts that it came to the exact callback, with nothing on it that does
+    /// not belong there, and that the outcome can be had once.
+    pub(crate) async fn outcome(&self, backend: &Backend, url: &str) -> Outcome {
+        match self {
+            Self::Clean(login) => {
+                assert_eq!(url, backend.callback);
+                clean_outcome(backend, login).await
+            }
+            Self::Legacy(transaction) => match answer_in(backend, transaction, url) {
+                Ok(code) => legacy_outcome(backend, transaction, &code).await,
+                Err(error) => Outcome::Error(error),
+            },
+        }
+    }
+}
+
+async fn clean_outcome(backend: &Backend, login: &Login) -> Outcome {
+    let reply = backend.result(&login.session_key).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let mut result = reply.json();
+    backend.result(&login.session_key).await.is(400, REFUSED);
+    match result["status"].as_str() {
+        Some("succeeded") => {
+            let profile = result["profile"].take();
+            assert_eq!(result, json!({ "status": "succeeded", "profile": null }));
+            Outcome::Profile(profile)
+        }
+        Some("failed") => {
+            let error = result["error"].as_str().expect("a word").to_owned();
+            assert_eq!(result, json!({ "status": "failed", "error": error }));
+            Outcome::Error(error)
+        }
+        _ => panic!("the login has not ended: {result}"),
+    }
+}
+
+async fn legacy_outcome(backend: &Backend, transaction: &Transaction, code: &str) -> Outcome {
+    let token = backend.token(transaction, code).await;
+    let reply = backend.profile(&token).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    Outcome::Profile(reply.json())
+}
+
+/// The code, or else the error, that a legacy callback carries.
+#[track_caller]
+pub(crate) fn answer_in(
+    backend: &Backend,
+    transaction: &Transaction,
+    url: &str,
+) -> Result<String, String> {
+    let parsed = Url::parse(url).expect("a URL");
+    let pairs: Vec<_> = parsed.query_pairs().into_owned().collect();
+    let [(name, value), (_, _)] = &pairs[..] else {
+        panic!("not two parameters: {url}");
+    };
+    let exact = format!(
+        "{}?{name}={value}&state={}",
+        backend.callback, transaction.state
+    );
+    assert_eq!(url, exact);
+    match name.as_str() {
+        "code" => Ok(value.clone()),
+        "error" => Err(value.clone()),
+        _ => panic!("neither code nor error: {url}"),
+    }
+}
+
+#[track_caller]
+pub(crate) fn code_in(backend: &Backend, transaction: &Transaction, url: &str) -> String {
+    answer_in(backend, transaction, url).expect("a code")
+}
+
+impl Outcome {
+    #[track_caller]
+    pub(crate) fn profile(self) -> Value {
+        match self {
+            Self::Profile(profile) => profile,
+            Self::Error(error) => panic!("it failed: {error}"),
+        }
+    }
+
+    /// Asserts that the default person signed in at `provider`.
+    #[track_caller]
+    pub(crate) fn is_ada(&self, provider: &str) {
+        let profile = self.clone().profile();
+        assert_eq!(profile["name"], "Ada Lovelace");
+        assert_eq!(profile["provider"], provider);
+    }
+
+    #[track_caller]
+    pub(crate) fn is_error(&self, expected: &str) {
+        assert_eq!(*self, Self::Error(expected.to_owned()));
+    }
+}

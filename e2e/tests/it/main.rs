@@ -1,0 +1,34 @@
+//! The whole stack from outside: real HTTP, raw JSON, a browser that writes down
+//! every step. No type of the broker's contract appears here, so that none can
+//! hide a mistake on the wire.
+//!
+//! One module per question. The stage that they share: `world` (a stack and a
+//! project of its own), `lone` (a broker whose providers are in trouble),
+//! `backend` (a consumer's server side), `browser`, `tcp` (what no client would
+//! send), `login` (either flow), `reply`, `logs`, `scanner`, `fresh`.
+
+mod backend;
+mod browser;
+mod fresh;
+mod login;
+mod logs;
+mod lone;
+mod reply;
+mod scanner;
+mod tcp;
+mod world;
+
+mod clean_flow;
+mod legacy_flow;
+
+mod answers;
+mod arrivals;
+mod control;
+mod cookies;
+mod demo;
+mod failures;
+mod hostile_input;
+mod other_browser;
+mod replay_and_expiry;
+mod secrets_stay_in;
+mod start_up;

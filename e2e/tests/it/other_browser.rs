@@ -1,0 +1,123 @@
+//! A callback in another browser than the one that began: refused in both flows,
+//! by the broker at its own callback and by the consumer at its.
+
+use crate::browser::Browser;
+use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
+use crate::logs;
+use crate::world::World;
+
+#[tokio::test]
+async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
+    let world = World::start().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let before = world.token_calls(provider);
+            let attacker = Browser::new();
+            let ticket = flow.start(&world.backend, provider).await;
+            let departure = attacker.open(ticket.url()).await;
+            let to_provider = departure.location().expect("the provider").to_owned();
+
+            // The victim gets only the trusted provider's address, and follows it.
+            let victim = Browser::new();
+            let end = victim.type_in(&to_provider).await;
+            assert!(end.url.starts_with(&world.broker_callback(provider)));
+            let page = end.reply.expect("a page");
+            page.is_page(400, "This sign-in did not begin in this browser");
+            assert_eq!(world.token_calls(provider), before);
+            ticket.is_still_open(&world.backend).await;
+
+            let arrival = attacker.follow(ticket.url()).await;
+            ticket
+                .outcome(&world.backend, &arrival.url)
+                .await
+                .is_ada(provider);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_held_back_answer_signs_nobody_else_in() {
+    let world = World::start().await;
+    for flow in FLOWS {
+        let attacker = world.halfway(flow, GOOGLE).await;
+        let page = Browser::new().open(&attacker.answer).await;
+        page.is_page(400, "This sign-in did not begin in this browser");
+    }
+    assert_eq!(world.token_calls(GOOGLE), 0);
+}
+
+#[tokio::test]
+async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
+    for flow in FLOWS {
+        let world = World::start().await;
+        let begun = at_the_demos_callback(&world, flow).await;
+
+        let stranger = Browser::new();
+        let page = stranger.open(&begun.callback).await;
+        assert_eq!(page.status, 400);
+        assert!(
+            page.body.contains("data-problem=\"no_session\""),
+            "{}",
+            page.body
+        );
+        assert_eq!(begun.exchanges(flow), 0);
+
+        // The browser that began is not harmed by it.
+        let end = begun.browser.type_in(&begun.callback).await;
+        assert_eq!(end.url, world.demo("/profile"));
+        assert_eq!(begun.exchanges(flow), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_demo_refuses_a_legacy_answer_in_a_browser_that_began_another_login() {
+    let world = World::start().await;
+    let attacker = at_the_demos_callback(&world, Flow::Legacy).await;
+    let victim = at_the_demos_callback(&world, Flow::Legacy).await;
+
+    let page = victim.browser.open(&attacker.callback).await;
+    assert_eq!(page.status, 400);
+    assert!(
+        page.body.contains("data-problem=\"refused\""),
+        "{}",
+        page.body
+    );
+    assert_eq!(attacker.exchanges(Flow::Legacy), 0);
+    assert_eq!(victim.exchanges(Flow::Legacy), 0);
+}
+
+/// A browser about to come home to the demo.
+struct Homecoming {
+    browser: Browser,
+    callback: String,
+    /// The request that brought the provider's answer to the broker.
+    request_id: String,
+}
+
+impl Homecoming {
+    /// How often the broker was asked to exchange or read something for this login.
+    fn exchanges(&self, flow: Flow) -> usize {
+        let operation = match flow {
+            Flow::Clean => "POST /v1/login/result",
+            Flow::Legacy => "POST /v1/token",
+        };
+        logs::calls_about_login_of(&self.request_id, operation)
+    }
+}
+
+async fn at_the_demos_callback(world: &World, flow: Flow) -> Homecoming {
+    let (start, callback) = match flow {
+        Flow::Clean => ("/login/google", "/callback"),
+        Flow::Legacy => ("/legacy/login/google", "/legacy/callback"),
+    };
+    let browser = Browser::new();
+    let arrival = browser
+        .press_until(&world.demo("/"), &world.demo(start), &world.demo(callback))
+        .await;
+    let at_broker = browser.last_hop_to(&world.broker_callback(GOOGLE)).reply;
+    Homecoming {
+        browser,
+        callback: arrival.url,
+        request_id: at_broker.header("x-request-id").expect("an id").to_owned(),
+    }
+}

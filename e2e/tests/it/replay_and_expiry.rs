@@ -1,0 +1,50 @@
+//! What is valid once is valid once, and what ends ends on the millisecond: read
+//! again, read at once, read too late.
+
+mod codes;
+mod results;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::backend::Backend;
+use crate::reply::Reply;
+
+/// How close to its end something is still used.
+const MARGIN_MS: i64 = 100;
+
+/// How often a round that was too slow to prove anything is played again.
+const MOST_ROUNDS: usize = 50;
+
+/// Plays `round` until it was quick enough to prove something: a flowing clock
+/// may run past the end between two requests on a busy machine.
+async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
+    for _ in 0..MOST_ROUNDS {
+        if round().await.is_some() {
+            return;
+        }
+    }
+    panic!("no round was quick enough");
+}
+
+/// The replies to `count` equal requests, sent at once on connections of their own.
+async fn at_once<F>(count: usize, backend: &Backend, request: impl Fn(Backend) -> F) -> Vec<Reply>
+where
+    F: Future<Output = Reply> + Send + 'static,
+{
+    let start = Arc::new(tokio::sync::Barrier::new(count));
+    let requests: Vec<_> = (0..count)
+        .map(|_| {
+            let (start, request) = (start.clone(), request(backend.clone()));
+            tokio::spawn(async move {
+                start.wait().await;
+                request.await
+            })
+        })
+        .collect();
+    let mut replies = Vec::new();
+    for request in requests {
+        replies.push(request.await.expect("a reply"));
+    }
+    replies
+}

@@ -1,0 +1,274 @@
+//! Session keys, results and trips.
+
+use super::{MARGIN_MS, at_once, in_time};
+use crate::backend::Login;
+use crate::browser::Browser;
+use crate::fresh;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
+use crate::reply::{PENDING, REFUSED, Reply};
+use crate::world::World;
+
+// The result of a clean login.
+
+#[tokio::test]
+async fn a_result_is_readable_until_600_seconds_have_passed() {
+    let world = World::start().await;
+    in_time(async || {
+        let begun = world.now_ms();
+        let login = world.settled(GOOGLE).await;
+        world.advance_to(begun + 600_000 - MARGIN_MS);
+        let reply = world.backend.result(&login.session_key).await;
+        let is_in_time = world.now_ms() < begun + 600_000;
+        is_in_time.then(|| assert_eq!(reply.status, 200, "{}", reply.body))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it() {
+    let world = World::start().await;
+    let settled = world.settled(GOOGLE).await;
+    let pending = world.backend.start_login(GOOGLE).await;
+    world.advance_seconds(600);
+    world
+        .backend
+        .result(&settled.session_key)
+        .await
+        .is_refused();
+    world
+        .backend
+        .result(&pending.session_key)
+        .await
+        .is_refused();
+}
+
+#[tokio::test]
+async fn a_pending_login_may_be_asked_about_until_its_end() {
+    let world = World::start().await;
+    in_time(async || {
+        let begun = world.now_ms();
+        let login = world.backend.start_login(GITHUB).await;
+        world.advance_to(begun + 600_000 - MARGIN_MS);
+        let reply = world.backend.result(&login.session_key).await;
+        let is_in_time = world.now_ms() < begun + 600_000;
+        is_in_time.then(|| reply.is(200, PENDING))
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
+    let world = World::start().await;
+    let backend = &world.backend;
+    let expired = world.settled(GOOGLE).await;
+    world.advance_seconds(600);
+    let consumed = world.settled(GOOGLE).await;
+    backend.result(&consumed.session_key).await;
+    let others = world
+        .other_project("Another app")
+        .await
+        .start_login(GOOGLE)
+        .await;
+
+    let mut replies = Vec::new();
+    for key in [
+        &expired.session_key,
+        &consumed.session_key,
+        &others.session_key,
+        &fresh::secret(),
+    ] {
+        replies.push(backend.result(key).await);
+    }
+    replies.iter().for_each(Reply::is_refused);
+    let reference = visible(&replies[0]);
+    assert!(replies.iter().all(|reply| visible(reply) == reference));
+}
+
+#[tokio::test]
+async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    let right = world.backend.result_request(&login.session_key);
+    for (field, wrong) in [
+        ("client_id", "somebody"),
+        ("client_id", "demo"),
+        ("client_secret", "wrong"),
+        ("redirect_uri", "http://localhost:9/other/back"),
+        ("redirect_uri", "http://localhost:9/came/back/"),
+        ("session_key", "short"),
+    ] {
+        let mut body = right.clone();
+        body[field] = wrong.into();
+        world
+            .backend
+            .post("/v1/login/result", &body)
+            .await
+            .is_refused();
+    }
+    let reply = world.backend.result(&login.session_key).await;
+    assert_eq!(reply.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_pending_read_does_not_consume_however_often_it_is_repeated() {
+    let world = World::start().await;
+    let begun = world.halfway(Flow::Clean, GOOGLE).await;
+    for _ in 0..300 {
+        begun.ticket.is_still_open(&world.backend).await;
+    }
+    begun.finish(&world.backend).await.is_ada(GOOGLE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_64_reads_of_a_result_at_once_one_gets_it() {
+    for provider in PROVIDERS {
+        let world = World::start().await;
+        let login = world.settled(provider).await;
+        let replies = at_once(64, &world.backend, |backend| {
+            let key = login.session_key.clone();
+            async move { backend.result(&key).await }
+        })
+        .await;
+        let (won, lost): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
+        assert_eq!(won.len(), 1);
+        assert_eq!(won[0].json()["status"], "succeeded");
+        assert!(
+            lost.iter()
+                .all(|reply| reply.status == 400 && reply.body == REFUSED)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_is_home_has_an_outcome_behind_it_without_any_delay() {
+    let world = World::start().await;
+    for round in 0..200 {
+        let provider = PROVIDERS[round % 2];
+        let login = world.settled(provider).await;
+        let reply = world.backend.result(&login.session_key).await;
+        assert_eq!(reply.json()["status"], "succeeded", "round {round}");
+    }
+}
+
+#[tokio::test]
+async fn a_login_that_ended_too_late_has_no_result() {
+    let world = World::start().await;
+    let begun = world.halfway(Flow::Clean, GOOGLE).await;
+    world.advance_seconds(600);
+    assert_eq!(
+        begun.deliver(&begun.answer).await.url,
+        world.backend.callback
+    );
+    let Ticket::Clean(Login { session_key, .. }) = &begun.ticket else {
+        panic!("it is a clean login");
+    };
+    world.backend.result(session_key).await.is_refused();
+}
+
+// The session key.
+
+#[tokio::test]
+async fn a_session_key_is_taken_for_600_seconds_in_every_project() {
+    let world = World::start().await;
+    let other = world.other_project("Another app").await;
+    for ended in [false, true] {
+        let login = world.backend.start_login(GOOGLE).await;
+        if ended {
+            Browser::new().follow(&login.authorization_url).await;
+            world.backend.result(&login.session_key).await;
+        }
+        for backend in [&world.backend, &other] {
+            backend
+                .start_with(&login.session_key, GOOGLE)
+                .await
+                .is_refused();
+            backend
+                .start_with(&login.session_key, GITHUB)
+                .await
+                .is_refused();
+        }
+        world.advance_seconds(600);
+        let again = other.start_with(&login.session_key, GOOGLE).await;
+        assert_eq!(again.status, 200, "{}", again.body);
+    }
+}
+
+#[tokio::test]
+async fn a_session_key_is_still_taken_just_before_600_seconds_have_passed() {
+    let world = World::start().await;
+    in_time(async || {
+        let begun = world.now_ms();
+        let login = world.backend.start_login(GOOGLE).await;
+        world.advance_to(begun + 600_000 - MARGIN_MS);
+        let reply = world.backend.start_with(&login.session_key, GOOGLE).await;
+        let is_in_time = world.now_ms() < begun + 600_000;
+        is_in_time.then(|| reply.is_refused())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_second_start_with_a_key_leaves_the_first_login_alone() {
+    let world = World::start().await;
+    let begun = world.halfway(Flow::Clean, GOOGLE).await;
+    let Ticket::Clean(login) = &begun.ticket else {
+        panic!("it is a clean login");
+    };
+    world
+        .backend
+        .start_with(&login.session_key, GITHUB)
+        .await
+        .is_refused();
+    begun.finish(&world.backend).await.is_ada(GOOGLE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_32_starts_with_one_key_at_once_one_succeeds() {
+    let world = World::start().await;
+    let key = fresh::secret();
+    let replies = at_once(32, &world.backend, |backend| {
+        let key = key.clone();
+        async move { backend.start_with(&key, GOOGLE).await }
+    })
+    .await;
+    assert_eq!(
+        replies.iter().filter(|reply| reply.status == 200).count(),
+        1
+    );
+    assert!(
+        replies
+            .iter()
+            .all(|reply| reply.status == 200 || reply.body == REFUSED)
+    );
+}
+
+// The trip.
+
+#[tokio::test]
+async fn a_trip_counts_until_the_logins_600_seconds_have_passed() {
+    let world = World::start().await;
+    for flow in FLOWS {
+        in_time(async || {
+            let begun_ms = world.now_ms();
+            let begun = world.halfway(flow, GITHUB).await;
+            world.advance_to(begun_ms + 600_000 - MARGIN_MS);
+            let calls = world.token_calls(GITHUB);
+            begun.deliver(&begun.answer).await;
+            let is_in_time = world.now_ms() < begun_ms + 600_000;
+            is_in_time.then(|| assert_eq!(world.token_calls(GITHUB), calls + 1))
+        })
+        .await;
+    }
+}
+
+/// What of a reply could tell its reader something: all but the id of the
+/// request and the date.
+fn visible(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
+    let headers = reply
+        .headers
+        .iter()
+        .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()))
+        .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
+        .collect();
+    (reply.status, headers, reply.body.clone())
+}

@@ -1,0 +1,418 @@
+//! No secret leaves where it belongs: not into an address, a page, a cookie, a
+//! `Referer`, nor into a single line of the log of anybody in this process.
+
+use mock_upstream::Misbehaviour;
+use reqwest::Method;
+use reqwest::header::SET_COOKIE;
+use serde_json::json;
+use url::Url;
+
+use crate::backend::send;
+use crate::browser::{Browser, Hop, NOWHERE};
+use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, answer_in};
+use crate::world::World;
+use crate::{fresh, logs, scanner};
+
+#[tokio::test]
+async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
+    let world = World::start().await;
+    let mut run = Run::default();
+    for provider in PROVIDERS {
+        for flow in FLOWS {
+            run.logs_in(&world, flow, provider).await;
+            for misbehaviour in world.upstream(provider).misbehaviours() {
+                world.next_goes_wrong(provider, *misbehaviour);
+                run.logs_in(&world, flow, provider).await;
+            }
+            run.is_refused(&world, flow, provider).await;
+            run.uses_the_demo(&world, flow, provider).await;
+        }
+    }
+    run.knows_the_secrets_of(&world).await;
+    run.check(&world);
+}
+
+#[tokio::test]
+async fn the_log_of_everybody_holds_nothing_that_looks_like_a_secret() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        for flow in FLOWS {
+            let mut run = Run::default();
+            run.logs_in(&world, flow, provider).await;
+            run.is_refused(&world, flow, provider).await;
+            run.uses_the_demo(&world, flow, provider).await;
+        }
+    }
+    let log = logs::text();
+    for what in ["POST /v1/login/result", "/legacy/callback"] {
+        assert!(log.contains(what), "{what} was not logged");
+    }
+    let found: Vec<_> = scanner::looks_secret(&log).collect();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[tokio::test]
+async fn the_demos_pages_hold_nothing_that_looks_like_a_secret_but_the_subject() {
+    let world = World::start().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let mut run = Run::default();
+            run.uses_the_demo(&world, flow, provider).await;
+            for hop in run
+                .hops
+                .iter()
+                .filter(|hop| hop.url.starts_with(&world.demo("/")))
+            {
+                let found =
+                    scanner::looks_secret(&hop.reply.body).find(|word| !word.starts_with("sub_"));
+                assert_eq!(found, None, "{}", hop.url);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_search_finds_a_planted_secret_in_every_form() {
+    logs::listen();
+    let planted = "planted-Secret_7/+ü=&%?";
+    for form in scanner::forms(planted) {
+        let text = format!("before {form} after");
+        assert_eq!(scanner::find(&text, planted), Some(form.as_str()));
+    }
+    assert_eq!(scanner::find("before after", planted), None);
+    tracing::debug!(target: "planted", "a careless line with {planted}");
+    assert!(scanner::find(&logs::text(), planted).is_some());
+    let key = fresh::secret();
+    assert_eq!(
+        scanner::looks_secret(&format!("a={key}&b")).next(),
+        Some(&*key)
+    );
+}
+
+#[tokio::test]
+async fn the_search_fails_a_run_in_which_a_browser_saw_a_secret() {
+    let world = World::start().await;
+    let careless = format!("{}/callback/google?session_key=", world.broker());
+    let key = fresh::secret();
+    let browser = Browser::new();
+    browser.open(&format!("{careless}{key}")).await;
+    let run = Run {
+        hops: browser.hops(),
+        secrets: vec![Secret::nowhere("session key", &key)],
+    };
+    assert_eq!(run.leaks(&world).len(), 1, "{:?}", run.leaks(&world));
+}
+
+/// Something that must be found nowhere but where it is at home.
+struct Secret {
+    what: &'static str,
+    value: String,
+    /// Addresses that may carry it begin with one of these.
+    home: Vec<String>,
+}
+
+impl Secret {
+    fn nowhere(what: &'static str, value: &str) -> Self {
+        Self::in_addresses(what, value, [])
+    }
+
+    fn in_addresses<const N: usize>(what: &'static str, value: &str, home: [String; N]) -> Self {
+        Self {
+            what,
+            value: value.to_owned(),
+            home: home.into(),
+        }
+    }
+}
+
+/// What was secret, and what browsers saw.
+#[derive(Default)]
+struct Run {
+    secrets: Vec<Secret>,
+    hops: Vec<Hop>,
+}
+
+impl Run {
+    async fn logs_in(&mut self, world: &World, flow: Flow, provider: &str) {
+        let browser = Browser::new();
+        let ticket = flow.start(&world.backend, provider).await;
+        self.keeps(world, &ticket);
+        let arrival = browser.follow(ticket.url()).await;
+        match &ticket {
+            Ticket::Clean(_) => {
+                ticket.outcome(&world.backend, &arrival.url).await;
+            }
+            Ticket::Legacy(transaction) => {
+                if let Ok(code) = answer_in(&world.backend, transaction, &arrival.url) {
+                    let home = [world.backend.callback.clone()];
+                    self.secrets.push(Secret::in_addresses("code", &code, home));
+                    let token = world.backend.token(transaction, &code).await;
+                    world.backend.profile(&token).await;
+                    world.backend.redeem(transaction, &code).await;
+                    world.backend.revoke(&token).await;
+                    world.backend.profile(&token).await;
+                    self.secrets
+                        .push(Secret::nowhere("access token", bare(&token)));
+                }
+            }
+        }
+        self.saw(world, provider, &browser);
+    }
+
+    fn keeps(&mut self, world: &World, ticket: &Ticket) {
+        match ticket {
+            Ticket::Clean(login) => {
+                let handle = login
+                    .authorization_url
+                    .rsplit('/')
+                    .next()
+                    .expect("a handle");
+                let home = [format!("{}/login/", world.broker())];
+                self.secrets
+                    .push(Secret::in_addresses("handle", handle, home));
+                self.secrets
+                    .push(Secret::nowhere("session key", &login.session_key));
+            }
+            Ticket::Legacy(transaction) => {
+                let home = [
+                    format!("{}/authorize?", world.broker()),
+                    world.backend.callback.clone(),
+                ];
+                self.secrets
+                    .push(Secret::in_addresses("state", &transaction.state, home));
+                self.secrets
+                    .push(Secret::nowhere("verifier", &transaction.verifier));
+            }
+        }
+    }
+
+    /// Every way to be refused, with real secrets in the refused requests.
+    async fn is_refused(&mut self, world: &World, flow: Flow, provider: &str) {
+        let backend = &world.backend;
+        let begun = world.halfway(flow, provider).await;
+        self.keeps(world, &begun.ticket);
+        let stranger = Browser::new();
+        stranger.open(&begun.answer).await;
+        stranger.open(begun.ticket.url()).await;
+        stranger.look_at(begun.ticket.url()).await;
+        begun
+            .browser
+            .open_with(&begun.answer, &[("Sec-Purpose", "prefetch")])
+            .await;
+        world.advance_seconds(600);
+        begun.deliver(&begun.answer).await;
+        begun.deliver(begun.ticket.url()).await;
+        self.saw(world, provider, &begun.browser);
+        self.saw(world, provider, &stranger);
+
+        let (key, verifier) = (fresh::secret(), fresh::secret());
+        let code = fresh::secret();
+        for (path, body) in [
+            ("/v1/login/session", backend.session_request(&key, provider)),
+            ("/v1/login/result", backend.result_request(&key)),
+            ("/v1/token", backend.token_request(&verifier, &code)),
+        ] {
+            let whole = body.to_string();
+            let mut unknown = body.clone();
+            unknown[&key] = json!(key);
+            let mut wrong_type = body.clone();
+            wrong_type["redirect_uri"] = json!({ "x": key });
+            let mut wrong_uri = body.clone();
+            wrong_uri["redirect_uri"] = json!(format!("https://{verifier}.example/{key}"));
+            for body in [
+                whole[..whole.len() - 1].to_owned(),
+                format!("{whole}{key}"),
+                unknown.to_string(),
+                wrong_type.to_string(),
+                wrong_uri.to_string(),
+            ] {
+                let request = backend
+                    .request(Method::POST, path)
+                    .header("Content-Type", "application/json")
+                    .body(body);
+                assert_eq!(send(request).await.status, 400);
+            }
+            let form = backend
+                .request(Method::POST, path)
+                .form(&[("client_secret", &key)]);
+            assert_eq!(send(form).await.status, 415);
+            let basic = backend
+                .request(Method::POST, path)
+                .basic_auth(&key, Some(&verifier))
+                .json(&json!({}));
+            assert_eq!(send(basic).await.status, 400);
+        }
+        for path in [
+            "/v1/token",
+            "/v1/profile",
+            "/authorize",
+            "/callback/google",
+            "/nowhere",
+        ] {
+            for name in [
+                "client_secret",
+                "session_key",
+                "code_verifier",
+                "access_token",
+            ] {
+                let path = format!("{path}?{name}={key}");
+                assert!(send(backend.request(Method::GET, &path)).await.status >= 400);
+            }
+            let path = format!("{path}/{key}");
+            assert!(send(backend.request(Method::GET, &path)).await.status >= 400);
+        }
+        for secret in [&key, &verifier, &code] {
+            self.secrets.push(Secret::nowhere("refused value", secret));
+        }
+    }
+
+    async fn uses_the_demo(&mut self, world: &World, flow: Flow, provider: &str) {
+        let browser = Browser::new();
+        let start = match flow {
+            Flow::Clean => format!("/login/{provider}"),
+            Flow::Legacy => format!("/legacy/login/{provider}"),
+        };
+        let home = world.demo("/");
+        browser.type_in(&home).await;
+        for fails in [true, false] {
+            if fails {
+                world.next_goes_wrong(provider, Misbehaviour::TokenRefused);
+            }
+            browser
+                .press_until(&home, &world.demo(&start), NOWHERE)
+                .await;
+        }
+        browser.type_in(&world.demo("/profile")).await;
+        browser
+            .press_until(&home, &world.demo("/sign-out"), NOWHERE)
+            .await;
+        self.knows_the_demos_secrets(world, &browser);
+        self.saw(world, provider, &browser);
+    }
+
+    /// Those of the demo's secrets that its browser carried.
+    fn knows_the_demos_secrets(&mut self, world: &World, browser: &Browser) {
+        let at_demo = world.demo("/legacy/callback?");
+        let at_broker = format!("{}/authorize?", world.broker());
+        let handles = format!("{}/login/", world.broker());
+        for hop in browser.hops() {
+            if let Some(handle) = hop.url.strip_prefix(&handles) {
+                let home = [handles.clone()];
+                self.secrets
+                    .push(Secret::in_addresses("handle", handle, home));
+            }
+            if hop.url.starts_with(&at_demo) {
+                let url = Url::parse(&hop.url).expect("a URL");
+                for (name, value) in url.query_pairs().filter(|(name, _)| name != "error") {
+                    let what = if name == "code" { "code" } else { "state" };
+                    let home = [at_demo.clone(), at_broker.clone()];
+                    self.secrets.push(Secret::in_addresses(what, &value, home));
+                }
+            }
+        }
+    }
+
+    /// Takes over what `browser` saw. What a provider gave it is secret, too.
+    fn saw(&mut self, world: &World, provider: &str, browser: &Browser) {
+        let at_provider = world.upstream(provider).url().to_owned();
+        let at_broker = world.broker_callback(provider);
+        for hop in browser.hops() {
+            if hop.url.starts_with(&at_broker) {
+                let url = Url::parse(&hop.url).expect("a URL");
+                for (name, value) in url.query_pairs() {
+                    let home = [at_provider.clone(), at_broker.clone()];
+                    if name == "code" || name == "state" {
+                        let what = "provider's code or state";
+                        self.secrets.push(Secret::in_addresses(what, &value, home));
+                    }
+                }
+            }
+            self.hops.push(hop);
+        }
+    }
+
+    async fn knows_the_secrets_of(&mut self, world: &World) {
+        let projects = world
+            .control(Method::GET, "/api/projects", None)
+            .await
+            .json();
+        for project in projects.as_array().expect("a list") {
+            let secret = project["client_secret"].as_str().expect("a secret");
+            self.secrets.push(Secret::nowhere("client secret", secret));
+        }
+        let ours = "mock-upstream-secret";
+        self.secrets
+            .push(Secret::nowhere("our secret at the providers", ours));
+        // A provider's own tokens have a beginning that nothing else has.
+        for beginning in ["ya29.", "gho_", "eyJhbGciOi"] {
+            self.secrets
+                .push(Secret::nowhere("provider's token", beginning));
+        }
+    }
+
+    fn check(&self, world: &World) {
+        // A search for nothing, or in nothing, would find nothing.
+        assert!(self.secrets.len() > 100, "{}", self.secrets.len());
+        assert!(self.hops.len() > 100, "{}", self.hops.len());
+        let leaks = self.leaks(world);
+        assert!(leaks.is_empty(), "{leaks:#?}");
+        let log = logs::text();
+        assert!(log.contains("POST /v1/token"), "nothing was logged");
+        for secret in &self.secrets {
+            let found = scanner::find(&log, &secret.value);
+            assert_eq!(found, None, "{} in the log", secret.what);
+        }
+    }
+
+    /// What browsers saw and should not have.
+    fn leaks(&self, world: &World) -> Vec<String> {
+        let mut leaks = Vec::new();
+        for hop in self
+            .hops
+            .iter()
+            .filter(|hop| !is_the_providers_own(world, hop))
+        {
+            for (place, text) in seen(hop) {
+                for secret in &self.secrets {
+                    let may_be_there = (place == "address" || place == "Location")
+                        && secret.home.iter().any(|home| text.starts_with(home));
+                    if !may_be_there && scanner::find(&text, &secret.value).is_some() {
+                        let what = secret.what;
+                        leaks.push(format!("{what} in {place} of {} {}", hop.method, hop.url));
+                    }
+                }
+            }
+        }
+        leaks
+    }
+}
+
+/// What an imitated provider's pages hold is its own affair, and none of ours.
+fn is_the_providers_own(world: &World, hop: &Hop) -> bool {
+    PROVIDERS.iter().any(|provider| {
+        hop.url.starts_with(world.upstream(provider).url()) && hop.reply.location().is_none()
+    })
+}
+
+/// Everything of a hop that a browser, its history or its neighbours see.
+fn seen(hop: &Hop) -> Vec<(&'static str, String)> {
+    let mut seen = vec![
+        ("address", hop.url.clone()),
+        ("page", hop.reply.body.clone()),
+    ];
+    seen.extend(hop.referer.clone().map(|referer| ("Referer", referer)));
+    let location = hop.reply.location().map(ToOwned::to_owned);
+    seen.extend(location.map(|location| ("Location", location)));
+    for cookie in hop.reply.headers.get_all(SET_COOKIE) {
+        seen.push((
+            "Set-Cookie",
+            String::from_utf8_lossy(cookie.as_bytes()).into_owned(),
+        ));
+    }
+    seen
+}
+
+/// A token without its prefix, which is no secret.
+fn bare(token: &str) -> &str {
+    token.strip_prefix("fsi_").expect("the service's prefix")
+}

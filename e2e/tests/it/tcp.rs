@@ -1,0 +1,55 @@
+//! Bare TCP to the broker's address, for what no HTTP client would send.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::world::World;
+
+/// Nobody waits longer for a server that waits for more.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Sends `bytes`, and returns all that comes back until the server closes.
+pub(crate) async fn exchange(world: &World, bytes: &[u8]) -> String {
+    talk(world, bytes, Manner::Wait).await
+}
+
+/// Sends `bytes` and says that no more will come, whatever they promised.
+pub(crate) async fn break_off(world: &World, bytes: &[u8]) -> String {
+    talk(world, bytes, Manner::BreakOff).await
+}
+
+#[derive(Clone, Copy)]
+enum Manner {
+    Wait,
+    BreakOff,
+}
+
+async fn talk(world: &World, bytes: &[u8], manner: Manner) -> String {
+    let address = world.broker().strip_prefix("http://").expect("plain HTTP");
+    let stream = TcpStream::connect(address).await.expect("a listener");
+    let (mut reads, mut writes) = stream.into_split();
+    let sending = async {
+        // A server that has seen enough may close while we are still sending.
+        let _ = writes.write_all(bytes).await;
+        match manner {
+            Manner::Wait => {}
+            Manner::BreakOff => writes.shutdown().await.unwrap_or_default(),
+        }
+    };
+    let mut said = Vec::new();
+    let reading = async {
+        let _ = reads.read_to_end(&mut said).await;
+    };
+    let _ = tokio::time::timeout(PATIENCE, async { tokio::join!(sending, reading) }).await;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// The statuses of the answers in what a server said, in order.
+pub(crate) fn statuses(said: &str) -> Vec<u16> {
+    said.split("HTTP/1.")
+        .skip(1)
+        .map(|answer| answer[2..5].parse().expect("a status"))
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! What a provider's handle and its dialect share.
+
+use crate::journal::Journal;
+use crate::script::{Iss, Script, Switches};
+use crate::settings::Site;
+use crate::{Client, Clock, Provider};
+
+/// One provider's fixed facts, its script and its journal.
+pub(crate) struct Desk {
+    pub(crate) provider: Provider,
+    /// Without a trailing slash.
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    pub(crate) script: Script,
+    pub(crate) journal: Journal,
+}
+
+impl Desk {
+    pub(crate) fn new(provider: Provider, url: String, site: Site, clock: Clock) -> Self {
+        Self {
+            provider,
+            url,
+            client: site.client,
+            clock,
+            script: Script::new(Switches {
+                mode: site.mode,
+                iss: site.iss,
+            }),
+            journal: Journal::new(),
+        }
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// `issuer`, if a success carries it.
+    pub(crate) fn iss_on_success<'a>(&self, issuer: &'a str) -> Option<&'a str> {
+        match self.script.iss() {
+            Iss::On | Iss::Errors => Some(issuer),
+            Iss::Off => None,
+        }
+    }
+
+    /// `issuer`, if an error carries it.
+    pub(crate) fn iss_on_error<'a>(&self, issuer: &'a str) -> Option<&'a str> {
+        match self.script.iss() {
+            Iss::Errors => Some(issuer),
+            Iss::On | Iss::Off => None,
+        }
+    }
+}

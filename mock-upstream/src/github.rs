@@ -1,0 +1,77 @@
+//! GitHub's dialect: OAuth 2.0 without ID tokens, and a REST API.
+//!
+//! The web pages and the API share one host here. Sources: GitHub's
+//! "Authorizing OAuth apps" and its REST API reference.
+
+mod api;
+mod authorize;
+mod scopes;
+mod token;
+mod user;
+
+use std::sync::Arc;
+
+use crate::Person;
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::desk::Desk;
+use crate::pages;
+use crate::server::Dialect;
+use crate::shelf::Shelf;
+use crate::sign_in::{self, Cast, SignIns};
+use authorize::AuthorizationRequest;
+use scopes::Scopes;
+
+/// GitHub, as a broker sees it.
+pub(crate) struct GitHub {
+    desk: Arc<Desk>,
+    /// `https://github.com/login/oauth` in the real one.
+    issuer: String,
+    sign_ins: SignIns<AuthorizationRequest>,
+    codes: Shelf<Grant>,
+    tokens: Shelf<Access>,
+}
+
+/// What a code stands for.
+struct Grant {
+    request: AuthorizationRequest,
+    cast: Cast,
+}
+
+/// What an access token opens.
+#[derive(Clone)]
+struct Access {
+    person: Person,
+    scopes: Scopes,
+}
+
+impl GitHub {
+    pub(crate) fn new(desk: Arc<Desk>) -> Self {
+        Self {
+            issuer: format!("{}/login/oauth", desk.url),
+            desk,
+            sign_ins: SignIns::new(),
+            codes: Shelf::new(),
+            tokens: Shelf::new(),
+        }
+    }
+}
+
+impl Dialect for GitHub {
+    fn answer(&self, call: &Call) -> Answer {
+        match (call.method(), call.path()) {
+            ("GET", "/login/oauth/authorize") => self.authorize(call),
+            ("POST", sign_in::PATH) => self.choose(call),
+            ("POST", "/login/oauth/access_token") => self.token(call),
+            ("GET", "/user") => self.user(call),
+            ("GET", "/user/emails") => self.emails(call),
+            _ => pages::not_found(self.desk.provider),
+        }
+    }
+
+    fn reset(&self) {
+        self.sign_ins.clear();
+        self.codes.clear();
+        self.tokens.clear();
+    }
+}

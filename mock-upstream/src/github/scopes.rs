@@ -1,0 +1,37 @@
+//! Scopes, asked for with spaces and answered with commas.
+
+use std::collections::BTreeSet;
+
+/// What was asked for. Names the mock does not know are kept: GitHub has dozens.
+#[derive(Clone)]
+pub(super) struct Scopes(BTreeSet<String>);
+
+impl Scopes {
+    pub(super) fn parse(list: &str) -> Self {
+        Self(list.split_whitespace().map(str::to_owned).collect())
+    }
+
+    /// Whether `/user` shows the private part of the account.
+    pub(super) fn allow_private_profile(&self) -> bool {
+        self.contain("read:user")
+    }
+
+    pub(super) fn allow_emails(&self) -> bool {
+        self.contain("user:email")
+    }
+
+    /// As the token answer names them.
+    pub(super) fn with_commas(&self) -> String {
+        self.joined(",")
+    }
+
+    pub(super) fn joined(&self, separator: &str) -> String {
+        let names: Vec<_> = self.0.iter().map(String::as_str).collect();
+        names.join(separator)
+    }
+
+    /// `user` includes both of the scopes that matter here.
+    fn contain(&self, scope: &str) -> bool {
+        self.0.contains(scope) || self.0.contains("user")
+    }
+}

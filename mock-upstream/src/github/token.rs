@@ -1,0 +1,174 @@
+//! The token endpoint, whose errors come with status 200.
+
+use serde::Serialize;
+use url::form_urlencoded;
+
+use super::{Access, GitHub, Grant};
+use crate::answer::Answer;
+use crate::call::{Call, Params};
+use crate::{Misbehaviour, chance, pages};
+
+/// Where GitHub explains its errors; the error's name follows, with dashes.
+const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
+
+#[derive(Serialize)]
+struct TokenAnswer {
+    access_token: String,
+    scope: String,
+    token_type: &'static str,
+}
+
+#[derive(Serialize)]
+struct ErrorAnswer {
+    error: &'static str,
+    error_description: &'static str,
+    error_uri: String,
+}
+
+/// Why no token is given.
+enum Refusal {
+    WrongClient,
+    BadCode,
+    RedirectUriMismatch,
+    MissingVerifier,
+}
+
+/// How the answer is written: as a form, unless JSON was asked for.
+#[derive(Clone, Copy)]
+enum Encoding {
+    Form,
+    Json,
+}
+
+impl GitHub {
+    pub(super) fn token(&self, call: &Call) -> Answer {
+        let encoding = Encoding::of(call);
+        match self.redeem(call.form()) {
+            Ok(grant) => self.grant(grant, encoding),
+            Err(refusal) => refusal.answer(encoding),
+        }
+    }
+
+    /// Takes the code. A refusal after that leaves it taken: whether GitHub's
+    /// own would survive is not known, and a client has no business to retry.
+    fn redeem(&self, form: &Params) -> Result<Grant, Refusal> {
+        let given = |name| form.get(name).unwrap_or_default();
+        let client = &self.desk.client;
+        if !(client.is(given("client_id")) && client.has_secret(given("client_secret"))) {
+            return Err(Refusal::WrongClient);
+        }
+        let grant = self.codes.take(given("code"), self.desk.now_ms());
+        grant.ok_or(Refusal::BadCode)?.checked(form)
+    }
+
+    fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
+        match grant.cast.misbehaviour {
+            Some(Misbehaviour::ServerError) => pages::server_error(self.desk.provider),
+            Some(Misbehaviour::Reset) => Answer::Cut,
+            Some(Misbehaviour::TokenRefused) => Refusal::BadCode.answer(encoding),
+            Some(Misbehaviour::TokenGarbage) => {
+                Answer::raw_json(200, r#"{"access_token":"gho_"#.to_owned())
+            }
+            _ => encoding.answer(&self.token_for(grant)),
+        }
+    }
+
+    fn token_for(&self, grant: Grant) -> TokenAnswer {
+        let access_token = format!("gho_{}", chance::alphanumeric(36));
+        let scope = grant.request.scopes.with_commas();
+        let access = Access {
+            person: grant.cast.person,
+            scopes: grant.request.scopes,
+        };
+        // GitHub's tokens have no end, unless one asks for tokens that do.
+        self.tokens.put(access_token.clone(), access, i64::MAX);
+        TokenAnswer {
+            access_token,
+            scope,
+            token_type: "bearer",
+        }
+    }
+}
+
+impl Grant {
+    /// The grant, if `form` comes from the client that asked for it.
+    fn checked(self, form: &Params) -> Result<Self, Refusal> {
+        let registered = self.request.redirect_uri.as_str();
+        if form
+            .get("redirect_uri")
+            .is_some_and(|named| named != registered)
+        {
+            return Err(Refusal::RedirectUriMismatch);
+        }
+        match (&self.request.challenge, form.get("code_verifier")) {
+            (Some(_), None) => Err(Refusal::MissingVerifier),
+            // How GitHub answers a wrong verifier is not confirmed.
+            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => {
+                Err(Refusal::BadCode)
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+impl Refusal {
+    fn answer(self, encoding: Encoding) -> Answer {
+        let (error, error_description) = self.words();
+        encoding.answer(&ErrorAnswer {
+            error,
+            error_description,
+            error_uri: format!("{ERROR_URI}{}", error.replace('_', "-")),
+        })
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::WrongClient => (
+                "incorrect_client_credentials",
+                "The client_id and/or client_secret passed are incorrect.",
+            ),
+            Self::BadCode => (
+                "bad_verification_code",
+                "The code passed is incorrect or expired.",
+            ),
+            Self::RedirectUriMismatch => (
+                "redirect_uri_mismatch",
+                "The redirect_uri MUST match the registered callback URL for this application.",
+            ),
+            Self::MissingVerifier => (
+                "invalid_grant",
+                "A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier.",
+            ),
+        }
+    }
+}
+
+impl Encoding {
+    fn of(call: &Call) -> Self {
+        match call.header("accept") {
+            Some(accept) if accept.contains("application/json") => Self::Json,
+            _ => Self::Form,
+        }
+    }
+
+    fn answer(self, body: &impl Serialize) -> Answer {
+        let answer = match self {
+            Self::Json => Answer::json(200, body),
+            Self::Form => {
+                let media_type = "application/x-www-form-urlencoded; charset=utf-8";
+                Answer::of_type(media_type, 200, form(body))
+            }
+        };
+        answer.with("cache-control", "max-age=0, private, must-revalidate")
+    }
+}
+
+/// `body`'s members, all of which are text, as a form.
+fn form(body: &impl Serialize) -> String {
+    let body = serde_json::to_value(body).expect("our own types become JSON");
+    let members = body.as_object().into_iter().flatten();
+    let pairs = members.filter_map(|(name, value)| Some((name, value.as_str()?)));
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(pairs)
+        .finish()
+}

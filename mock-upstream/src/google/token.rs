@@ -1,0 +1,209 @@
+//! The token endpoint and the revocation of tokens.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+use serde_json::json;
+
+use super::authorize::CODE_PREFIX;
+use super::id_token::IdToken;
+use super::scopes::Scope;
+use super::{Access, Google, Grant};
+use crate::answer::Answer;
+use crate::call::{Call, Params};
+use crate::{Misbehaviour, chance};
+
+/// What clients were seen to get; the samples in the documents vary.
+const EXPIRES_IN_SECONDS: i64 = 3599;
+
+#[derive(Serialize)]
+struct TokenAnswer {
+    access_token: String,
+    expires_in: i64,
+    scope: String,
+    token_type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token: Option<String>,
+}
+
+/// Why no token is given, in the words clients were seen to get.
+enum Refusal {
+    Doubled,
+    Missing(&'static str),
+    UnknownClient,
+    WrongSecret,
+    UnsupportedGrantType,
+    MalformedCode,
+    SpentCode,
+    RedirectUriMismatch,
+    MissingVerifier,
+    WrongVerifier,
+    NeedlessVerifier,
+}
+
+impl Google {
+    pub(super) fn token(&self, call: &Call) -> Answer {
+        match self.redeem(call) {
+            Ok(grant) => self.grant(grant),
+            Err(refusal) => refusal.answer(),
+        }
+    }
+
+    /// Takes the code. A refusal after that leaves it taken: whether Google's
+    /// own would survive is not known, and a client has no business to retry.
+    fn redeem(&self, call: &Call) -> Result<Grant, Refusal> {
+        let form = call.form();
+        if form.has_doubles() {
+            return Err(Refusal::Doubled);
+        }
+        self.authenticate(call)?;
+        if required(form, "grant_type")? != "authorization_code" {
+            return Err(Refusal::UnsupportedGrantType);
+        }
+        let code = required(form, "code")?;
+        if !code.starts_with(CODE_PREFIX) {
+            return Err(Refusal::MalformedCode);
+        }
+        let grant = self.codes.take(code, self.desk.now_ms());
+        grant.ok_or(Refusal::SpentCode)?.checked(form)
+    }
+
+    /// By `client_secret_basic` or `client_secret_post`.
+    fn authenticate(&self, call: &Call) -> Result<(), Refusal> {
+        let basic = call.credentials("basic").and_then(basic_credentials);
+        let (client_id, client_secret) = match &basic {
+            Some((client_id, client_secret)) => (client_id.as_str(), client_secret.as_str()),
+            None => (
+                required(call.form(), "client_id")?,
+                call.form().get("client_secret").unwrap_or_default(),
+            ),
+        };
+        match self.desk.client.is(client_id) {
+            false => Err(Refusal::UnknownClient),
+            true if !self.desk.client.has_secret(client_secret) => Err(Refusal::WrongSecret),
+            true => Ok(()),
+        }
+    }
+
+    fn grant(&self, grant: Grant) -> Answer {
+        match grant.cast.misbehaviour {
+            Some(Misbehaviour::Reset) => Answer::Cut,
+            Some(Misbehaviour::TokenRefused) => Refusal::SpentCode.answer(),
+            Some(Misbehaviour::TokenGarbage) => {
+                Answer::raw_json(200, r#"{"access_token":"ya29."#.to_owned())
+            }
+            _ => uncached(Answer::json(200, &self.tokens_for(grant))),
+        }
+    }
+
+    fn tokens_for(&self, grant: Grant) -> TokenAnswer {
+        let now_ms = self.desk.now_ms();
+        let access_token = format!("ya29.{}", chance::url_safe(160));
+        let id_token = grant.request.scopes.contain(Scope::OpenId).then(|| {
+            let token = IdToken::new(&grant, &self.desk, &access_token, now_ms);
+            token.sign(&self.keys)
+        });
+        let access = Access {
+            person: grant.cast.person,
+            scopes: grant.request.scopes,
+        };
+        let scope = access.scopes.in_token_answer();
+        let ends_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
+        self.tokens.put(access_token.clone(), access, ends_ms);
+        TokenAnswer {
+            access_token,
+            expires_in: EXPIRES_IN_SECONDS,
+            scope,
+            token_type: "Bearer",
+            id_token,
+        }
+    }
+
+    /// Takes a token back, named in the form or in the query.
+    pub(super) fn revoke(&self, call: &Call) -> Answer {
+        let token = call.form().get("token").or(call.query().get("token"));
+        match self
+            .tokens
+            .take(token.unwrap_or_default(), self.desk.now_ms())
+        {
+            Some(_) => Answer::json(200, &json!({})),
+            None => failed(400, "invalid_token", "Token expired or revoked"),
+        }
+    }
+}
+
+impl Grant {
+    /// The grant, if `form` comes from the client that asked for it.
+    fn checked(self, form: &Params) -> Result<Self, Refusal> {
+        if required(form, "redirect_uri")? != self.request.redirect_uri.as_str() {
+            return Err(Refusal::RedirectUriMismatch);
+        }
+        match (&self.request.challenge, form.get("code_verifier")) {
+            (Some(_), None) => Err(Refusal::MissingVerifier),
+            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => {
+                Err(Refusal::WrongVerifier)
+            }
+            // Else PKCE could be stripped from the first request unnoticed.
+            (None, Some(_)) => Err(Refusal::NeedlessVerifier),
+            _ => Ok(self),
+        }
+    }
+}
+
+fn required<'a>(form: &'a Params, name: &'static str) -> Result<&'a str, Refusal> {
+    form.get(name).ok_or(Refusal::Missing(name))
+}
+
+/// Client id and secret, each form-encoded before they were joined (RFC 6749,
+/// section 2.3.1).
+fn basic_credentials(credentials: &str) -> Option<(String, String)> {
+    let decoded = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
+    let (client_id, client_secret) = decoded.split_once(':')?;
+    Some((form_decoded(client_id), form_decoded(client_secret)))
+}
+
+fn form_decoded(text: &str) -> String {
+    let pair = format!("value={text}");
+    let params = Params::parse(pair.as_bytes());
+    params.get("value").unwrap_or_default().to_owned()
+}
+
+impl Refusal {
+    fn answer(self) -> Answer {
+        let (status, error, description) = match self {
+            Self::Doubled => (400, "invalid_request", "Bad Request"),
+            Self::Missing(name) => {
+                let description = format!("Missing required parameter: {name}");
+                return failed(400, "invalid_request", &description);
+            }
+            Self::UnknownClient => (401, "invalid_client", "The OAuth client was not found."),
+            Self::WrongSecret => (401, "invalid_client", "Unauthorized"),
+            Self::UnsupportedGrantType => (400, "unsupported_grant_type", "Invalid grant_type"),
+            Self::MalformedCode => (400, "invalid_grant", "Malformed auth code."),
+            Self::SpentCode => (400, "invalid_grant", "Bad Request"),
+            Self::RedirectUriMismatch => (400, "redirect_uri_mismatch", "Bad Request"),
+            Self::MissingVerifier => (400, "invalid_grant", "Missing code verifier."),
+            Self::WrongVerifier => (400, "invalid_grant", "Invalid code verifier."),
+            Self::NeedlessVerifier => (
+                400,
+                "invalid_grant",
+                "code_verifier or verifier is not needed.",
+            ),
+        };
+        failed(status, error, description)
+    }
+}
+
+fn failed(status: u16, error: &str, description: &str) -> Answer {
+    let body = json!({ "error": error, "error_description": description });
+    uncached(Answer::json(status, &body))
+}
+
+fn uncached(answer: Answer) -> Answer {
+    answer
+        .with(
+            "cache-control",
+            "no-cache, no-store, max-age=0, must-revalidate",
+        )
+        .with("pragma", "no-cache")
+}

@@ -1,0 +1,90 @@
+//! What was asked of a provider: the last requests, with their secrets masked.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard};
+
+use serde::Serialize;
+use url::form_urlencoded;
+
+/// How many requests are remembered.
+pub const CAPACITY: usize = 1_000;
+
+/// The parameters whose values are not written down.
+const SECRETS: [&str; 8] = [
+    "access_token",
+    "client_secret",
+    "code",
+    "code_challenge",
+    "code_verifier",
+    "nonce",
+    "state",
+    "token",
+];
+
+const MASK: &str = "[masked]";
+
+/// One request and how it was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// When it was answered, in Unix milliseconds.
+    pub at: i64,
+    /// The method.
+    pub method: String,
+    /// The path, without the query.
+    pub path: String,
+    /// The query as it came, but for the values of secrets; empty if there was
+    /// none.
+    pub query: String,
+    /// The status of the answer; `null` when the connection was cut instead.
+    pub status: Option<u16>,
+}
+
+/// The last [`CAPACITY`] requests of one provider.
+pub(crate) struct Journal(Mutex<VecDeque<Entry>>);
+
+impl Journal {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(VecDeque::with_capacity(CAPACITY)))
+    }
+
+    pub(crate) fn write(&self, entry: Entry) {
+        let mut entries = self.lock();
+        if entries.len() == CAPACITY {
+            entries.pop_front();
+        }
+        entries.push_back(entry);
+    }
+
+    /// The entries, oldest first.
+    pub(crate) fn read(&self) -> Vec<Entry> {
+        self.lock().iter().cloned().collect()
+    }
+
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.0
+            .lock()
+            .expect("nothing panics while it holds the journal")
+    }
+}
+
+/// `query` with the values of secrets replaced.
+pub(crate) fn masked(query: &str) -> String {
+    let pairs: Vec<_> = query.split('&').map(masked_pair).collect();
+    pairs.join("&")
+}
+
+fn masked_pair(pair: &str) -> String {
+    match pair.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}={MASK}"),
+        _ => pair.to_owned(),
+    }
+}
+
+/// Compares the decoded name: `c%6Fde` is `code`.
+fn is_secret(name: &str) -> bool {
+    form_urlencoded::parse(name.as_bytes()).any(|(name, _)| SECRETS.contains(&name.as_ref()))
+}

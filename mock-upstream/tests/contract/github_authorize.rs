@@ -1,0 +1,158 @@
+//! GitHub's authorization endpoint.
+
+use mock_upstream::{Iss, Misbehaviour, Next, Provider};
+
+use crate::world::{CALLBACK, Params, SECOND_CALLBACK, STATE, World, authorization, without_pkce};
+
+const GITHUB: Provider = Provider::GitHub;
+
+fn request() -> Params {
+    authorization(GITHUB)
+}
+
+// "Authorizing OAuth apps"; iss since the rollout of 2026.
+#[tokio::test]
+async fn a_success_carries_code_state_and_iss() {
+    let world = World::new().await;
+    let seen = world.authorize(GITHUB, &request()).await;
+    let callback = seen.callback();
+    let issuer = format!("{}/login/oauth", world.mock.github().url());
+    assert_eq!(seen.status, 302);
+    assert_eq!(callback.names(), ["code", "state", "iss"]);
+    assert_eq!(callback.get("state"), Some(STATE));
+    assert_eq!(callback.get("iss"), Some(issuer.as_str()));
+}
+
+// gerrit-oauth-provider#71: `9de63243bfe864d7490c`.
+#[tokio::test]
+async fn a_code_is_twenty_lower_case_hexadecimal_digits() {
+    let world = World::new().await;
+    let code = world.code(GITHUB).await;
+    let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    assert_eq!(code.len(), 20);
+    assert!(code.bytes().all(is_lower_hex));
+}
+
+#[tokio::test]
+async fn no_state_comes_back_when_none_was_sent() {
+    let world = World::new().await;
+    let seen = world.authorize(GITHUB, &request().without("state")).await;
+    assert_eq!(seen.callback().get("state"), None);
+}
+
+// Sent in April 2026, rolled back, sent again since August.
+#[tokio::test]
+async fn iss_is_sent_as_the_switch_says() {
+    check_iss(Iss::Off, false, false).await;
+    check_iss(Iss::On, true, false).await;
+    check_iss(Iss::Errors, true, true).await;
+}
+
+async fn check_iss(iss: Iss, on_success: bool, on_error: bool) {
+    let world = World::new().await;
+    world.mock.github().set_iss(iss);
+    let success = world.authorize(GITHUB, &request()).await.callback();
+    world.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
+    let error = world.authorize(GITHUB, &request()).await.callback();
+    assert_eq!(success.get("iss").is_some(), on_success, "{iss:?}");
+    assert_eq!(error.get("iss").is_some(), on_error, "{iss:?}");
+}
+
+// The real URL: kossiitkgp/KWoC-Frontend#95.
+#[tokio::test]
+async fn a_denial_is_the_real_one_byte_for_byte() {
+    let world = World::new().await;
+    world.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
+    let seen = world
+        .authorize(GITHUB, &request().with("state", "mentor"))
+        .await;
+    let real = "?error=access_denied\
+                &error_description=The+user+has+denied+your+application+access.\
+                &error_uri=https%3A%2F%2Fdocs.github.com%2Fapps%2Fmanaging-oauth-apps%2Ftroubleshooting-authorization-request-errors%2F%23access-denied\
+                &state=mentor";
+    assert_eq!(seen.header("location"), format!("{CALLBACK}{real}"));
+}
+
+// "Troubleshooting authorization request errors": sent to the registered callback.
+#[tokio::test]
+async fn an_unregistered_redirect_uri_is_an_error_at_the_registered_one() {
+    let world = World::new().await;
+    for uri in [
+        "https://attacker.example/",
+        "http://127.0.0.1:8000/callback/",
+    ] {
+        let seen = world
+            .authorize(GITHUB, &request().with("redirect_uri", uri))
+            .await;
+        let callback = seen.callback();
+        let description =
+            "The redirect_uri MUST match the registered callback URL for this application.";
+        let order = ["error", "error_description", "error_uri", "state"];
+        assert!(
+            seen.header("location")
+                .starts_with(&format!("{CALLBACK}?error="))
+        );
+        assert_eq!(callback.names(), order);
+        assert_eq!(callback.get("error"), Some("redirect_uri_mismatch"));
+        assert_eq!(callback.get("error_description"), Some(description));
+        assert_eq!(callback.get("state"), Some(STATE));
+    }
+}
+
+// "Authorizing OAuth apps": if left out, the first registered callback is used.
+#[tokio::test]
+async fn without_a_redirect_uri_the_first_registered_one_is_used() {
+    let world = World::new().await;
+    let seen = world
+        .authorize(GITHUB, &request().without("redirect_uri"))
+        .await;
+    assert!(
+        seen.header("location")
+            .starts_with(&format!("{CALLBACK}?code="))
+    );
+}
+
+#[tokio::test]
+async fn any_registered_redirect_uri_is_taken() {
+    let world = World::new().await;
+    let params = request().with("redirect_uri", SECOND_CALLBACK);
+    let seen = world.authorize(GITHUB, &params).await;
+    let start = format!("{SECOND_CALLBACK}&code=");
+    assert!(seen.header("location").starts_with(&start));
+}
+
+// Not confirmed.
+#[tokio::test]
+async fn an_unknown_client_sees_a_404_page() {
+    let world = World::new().await;
+    let seen = world
+        .authorize(GITHUB, &request().with("client_id", "nobody"))
+        .await;
+    seen.assert_page(404, "404");
+}
+
+// "Authorizing OAuth apps": S256, 43 characters; `plain` is not supported.
+#[tokio::test]
+async fn a_challenge_that_is_not_s256_is_refused() {
+    let world = World::new().await;
+    let unusable = [
+        request().with("code_challenge_method", "plain"),
+        request().without("code_challenge_method"),
+        request().without("code_challenge"),
+        request().with("code_challenge", "too-short"),
+        request().with("code_challenge", &"+".repeat(43)),
+    ];
+    for params in unusable {
+        let callback = world.authorize(GITHUB, &params).await.callback();
+        assert_eq!(callback.get("error"), Some("invalid_request"));
+        assert_eq!(callback.get("code"), None);
+    }
+}
+
+// Changelog of 2025-07-14: recommended, not required.
+#[tokio::test]
+async fn pkce_may_be_left_out() {
+    let world = World::new().await;
+    let seen = world.authorize(GITHUB, &without_pkce(request())).await;
+    assert!(seen.callback().get("code").is_some());
+}

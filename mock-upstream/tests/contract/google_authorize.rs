@@ -1,0 +1,184 @@
+//! Google's authorization endpoint.
+
+use mock_upstream::{Iss, Misbehaviour, Next, Provider};
+
+use crate::world::{CALLBACK, Params, SECOND_CALLBACK, STATE, World, authorization, without_pkce};
+
+const GOOGLE: Provider = Provider::Google;
+
+fn request() -> Params {
+    authorization(GOOGLE)
+}
+
+async fn check_refused(params: &Params, error: &str) {
+    let world = World::new().await;
+    let seen = world.authorize(GOOGLE, params).await;
+    seen.assert_page(400, &format!("Error 400: {error}"));
+    seen.assert_page(400, "MOCK");
+}
+
+// Seen in server logs of several projects, 2026.
+#[tokio::test]
+async fn a_success_has_googles_parameters_in_googles_order() {
+    let world = World::new().await;
+    let seen = world.authorize(GOOGLE, &request()).await;
+    let callback = seen.callback();
+    let order = ["state", "iss", "code", "scope", "authuser", "prompt"];
+    assert_eq!(seen.status, 302);
+    assert!(
+        seen.header("location")
+            .starts_with(&format!("{CALLBACK}?state="))
+    );
+    assert_eq!(callback.names(), order);
+    assert_eq!(callback.get("iss"), Some(world.mock.google().url()));
+    assert_eq!(callback.get("prompt"), Some("none"));
+    assert_eq!(callback.get("authuser"), Some("0"));
+}
+
+// Seen in the same logs: the short scopes come back with their long forms.
+#[tokio::test]
+async fn the_scope_comes_back_expanded() {
+    let world = World::new().await;
+    let callback = world.authorize(GOOGLE, &request()).await.callback();
+    let scope = "email profile https://www.googleapis.com/auth/userinfo.profile \
+                 https://www.googleapis.com/auth/userinfo.email openid";
+    assert_eq!(callback.get("scope"), Some(scope));
+}
+
+// "OAuth 2.0 for Web Server Applications": state is returned exactly as sent.
+#[tokio::test]
+async fn the_state_comes_back_as_it_was_sent() {
+    let world = World::new().await;
+    let callback = world.authorize(GOOGLE, &request()).await.callback();
+    assert_eq!(callback.get("state"), Some(STATE));
+}
+
+#[tokio::test]
+async fn no_state_comes_back_when_none_was_sent() {
+    let world = World::new().await;
+    let seen = world.authorize(GOOGLE, &request().without("state")).await;
+    assert_eq!(seen.callback().get("state"), None);
+}
+
+// Seen in logs: `code=4%2F0A…`, about 70 characters more.
+#[tokio::test]
+async fn a_code_contains_a_slash() {
+    let world = World::new().await;
+    let seen = world.authorize(GOOGLE, &request()).await;
+    let code = seen.callback().get("code").unwrap().to_owned();
+    assert!(code.starts_with("4/0A"));
+    assert_eq!(code.len(), 74);
+    assert!(seen.header("location").contains("code=4%2F0A"));
+}
+
+// Phased rollout of RFC 9207 since February 2026.
+#[tokio::test]
+async fn iss_is_sent_as_the_switch_says() {
+    check_iss(Iss::Off, false, false).await;
+    check_iss(Iss::On, true, false).await;
+    check_iss(Iss::Errors, true, true).await;
+}
+
+async fn check_iss(iss: Iss, on_success: bool, on_error: bool) {
+    let world = World::new().await;
+    world.mock.google().set_iss(iss);
+    let success = world.authorize(GOOGLE, &request()).await.callback();
+    world.queue(GOOGLE, Next::Misbehave(Misbehaviour::Deny));
+    let error = world.authorize(GOOGLE, &request()).await.callback();
+    assert_eq!(success.get("iss").is_some(), on_success, "{iss:?}");
+    assert_eq!(error.get("iss").is_some(), on_error, "{iss:?}");
+}
+
+// "OAuth 2.0 for Web Server Applications": error=access_denied.
+#[tokio::test]
+async fn a_cancelled_sign_in_carries_the_error_and_the_state_alone() {
+    let world = World::new().await;
+    world.queue(GOOGLE, Next::Misbehave(Misbehaviour::Deny));
+    let callback = world.authorize(GOOGLE, &request()).await.callback();
+    assert_eq!(callback.names(), ["error", "state"]);
+    assert_eq!(callback.get("error"), Some("access_denied"));
+    assert_eq!(callback.get("state"), Some(STATE));
+}
+
+// The following are pages, not redirects: support.google.com/accounts/answer/16668185.
+
+#[tokio::test]
+async fn an_unknown_client_sees_a_page() {
+    check_refused(&request().with("client_id", "nobody"), "invalid_client").await;
+}
+
+// "scheme, case, and trailing slash must all match".
+#[tokio::test]
+async fn a_redirect_uri_that_differs_in_a_byte_sees_a_page() {
+    let unregistered = [
+        "http://127.0.0.1:8000/callback/",
+        "http://127.0.0.1:8000/Callback",
+        "http://127.0.0.1:8000/callback?x=1",
+        "https://127.0.0.1:8000/callback",
+        "http://127.0.0.1:8001/callback",
+        "http://localhost:8000/callback",
+    ];
+    for uri in unregistered {
+        check_refused(
+            &request().with("redirect_uri", uri),
+            "redirect_uri_mismatch",
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn any_registered_redirect_uri_is_taken_and_keeps_its_query() {
+    let world = World::new().await;
+    let params = request().with("redirect_uri", SECOND_CALLBACK);
+    let seen = world.authorize(GOOGLE, &params).await;
+    let start = "http://127.0.0.1:8000/second?tenant=1&state=";
+    assert!(seen.header("location").starts_with(start));
+}
+
+#[tokio::test]
+async fn a_missing_parameter_sees_a_page() {
+    for name in ["client_id", "redirect_uri", "response_type", "scope"] {
+        check_refused(&request().without(name), "invalid_request").await;
+        check_refused(&request().with(name, ""), "invalid_request").await;
+    }
+}
+
+// RFC 6749, section 3.1: no parameter more than once.
+#[tokio::test]
+async fn a_doubled_parameter_sees_a_page() {
+    check_refused(&request().and("state", "another"), "invalid_request").await;
+}
+
+#[tokio::test]
+async fn an_unknown_scope_sees_a_page() {
+    check_refused(&request().with("scope", "openid emails"), "invalid_scope").await;
+}
+
+#[tokio::test]
+async fn another_response_type_sees_a_page() {
+    let params = request().with("response_type", "token");
+    check_refused(&params, "unsupported_response_type").await;
+}
+
+// Stricter than Google, which would take `plain`.
+#[tokio::test]
+async fn a_challenge_that_is_not_s256_sees_a_page() {
+    let challenge = request().with("code_challenge", "too-short");
+    check_refused(&challenge, "invalid_request").await;
+    let unsafe_in_a_url = request().with("code_challenge", &"+".repeat(43));
+    check_refused(&unsafe_in_a_url, "invalid_request").await;
+    let plain = request().with("code_challenge_method", "plain");
+    check_refused(&plain, "invalid_request").await;
+    let implied_plain = request().without("code_challenge_method");
+    check_refused(&implied_plain, "invalid_request").await;
+    let method_alone = request().without("code_challenge");
+    check_refused(&method_alone, "invalid_request").await;
+}
+
+#[tokio::test]
+async fn pkce_may_be_left_out() {
+    let world = World::new().await;
+    let seen = world.authorize(GOOGLE, &without_pkce(request())).await;
+    assert!(seen.callback().get("code").is_some());
+}

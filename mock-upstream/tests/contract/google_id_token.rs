@@ -1,0 +1,144 @@
+//! Google's ID token.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use mock_upstream::people::seeded;
+use mock_upstream::{Next, Person, Provider};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::world::{CLIENT_ID, NONCE, World, authorization, redemption};
+
+const GOOGLE: Provider = Provider::Google;
+
+/// The claims, once the signature was verified with a published key.
+pub(crate) async fn verified(world: &World, token: &str) -> Result<Value, String> {
+    let url = format!("{}/oauth2/v3/certs", world.mock.google().url());
+    let keys = world.get(&url).await.json();
+    let kid = decode_header(token).unwrap().kid.unwrap();
+    let mut published = keys["keys"].as_array().unwrap().iter();
+    let key = published
+        .find(|key| key["kid"] == kid)
+        .ok_or("no such key")?;
+    let (n, e) = (key["n"].as_str().unwrap(), key["e"].as_str().unwrap());
+    let key = DecodingKey::from_rsa_components(n, e).unwrap();
+    let mut validation = Validation::new(Algorithm::RS256);
+    validation.set_audience(&[CLIENT_ID]);
+    // The world has a clock of its own.
+    validation.validate_exp = false;
+    let token = decode::<Value>(token, &key, &validation).map_err(|error| error.to_string())?;
+    Ok(token.claims)
+}
+
+async fn claims_of(person: Person) -> Value {
+    let world = World::new().await;
+    world.queue(GOOGLE, Next::Person(person));
+    let token = world.sign_in(GOOGLE).await.text("id_token");
+    verified(&world, &token).await.unwrap()
+}
+
+fn seeded_person(key: &str) -> Person {
+    let known = seeded().into_iter().find(|known| known.key == key);
+    known.unwrap().at(GOOGLE).clone()
+}
+
+// Discovery documents: RS256, a kid of 40 hexadecimal digits.
+#[tokio::test]
+async fn an_id_token_is_signed_with_rs256_by_a_published_key() {
+    let world = World::new().await;
+    let token = world.sign_in(GOOGLE).await.text("id_token");
+    let header = decode_header(&token).unwrap();
+    assert_eq!(header.alg, Algorithm::RS256);
+    // Not confirmed.
+    assert_eq!(header.typ.as_deref(), Some("JWT"));
+    assert_eq!(header.kid.unwrap().len(), 40);
+    verified(&world, &token).await.unwrap();
+}
+
+// Claims: TokenPayload of google-auth-library.
+#[tokio::test]
+async fn the_default_person_has_every_claim() {
+    let world = World::new().await;
+    let answer = world.sign_in(GOOGLE).await;
+    let claims = verified(&world, &answer.text("id_token")).await.unwrap();
+    let now = world.now_ms() / 1000;
+    assert_eq!(claims["iss"], world.mock.google().url());
+    assert_eq!(claims["aud"], CLIENT_ID);
+    assert_eq!(claims["azp"], CLIENT_ID);
+    assert_eq!(claims["sub"], "100000000000000000001");
+    assert_eq!(claims["email"], "ada@people.example");
+    assert_eq!(claims["email_verified"], true);
+    assert_eq!(claims["name"], "Ada Lovelace");
+    assert_eq!(claims["given_name"], "Ada");
+    assert_eq!(claims["family_name"], "Lovelace");
+    assert_eq!(
+        claims["picture"],
+        "https://pictures.example/google/ada=s96-c"
+    );
+    assert_eq!(claims["nonce"], NONCE);
+    assert_eq!(claims["iat"], now);
+    assert_eq!(claims["exp"], now + 3600);
+}
+
+// OpenID Connect Core, section 3.1.3.6.
+#[tokio::test]
+async fn at_hash_is_the_left_half_of_the_access_tokens_digest() {
+    let world = World::new().await;
+    let answer = world.sign_in(GOOGLE).await;
+    let claims = verified(&world, &answer.text("id_token")).await.unwrap();
+    let digest = Sha256::digest(answer.text("access_token"));
+    assert_eq!(claims["at_hash"], URL_SAFE_NO_PAD.encode(&digest[..16]));
+}
+
+#[tokio::test]
+async fn without_a_nonce_in_the_request_there_is_none_in_the_token() {
+    let world = World::new().await;
+    let params = authorization(GOOGLE).without("nonce");
+    let code = world.code_for(GOOGLE, &params).await;
+    let answer = world.token(GOOGLE, &redemption(&code)).await;
+    let claims = verified(&world, &answer.text("id_token")).await.unwrap();
+    assert_eq!(claims.get("nonce"), None);
+}
+
+#[tokio::test]
+async fn a_scope_that_was_not_asked_for_brings_no_claims() {
+    let world = World::new().await;
+    let params = authorization(GOOGLE).with("scope", "openid");
+    let code = world.code_for(GOOGLE, &params).await;
+    let answer = world.token(GOOGLE, &redemption(&code)).await;
+    let claims = verified(&world, &answer.text("id_token")).await.unwrap();
+    for claim in ["email", "email_verified", "name", "given_name", "picture"] {
+        assert_eq!(claims.get(claim), None, "{claim}");
+    }
+}
+
+// dexidp/dex: Google sometimes omits the name.
+#[tokio::test]
+async fn who_has_no_name_has_no_name_claims() {
+    let claims = claims_of(seeded_person("grace")).await;
+    for claim in ["name", "given_name", "family_name"] {
+        assert_eq!(claims.get(claim), None, "{claim}");
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_address_has_no_address_claims() {
+    let claims = claims_of(seeded_person("hedy")).await;
+    assert_eq!(claims.get("email"), None);
+    assert_eq!(claims.get("email_verified"), None);
+}
+
+#[tokio::test]
+async fn an_unverified_address_is_called_so() {
+    let claims = claims_of(seeded_person("alan")).await;
+    assert_eq!(claims["email_verified"], false);
+}
+
+#[tokio::test]
+async fn any_script_survives_the_token() {
+    let claims = claims_of(seeded_person("musa")).await;
+    assert_eq!(claims["name"], "محمد بن موسى الخوارزمي");
+    let claims = claims_of(seeded_person("zoe")).await;
+    assert_eq!(claims["name"], "Zoë 👩🏽‍🚀 Stern");
+}

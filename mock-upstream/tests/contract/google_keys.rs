@@ -1,0 +1,105 @@
+//! Google's discovery document and key set.
+
+use mock_upstream::Provider;
+use serde_json::Value;
+
+use crate::google_id_token::verified;
+use crate::world::{Seen, World};
+
+const GOOGLE: Provider = Provider::Google;
+
+async fn key_set(world: &World) -> Seen {
+    let url = format!("{}/oauth2/v3/certs", world.mock.google().url());
+    world.get(&url).await
+}
+
+async fn kids(world: &World) -> Vec<Value> {
+    let keys = key_set(world).await.json();
+    let keys = keys["keys"].as_array().unwrap().iter();
+    keys.map(|key| key["kid"].clone()).collect()
+}
+
+// developers.google.com/identity/openid-connect/reference.
+#[tokio::test]
+async fn discovery_leads_to_every_endpoint() {
+    let world = World::new().await;
+    let url = world.mock.google().url();
+    let document = world
+        .get(&format!("{url}/.well-known/openid-configuration"))
+        .await;
+    let document = document.json();
+    assert_eq!(document["issuer"], url);
+    assert_eq!(
+        document["authorization_endpoint"],
+        format!("{url}/o/oauth2/v2/auth")
+    );
+    assert_eq!(document["token_endpoint"], format!("{url}/token"));
+    assert_eq!(document["userinfo_endpoint"], format!("{url}/v1/userinfo"));
+    assert_eq!(document["revocation_endpoint"], format!("{url}/revoke"));
+    assert_eq!(document["jwks_uri"], format!("{url}/oauth2/v3/certs"));
+    assert_eq!(
+        document["id_token_signing_alg_values_supported"][0],
+        "RS256"
+    );
+}
+
+// panva/wellknown: Google's key set, committed on every change.
+#[tokio::test]
+async fn a_key_looks_like_googles() {
+    let world = World::new().await;
+    let keys = key_set(&world).await.json();
+    assert_eq!(keys["keys"].as_array().unwrap().len(), 2);
+    for key in keys["keys"].as_array().unwrap() {
+        let kid = key["kid"].as_str().unwrap();
+        assert!(kid.len() == 40 && kid.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        assert_eq!(key["kty"], "RSA");
+        assert_eq!(key["alg"], "RS256");
+        assert_eq!(key["use"], "sig");
+        assert_eq!(key["e"], "AQAB");
+        assert_eq!(key["n"].as_str().unwrap().len(), 342);
+    }
+}
+
+// Seen on a sibling endpoint; the exact max-age varies.
+#[tokio::test]
+async fn the_key_set_says_how_long_it_may_be_kept() {
+    let world = World::new().await;
+    let seen = key_set(&world).await;
+    let caching = "public, max-age=24442, must-revalidate, no-transform";
+    assert_eq!(seen.header("cache-control"), caching);
+}
+
+// panva/wellknown: three keys for a day, then the oldest goes.
+#[tokio::test]
+async fn a_third_key_joins_and_then_the_oldest_goes() {
+    let world = World::new().await;
+    let two = kids(&world).await;
+    world.mock.rotate_google_keys();
+    let three = kids(&world).await;
+    assert_eq!(three.len(), 3);
+    assert_eq!(three[..2], two);
+    world.mock.rotate_google_keys();
+    assert_eq!(kids(&world).await, three[1..]);
+}
+
+#[tokio::test]
+async fn the_new_key_signs_and_an_older_token_still_verifies() {
+    let world = World::new().await;
+    let older = world.sign_in(GOOGLE).await.text("id_token");
+    let before = kids(&world).await;
+    world.mock.rotate_google_keys();
+    let newer = world.sign_in(GOOGLE).await.text("id_token");
+    let kid = jsonwebtoken::decode_header(&newer).unwrap().kid.unwrap();
+    assert!(!before.contains(&Value::from(kid)));
+    verified(&world, &older).await.unwrap();
+    verified(&world, &newer).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_reset_brings_the_first_keys_back() {
+    let world = World::new().await;
+    let first = kids(&world).await;
+    world.mock.rotate_google_keys();
+    world.mock.google().reset();
+    assert_eq!(kids(&world).await, first);
+}
