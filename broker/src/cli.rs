@@ -4,12 +4,9 @@ use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
-use broker::Broker;
-use broker::clock::Clock;
 use broker::config::{Config, LogFormat};
-use broker::ledger::Ledger;
-use broker::projects::Projects;
 use broker::random::bytes32;
+use broker::{Broker, Surroundings};
 use clap::{Parser, Subcommand};
 use contract::{ClientSecret, Digest, Provider, RedirectUri};
 use rocket::error::ErrorKind;
@@ -100,7 +97,7 @@ async fn serve(config: Config) -> Outcome {
 }
 
 fn assemble(config: Config) -> Result<Broker, broker::StartError> {
-    Broker::assemble(config, Clock::system(), Projects::default(), Ledger::new())
+    Broker::assemble(config, Surroundings::default())
 }
 
 fn stop_on_signal(shutdown: rocket::Shutdown) {

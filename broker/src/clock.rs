@@ -1,4 +1,5 @@
-//! The one source of time: the system's clock plus an offset moved by hand.
+//! The one source of time: the system's clock plus an offset moved by hand, or
+//! nothing but what is moved by hand.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,6 +12,8 @@ pub struct Clock(Arc<Mutex<Hands>>);
 
 #[derive(Debug, Default)]
 struct Hands {
+    /// What moves it by itself.
+    spring: Spring,
     /// How far it was moved by hand, in milliseconds.
     advanced_ms: i64,
     /// How far the system's clock was set back since, in milliseconds. What has
@@ -20,15 +23,37 @@ struct Hands {
     shown_ms: i64,
 }
 
+#[derive(Debug, Clone, Copy, Default)]
+enum Spring {
+    /// The system's clock.
+    #[default]
+    System,
+    /// Nothing: it stands at this Unix time, in milliseconds, until it is moved.
+    Still(i64),
+}
+
 impl Clock {
     /// A clock that shows the system's time.
     pub fn system() -> Self {
         Self::default()
     }
 
+    /// A clock that shows `at` until it is moved by hand.
+    pub fn standing_at(at: UnixMs) -> Self {
+        Self(Arc::new(Mutex::new(Hands {
+            spring: Spring::Still(at.0),
+            ..Hands::default()
+        })))
+    }
+
     /// What time it is.
     pub fn now(&self) -> UnixMs {
-        self.hands().show(system_ms())
+        let mut hands = self.hands();
+        let unmoved_ms = match hands.spring {
+            Spring::System => system_ms(),
+            Spring::Still(at_ms) => at_ms,
+        };
+        hands.show(unmoved_ms)
     }
 
     /// Moves it ahead, for everyone who holds a clone.
@@ -77,6 +102,16 @@ fn system_ms() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_standing_clock_moves_only_by_hand_and_for_everyone() {
+        let clock = Clock::standing_at(UnixMs(5_000));
+        let other = clock.clone();
+        assert_eq!(clock.now(), UnixMs(5_000));
+        clock.advance(Duration::from_millis(599_999));
+        assert_eq!(other.now(), UnixMs(604_999));
+        assert_eq!(other.now(), UnixMs(604_999));
+    }
 
     #[test]
     fn a_system_clock_that_is_set_back_revives_nothing_and_stops_nothing() {

@@ -61,6 +61,7 @@ use flows::UnixMs;
 use ledger::Ledger;
 use projects::Projects;
 use seal::{SealKey, Sealer};
+use store::probe::Probe;
 use store::{Store, StoreError, StoreUrl};
 use upstream::Upstreams;
 
@@ -70,10 +71,25 @@ pub struct Broker {
     bind: std::net::SocketAddr,
     clock: Clock,
     ledger: Ledger,
+    probe: Probe,
     projects: Projects,
     sealer: Sealer,
     store: Arc<dyn Store>,
     upstreams: Upstreams,
+}
+
+/// What a broker is handed from outside, and shares with whoever hands it in. The
+/// default is production's.
+#[derive(Clone, Default)]
+pub struct Surroundings {
+    /// The time it lives by.
+    pub clock: Clock,
+    /// The projects that may call; those of the configuration join them.
+    pub projects: Projects,
+    /// What it writes.
+    pub ledger: Ledger,
+    /// Who watches its steps.
+    pub probe: Probe,
 }
 
 /// Why a broker could not be assembled.
@@ -104,23 +120,22 @@ pub enum StartError {
 }
 
 impl Broker {
-    /// Assembles a broker from a configuration and what is handed in: the time it
-    /// lives by, the projects that may call (those of the configuration join
-    /// them), and the ledger it writes.
+    /// Assembles a broker from a configuration and what is handed in.
     ///
     /// # Errors
     ///
     /// When the store or the cookie key cannot be opened, or the configuration
     /// would expose what only this machine may see.
-    pub fn assemble(
-        config: Config,
-        clock: Clock,
-        projects: Projects,
-        ledger: Ledger,
-    ) -> Result<Self, StartError> {
+    pub fn assemble(config: Config, surroundings: Surroundings) -> Result<Self, StartError> {
+        let Surroundings {
+            clock,
+            projects,
+            ledger,
+            probe,
+        } = surroundings;
         config.check()?;
         let url = &config.store.url;
-        let store = store::open(url).map_err(|source| StartError::Store {
+        let store = store::open(url, probe.clone()).map_err(|source| StartError::Store {
             url: url.clone(),
             source,
         })?;
@@ -135,6 +150,7 @@ impl Broker {
             bind: config.bind,
             clock,
             ledger,
+            probe,
             projects,
             sealer,
             store,

@@ -5,6 +5,7 @@
 //! argument, and secrets arrive as digests.
 
 pub mod postgres;
+pub mod probe;
 pub mod sqlite;
 
 mod row;
@@ -23,6 +24,7 @@ use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, Sti
 use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
 use crate::flows::trip::Trip;
 use crate::flows::{Fingerprint, UnixMs};
+use probe::Probe;
 
 /// The steps that must happen once, in the words of the two state diagrams in
 /// [`flows`](crate::flows).
@@ -246,16 +248,16 @@ fn other_version(found: i64) -> String {
     )
 }
 
-/// Opens the store at `url`.
+/// Opens the store at `url`, which `probe` may watch.
 ///
 /// # Errors
 ///
 /// When it cannot be opened. A PostgreSQL database that cannot be reached is no
 /// error here: its steps fail until it can.
-pub fn open(url: &StoreUrl) -> Result<Arc<dyn Store>, StoreError> {
+pub fn open(url: &StoreUrl, probe: Probe) -> Result<Arc<dyn Store>, StoreError> {
     Ok(match url {
-        StoreUrl::Postgres(url) => Arc::new(postgres::Postgres::at(url)?),
-        StoreUrl::SqliteMemory => Arc::new(sqlite::Sqlite::in_memory()?),
-        StoreUrl::SqliteFile(path) => Arc::new(sqlite::Sqlite::at(path)?),
+        StoreUrl::Postgres(url) => Arc::new(postgres::Postgres::at(url, probe)?),
+        StoreUrl::SqliteMemory => Arc::new(sqlite::Sqlite::in_memory(probe)?),
+        StoreUrl::SqliteFile(path) => Arc::new(sqlite::Sqlite::at(path, probe)?),
     })
 }

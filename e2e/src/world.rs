@@ -4,12 +4,11 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use broker::Broker;
 use broker::config::{
     Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
 };
-use broker::ledger::Ledger;
 use broker::store::StoreUrl;
+use broker::{Broker, Surroundings};
 use contract::Origin;
 use mock_upstream::MockUpstream;
 use tokio::sync::Mutex;
@@ -101,7 +100,12 @@ pub(crate) async fn start_broker(
         },
         projects: Vec::new(),
     };
-    let broker = Broker::assemble(config, clock.world(), projects.at_broker(), Ledger::new())?;
+    let surroundings = Surroundings {
+        clock: clock.world(),
+        projects: projects.at_broker(),
+        ..Surroundings::default()
+    };
+    let broker = Broker::assemble(config, surroundings)?;
     Hosted::launch(broker.rocket())
         .await
         .map_err(StartError::BrokerServer)

@@ -12,6 +12,7 @@ use super::headers::{self, Scheme};
 use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::ledger::Event;
+use crate::store::probe::Point;
 use crate::upstream::Failure;
 
 /// What is known so far of one request.
@@ -113,6 +114,7 @@ impl Fairing for Recorder {
         complete(request, response);
         if let Some(broker) = request.rocket().state::<Broker>() {
             broker.ledger.record(&event(broker, request, response));
+            broker.probe.reached(Point::BeforeAnswer);
         }
     }
 }

@@ -13,6 +13,7 @@ use deadpool_postgres::{GenericClient, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use super::probe::{Point, Probe};
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
 use super::{Claim, Opened, PostgresUrl, Redeemed, Settled, Spent, Store, StoreError, Taken};
@@ -40,8 +41,8 @@ impl Postgres {
     /// # Errors
     ///
     /// When the address is not one.
-    pub fn at(url: &PostgresUrl) -> Result<Self, StoreError> {
-        Pool::to(url).map(Self)
+    pub fn at(url: &PostgresUrl, probe: Probe) -> Result<Self, StoreError> {
+        Pool::to(url, probe).map(Self)
     }
 }
 
@@ -136,7 +137,7 @@ impl Store for Postgres {
 
     async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
         self.0
-            .transact(async |transaction| take(transaction, &ask, now).await)
+            .transact(async |transaction| take(transaction, &ask, now, self.0.probe()).await)
             .await
     }
 
@@ -198,7 +199,12 @@ async fn find(
     .await
 }
 
-async fn take(transaction: &Transaction<'_>, ask: &Ask, now: UnixMs) -> Result<Taken, StoreError> {
+async fn take(
+    transaction: &Transaction<'_>,
+    ask: &Ask,
+    now: UnixMs,
+    probe: &Probe,
+) -> Result<Taken, StoreError> {
     let asked: Asked<'_> = &[
         &bytes(&ask.key),
         &ask.project.as_str(),
@@ -207,6 +213,7 @@ async fn take(transaction: &Transaction<'_>, ask: &Ask, now: UnixMs) -> Result<T
     ];
     match one(transaction, sql::TAKE, asked, row::outcome).await? {
         Some(outcome) => {
+            probe.reached(Point::AfterRead);
             change(transaction, sql::ERASE_TAKEN, &[&bytes(&ask.key)]).await?;
             Ok(Taken::Outcome(outcome))
         }

@@ -13,6 +13,7 @@ use contract::{Digest, Rule};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 
+use super::probe::Probe;
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
 use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
@@ -32,9 +33,9 @@ impl Sqlite {
     /// # Errors
     ///
     /// What SQLite says.
-    pub fn in_memory() -> std::result::Result<Self, StoreError> {
+    pub fn in_memory(probe: Probe) -> std::result::Result<Self, StoreError> {
         Connection::open_in_memory()
-            .and_then(Writer::start)
+            .and_then(|connection| Writer::start(connection, probe))
             .map(Self)
             .map_err(StoreError::from)
     }
@@ -44,10 +45,10 @@ impl Sqlite {
     /// # Errors
     ///
     /// When the file cannot be opened, written or understood.
-    pub fn at(path: &Path) -> std::result::Result<Self, StoreError> {
+    pub fn at(path: &Path, probe: Probe) -> std::result::Result<Self, StoreError> {
         keep_private(path);
         Connection::open(path)
-            .and_then(Writer::start)
+            .and_then(|connection| Writer::start(connection, probe))
             .map(Self)
             .map_err(StoreError::from)
     }

@@ -5,14 +5,12 @@ use std::fmt::Debug;
 use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
 
-use broker::Broker;
-use broker::clock::Clock;
 use broker::config::{
     Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
 };
-use broker::ledger::Ledger;
-use broker::projects::{Project, Projects};
+use broker::projects::Project;
 use broker::store::StoreUrl;
+use broker::{Broker, Surroundings};
 use e2e::wire::Wire;
 use mock_upstream::{Client, MockUpstream, Settings};
 use rocket::fairing::AdHoc;
@@ -62,7 +60,7 @@ impl Lone {
             }),
         );
         let config = config(&backend, google, github);
-        let broker = Broker::assemble(config, Clock::system(), Projects::default(), Ledger::new());
+        let broker = Broker::assemble(config, Surroundings::default());
         let (address, shutdown) = launch(broker.expect("a broker").rocket()).await;
         Self {
             backend,

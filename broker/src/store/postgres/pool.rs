@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
 
+use crate::store::probe::{Point, Probe};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 use crate::store::{PostgresUrl, StoreError, other_version};
 
@@ -37,11 +38,12 @@ const SETTINGS: &str = "-c synchronous_commit=on \
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
     migrated: OnceCell<()>,
+    probe: Probe,
 }
 
 impl Pool {
     /// A pool that connects when it is first needed.
-    pub(super) fn to(url: &PostgresUrl) -> Result<Self, StoreError> {
+    pub(super) fn to(url: &PostgresUrl, probe: Probe) -> Result<Self, StoreError> {
         let mut config: Config = url.expose().parse()?;
         let given = config.get_options().unwrap_or_default().to_owned();
         config.options(format!("{given} {SETTINGS}").trim_start());
@@ -62,7 +64,13 @@ impl Pool {
         Ok(Self {
             connections,
             migrated: OnceCell::new(),
+            probe,
         })
+    }
+
+    /// Who watches the steps.
+    pub(super) fn probe(&self) -> &Probe {
+        &self.probe
     }
 
     /// Takes a step of single statements, each committed by itself.
@@ -71,7 +79,12 @@ impl Pool {
         step: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let client = self.connection().await?;
-        match timeout(STEP, step(&client)).await {
+        let whole = async {
+            let outcome = step(&client).await?;
+            self.probe.reached(Point::AfterCommit);
+            Ok(outcome)
+        };
+        match timeout(STEP, whole).await {
             Ok(outcome) => outcome,
             Err(_) => Err(abandon(client)),
         }
@@ -86,7 +99,9 @@ impl Pool {
         let whole = async {
             let transaction = client.transaction().await?;
             let outcome = step(&transaction).await?;
+            self.probe.reached(Point::BeforeCommit);
             transaction.commit().await?;
+            self.probe.reached(Point::AfterCommit);
             Ok(outcome)
         };
         match timeout(STEP, whole).await {

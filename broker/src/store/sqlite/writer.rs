@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
+use crate::store::probe::{Point, Probe};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 use crate::store::{StoreError, other_version};
 
@@ -48,12 +49,12 @@ impl Drop for Writer {
 
 impl Writer {
     /// Starts the thread that owns `connection` from now on.
-    pub(super) fn start(mut connection: Connection) -> Result<Self> {
+    pub(super) fn start(mut connection: Connection, probe: Probe) -> Result<Self> {
         prepare(&mut connection)?;
         let (queue, receiver) = channel();
         let thread = thread::Builder::new()
             .name("sqlite".to_owned())
-            .spawn(move || write(&mut connection, &receiver))
+            .spawn(move || write(&mut connection, &receiver, &probe))
             .expect("the operating system starts a thread");
         Ok(Self {
             queue: Some(queue),
@@ -84,7 +85,7 @@ impl Writer {
 /// One caller's step, its type forgotten so that many fit one queue.
 trait Step: Send {
     /// Runs it, once more if need be, and keeps what it returned.
-    fn run(&mut self, db: &Connection) -> Result<()>;
+    fn run(&mut self, db: &Connection, probe: &Probe) -> Result<()>;
 
     /// Tells the caller what became of it.
     fn answer(self: Box<Self>, committed: std::result::Result<(), StoreError>);
@@ -101,10 +102,11 @@ where
     F: Fn(&Connection) -> Result<T> + Send,
     T: Send,
 {
-    fn run(&mut self, db: &Connection) -> Result<()> {
+    fn run(&mut self, db: &Connection, probe: &Probe) -> Result<()> {
         // A step that panics must not take the store with it.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.step)(db)));
         self.result = Some(outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);
+        probe.reached(Point::AfterRead);
         Ok(())
     }
 
@@ -126,12 +128,12 @@ enum Group {
     Failed(StoreError),
 }
 
-fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>) {
+fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, probe: &Probe) {
     let mut is_logged = false;
     loop {
         match queue.recv_timeout(IDLE) {
             Ok(first) => {
-                take_turn(connection, first, queue);
+                take_turn(connection, first, queue, probe);
                 is_logged = true;
             }
             Err(RecvTimeoutError::Timeout) if is_logged => {
@@ -150,16 +152,21 @@ fn empty_log(connection: &Connection) {
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
 
-fn take_turn(connection: &mut Connection, first: Box<dyn Step>, queue: &Receiver<Box<dyn Step>>) {
+fn take_turn(
+    connection: &mut Connection,
+    first: Box<dyn Step>,
+    queue: &Receiver<Box<dyn Step>>,
+    probe: &Probe,
+) {
     let mut batch: Vec<_> = std::iter::once(first)
         .chain(queue.try_iter().take(BATCH - 1))
         .collect();
-    match commit(connection, &mut batch) {
+    match commit(connection, &mut batch, probe) {
         Group::Committed => answer_all(batch, &Ok(())),
         Group::Failed(error) => answer_all(batch, &Err(error)),
         Group::Spoilt => {
             for mut step in batch {
-                let committed = commit_alone(connection, &mut *step);
+                let committed = commit_alone(connection, &mut *step, probe);
                 step.answer(committed.map_err(StoreError::from));
             }
         }
@@ -172,25 +179,33 @@ fn answer_all(batch: Vec<Box<dyn Step>>, committed: &std::result::Result<(), Sto
     }
 }
 
-fn commit(connection: &mut Connection, batch: &mut [Box<dyn Step>]) -> Group {
+fn commit(connection: &mut Connection, batch: &mut [Box<dyn Step>], probe: &Probe) -> Group {
     let transaction = match begin(connection) {
         Ok(transaction) => transaction,
         Err(error) => return Group::Failed(error.into()),
     };
     // Dropped without a commit, a transaction is rolled back.
-    if batch.iter_mut().any(|step| step.run(&transaction).is_err()) {
+    let run = |step: &mut Box<dyn Step>| step.run(&transaction, probe);
+    if batch.iter_mut().any(|step| run(step).is_err()) {
         return Group::Spoilt;
     }
-    match transaction.commit() {
+    match conclude(transaction, probe) {
         Ok(()) => Group::Committed,
         Err(error) => Group::Failed(error.into()),
     }
 }
 
-fn commit_alone(connection: &mut Connection, step: &mut dyn Step) -> Result<()> {
+fn commit_alone(connection: &mut Connection, step: &mut dyn Step, probe: &Probe) -> Result<()> {
     let transaction = begin(connection)?;
-    step.run(&transaction)?;
-    transaction.commit()
+    step.run(&transaction, probe)?;
+    conclude(transaction, probe)
+}
+
+fn conclude(transaction: Transaction<'_>, probe: &Probe) -> Result<()> {
+    probe.reached(Point::BeforeCommit);
+    transaction.commit()?;
+    probe.reached(Point::AfterCommit);
+    Ok(())
 }
 
 fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use broker::Broker;
 use broker::clock::Clock;
 use broker::config::{
     Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
@@ -12,6 +11,7 @@ use broker::config::{
 use broker::ledger::{Event, Ledger};
 use broker::projects::{Project, Projects};
 use broker::store::StoreUrl;
+use broker::{Broker, Surroundings};
 use contract::Digest;
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use rocket::fairing::AdHoc;
@@ -145,7 +145,13 @@ impl World {
             heard.lock().unwrap().push(event.clone());
         }));
         let (clock, projects) = (Clock::system(), Projects::default());
-        let broker = Broker::assemble(config, clock.clone(), projects.clone(), ledger).unwrap();
+        let surroundings = Surroundings {
+            clock: clock.clone(),
+            projects: projects.clone(),
+            ledger,
+            ..Surroundings::default()
+        };
+        let broker = Broker::assemble(config, surroundings).unwrap();
         let (sender, port) = tokio::sync::oneshot::channel();
         let sender = Mutex::new(Some(sender));
         let rocket = broker

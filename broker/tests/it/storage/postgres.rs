@@ -1,71 +1,20 @@
 //! The shared engine: one server for the whole run, a schema of its own for
 //! every test. Needs PostgreSQL's programs; `just test` installs them.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use broker::store::probe::Probe;
 use broker::store::{Store, StoreUrl};
+use throwaway_postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::bench::Engine;
 
-static SERVER: LazyLock<Server> = LazyLock::new(Server::start);
-
-/// Makes a cluster in a folder of its own and serves it over a unix socket until
-/// standard input closes, which it does with this process; then nothing is left.
-/// PostgreSQL refuses to run as root, so root becomes `postgres` first.
-const UNTIL_WE_END: &str = r#"
-set -eu
-programs=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
-folder=$(mktemp -d)
-as=""
-if [ "$(id -u)" = 0 ]; then
-    chown postgres "$folder"
-    as="setpriv --reuid=postgres --regid=postgres --clear-groups"
-fi
-cd "$folder"
-trap 'rm -rf "$folder"' EXIT
-$as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null
-$as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
-    -c max_connections=400 -c fsync=off -c log_min_messages=panic &
-server=$!
-until "$programs/pg_isready" -q -h "$folder"; do kill -0 $server; done
-echo "$folder"
-read -r _ || true
-kill -INT $server
-wait $server || true
-"#;
-
-struct Server {
-    folder: String,
-    _process: Child,
-}
-
-impl Server {
-    fn start() -> Self {
-        let mut process = Command::new("sh")
-            .args(["-c", UNTIL_WE_END])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a shell");
-        let mut said = String::new();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        output.read_line(&mut said).unwrap();
-        let folder = said.trim().to_owned();
-        assert!(
-            !folder.is_empty(),
-            "PostgreSQL does not start: `just test` installs it"
-        );
-        Self {
-            folder,
-            _process: process,
-        }
-    }
-}
+static SERVER: LazyLock<Server> = LazyLock::new(|| {
+    Server::start(Durability::Hasty).expect("PostgreSQL: `just test` installs it")
+});
 
 /// A schema of one test.
 #[derive(Clone)]
@@ -83,17 +32,12 @@ impl Schema {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!(
-            "{}?options=-csearch_path%3D{}",
-            self.url_of_database("postgres"),
-            self.0
-        )
+        SERVER.url_of_schema(&self.0)
     }
 
     /// Another database of the same server.
     pub(crate) fn url_of_database(&self, database: &str) -> String {
-        let folder = SERVER.folder.replace('/', "%2F");
-        format!("postgres://broker@{folder}/{database}")
+        SERVER.url(database)
     }
 
     /// Does something behind the broker's back.
@@ -114,7 +58,7 @@ impl Engine for Schema {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();
-        broker::store::open(&url).unwrap()
+        broker::store::open(&url, Probe::none()).unwrap()
     }
 
     async fn count(&self, select: &str) -> i64 {

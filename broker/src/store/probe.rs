@@ -1,0 +1,66 @@
+//! Points around a commit at which somebody outside may watch a broker, or stop
+//! it for good. In production nobody does.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// How far an operation has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Point {
+    /// A step has read its row and decided; its transaction goes on.
+    AfterRead,
+    /// All is written, nothing is committed.
+    BeforeCommit,
+    /// The commit stands, and nobody has heard of it.
+    AfterCommit,
+    /// The answer is made and has not left.
+    BeforeAnswer,
+}
+
+impl Point {
+    /// All of them, in the order in which an operation comes by.
+    pub const ALL: [Self; 4] = [
+        Self::AfterRead,
+        Self::BeforeCommit,
+        Self::AfterCommit,
+        Self::BeforeAnswer,
+    ];
+
+    /// Its name, for a report or a flag.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AfterRead => "after_read",
+            Self::BeforeCommit => "before_commit",
+            Self::AfterCommit => "after_commit",
+            Self::BeforeAnswer => "before_answer",
+        }
+    }
+}
+
+/// Whoever watches. What it is told holds the operation up until it returns.
+#[derive(Clone, Default)]
+pub struct Probe(Option<Arc<dyn Fn(Point) + Send + Sync>>);
+
+impl Probe {
+    /// Nobody.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// `watch` is told of every point that any operation reaches.
+    pub fn new(watch: impl Fn(Point) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(watch)))
+    }
+
+    pub(crate) fn reached(&self, point: Point) {
+        if let Some(watch) = &self.0 {
+            watch(point);
+        }
+    }
+}
+
+impl fmt::Debug for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Probe").field(&self.0.is_some()).finish()
+    }
+}

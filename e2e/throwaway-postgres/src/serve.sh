@@ -1,0 +1,46 @@
+# Makes a cluster in a folder of its own and serves it over a unix socket there.
+# Says `up FOLDER` once it answers. Then obeys its standard input, a word a line:
+#   kill    ends the server and all its children at once, as a power cut would
+#   start   serves the same folder again
+# When standard input closes, which it does with the process that holds it, the
+# server stops and nothing is left. PostgreSQL refuses to run as root, so root
+# becomes `postgres` first. $1 is the value of PostgreSQL's fsync.
+set -eu
+programs=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+folder=$(mktemp -d)
+as=""
+if [ "$(id -u)" = 0 ]; then
+    chown postgres "$folder"
+    as="setpriv --reuid=postgres --regid=postgres --clear-groups"
+fi
+cd "$folder"
+trap 'rm -rf "$folder"' EXIT
+
+start() {
+    $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
+        -c max_connections=400 -c fsync="$1" -c log_min_messages=panic &
+    server=$!
+    until "$programs/pg_isready" -q -h "$folder"; do
+        # One that was killed may leave memory behind that its children still hold.
+        kill -0 $server 2>/dev/null || start "$1"
+    done
+}
+
+$as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null
+start "$1"
+echo "up $folder"
+while read -r word; do
+    case $word in
+    kill)
+        kill -9 $server $(pgrep -P $server)
+        wait $server 2>/dev/null || true
+        echo down
+        ;;
+    start)
+        start "$1"
+        echo "up $folder"
+        ;;
+    esac
+done
+kill -INT $server
+wait $server || true
