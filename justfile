@@ -14,7 +14,7 @@ up *FLAGS:
 
 # Install what is missing, check the code, and run every test there is
 test: _chromium _postgres lint
-    cargo test --workspace --features e2e/browser,broker/postgres
+    cargo test --workspace --features e2e/browser,e2e/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
 test-rust:
