@@ -2,8 +2,7 @@
 //! that no secret is among them.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
 
 use broker::config::{Config, ConfigError, LogFormat};
 use broker::projects::{Project, Projects};
@@ -11,6 +10,7 @@ use broker::seal::{SealKey, Sealer};
 use contract::{ClientSecret, DEVELOPMENT_SECRET, Digest};
 use proptest::prelude::*;
 
+use crate::command::Broker;
 use crate::scratch::Scratch;
 
 const LOCAL: &str = "base_url = \"http://127.0.0.1:8000\"\n";
@@ -282,57 +282,6 @@ fn a_relative_database_lies_beside_the_configuration() {
         config.store.url.to_string(),
         format!("sqlite:{}", scratch.file("a.db").display())
     );
-}
-
-/// The command line, in an environment with nothing of ours in it.
-struct Broker(Command);
-
-impl Broker {
-    fn run(arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_broker"));
-        command.args(arguments).env_clear();
-        Self(command)
-    }
-
-    fn with(command: &str, config: &Path) -> Self {
-        Self::run(&[command, "--config", config.to_str().unwrap()])
-    }
-
-    fn env(mut self, name: &str, value: &str) -> Self {
-        self.0.env(name, value);
-        self
-    }
-
-    fn output(mut self) -> Said {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.0.output().unwrap();
-        Said {
-            code: status.code(),
-            out: String::from_utf8(stdout).unwrap(),
-            err: String::from_utf8(stderr).unwrap(),
-        }
-    }
-}
-
-struct Said {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Said {
-    /// Checks that it failed in one line that says this.
-    #[track_caller]
-    fn failed(&self, says: &str) {
-        assert_eq!(self.code, Some(1), "{}", self.err);
-        assert!(self.err.contains(says), "{}", self.err);
-        assert!(self.err.starts_with("broker: "), "{}", self.err);
-        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
-        assert!(!self.err.contains("GOCSPX"), "{}", self.err);
-    }
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! The real program, run to its end.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The command line, in an environment with nothing of ours in it.
+pub(crate) struct Broker(Command);
+
+impl Broker {
+    pub(crate) fn run(arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broker"));
+        command.args(arguments).env_clear();
+        Self(command)
+    }
+
+    pub(crate) fn with(command: &str, config: &Path) -> Self {
+        Self::run(&[command, "--config", config.to_str().unwrap()])
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn output(mut self) -> Said {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.0.output().unwrap();
+        Said {
+            code: status.code(),
+            out: String::from_utf8(stdout).unwrap(),
+            err: String::from_utf8(stderr).unwrap(),
+        }
+    }
+}
+
+/// What it said, and how it ended.
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    /// Checks that it failed in one line that says this.
+    #[track_caller]
+    pub(crate) fn failed(&self, says: &str) {
+        assert_eq!(self.code, Some(1), "{}", self.err);
+        assert!(self.err.contains(says), "{}", self.err);
+        assert!(self.err.starts_with("broker: "), "{}", self.err);
+        assert_eq!(self.err.lines().count(), 1, "{}", self.err);
+        assert!(!self.err.contains("GOCSPX"), "{}", self.err);
+    }
+}
