@@ -2,15 +2,18 @@
 
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use broker::config::{Config, LogFormat};
 use broker::random::bytes32;
-use broker::{Broker, Surroundings};
+use broker::store::StoreError;
+use broker::{Broker, StartError, Surroundings};
 use clap::{Parser, Subcommand};
 use contract::{ClientSecret, Digest, Provider, RedirectUri};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// The Federated Sign-In broker.
 #[derive(Debug, Parser)]
@@ -72,15 +75,19 @@ impl Cli {
 async fn serve(config: Config) -> Outcome {
     write_log(config.log.format);
     broker::panics::say_only_where();
-    let bind = config.bind;
+    let (bind, url) = (config.bind, config.store.url.clone());
     let broker = assemble(config)?;
-    if let Err(error) = broker.ready().await {
-        tracing::warn!(%error, "serving without the store: 503 until it can be reached");
+    match broker.ready().await {
+        Ok(()) => {}
+        // No outage: it would never be over.
+        Err(source @ StoreError::OtherVersion(_)) => {
+            return Err(StartError::Store { url, source }.into());
+        }
+        Err(error) => {
+            tracing::warn!(%error, "serving without the store: 503 until it can be reached");
+        }
     }
-    let up = AdHoc::on_liftoff("log", move |_| {
-        Box::pin(async move { tracing::info!(%bind, "serving") })
-    });
-    let rocket = broker.rocket().attach(up).ignite().await?;
+    let rocket = broker.rocket().attach(say_where()).ignite().await?;
     stop_on_signal(rocket.shutdown());
     match rocket.launch().await {
         Ok(_) => Ok(()),
@@ -96,15 +103,22 @@ async fn serve(config: Config) -> Outcome {
     }
 }
 
-fn assemble(config: Config) -> Result<Broker, broker::StartError> {
+fn assemble(config: Config) -> Result<Broker, StartError> {
     Broker::assemble(config, Surroundings::default())
+}
+
+/// Says where it listens, once it does; port 0 has become a real one then.
+fn say_where() -> AdHoc {
+    AdHoc::on_liftoff("log", |rocket| {
+        let config = rocket.config();
+        let address = SocketAddr::new(config.address, config.port);
+        Box::pin(async move { tracing::info!(%address, "serving") })
+    })
 }
 
 fn stop_on_signal(shutdown: rocket::Shutdown) {
     tokio::spawn(async move {
-        let mut terminate =
-            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-                .expect("a signal can be waited for");
+        let mut terminate = signal(SignalKind::terminate()).expect("a signal can be waited for");
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = terminate.recv() => {}
@@ -147,7 +161,9 @@ async fn check(config: Config) -> Outcome {
     for project in &config.projects {
         writeln!(out, "project    {} ({})", project.name, project.client_id)?;
     }
-    assemble(config)?.ready().await?;
+    let url = config.store.url.clone();
+    let ready = assemble(config)?.ready().await;
+    ready.map_err(|source| StartError::Store { url, source })?;
     writeln!(
         out,
         "The store opens. Nothing is wrong with this configuration."

@@ -25,6 +25,7 @@ use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
 use crate::flows::trip::Trip;
 use crate::flows::{Fingerprint, UnixMs};
 use probe::Probe;
+use sql::SCHEMA_VERSION;
 
 /// The steps that must happen once, in the words of the two state diagrams in
 /// [`flows`](crate::flows).
@@ -162,6 +163,12 @@ pub enum StoreError {
     /// The engine said no; its words, which never contain a row's data.
     #[error("the store failed: {0}")]
     Failed(String),
+    /// The tables are another version's. Waiting does not help.
+    #[error(
+        "the database has the tables of version {0}, this broker those of {SCHEMA_VERSION}: \
+         run the broker that made them, or name another database in store.url"
+    )]
+    OtherVersion(i64),
     /// The engine has stopped.
     #[error("the store has stopped")]
     Stopped,
@@ -240,12 +247,12 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-/// Why tables of another version are left alone.
-fn other_version(found: i64) -> String {
-    format!(
-        "the database has the tables of version {found}, this broker those of {}",
-        sql::SCHEMA_VERSION
-    )
+/// Tables of another version are left alone.
+fn check_version(found: i64) -> Result<(), StoreError> {
+    match found {
+        SCHEMA_VERSION => Ok(()),
+        other => Err(StoreError::OtherVersion(other)),
+    }
 }
 
 /// Opens the store at `url`, which `probe` may watch.

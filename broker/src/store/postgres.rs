@@ -5,6 +5,7 @@
 //! of a row waits for the first and then looks at its condition again, so that
 //! of many at once one changes the row and the others change nothing.
 
+mod complaint;
 mod pool;
 
 use async_trait::async_trait;
@@ -16,7 +17,9 @@ use tokio_postgres::types::ToSql;
 use super::probe::{Point, Probe};
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
-use super::{Claim, Opened, PostgresUrl, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use super::{
+    Claim, Opened, PostgresUrl, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version,
+};
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
 use crate::flows::trip::Trip;
@@ -50,12 +53,7 @@ impl Postgres {
 impl Store for Postgres {
     async fn ready(&self) -> Result<(), StoreError> {
         self.0
-            .run(async |client| {
-                client
-                    .batch_execute("SELECT 1")
-                    .await
-                    .map_err(StoreError::from)
-            })
+            .run(async |client| check_version(pool::version(client).await?))
             .await
     }
 
@@ -300,16 +298,6 @@ async fn one<T>(
 
 fn bytes(digest: &Digest) -> &[u8] {
     digest.as_bytes()
-}
-
-impl From<tokio_postgres::Error> for StoreError {
-    /// The engine's words without the row's: its detail would repeat values.
-    fn from(error: tokio_postgres::Error) -> Self {
-        StoreError::Failed(match error.as_db_error() {
-            Some(refusal) => refusal.message().to_owned(),
-            None => error.to_string(),
-        })
-    }
 }
 
 impl Columns for Row {

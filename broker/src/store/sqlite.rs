@@ -1,7 +1,10 @@
 //! SQLite, the embedded default: a file, or memory.
 //!
-//! The steps are here; [`writer`] runs them in batches.
+//! The steps are here; [`writer`] runs them in batches, on the tables that
+//! [`tables`] prepares.
 
+mod complaint;
+mod tables;
 mod writer;
 
 use std::fs::OpenOptions;
@@ -16,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 use super::probe::Probe;
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
-use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version};
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
 use crate::flows::trip::Trip;
@@ -34,10 +37,7 @@ impl Sqlite {
     ///
     /// What SQLite says.
     pub fn in_memory(probe: Probe) -> std::result::Result<Self, StoreError> {
-        Connection::open_in_memory()
-            .and_then(|connection| Writer::start(connection, probe))
-            .map(Self)
-            .map_err(StoreError::from)
+        Writer::start(Connection::open_in_memory()?, probe).map(Self)
     }
 
     /// The store in the file at `path`, which is made if it is not there.
@@ -47,10 +47,7 @@ impl Sqlite {
     /// When the file cannot be opened, written or understood.
     pub fn at(path: &Path, probe: Probe) -> std::result::Result<Self, StoreError> {
         keep_private(path);
-        Connection::open(path)
-            .and_then(|connection| Writer::start(connection, probe))
-            .map(Self)
-            .map_err(StoreError::from)
+        Writer::start(Connection::open(path)?, probe).map(Self)
     }
 }
 
@@ -64,18 +61,10 @@ fn keep_private(path: &Path) {
         .open(path);
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        StoreError::Failed(error.to_string())
-    }
-}
-
 #[async_trait]
 impl Store for Sqlite {
     async fn ready(&self) -> std::result::Result<(), StoreError> {
-        self.0
-            .run(|db| db.query_row("SELECT 1", [], |_| Ok(())))
-            .await
+        check_version(self.0.run(tables::version).await?)
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> std::result::Result<Opened, StoreError> {

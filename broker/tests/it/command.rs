@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// The command line, in an environment with nothing of ours in it.
-pub(crate) struct Broker(Command);
+pub(crate) struct Broker(pub(crate) Command);
 
 impl Broker {
     pub(crate) fn run(arguments: &[&str]) -> Self {

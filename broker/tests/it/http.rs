@@ -17,4 +17,4 @@ mod sessions;
 mod tokens;
 mod trips;
 mod visits;
-mod world;
+pub(crate) mod world;

@@ -1,5 +1,5 @@
 //! The broker from the outside in: its store, its pure flows, its wire, its
-//! configuration.
+//! configuration, and what becomes of it when its store is in trouble.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 #![expect(
@@ -13,4 +13,6 @@ mod flows;
 mod http;
 mod people;
 mod scratch;
+mod served;
 mod storage;
+mod trouble;

@@ -30,13 +30,17 @@ impl Scratch {
 
     /// Every file here whose name begins like this, with its bytes.
     pub(crate) fn read_all(&self, start: &str) -> Vec<(String, Vec<u8>)> {
+        self.all(start)
+            .map(|(name, path)| (name, std::fs::read(path).unwrap()))
+            .collect()
+    }
+
+    fn all(&self, start: &str) -> impl Iterator<Item = (String, PathBuf)> {
         std::fs::read_dir(&self.0)
             .unwrap()
             .map(|entry| entry.unwrap())
             .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
-            .filter(|(name, _)| name.starts_with(start))
-            .map(|(name, path)| (name, std::fs::read(path).unwrap()))
-            .collect()
+            .filter(move |(name, _)| name.starts_with(start))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, Transaction,
+    GenericClient, Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, Transaction,
 };
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ use tokio_postgres::{Config, NoTls};
 
 use crate::store::probe::{Point, Probe};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
-use crate::store::{PostgresUrl, StoreError, other_version};
+use crate::store::{PostgresUrl, StoreError, check_version};
 
 /// How many steps one broker takes at once; further ones wait.
 const MOST_CONNECTIONS: usize = 16;
@@ -145,19 +145,24 @@ async fn migrate(client: &mut Object) -> Result<(), StoreError> {
     transaction
         .batch_execute("CREATE TABLE IF NOT EXISTS broker_schema (version BIGINT NOT NULL)")
         .await?;
-    let found = transaction
-        .query_opt("SELECT version FROM broker_schema", &[])
-        .await?;
-    match found.map(|row| row.get::<_, i64>("version")) {
-        None => {
+    match version(&transaction).await? {
+        0 => {
             let tables = SCHEMA.replace("BYTES", "BYTEA");
             transaction.batch_execute(&tables).await?;
             transaction
                 .execute("INSERT INTO broker_schema VALUES ($1)", &[&SCHEMA_VERSION])
                 .await?;
         }
-        Some(SCHEMA_VERSION) => {}
-        Some(other) => return Err(StoreError::Failed(other_version(other))),
+        found => check_version(found)?,
     }
     transaction.commit().await.map_err(StoreError::from)
+}
+
+/// The version of the tables; 0 before there are any.
+pub(super) async fn version(client: &impl GenericClient) -> Result<i64, StoreError> {
+    let statement = client
+        .prepare_cached("SELECT version FROM broker_schema")
+        .await?;
+    let found = client.query_opt(&statement, &[]).await?;
+    Ok(found.map_or(0, |row| row.get("version")))
 }

@@ -12,18 +12,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Result, Transaction};
 use tokio::sync::oneshot;
 
+use super::tables::{self, begin};
+use crate::store::StoreError;
 use crate::store::probe::{Point, Probe};
-use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
-use crate::store::{StoreError, other_version};
 
 /// How many steps share one commit at most.
 const BATCH: usize = 256;
-
-/// How long to wait for another process that holds the file.
-const BUSY: Duration = Duration::from_secs(5);
 
 /// After this long without a step the write-ahead log is emptied. Under load
 /// SQLite does it by itself, and better than we could.
@@ -49,8 +46,11 @@ impl Drop for Writer {
 
 impl Writer {
     /// Starts the thread that owns `connection` from now on.
-    pub(super) fn start(mut connection: Connection, probe: Probe) -> Result<Self> {
-        prepare(&mut connection)?;
+    pub(super) fn start(
+        mut connection: Connection,
+        probe: Probe,
+    ) -> std::result::Result<Self, StoreError> {
+        tables::prepare(&mut connection)?;
         let (queue, receiver) = channel();
         let thread = thread::Builder::new()
             .name("sqlite".to_owned())
@@ -206,39 +206,4 @@ fn conclude(transaction: Transaction<'_>, probe: &Probe) -> Result<()> {
     transaction.commit()?;
     probe.reached(Point::AfterCommit);
     Ok(())
-}
-
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
-}
-
-/// Makes the connection durable and the tables ready.
-fn prepare(connection: &mut Connection) -> Result<()> {
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    // A commit must survive a power cut: a lost one would un-consume a result.
-    connection.pragma_update(None, "synchronous", "full")?;
-    // What is deleted is also overwritten in the file.
-    connection.pragma_update(None, "secure_delete", "on")?;
-    connection.set_prepared_statement_cache_capacity(32);
-    migrate(connection)
-}
-
-fn migrate(connection: &mut Connection) -> Result<()> {
-    let transaction = begin(connection)?;
-    match transaction.pragma_query_value(None, "user_version", |row| row.get(0))? {
-        0 => {
-            transaction.execute_batch(&SCHEMA.replace("BYTES", "BLOB"))?;
-            transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-            transaction.commit()
-        }
-        SCHEMA_VERSION => {
-            // Written again, so that a database that cannot be written says so now.
-            transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-            transaction.commit()
-        }
-        other => Err(rusqlite::Error::ToSqlConversionFailure(
-            other_version(other).into(),
-        )),
-    }
 }

@@ -27,6 +27,20 @@ impl Schema {
         Self(Arc::new(name))
     }
 
+    /// One that is there already.
+    pub(crate) async fn made() -> Self {
+        let schema = Self::new();
+        schema.execute(&format!("CREATE SCHEMA {}", schema.0)).await;
+        schema
+    }
+
+    /// The names of its tables.
+    pub(crate) async fn tables(&self) -> Vec<String> {
+        const NAMES: &str = "SELECT tablename FROM pg_tables WHERE schemaname = $1";
+        let rows = self.client().await.query(NAMES, &[&self.name()]).await;
+        rows.unwrap().iter().map(|row| row.get(0)).collect()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.0
     }

@@ -1,0 +1,77 @@
+//! The tables in the file: whose they are, whether they hold together, and how
+//! they come to be. Nothing is written to a file that is not ours.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
+
+use super::complaint::damaged;
+use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
+use crate::store::{StoreError, check_version};
+
+/// How long to wait for another process that holds the file.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Makes the connection durable and the tables ready.
+pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), StoreError> {
+    connection.busy_timeout(BUSY)?;
+    examine(connection)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    // A commit must survive a power cut: a lost one would un-consume a result.
+    connection.pragma_update(None, "synchronous", "full")?;
+    // What is deleted is also overwritten in the file.
+    connection.pragma_update(None, "secure_delete", "on")?;
+    connection.set_prepared_statement_cache_capacity(32);
+    migrate(connection)
+}
+
+/// A transaction that nobody else's can come into.
+pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// The version of the tables; 0 before there are any.
+pub(super) fn version(db: &Connection) -> Result<i64> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Reads the file without writing to it. A damaged one is refused although most
+/// steps might succeed: one of them could find a result that was consumed.
+fn examine(connection: &mut Connection) -> std::result::Result<(), StoreError> {
+    let db = connection.transaction()?;
+    match version(&db)? {
+        0 if has_tables(&db)? => return Err(strange()),
+        0 => {}
+        found => check_version(found)?,
+    }
+    let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if verdict == "ok" {
+        Ok(())
+    } else {
+        Err(damaged())
+    }
+}
+
+fn has_tables(db: &Connection) -> Result<bool> {
+    db.query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| {
+        row.get(0)
+    })
+}
+
+fn strange() -> StoreError {
+    StoreError::Failed(
+        "the database has the tables of another program; name another file in store.url".to_owned(),
+    )
+}
+
+fn migrate(connection: &mut Connection) -> std::result::Result<(), StoreError> {
+    let transaction = begin(connection)?;
+    match version(&transaction)? {
+        0 => transaction.execute_batch(&SCHEMA.replace("BYTES", "BLOB"))?,
+        found => check_version(found)?,
+    }
+    // Written even if it was so, for a database that cannot be written to say so
+    // now.
+    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    transaction.commit().map_err(StoreError::from)
+}

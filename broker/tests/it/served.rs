@@ -1,0 +1,116 @@
+//! The real program, serving on a port of its own until the test is over.
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::command::Broker;
+use crate::http::world::{Answer, session_body};
+
+pub(crate) struct Served {
+    process: Child,
+    address: String,
+    log: Log,
+    client: reqwest::Client,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Served {
+    /// Starts it, bound to port 0 by its configuration.
+    pub(crate) fn start(mut broker: Broker) -> Self {
+        let mut process = broker.0.stderr(Stdio::piped()).spawn().unwrap();
+        let log = Log::of(&mut process);
+        let up = log.says("serving address=");
+        let (_, address) = up.split_once("address=").unwrap();
+        Self {
+            process,
+            address: address.to_owned(),
+            log,
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+        }
+    }
+
+    /// Waits until it has logged a line that says this.
+    #[track_caller]
+    pub(crate) fn logged(&self, says: &str) {
+        self.log.says(says);
+    }
+
+    /// Kills it. Returns all that it logged.
+    pub(crate) fn kill(mut self) -> String {
+        self.process.kill().unwrap();
+        self.log.rest()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        Answer::to(self.request(Method::GET, path)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        Answer::to(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Asks for Ada's login with the key of this number.
+    pub(crate) async fn session(&self, key: u8) -> Answer {
+        self.post("/v1/login/session", &session_body(key)).await
+    }
+
+    fn request(&self, verb: Method, path: &str) -> reqwest::RequestBuilder {
+        let url = format!("http://{}{path}", self.address);
+        self.client.request(verb, url)
+    }
+}
+
+/// What a process writes to standard error, line by line.
+struct Log {
+    coming: Receiver<String>,
+    read: RefCell<Vec<String>>,
+}
+
+impl Log {
+    fn of(process: &mut Child) -> Self {
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        let (sender, coming) = channel();
+        std::thread::spawn(move || {
+            let lines = stderr.lines().map_while(Result::ok);
+            lines.for_each(|line| drop(sender.send(line)));
+        });
+        Self {
+            coming,
+            read: RefCell::default(),
+        }
+    }
+
+    /// The first line that says this.
+    #[track_caller]
+    fn says(&self, this: &str) -> String {
+        let mut read = self.read.borrow_mut();
+        loop {
+            if let Some(line) = read.iter().find(|line| line.contains(this)) {
+                return line.clone();
+            }
+            match self.coming.recv_timeout(Duration::from_secs(20)) {
+                Ok(line) => read.push(line),
+                Err(_) => panic!("it never said {this:?}:\n{}", read.join("\n")),
+            }
+        }
+    }
+
+    /// All of it, once the process has ended.
+    fn rest(&self) -> String {
+        let mut read = self.read.borrow_mut();
+        read.extend(self.coming.iter());
+        read.join("\n")
+    }
+}

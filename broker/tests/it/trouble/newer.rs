@@ -1,0 +1,80 @@
+//! Tables that this version did not make.
+
+use super::Place;
+
+#[test]
+fn a_newer_database_is_left_alone_and_said_to_be_newer() {
+    let place = Place::new();
+    let newer = "CREATE TABLE logins (another INTEGER); PRAGMA user_version = 2";
+    place.connect().execute_batch(newer).unwrap();
+    let before = place.scratch.read_all("broker.db");
+    place.is_refused("the tables of version 2, this broker those of 1");
+    place.is_refused("store.url");
+    assert_eq!(place.scratch.read_all("broker.db"), before);
+}
+
+#[test]
+fn the_database_of_another_program_is_left_alone() {
+    let place = Place::new();
+    place
+        .connect()
+        .execute_batch("CREATE TABLE recipes (name TEXT)")
+        .unwrap();
+    let before = place.scratch.read_all("broker.db");
+    place.is_refused("the tables of another program");
+    assert_eq!(place.scratch.read_all("broker.db"), before);
+}
+
+#[tokio::test]
+async fn a_broker_whose_tables_became_newer_is_not_ready() {
+    let place = Place::prepared();
+    let served = place.serve();
+    assert_eq!(served.get("/readyz").await.status, 200);
+    let other = place.connect();
+    other.pragma_update(None, "user_version", 2).unwrap();
+    served.get("/readyz").await.is_refused(503);
+    assert_eq!(served.get("/livez").await.status, 200);
+    served.logged("the tables of version 2");
+    other.pragma_update(None, "user_version", 1).unwrap();
+    assert_eq!(served.get("/readyz").await.status, 200);
+}
+
+#[cfg(feature = "postgres")]
+mod on_postgres {
+    use super::*;
+    use crate::command::Broker;
+    use crate::storage::postgres::Schema;
+
+    #[tokio::test]
+    async fn a_newer_database_is_left_alone_and_said_to_be_newer() {
+        let schema = Schema::made().await;
+        schema
+            .execute("CREATE TABLE broker_schema (version BIGINT NOT NULL)")
+            .await;
+        schema.execute("INSERT INTO broker_schema VALUES (2)").await;
+        let place = Place::with_store(&schema.url());
+        for command in ["check", "serve"] {
+            let said = Broker::with(command, &place.config).output();
+            let line = said.err.lines().last().unwrap();
+            assert_eq!(said.code, Some(1), "{}", said.err);
+            assert!(
+                line.starts_with("broker: cannot open postgres://"),
+                "{line}"
+            );
+            assert!(line.contains("the tables of version 2"), "{line}");
+        }
+        assert_eq!(schema.tables().await, ["broker_schema"]);
+    }
+
+    #[tokio::test]
+    async fn a_broker_whose_tables_became_newer_is_not_ready() {
+        let schema = Schema::made().await;
+        let served = Place::with_store(&schema.url()).serve();
+        assert_eq!(served.get("/readyz").await.status, 200);
+        schema.execute("UPDATE broker_schema SET version = 2").await;
+        served.get("/readyz").await.is_refused(503);
+        served.logged("the tables of version 2");
+        schema.execute("UPDATE broker_schema SET version = 1").await;
+        assert_eq!(served.get("/readyz").await.status, 200);
+    }
+}
