@@ -54,6 +54,16 @@ enum Command {
 
 type Outcome = Result<(), Box<dyn Error>>;
 
+/// A write past a limit on the size of files (`ulimit -f`, systemd's `LimitFSIZE`)
+/// raises a signal that ends the process. Once handled, by nobody, such a write
+/// fails like one to a full disk, and so does the step that it was for.
+fn outlive_a_limit_on_files() -> std::io::Result<()> {
+    // The same number on Linux (but for MIPS), macOS and the BSDs.
+    const SIGXFSZ: SignalKind = SignalKind::from_raw(25);
+    // Handled for the rest of the process, although nobody listens.
+    signal(SIGXFSZ).map(drop)
+}
+
 /// Says what went wrong, in one line.
 pub(crate) fn complain(error: &dyn Error) {
     let _ = writeln!(std::io::stderr(), "broker: {error}");
@@ -61,6 +71,7 @@ pub(crate) fn complain(error: &dyn Error) {
 
 impl Cli {
     pub(crate) async fn run(self) -> Outcome {
+        outlive_a_limit_on_files()?;
         match self.command {
             Command::Serve { config } => serve(Config::load(&config)?).await,
             Command::Check { config } => check(Config::load(&config)?).await,
@@ -131,6 +142,9 @@ fn write_log(format: LogFormat) {
     let log = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::INFO)
         .with_writer(std::io::stderr)
+        // It would be told to standard error, and panic if that is what failed: a
+        // log on a full disk would end the broker.
+        .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match format {
         LogFormat::Readable => log.init(),

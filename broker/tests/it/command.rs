@@ -17,6 +17,20 @@ impl Broker {
         Self::run(&[command, "--config", config.to_str().unwrap()])
     }
 
+    /// The same, whose files must not grow over so many KiB. The limit is a soft
+    /// one: it can be lifted.
+    pub(crate) fn limited_to_kib(kib: u32, command: &str, config: &Path) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", r#"ulimit -S -f "$1"; exec "$0" "$2" --config "$3""#])
+            .arg(env!("CARGO_BIN_EXE_broker"))
+            // It counts in halves of a KiB.
+            .args([&(kib * 2).to_string(), command])
+            .arg(config)
+            .env_clear();
+        Self(shell)
+    }
+
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.0.env(name, value);
         self

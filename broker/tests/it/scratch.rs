@@ -35,6 +35,12 @@ impl Scratch {
             .collect()
     }
 
+    /// Removes every file here whose name begins like this.
+    pub(crate) fn remove_all(&self, start: &str) {
+        self.all(start)
+            .for_each(|(_, path)| std::fs::remove_file(path).unwrap());
+    }
+
     fn all(&self, start: &str) -> impl Iterator<Item = (String, PathBuf)> {
         std::fs::read_dir(&self.0)
             .unwrap()

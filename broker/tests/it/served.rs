@@ -41,6 +41,10 @@ impl Served {
         }
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Waits until it has logged a line that says this.
     #[track_caller]
     pub(crate) fn logged(&self, says: &str) {

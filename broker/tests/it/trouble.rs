@@ -5,8 +5,10 @@
 //! or be killed by a signal.
 
 mod damaged;
+mod full_disk;
 mod locked;
 mod newer;
+mod unwritable_log;
 
 use std::path::PathBuf;
 
