@@ -8,6 +8,8 @@ mod damaged;
 mod full_disk;
 mod locked;
 mod newer;
+#[cfg(feature = "postgres")]
+mod password;
 mod unwritable_log;
 
 use std::path::PathBuf;

@@ -7,6 +7,10 @@
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// The group whose members must prove a password; everybody else is trusted. It
+/// is there from the start, without members.
+pub const GUARDED: &str = "guarded";
+
 /// Whether a commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
@@ -38,7 +42,7 @@ impl Server {
             Durability::Hasty => "off",
         };
         let mut process = Command::new("sh")
-            .args(["-c", include_str!("serve.sh"), "serve.sh", fsync])
+            .args(["-c", include_str!("serve.sh"), "serve.sh", fsync, GUARDED])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -64,6 +68,13 @@ impl Server {
     /// unqualified name. The schema is not made by this.
     pub fn url_of_schema(&self, schema: &str) -> String {
         format!("{}?options=-csearch_path%3D{schema}", self.url("postgres"))
+    }
+
+    /// The URL of its database `postgres` for another role than the one that owns
+    /// it all.
+    pub fn url_of_role(&self, role: &str, password: &str) -> String {
+        self.url("postgres")
+            .replacen("broker@", &format!("{role}:{password}@"), 1)
     }
 
     /// Ends the server and everything it serves with SIGKILL.

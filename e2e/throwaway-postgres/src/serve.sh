@@ -4,7 +4,8 @@
 #   start   serves the same folder again
 # When standard input closes, which it does with the process that holds it, the
 # server stops and nothing is left. PostgreSQL refuses to run as root, so root
-# becomes `postgres` first. $1 is the value of PostgreSQL's fsync.
+# becomes `postgres` first. $1 is the value of PostgreSQL's fsync, $2 a group whose
+# members must prove a password.
 set -eu
 programs=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 folder=$(mktemp -d)
@@ -27,7 +28,9 @@ start() {
 }
 
 $as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null
+sed -i "1i local all +$2 scram-sha-256" "$folder/data/pg_hba.conf"
 start "$1"
+"$programs/psql" -h "$folder" -U broker -d postgres -qc "CREATE ROLE $2 NOLOGIN"
 echo "up $folder"
 while read -r word; do
     case $word in

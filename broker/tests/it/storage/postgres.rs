@@ -34,6 +34,30 @@ impl Schema {
         schema
     }
 
+    /// One that belongs to a role of the same name, who must prove this password.
+    pub(crate) async fn guarded_by(password: &str) -> Self {
+        let schema = Self::new();
+        let name = &schema.0;
+        let group = throwaway_postgres::GUARDED;
+        schema
+            .execute(&format!(
+                "CREATE ROLE {name} LOGIN PASSWORD '{password}' IN ROLE {group};
+                 CREATE SCHEMA {name} AUTHORIZATION {name}"
+            ))
+            .await;
+        schema
+    }
+
+    pub(crate) async fn change_password(&self, password: &str) {
+        self.execute(&format!("ALTER ROLE {} PASSWORD '{password}'", self.0))
+            .await;
+    }
+
+    /// The URL of the role with the schema's name.
+    pub(crate) fn url_with(&self, password: &str) -> String {
+        SERVER.url_of_role(&self.0, password)
+    }
+
     /// The names of its tables.
     pub(crate) async fn tables(&self) -> Vec<String> {
         const NAMES: &str = "SELECT tablename FROM pg_tables WHERE schemaname = $1";

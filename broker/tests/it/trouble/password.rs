@@ -1,0 +1,44 @@
+//! A PostgreSQL server that does not take our password.
+
+use super::Place;
+use crate::storage::postgres::Schema;
+
+const RIGHT: &str = "Swordfish-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+
+#[tokio::test]
+async fn the_right_password_is_taken() {
+    let schema = Schema::guarded_by(RIGHT).await;
+    let place = Place::with_store(&schema.url_with(RIGHT));
+    let said = place.check();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(!said.out.contains(RIGHT), "{}", said.out);
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_one_line_that_does_not_show_it() {
+    let schema = Schema::guarded_by(RIGHT).await;
+    let said = Place::with_store(&schema.url_with(WRONG)).check();
+    said.failed("cannot open postgres://[redacted]");
+    said.failed("password authentication failed");
+    said.failed("store.url");
+    assert!(!said.err.contains(WRONG) && !said.out.contains(WRONG));
+}
+
+#[tokio::test]
+async fn a_broker_with_a_wrong_password_answers_503_until_it_is_right() {
+    let schema = Schema::guarded_by(RIGHT).await;
+    let served = Place::with_store(&schema.url_with(WRONG)).serve();
+    let answers = [served.get("/readyz").await, served.session(1).await];
+    for answer in answers {
+        answer.is_refused(503);
+        assert!(!answer.body.contains(WRONG));
+    }
+    served.logged("password authentication failed");
+
+    schema.change_password(WRONG).await;
+    assert_eq!(served.get("/readyz").await.status, 200);
+    assert_eq!(served.session(1).await.status, 200);
+    let log = served.kill();
+    assert!(!log.contains(WRONG), "{log}");
+}
