@@ -6,6 +6,7 @@ mod bearer;
 mod bodies;
 mod callbacks;
 mod clients;
+mod clock_set_back;
 mod gates;
 mod headers;
 mod health;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::world::{World, session_body};
 
-fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
+pub(super) fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
     let url = url.parse().unwrap();
     move |config| {
         config.store.url = url;

@@ -119,6 +119,11 @@ impl World {
 
     /// The same, configured otherwise.
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_by(Clock::system(), change).await
+    }
+
+    /// The same, living by this clock.
+    pub(crate) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let github = imitate_github().await;
         let mut config = Config {
             base_url: BASE.parse().unwrap(),
@@ -144,7 +149,7 @@ impl World {
         let ledger = Ledger::new().subscribed(Arc::new(move |event: &Event| {
             heard.lock().unwrap().push(event.clone());
         }));
-        let (clock, projects) = (Clock::system(), Projects::default());
+        let projects = Projects::default();
         let surroundings = Surroundings {
             clock: clock.clone(),
             projects: projects.clone(),

@@ -1,0 +1,174 @@
+//! The machine's clock is set back, or jumps: what was seen expired stays so, and
+//! what lives goes on ageing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::flows::UnixMs;
+use serde_json::json;
+
+use super::world::{Answer, Browser, CALLBACK, World, back_path, session_body, sign_in};
+
+/// What the machine's clock says when a test begins.
+const START_MS: i64 = 1_790_000_000_000;
+const HOUR_MS: i64 = 3_600_000;
+
+/// The machine's clock, which anybody may set.
+#[derive(Clone)]
+struct Wall(Arc<AtomicI64>);
+
+impl Wall {
+    fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(START_MS)))
+    }
+
+    fn clock(&self) -> Clock {
+        let time = self.0.clone();
+        Clock::over(move || UnixMs(time.load(Ordering::SeqCst)))
+    }
+
+    /// Sets it to so many milliseconds after the beginning, or before it.
+    fn set(&self, ms: i64) {
+        self.0.store(START_MS + ms, Ordering::SeqCst);
+    }
+
+    fn passes(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+/// Everything that can expire, made at the same time.
+struct Made {
+    pending: String,
+    code: String,
+    token: String,
+    return_path: String,
+}
+
+/// Result 1 is settled, login 2 is pending, login 3 is away at the provider.
+async fn make_everything(world: &World, traveller: &Browser<'_>) -> Made {
+    sign_in(world, 1).await;
+    let away = traveller.get(&world.session(3).await).await;
+    Made {
+        pending: world.session(2).await,
+        code: world.code().await,
+        token: world.access_token().await,
+        return_path: back_path(&away, "code=upstream-code"),
+    }
+}
+
+/// Checks an answer, and the rule behind it.
+#[track_caller]
+fn check(world: &World, answer: &Answer, status: u16, rule: &str) {
+    assert_eq!(answer.status, status, "{}", answer.body);
+    assert_eq!(world.last_rule(), Some(rule));
+}
+
+/// Checks that all of it is refused for its age.
+async fn all_has_expired(world: &World, traveller: &Browser<'_>, made: &Made) {
+    Browser::of(world)
+        .get(&made.pending)
+        .await
+        .goes_to(CALLBACK);
+    traveller.get(&made.return_path).await.goes_to(CALLBACK);
+    for key in [1, 2, 3] {
+        check(world, &world.result(key).await, 400, "result.expiry");
+    }
+    let code = world.token(&made.code).await;
+    check(world, &code, 400, "code.expiry");
+    let profile = world.profile(&made.token).await;
+    check(world, &profile, 401, "bearer.expiry");
+}
+
+/// Checks that none of it is of use, known or forgotten.
+async fn nothing_lives(world: &World, made: &Made) {
+    for key in [1, 2, 3] {
+        world.result(key).await.is_refused(400);
+    }
+    world.token(&made.code).await.is_refused(400);
+    world.profile(&made.token).await.is_refused(401);
+}
+
+async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config)) {
+    let wall = Wall::new();
+    let world = World::start_by(wall.clock(), change).await;
+    let traveller = Browser::of(&world);
+    let made = make_everything(&world, &traveller).await;
+    let asked = world.calls_upstream().await;
+
+    // A token has 900 seconds, everything else less.
+    wall.set(900_000);
+    all_has_expired(&world, &traveller, &made).await;
+    for back in [899_999, 0, -HOUR_MS, -START_MS] {
+        wall.set(back);
+        all_has_expired(&world, &traveller, &made).await;
+    }
+    for to_and_fro in [0, HOUR_MS, 0, 899_999, 1] {
+        wall.set(to_and_fro);
+        nothing_lives(&world, &made).await;
+    }
+    assert_eq!(world.calls_upstream().await, asked, "nor does the trip");
+}
+
+async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
+    let wall = Wall::new();
+    let world = World::start_by(wall.clock(), change).await;
+    sign_in(&world, 1).await;
+    world.session(2).await;
+    let token = world.access_token().await;
+    wall.passes(590_000);
+    assert_eq!(world.result(2).await.status, 200);
+    wall.set(-HOUR_MS);
+    assert_eq!(world.result(2).await.status, 200);
+    wall.passes(9_999);
+    assert_eq!(world.result(2).await.status, 200, "it is not over yet");
+    wall.passes(1);
+    check(&world, &world.result(1).await, 400, "result.expiry");
+    check(&world, &world.result(2).await, 400, "result.expiry");
+    assert_eq!(world.profile(&token).await.status, 200);
+    wall.passes(300_000);
+    check(&world, &world.profile(&token).await, 401, "bearer.expiry");
+}
+
+async fn a_key_is_free_once_and_not_twice(change: impl FnOnce(&mut Config)) {
+    let wall = Wall::new();
+    let world = World::start_by(wall.clock(), change).await;
+    world.session(1).await;
+    wall.set(600_000);
+    world.session(1).await;
+    wall.set(0);
+    let again = world.post("/v1/login/session", &session_body(1)).await;
+    check(&world, &again, 400, "session_key.fresh");
+    let result = world.result(1).await;
+    result.is(200, &json!({ "status": "pending" }));
+}
+
+macro_rules! on {
+    ($engine:ident, $($store:tt)+) => {
+        mod $engine {
+            #[tokio::test]
+            async fn what_was_seen_expired_never_lives_again() {
+                super::what_was_seen_expired_never_lives_again($($store)+).await;
+            }
+
+            #[tokio::test]
+            async fn what_lives_goes_on_ageing() {
+                super::what_lives_goes_on_ageing($($store)+).await;
+            }
+
+            #[tokio::test]
+            async fn a_key_is_free_once_and_not_twice() {
+                super::a_key_is_free_once_and_not_twice($($store)+).await;
+            }
+        }
+    };
+}
+
+on!(on_sqlite, |_| ());
+#[cfg(feature = "postgres")]
+on!(
+    on_postgres,
+    crate::http::health::on_postgres(&crate::storage::postgres::Schema::made().await.url())
+);
