@@ -49,6 +49,14 @@ broker *ARGS:
 consumer *ARGS:
     cargo run --bin consumer-demo -- "$@"
 
+# Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
+histories *FLAGS:
+    cargo run --release -p e2e --bin prove -- histories "$@"
+
+# Kill brokers under load and ask for what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
+crashes *FLAGS:
+    cargo run --release -p e2e --bin prove -- crashes "$@"
+
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
     cargo bench --quiet -p e2e --bench startup
