@@ -57,6 +57,13 @@ histories *FLAGS:
 crashes *FLAGS:
     cargo run --release -p e2e --bin prove -- crashes "$@"
 
+# Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
+mutants: _postgres _cargo-mutants
+    {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'
+    {{ just_executable() }} _mutants broker broker -f 'broker/src/flows*' -f 'broker/src/flows/**' \
+        -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
+    {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
+
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
     cargo bench --quiet -p e2e --bench startup
@@ -86,6 +93,24 @@ _install *PACKAGES:
     if [ "$(id -u)" != 0 ]; then as_root="sudo"; fi
     $as_root apt-get update --quiet
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends "$@"
+
+_mutants NAME PACKAGE *FLAGS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    name=$1 package=$2 found=target/mutants/$1/mutants.out
+    shift 2
+    # 2: some were not noticed, 3: some never ended; both are told below.
+    cargo mutants --package "$package" --test-package "$package" --copy-target true \
+        --output "target/mutants/$name" --timeout 120 "$@" || [ $? -le 3 ]
+    caught=$(cat "$found"/{caught,timeout}.txt | wc -l)
+    missed=$(wc -l < "$found/missed.txt")
+    cat "$found/missed.txt"
+    awk -v name="$name" -v caught="$caught" -v missed="$missed" 'BEGIN {
+        printf "%s: %d of %d mutants noticed, %.1f %%\n", name, caught, caught + missed, 100 * caught / (caught + missed)
+    }'
+
+_cargo-mutants:
+    command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
 
 _cargo-deny:
     command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
