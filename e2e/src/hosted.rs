@@ -74,7 +74,7 @@ impl Hosted {
 /// that already run would print request lines meanwhile, and their paths and
 /// queries are secrets. So the place of Rocket's logger is taken by one that
 /// says nothing; everything of ours logs through `tracing`.
-pub(crate) fn silence_rocket() {
+pub fn silence_rocket() {
     static SILENCE: Silence = Silence;
     // It fails if the program has a logger of its own: Rocket's fails then, too.
     let _ = log::set_logger(&SILENCE);

@@ -47,6 +47,7 @@ mod place;
 mod start_error;
 mod world;
 
+pub use hosted::silence_rocket;
 pub use settings::Settings;
 pub use stack::Stack;
 pub use start_error::StartError;

@@ -1,24 +1,13 @@
 //! A broker by itself, with providers as they never are in the stack: refusing
 //! our credentials, or not there at all.
 
-use std::fmt::Debug;
-use std::net::{SocketAddr, TcpListener};
-use std::str::FromStr;
-
-use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
-};
-use broker::projects::Project;
-use broker::store::StoreUrl;
 use broker::{Broker, Surroundings};
 use e2e::wire::Wire;
-use mock_upstream::{Client, MockUpstream, Settings};
-use rocket::fairing::AdHoc;
-use rocket::{Build, Rocket, Shutdown};
+use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
-use tokio::sync::mpsc;
 use url::Url;
 
+use crate::assembly::{self, Running, UPSTREAM_SECRET};
 use crate::backend::Backend;
 use crate::browser::{Browser, NOWHERE};
 use crate::login::{Flow, Outcome};
@@ -36,7 +25,7 @@ pub(crate) enum Trouble {
 /// A broker, and providers in trouble.
 pub(crate) struct Lone {
     backend: Backend,
-    shutdown: Shutdown,
+    _broker: Running,
     _wire: Wire,
     _upstream: MockUpstream,
 }
@@ -44,12 +33,15 @@ pub(crate) struct Lone {
 impl Lone {
     pub(crate) async fn start(trouble: Trouble) -> Self {
         logs::listen();
-        let front = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let base_url = format!("http://{}", front.local_addr().expect("an address"));
-        let upstream = upstream(&base_url).await;
-        let (google, github) = match trouble {
-            Trouble::WrongSecret => (upstream.google().url(), upstream.github().url()),
-            Trouble::NobodyListens => (NOWHERE, NOWHERE),
+        let (front, base_url) = assembly::front();
+        let upstream = assembly::upstream(&base_url, Clock::system()).await;
+        let (google, github, secret) = match trouble {
+            Trouble::WrongSecret => (
+                upstream.google().url(),
+                upstream.github().url(),
+                "not the right secret",
+            ),
+            Trouble::NobodyListens => (NOWHERE, NOWHERE, UPSTREAM_SECRET),
         };
         let backend = Backend::of(
             &base_url,
@@ -59,13 +51,14 @@ impl Lone {
                 "redirect_uris": [format!("{NOWHERE}/alone/back")],
             }),
         );
-        let config = config(&backend, google, github);
-        let broker = Broker::assemble(config, Surroundings::default());
-        let (address, shutdown) = launch(broker.expect("a broker").rocket()).await;
+        let mut config = assembly::config(&base_url, google, github, secret);
+        config.projects = vec![assembly::project(&backend, &[&backend.callback])];
+        let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
+        let broker = Running::launch(broker).await;
         Self {
+            _wire: Wire::carry(front, broker.address).expect("a listener"),
             backend,
-            shutdown,
-            _wire: Wire::carry(front, address).expect("a listener"),
+            _broker: broker,
             _upstream: upstream,
         }
     }
@@ -100,81 +93,4 @@ impl Lone {
         let arrival = browser.follow(&answer).await;
         ticket.outcome(&self.backend, &arrival.url).await
     }
-}
-
-impl Drop for Lone {
-    fn drop(&mut self) {
-        self.shutdown.clone().notify();
-    }
-}
-
-async fn upstream(base_url: &str) -> MockUpstream {
-    let client = |provider| {
-        let callback = format!("{base_url}/callback/{provider}");
-        Client::new("us", "the right secret", [callback]).expect("a callback")
-    };
-    MockUpstream::start(Settings::new(client("google"), client("github")))
-        .await
-        .expect("free ports")
-}
-
-fn config(backend: &Backend, google: &str, github: &str) -> Config {
-    fn origin<T: FromStr<Err: Debug>>(url: &str) -> T {
-        url.parse().expect("an origin")
-    }
-    let wrong_secret = || UpstreamSecret::new("not the right secret");
-    Config {
-        base_url: origin(&backend.broker),
-        bind: SocketAddr::from(([127, 0, 0, 1], 0)),
-        cookie_keys: Vec::new(),
-        store: StoreConfig {
-            url: StoreUrl::SqliteMemory,
-        },
-        log: LogConfig::default(),
-        upstream: UpstreamConfig {
-            google: Some(GoogleConfig {
-                client_id: "us".to_owned(),
-                client_secret: wrong_secret(),
-                enabled: true,
-                issuer: origin(google),
-            }),
-            github: Some(GitHubConfig {
-                client_id: "us".to_owned(),
-                client_secret: wrong_secret(),
-                enabled: true,
-                web_url: origin(github),
-                api_url: origin(github),
-            }),
-            ..UpstreamConfig::default()
-        },
-        projects: vec![project(backend)],
-    }
-}
-
-fn project(backend: &Backend) -> Project {
-    Project {
-        name: "Alone".to_owned(),
-        client_id: backend.client_id.parse().expect("an id"),
-        client_secret_sha256: fresh::challenge(&backend.client_secret)
-            .parse()
-            .expect("a digest"),
-        redirect_uris: vec![backend.callback.parse().expect("a callback")],
-    }
-}
-
-/// Launches the broker and learns where it listens.
-async fn launch(rocket: Rocket<Build>) -> (SocketAddr, Shutdown) {
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let rocket = rocket
-        .attach(AdHoc::on_liftoff("address", move |rocket| {
-            let address = SocketAddr::new(rocket.config().address, rocket.config().port);
-            let _ = tell.send(address);
-            Box::pin(async {})
-        }))
-        .ignite()
-        .await
-        .expect("a broker that can start");
-    let shutdown = rocket.shutdown();
-    tokio::spawn(rocket.launch());
-    (told.recv().await.expect("it listens"), shutdown)
 }

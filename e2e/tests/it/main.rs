@@ -3,10 +3,12 @@
 //! hide a mistake on the wire.
 //!
 //! One module per question. The stage that they share: `world` (a stack and a
-//! project of its own), `lone` (a broker whose providers are in trouble),
-//! `backend` (a consumer's server side), `browser`, `tcp` (what no client would
-//! send), `login` (either flow), `reply`, `logs`, `scanner`, `fresh`.
+//! project of its own), `assembly` (a broker by itself), `lone` (one whose
+//! providers are in trouble), `backend` (a consumer's server side), `browser`,
+//! `tcp` (what no client would send), `login` (either flow), `reply`, `logs`,
+//! `scanner`, `fresh`.
 
+mod assembly;
 mod backend;
 mod browser;
 mod fresh;
