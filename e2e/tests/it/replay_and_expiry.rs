@@ -2,6 +2,7 @@
 //! again, read at once, read too late.
 
 mod codes;
+mod model;
 mod results;
 
 use std::future::Future;

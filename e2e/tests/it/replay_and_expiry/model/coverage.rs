@@ -1,0 +1,86 @@
+//! What a run of histories has been to, so that no rule is held by steps that
+//! were never taken.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::script::{Moment, Step};
+use super::{Answer, World};
+
+/// How often each kind of step got each kind of answer, anywhere and on the
+/// edge of each kind of moment.
+#[derive(Debug, Default)]
+pub(super) struct Coverage(BTreeMap<String, u32>);
+
+impl Coverage {
+    /// Notes that `step` was taken in `before` and got `answer`.
+    pub(super) fn note(&mut self, before: &World, step: Step, answer: Answer) {
+        let (step_kind, answer_kind) = (kind(step), kind(answer));
+        self.count(format!("{step_kind}: {answer_kind}"));
+        for (moment, off_ms) in edges(before, step) {
+            self.count(format!("{step_kind} at {}{off_ms:+}", kind(moment)));
+        }
+    }
+
+    pub(super) fn join(&mut self, other: Self) {
+        for (what, times) in other.0 {
+            *self.0.entry(what).or_default() += times;
+        }
+    }
+
+    /// What was never reached of `wanted`.
+    pub(super) fn missing<'a>(&self, wanted: &[&'a str]) -> Vec<&'a str> {
+        let is_missing = |what: &&&str| !self.0.contains_key(**what);
+        wanted.iter().filter(is_missing).copied().collect()
+    }
+
+    fn count(&mut self, what: String) {
+        *self.0.entry(what).or_default() += 1;
+    }
+}
+
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|(what, times)| writeln!(f, "{times:>8}  {what}"))
+    }
+}
+
+/// The moments that decide what comes of `step` and are no more than a
+/// millisecond away, with how far past them the clock is.
+pub(super) fn edges(world: &World, step: Step) -> Vec<(Moment, i64)> {
+    let off = |moment| Some((moment, world.now_ms - world.when(moment)?));
+    deciding(world, step)
+        .into_iter()
+        .filter_map(off)
+        .filter(|(_, off_ms)| off_ms.abs() <= 1)
+        .collect()
+}
+
+fn deciding(world: &World, step: Step) -> Vec<Moment> {
+    let under_key = |key| world.under_key(key).map(|(login, _)| login);
+    match step {
+        Step::Start { key, .. } => under_key(key).map(Moment::LoginEnds).into_iter().collect(),
+        Step::Read { login, .. } => vec![Moment::LoginEnds(login)],
+        Step::Visit { login, .. } => {
+            vec![Moment::LoginEnds(login), Moment::LoginForgotten(login)]
+        }
+        Step::Deliver { trip, .. } => vec![Moment::TripEnds(trip), Moment::AnswerStale(trip)],
+        Step::Redeem { trip, .. } if world.token(trip).is_none() => vec![Moment::CodeEnds(trip)],
+        Step::Redeem { trip, .. } | Step::Profile { trip } => vec![Moment::TokenEnds(trip)],
+        Step::Authorize { .. }
+        | Step::SignIn { .. }
+        | Step::Revoke { .. }
+        | Step::Clock { .. }
+        | Step::Wait { .. }
+        | Step::Restart => Vec::new(),
+    }
+}
+
+/// The name of a variant, without what is in it.
+fn kind(variant: impl fmt::Debug) -> String {
+    let text = format!("{variant:?}");
+    let end = text.find([' ', '(', '{']).unwrap_or(text.len());
+    text[..end].to_owned()
+}

@@ -1,0 +1,123 @@
+//! The model test, on each engine.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use broker::store::StoreUrl;
+
+use super::histories::{Record, asked_for, play};
+use super::stage::Database;
+
+#[test]
+fn a_broker_on_sqlite_does_what_the_reference_machine_says() {
+    let folder = Folder::new();
+    check(&play(|_| folder.database()));
+}
+
+/// What every run must have been to: each rule from both sides, each moment on
+/// its very millisecond and on those around it.
+const WANTED: &[&str] = &[
+    "Start: Started",
+    "Start: Refused",
+    "Start: Unrecognised",
+    "Start at LoginEnds-1",
+    "Start at LoginEnds+0",
+    "Start at LoginEnds+1",
+    "Visit: ToProvider",
+    "Visit: Home",
+    "Visit: NotKnown",
+    "Visit: AnotherBrowser",
+    "Visit at LoginEnds-1",
+    "Visit at LoginEnds+0",
+    "Visit at LoginEnds+1",
+    "Visit at LoginForgotten-1",
+    "Visit at LoginForgotten+0",
+    "Visit at LoginForgotten+1",
+    "Authorize: ToProvider",
+    "SignIn: FromProvider",
+    "Deliver: Home",
+    "Deliver: HomeWithCode",
+    "Deliver: HomeWithError",
+    "Deliver: NotThisBrowser",
+    "Deliver: TripOver",
+    "Deliver at TripEnds-1",
+    "Deliver at TripEnds+0",
+    "Deliver at TripEnds+1",
+    "Deliver at AnswerStale-1",
+    "Deliver at AnswerStale+0",
+    "Deliver at AnswerStale+1",
+    "Read: Pending",
+    "Read: Succeeded",
+    "Read: Failed",
+    "Read: Refused",
+    "Read at LoginEnds-1",
+    "Read at LoginEnds+0",
+    "Read at LoginEnds+1",
+    "Redeem: Token",
+    "Redeem: Refused",
+    "Redeem: Unrecognised",
+    "Redeem at CodeEnds-1",
+    "Redeem at CodeEnds+0",
+    "Redeem at CodeEnds+1",
+    "Redeem at TokenEnds-1",
+    "Redeem at TokenEnds+0",
+    "Redeem at TokenEnds+1",
+    "Profile: Profile",
+    "Profile: Unrecognised",
+    "Profile at TokenEnds-1",
+    "Profile at TokenEnds+0",
+    "Profile at TokenEnds+1",
+    "Revoke: Revoked",
+    "Clock: Silence",
+    "Wait: Silence",
+    "Restart: Silence",
+];
+
+/// Asserts that nothing was left out.
+#[track_caller]
+fn check(record: &Record) {
+    let Record {
+        histories,
+        coverage,
+    } = record;
+    assert!(*histories >= asked_for(), "only {histories} histories");
+    let missing = coverage.missing(WANTED);
+    assert!(
+        missing.is_empty(),
+        "never reached: {missing:?} in\n{coverage}"
+    );
+}
+
+/// A folder for SQLite's files, gone with this value.
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn new() -> Self {
+        let name = format!("model-{}-{}", std::process::id(), next());
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    /// One more file.
+    pub(super) fn database(&self) -> Database {
+        let file = self.0.join(format!("{}.db", next()));
+        Database {
+            store: StoreUrl::SqliteFile(file),
+            cookie_keys: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A number that nothing else of this process has.
+fn next() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

@@ -1,0 +1,71 @@
+//! Scripts, replayed. A history that goes wrong is printed as such a list: paste
+//! it here under a name that says what was wrong, and it stays a test.
+
+use super::engines::Folder;
+use super::histories::replay;
+use super::script::Failure::*;
+use super::script::Moment::*;
+use super::script::Project::*;
+use super::script::Provider::*;
+use super::script::Step::{self, *};
+use super::script::Visitor::*;
+use super::script::Wrong::*;
+
+#[track_caller]
+fn check(script: &[Step]) {
+    replay(Folder::new().database(), script);
+}
+
+#[test]
+fn the_first_trip_to_finish_decides_a_login() {
+    check(&[
+        Start { login: 1, key: 1, by: A, at: Google, wrong: None },
+        Visit { login: 1, by: Curl, trip: 1 },
+        Visit { login: 1, by: Ann, trip: 2 },
+        SignIn { trip: 2, ending: Err(Denied) },
+        SignIn { trip: 1, ending: Ok(()) },
+        Deliver { trip: 1, by: Curl },
+        Deliver { trip: 2, by: Ann },
+        Read { login: 1, by: A, wrong: None },
+        Read { login: 1, by: A, wrong: None },
+    ]);
+}
+
+#[test]
+fn a_key_that_is_used_again_takes_its_old_login_away() {
+    check(&[
+        Start { login: 1, key: 1, by: A, at: GitHub, wrong: None },
+        Visit { login: 1, by: Ann, trip: 1 },
+        SignIn { trip: 1, ending: Ok(()) },
+        Deliver { trip: 1, by: Ann },
+        Clock { to: LoginEnds(1), off_ms: -1 },
+        Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
+        Clock { to: LoginEnds(1), off_ms: 0 },
+        Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
+        Visit { login: 1, by: Ann, trip: 2 },
+        Read { login: 1, by: A, wrong: None },
+        Read { login: 2, by: B, wrong: None },
+    ]);
+}
+
+#[test]
+fn a_restart_forgets_neither_a_spent_trip_nor_a_token_nor_whose_a_login_is() {
+    check(&[
+        Start { login: 1, key: 1, by: A, at: Google, wrong: None },
+        Visit { login: 1, by: Bob, trip: 1 },
+        Authorize { trip: 2, by: Bob, project: B, at: GitHub },
+        SignIn { trip: 2, ending: Ok(()) },
+        Deliver { trip: 2, by: Bob },
+        Redeem { trip: 2, by: B, wrong: Some(Verifier) },
+        Redeem { trip: 2, by: B, wrong: None },
+        Restart,
+        Visit { login: 1, by: Ann, trip: 3 },
+        Visit { login: 1, by: Bob, trip: 3 },
+        Deliver { trip: 2, by: Bob },
+        Profile { trip: 2 },
+        Wait { ms: 899_999 },
+        Profile { trip: 2 },
+        Redeem { trip: 2, by: B, wrong: None },
+        Profile { trip: 2 },
+    ]);
+}

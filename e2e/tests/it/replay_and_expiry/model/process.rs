@@ -1,0 +1,75 @@
+//! A broker that can be ended from one moment to the next, like a process: it
+//! has a thread and a runtime of its own, and nothing of it outlives them.
+
+use std::net::SocketAddr;
+use std::thread::{self, JoinHandle};
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::{Broker, Surroundings};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::oneshot;
+use tracing::subscriber::{NoSubscriber, with_default};
+
+use crate::assembly::Running;
+
+/// A broker, until this is dropped.
+pub(super) struct Process {
+    pub(super) address: SocketAddr,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Process {
+    /// Starts a broker and waits until it listens.
+    pub(super) async fn start(config: &Config, clock: &Clock) -> Self {
+        let (config, clock) = (config.clone(), clock.clone());
+        let (tell, told) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
+        let thread = thread::spawn(move || {
+            quietly(|| runtime().block_on(serve(config, clock, tell, ended)));
+        });
+        Self {
+            address: told.await.expect("it listens"),
+            end: Some(end),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("it ends in peace");
+        }
+    }
+}
+
+async fn serve(
+    config: Config,
+    clock: Clock,
+    tell: oneshot::Sender<SocketAddr>,
+    ended: oneshot::Receiver<()>,
+) {
+    let surroundings = Surroundings {
+        clock,
+        ..Surroundings::default()
+    };
+    let broker = Broker::assemble(config, surroundings).expect("a broker");
+    let running = Running::launch(broker).await;
+    tell.send(running.address).expect("somebody waits for it");
+    let _ = ended.await;
+}
+
+/// A runtime that lives in one thread.
+pub(super) fn runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime")
+}
+
+/// Does `what` without a log: there would be very much of it, and other tests of
+/// this process read theirs.
+pub(super) fn quietly<T>(what: impl FnOnce() -> T) -> T {
+    with_default(NoSubscriber::default(), what)
+}

@@ -1,0 +1,144 @@
+//! The broker that the histories are played to: a real one, on a real database,
+//! by a clock that stands still between the steps.
+
+use std::time::Duration;
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::flows::UnixMs;
+use broker::seal::SealKey;
+use broker::store::StoreUrl;
+use e2e::wire::Wire;
+use mock_upstream::{MockUpstream, Upstream};
+use serde_json::json;
+
+use super::process::Process;
+use super::script::{Project, Provider};
+use crate::assembly::{self, UPSTREAM_SECRET};
+use crate::backend::Backend;
+use crate::browser::NOWHERE;
+use crate::fresh;
+
+/// Some day in November 2026.
+const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
+
+/// Where a broker keeps its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Database {
+    pub(super) store: StoreUrl,
+    /// Beside a file the broker keeps its cookie key itself.
+    pub(super) cookie_keys: Vec<SealKey>,
+}
+
+/// Where history after history is played, each with fresh secrets and later than
+/// the one before, so that they share rows but never meet.
+pub(super) struct Stage {
+    clock: Clock,
+    upstream: MockUpstream,
+    /// How many histories have begun here.
+    pub(super) histories: u32,
+    backends: [Backend; 2],
+    config: Config,
+    broker: Option<Process>,
+    wire: Wire,
+}
+
+impl Stage {
+    pub(super) async fn set(database: Database) -> Self {
+        let clock = Clock::standing_at(BEGINNING);
+        let (front, base_url) = assembly::front();
+        let upstream = {
+            let clock = clock.clone();
+            assembly::upstream(&base_url, mock_upstream::Clock::new(move || clock.now().0)).await
+        };
+        let backends = ["a", "b"].map(|name| backend(&base_url, name));
+        let (google, github) = (upstream.google().url(), upstream.github().url());
+        let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        config.store.url = database.store;
+        config.cookie_keys = database.cookie_keys;
+        config.projects = backends
+            .iter()
+            .map(|backend| assembly::project(backend, &[&backend.callback, &aside()]))
+            .collect();
+        let broker = Process::start(&config, &clock).await;
+        Self {
+            wire: Wire::carry(front, broker.address).expect("a listener"),
+            broker: Some(broker),
+            clock,
+            upstream,
+            histories: 0,
+            backends,
+            config,
+        }
+    }
+
+    pub(super) fn backend(&self, project: Project) -> &Backend {
+        match project {
+            Project::A => &self.backends[0],
+            Project::B => &self.backends[1],
+        }
+    }
+
+    pub(super) fn upstream(&self, provider: Provider) -> &Upstream {
+        match provider {
+            Provider::Google => self.upstream.google(),
+            Provider::GitHub => self.upstream.github(),
+        }
+    }
+
+    /// Nothing that the providers remember reaches into the next history.
+    pub(super) fn begin_history(&mut self) {
+        self.histories += 1;
+        self.upstream.reset();
+    }
+
+    /// Moves everybody's clock.
+    pub(super) fn wait(&self, ms: i64) {
+        let ms = u64::try_from(ms).expect("time goes on");
+        self.clock.advance(Duration::from_millis(ms));
+    }
+
+    /// Ends the broker at once, and starts another on the same database.
+    pub(super) async fn restart(&mut self) {
+        drop(self.broker.take());
+        let next = Process::start(&self.config, &self.clock).await;
+        self.wire.retarget(next.address);
+        self.broker = Some(next);
+    }
+
+    /// How often a provider was asked to exchange its code in this history.
+    pub(super) fn exchanges(&self) -> usize {
+        [self.upstream.google(), self.upstream.github()]
+            .into_iter()
+            .flat_map(Upstream::journal)
+            .filter(|entry| entry.method == "POST" && entry.path.contains("token"))
+            .count()
+    }
+}
+
+/// The callback of both projects: what tells them apart must not be the callback
+/// alone.
+pub(super) fn back() -> String {
+    format!("{NOWHERE}/model/back")
+}
+
+/// A callback of both, too, to which no login comes home.
+pub(super) fn aside() -> String {
+    format!("{NOWHERE}/model/aside")
+}
+
+/// Nobody's callback.
+pub(super) fn unregistered() -> String {
+    format!("{NOWHERE}/model/nobodys")
+}
+
+fn backend(base_url: &str, name: &str) -> Backend {
+    Backend::of(
+        base_url,
+        &json!({
+            "client_id": format!("project-{name}"),
+            "client_secret": fresh::secret(),
+            "redirect_uris": [back()],
+        }),
+    )
+}

@@ -1,0 +1,176 @@
+//! What each answer of the reference machine looks like on the wire, to the byte.
+
+use mock_upstream::Person;
+use serde_json::{Value, json};
+
+use super::cast::Cast;
+use super::script::{Project, Provider, Step, Visitor};
+use super::{Answer, stage};
+use crate::fresh;
+use crate::login::answer_in;
+use crate::reply::{PENDING, REFUSED, Reply, UNRECOGNISED};
+
+impl Cast<'_> {
+    /// Compares what the broker did with what it must do.
+    ///
+    /// # Errors
+    ///
+    /// What it did instead.
+    pub(super) fn check(&self, step: Step, expected: Answer, reply: &Reply) -> Result<(), String> {
+        if !self.is(step, expected, reply) {
+            return Err(describe(reply));
+        }
+        let (asked, due) = (self.stage.exchanges(), self.world.exchanges);
+        if asked != due {
+            return Err(format!(
+                "providers that were asked for {asked} exchanges in all, not for {due}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn is(&self, step: Step, expected: Answer, reply: &Reply) -> bool {
+        let says = |status, body: &str| reply.status == status && reply.body == body;
+        let holds = |body| reply.status == 200 && json_of(reply) == body;
+        let sends = |url: &str| reply.status == 303 && reply.location() == Some(url);
+        match expected {
+            Answer::Silence => false,
+            Answer::Started => is_start(reply, &self.broker()),
+            Answer::Refused => says(400, REFUSED),
+            Answer::Unrecognised => says(401, UNRECOGNISED),
+            Answer::Pending => says(200, PENDING),
+            Answer::Succeeded(trip) => {
+                holds(json!({ "status": "succeeded", "profile": self.profile(trip) }))
+            }
+            Answer::Failed(failure) => {
+                holds(json!({ "status": "failed", "error": failure.word() }))
+            }
+            Answer::ToProvider => self.is_way_to_provider(step, reply),
+            Answer::FromProvider => reply
+                .location()
+                .is_some_and(|url| url.starts_with(&format!("{}/callback/", self.broker()))),
+            Answer::Home => sends(&stage::back()),
+            Answer::HomeWithCode => self.legacy_answer(step, reply).is_some_and(|it| it.is_ok()),
+            Answer::HomeWithError(failure) => {
+                self.legacy_answer(step, reply) == Some(Err(failure.word().to_owned()))
+            }
+            Answer::NotThisBrowser
+            | Answer::TripOver
+            | Answer::NotKnown
+            | Answer::AnotherBrowser => is_page(step, expected, reply),
+            Answer::Token => is_token(reply),
+            Answer::Profile(trip) => holds(self.profile(trip)),
+            Answer::Revoked => says(200, "{}"),
+        }
+    }
+
+    fn broker(&self) -> String {
+        self.stage.backend(Project::A).broker.clone()
+    }
+
+    fn is_way_to_provider(&self, step: Step, reply: &Reply) -> bool {
+        let (Step::Visit { trip, .. } | Step::Authorize { trip, .. }) = step else {
+            return false;
+        };
+        let provider = self.stage.upstream(self.world.trips[&trip].provider);
+        let begins = |url: &str| url.starts_with(provider.url()) && url.ends_with('#');
+        reply.status == 303 && reply.location().is_some_and(begins)
+    }
+
+    /// The code or the error with which a legacy trip comes home.
+    fn legacy_answer(&self, step: Step, reply: &Reply) -> Option<Result<String, String>> {
+        let Step::Deliver { trip, .. } = step else {
+            return None;
+        };
+        let url = reply.location().filter(|url| url.contains('?'))?;
+        let backend = self.stage.backend(Project::A);
+        Some(answer_in(backend, self.transaction(trip), url))
+    }
+
+    /// What the service says of the person of `trip`.
+    fn profile(&self, trip: u8) -> Value {
+        let Person {
+            id,
+            name,
+            username,
+            picture,
+            ..
+        } = self.person(trip);
+        let provider = self.world.trips[&trip].provider;
+        json!({
+            "subject": fresh::subject(provider.word(), &id),
+            "provider": provider.word(),
+            "providerSubject": id,
+            "name": name,
+            "username": username.filter(|_| provider == Provider::GitHub),
+            "email": null,
+            "emailVerified": false,
+            "avatarUrl": picture,
+        })
+    }
+}
+
+fn describe(reply: &Reply) -> String {
+    match reply.location() {
+        Some(url) => format!("{} to {url}", reply.status),
+        None => format!("{} {}", reply.status, reply.body),
+    }
+}
+
+/// The body as JSON; nothing at all, if it is something else.
+fn json_of(reply: &Reply) -> Value {
+    serde_json::from_str(&reply.body).unwrap_or_default()
+}
+
+fn is_start(reply: &Reply, broker: &str) -> bool {
+    let mut answer = json_of(reply);
+    let url = answer["authorization_url"].take();
+    let handle = url
+        .as_str()
+        .and_then(|url| url.strip_prefix(&format!("{broker}/login/")));
+    let rest = json!({ "authorization_url": null, "expires_in": 600 });
+    reply.status == 200 && answer == rest && handle.is_some_and(is_43_characters)
+}
+
+fn is_token(reply: &Reply) -> bool {
+    let mut answer = json_of(reply);
+    let token = answer["access_token"].take();
+    let token = token.as_str().and_then(|token| token.strip_prefix("fsi_"));
+    let rest = json!({
+        "access_token": null, "token_type": "Bearer", "expires_in": 900, "scope": "profile",
+    });
+    reply.status == 200 && answer == rest && token.is_some_and(is_43_characters)
+}
+
+fn is_43_characters(text: &str) -> bool {
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    text.len() == 43 && text.bytes().all(is_base64url)
+}
+
+/// A page for a browser; for a client that asks for none, the generic error.
+fn is_page(step: Step, expected: Answer, reply: &Reply) -> bool {
+    let (status, title, message) = match expected {
+        Answer::NotThisBrowser => (
+            400,
+            "This sign-in did not begin in this browser",
+            "The request was refused.",
+        ),
+        Answer::TripOver => (400, "This sign-in is over", "The request was refused."),
+        Answer::NotKnown => (404, "This sign-in is over", "There is nothing here."),
+        Answer::AnotherBrowser => (
+            410,
+            "This sign-in belongs to another browser",
+            "This belongs to another browser.",
+        ),
+        _ => return false,
+    };
+    let (Step::Visit { by, .. } | Step::Deliver { by, .. }) = step else {
+        return false;
+    };
+    let is_right = if by == Visitor::Curl {
+        json_of(reply) == json!({ "error": "request_failed", "message": message })
+    } else {
+        reply.body.contains(&format!("<h1>{title}</h1>"))
+    };
+    reply.status == status && reply.location().is_none() && is_right
+}
