@@ -1,18 +1,26 @@
 //! The model test, on each engine.
 
-use std::fs;
-use std::path::PathBuf;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use broker::store::StoreUrl;
-
 use super::histories::{Record, asked_for, play};
-use super::stage::Database;
+
+pub(super) use sqlite::Folder;
 
 #[test]
 fn a_broker_on_sqlite_does_what_the_reference_machine_says() {
     let folder = Folder::new();
-    check(&play(|_| folder.database()));
+    check(&play(|| folder.database()));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_broker_on_postgresql_does_what_the_reference_machine_says() {
+    let server = postgres::start();
+    check(&play(|| postgres::schema(&server)));
 }
 
 /// What every run must have been to: each rule from both sides, each moment on
@@ -87,33 +95,6 @@ fn check(record: &Record) {
         missing.is_empty(),
         "never reached: {missing:?} in\n{coverage}"
     );
-}
-
-/// A folder for SQLite's files, gone with this value.
-pub(super) struct Folder(PathBuf);
-
-impl Folder {
-    pub(super) fn new() -> Self {
-        let name = format!("model-{}-{}", std::process::id(), next());
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    /// One more file.
-    pub(super) fn database(&self) -> Database {
-        let file = self.0.join(format!("{}.db", next()));
-        Database {
-            store: StoreUrl::SqliteFile(file),
-            cookie_keys: Vec::new(),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// A number that nothing else of this process has.

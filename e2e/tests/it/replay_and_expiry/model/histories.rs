@@ -43,12 +43,12 @@ const REGRESSIONS: &str = concat!(
 );
 
 /// Plays histories to a broker on each of the databases that `database` makes.
-pub(super) fn play(database: impl Fn(u32) -> Database + Sync) -> Record {
+pub(super) fn play(database: impl Fn() -> Database) -> Record {
     let each = asked_for().div_ceil(BROKERS);
-    let database = &database;
     thread::scope(|scope| {
         let runs: Vec<_> = (0..BROKERS)
-            .map(|number| scope.spawn(move || Player::on(database(number)).play(each)))
+            .map(|_| database())
+            .map(|database| scope.spawn(move || Player::on(database).play(each)))
             .collect();
         let mut whole = Record::default();
         for run in runs {
