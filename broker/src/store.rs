@@ -10,22 +10,22 @@ pub mod sqlite;
 
 mod row;
 mod sql;
+mod url;
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use contract::{Digest, Rule};
-use tokio_postgres::Config as PostgresConfig;
 
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, StillPending};
 use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
 use crate::flows::trip::Trip;
 use crate::flows::{Fingerprint, UnixMs};
 use probe::Probe;
+
+pub use postgres::url::PostgresUrl;
 use sql::SCHEMA_VERSION;
+pub use url::StoreUrl;
 
 /// The steps that must happen once, in the words of the two state diagrams in
 /// [`flows`](crate::flows).
@@ -172,79 +172,6 @@ pub enum StoreError {
     /// The engine has stopped.
     #[error("the store has stopped")]
     Stopped,
-}
-
-/// Where the rows are: the configuration's `store.url`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoreUrl {
-    /// `sqlite::memory:`: gone with the process.
-    SqliteMemory,
-    /// `sqlite:PATH`: a file.
-    SqliteFile(PathBuf),
-    /// `postgres://…`: a database that several brokers share.
-    Postgres(PostgresUrl),
-}
-
-/// The address of a PostgreSQL database. It may bear a password: `Debug` and
-/// `Display` are redacted.
-#[derive(Clone, PartialEq, Eq)]
-pub struct PostgresUrl(String);
-
-impl PostgresUrl {
-    /// The address, for the driver alone.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for PostgresUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresUrl([redacted])")
-    }
-}
-
-impl StoreUrl {
-    /// The same address with a relative path taken from `folder`.
-    pub fn beside(self, folder: &Path) -> Self {
-        match self {
-            StoreUrl::SqliteFile(path) => StoreUrl::SqliteFile(folder.join(path)),
-            StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => self,
-        }
-    }
-}
-
-impl FromStr for StoreUrl {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const EXPECTED: &str = "a store is sqlite:PATH, sqlite::memory: or postgres://…";
-        match text.split_once(':') {
-            Some(("sqlite", ":memory:")) => Ok(StoreUrl::SqliteMemory),
-            Some(("sqlite", path)) if !path.is_empty() => Ok(StoreUrl::SqliteFile(path.into())),
-            Some(("postgres" | "postgresql", _)) if text.parse::<PostgresConfig>().is_ok() => {
-                Ok(StoreUrl::Postgres(PostgresUrl(text.to_owned())))
-            }
-            _ => Err(EXPECTED),
-        }
-    }
-}
-
-impl TryFrom<String> for StoreUrl {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
-    }
-}
-
-impl fmt::Display for StoreUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreUrl::SqliteMemory => f.write_str("sqlite::memory:"),
-            StoreUrl::SqliteFile(path) => write!(f, "sqlite:{}", path.display()),
-            StoreUrl::Postgres(_) => f.write_str("postgres://[redacted]"),
-        }
-    }
 }
 
 /// Tables of another version are left alone.

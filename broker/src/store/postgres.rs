@@ -7,6 +7,7 @@
 
 mod complaint;
 mod pool;
+pub(super) mod url;
 
 use async_trait::async_trait;
 use contract::{Digest, Rule};

@@ -64,3 +64,16 @@ impl fmt::Debug for Probe {
         f.debug_tuple("Probe").field(&self.0.is_some()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_point_has_a_name_of_its_own() {
+        let names: HashSet<_> = Point::ALL.map(Point::name).into();
+        assert_eq!(names.len(), Point::ALL.len());
+    }
+}

@@ -14,6 +14,7 @@ mod races;
 mod sqlite;
 mod sweeping;
 mod trips;
+mod watched;
 
 use bench::Bench;
 
@@ -57,6 +58,10 @@ macro_rules! suite {
                 a_login_that_is_forgotten_is_unknown_to_a_read
                 a_profile_leaves_its_row_with_the_answer
                 two_logins_do_not_touch_each_other
+            }
+            watched {
+                a_read_passes_its_points_in_order
+                every_step_tells_that_it_is_committed
             }
             trips {
                 a_trip_is_spent_once

@@ -11,6 +11,7 @@ use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, op
 use broker::flows::legacy::{NewGrant, Redemption, Token};
 use broker::flows::trip::{Purpose, Seed, Trip};
 use broker::flows::{Fingerprint, UnixMs};
+use broker::store::probe::Probe;
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
 use contract::{
     AccessToken, ClientId, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile,
@@ -22,8 +23,13 @@ use crate::people::ada;
 /// A database of one engine, empty at first.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
+    /// One more broker's way to it, which somebody watches.
+    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store>;
+
     /// One more broker's way to it.
-    async fn open(&self) -> Arc<dyn Store>;
+    async fn open(&self) -> Arc<dyn Store> {
+        self.open_watched(Probe::none()).await
+    }
 
     /// The number that this `SELECT` finds, asked past the store.
     async fn count(&self, select: &str) -> i64;

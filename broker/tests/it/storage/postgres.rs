@@ -92,11 +92,11 @@ impl Schema {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open(&self) -> Arc<dyn Store> {
+    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store> {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();
-        broker::store::open(&url, Probe::none()).unwrap()
+        broker::store::open(&url, probe).unwrap()
     }
 
     async fn count(&self, select: &str) -> i64 {

@@ -28,8 +28,8 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn open(&self) -> Arc<dyn Store> {
-        broker::store::open(&self.url(), Probe::none()).unwrap()
+    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store> {
+        broker::store::open(&self.url(), probe).unwrap()
     }
 
     async fn count(&self, select: &str) -> i64 {

@@ -1,0 +1,29 @@
+//! Where the database is.
+
+use std::fmt;
+
+use tokio_postgres::Config;
+
+/// The address of a PostgreSQL database. It may bear a password: `Debug` and
+/// `Display` are redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresUrl(String);
+
+impl PostgresUrl {
+    /// `text`, if the driver understands it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        text.parse::<Config>().ok()?;
+        Some(Self(text.to_owned()))
+    }
+
+    /// The address, for the driver alone.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresUrl([redacted])")
+    }
+}

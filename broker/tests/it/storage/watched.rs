@@ -1,0 +1,39 @@
+//! The points of a step, as whoever watches hears of them.
+
+use std::sync::{Arc, Mutex};
+
+use broker::flows::clean::Outcome;
+use broker::store::Store;
+use broker::store::probe::{Point, Probe};
+
+use super::bench::{Bench, Read, ask};
+use crate::people::ada;
+
+/// A watched store on the database of `bench`, and what is heard of it.
+async fn watch(bench: &Bench) -> (Arc<dyn Store>, Arc<Mutex<Vec<Point>>>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ears = heard.clone();
+    let probe = Probe::new(move |point| ears.lock().unwrap().push(point));
+    (bench.engine.open_watched(probe).await, heard)
+}
+
+pub(super) async fn a_read_passes_its_points_in_order(bench: Bench) {
+    bench.open(1).await;
+    bench.finish(1).await;
+    let (store, heard) = watch(&bench).await;
+    let taken = store.take(ask(1), bench.now()).await.unwrap();
+    assert_eq!(Read::from(taken), Read::Outcome(Outcome::Succeeded(ada())));
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [Point::AfterRead, Point::BeforeCommit, Point::AfterCommit]
+    );
+}
+
+pub(super) async fn every_step_tells_that_it_is_committed(bench: Bench) {
+    let (store, heard) = watch(&bench).await;
+    store
+        .revoke(contract::Digest::of(b"nobody's"))
+        .await
+        .unwrap();
+    assert_eq!(heard.lock().unwrap().last(), Some(&Point::AfterCommit));
+}
