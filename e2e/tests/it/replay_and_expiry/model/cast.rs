@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use mock_upstream::{Misbehaviour, Next, Person};
 
+use super::Answer;
+use super::known::World;
 use super::script::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 use super::stage::{Stage, aside, unregistered};
-use super::{Answer, World};
 use crate::backend::{Backend, Transaction};
 use crate::browser::Browser;
 use crate::fresh;

@@ -5,8 +5,8 @@ use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use proptest_state_machine::ReferenceStateMachine;
 
 use super::coverage::edges;
+use super::known::{Login, Progress, Purpose, Trip, World};
 use super::script::{Failure, Moment, Project, Provider, Step, Visitor, Wrong};
-use super::{Login, Purpose, Stage, Trip, World};
 
 const MOST_LOGINS: usize = 4;
 const PROJECTS: [Project; 2] = [Project::A, Project::B];
@@ -28,10 +28,10 @@ impl ReferenceStateMachine for World {
     }
 
     fn transitions(world: &Self) -> BoxedStrategy<Step> {
-        let choices = Choices::of(world);
+        let Choices { steps, total, .. } = Choices::of(world);
         // A step that turned into another would not be read as a simpler script.
-        (0..choices.total)
-            .prop_map(move |drawn| choices.at(drawn))
+        (0..total)
+            .prop_map(move |drawn| pick(&steps, drawn))
             .no_shrink()
             .boxed()
     }
@@ -46,57 +46,51 @@ impl ReferenceStateMachine for World {
     }
 }
 
-/// Steps with their weights.
-#[derive(Debug, Default)]
-struct Choices {
+/// What may be done in a world, with weights.
+struct Choices<'w> {
+    world: &'w World,
     steps: Vec<(u32, Step)>,
     total: u32,
 }
 
-impl Choices {
-    fn of(world: &World) -> Self {
-        let mut choices = Self::default();
-        choices.beginnings(world);
-        world
-            .logins
-            .iter()
-            .for_each(|(id, login)| choices.about_login(world, *id, login));
-        world
-            .trips
-            .iter()
-            .for_each(|(id, trip)| choices.about_trip(world, *id, trip));
-        choices.about_time(world);
+impl<'w> Choices<'w> {
+    fn of(world: &'w World) -> Self {
+        let mut choices = Self {
+            world,
+            steps: Vec::new(),
+            total: 0,
+        };
+        choices.beginnings();
+        for (login, known) in &world.logins {
+            choices.about_login(*login, known);
+        }
+        for (trip, known) in &world.trips {
+            choices.about_trip(*trip, known);
+        }
+        choices.about_time();
         choices
     }
 
-    fn at(&self, mut drawn: u32) -> Step {
-        for (weight, step) in &self.steps {
-            match drawn.checked_sub(*weight) {
-                Some(rest) => drawn = rest,
-                None => return *step,
-            }
-        }
-        unreachable!("drawn below the total")
-    }
-
-    fn add(&mut self, world: &World, weight: u32, step: Step) {
-        if !world.allows(step) {
+    /// One more choice, if it is one now.
+    fn add(&mut self, weight: u32, step: Step) {
+        if !self.world.allows(step) {
             return;
         }
-        let is_at_edge = !edges(world, step).is_empty();
-        let weight = if is_at_edge {
-            weight * AT_THE_EDGE
-        } else {
-            weight
+        let factor = match edges(self.world, step).as_slice() {
+            [] => 1,
+            _ => AT_THE_EDGE,
         };
-        self.total += weight;
-        self.steps.push((weight, step));
+        self.total += weight * factor;
+        self.steps.push((weight * factor, step));
     }
 
     /// New logins, as long as there are few.
-    fn beginnings(&mut self, world: &World) {
-        let (login, trip) = (next_id(world.logins.keys()), next_id(world.trips.keys()));
-        let is_quiet = world.logins.len() + world.trips.len() < 3;
+    fn beginnings(&mut self) {
+        let (login, trip) = (
+            next_id(self.world.logins.keys()),
+            next_id(self.world.trips.keys()),
+        );
+        let is_quiet = self.world.logins.len() + self.world.trips.len() < 3;
         let appeal = if is_quiet { 8 } else { 1 };
         for project in PROJECTS {
             for by in [Visitor::Ann, Visitor::Bob] {
@@ -107,16 +101,16 @@ impl Choices {
                     project,
                     at,
                 };
-                self.add(world, appeal, step);
+                self.add(appeal, step);
             }
         }
-        if world.logins.len() < MOST_LOGINS {
-            self.starts(world, login, 2 * appeal);
+        if self.world.logins.len() < MOST_LOGINS {
+            self.starts(login, 2 * appeal);
         }
     }
 
     /// Starts with a fresh key, with each old one, and wrongly.
-    fn starts(&mut self, world: &World, login: u8, appeal: u32) {
+    fn starts(&mut self, login: u8, appeal: u32) {
         let at = PROVIDERS[usize::from(login) % 2];
         let start = |key, by, wrong| Step::Start {
             login,
@@ -126,81 +120,84 @@ impl Choices {
             wrong,
         };
         for by in PROJECTS {
-            self.add(world, appeal, start(login, by, None));
-            for key in world.logins.keys() {
-                self.add(world, 1, start(*key, by, None));
+            self.add(appeal, start(login, by, None));
+            for key in self.world.logins.keys() {
+                self.add(1, start(*key, by, None));
             }
         }
         for wrong in [Wrong::Secret, Wrong::Callback] {
-            self.add(world, 1, start(login, Project::A, Some(wrong)));
+            self.add(1, start(login, Project::A, Some(wrong)));
         }
     }
 
-    fn about_login(&mut self, world: &World, login: u8, known: &Login) {
-        let trip = next_id(world.trips.keys());
-        let appeal = if known.stage == Stage::Pending { 6 } else { 1 };
+    fn about_login(&mut self, login: u8, known: &Login) {
+        let trip = next_id(self.world.trips.keys());
+        let (visit_appeal, read_appeal) = match known.progress {
+            Progress::Pending => (6, 3),
+            Progress::Settled(_) => (1, 20),
+            Progress::Consumed => (1, 3),
+        };
         for by in VISITORS {
-            self.add(world, appeal, Step::Visit { login, by, trip });
+            self.add(visit_appeal, Step::Visit { login, by, trip });
         }
         let read = |by, wrong| Step::Read { login, by, wrong };
-        let appeal = if matches!(known.stage, Stage::Settled(_)) {
-            20
-        } else {
-            3
-        };
-        self.add(world, appeal, read(known.project, None));
-        self.add(world, 2, read(other(known.project), None));
+        self.add(read_appeal, read(known.project, None));
+        self.add(2, read(other(known.project), None));
         for wrong in [Wrong::Secret, Wrong::Callback] {
-            self.add(world, 1, read(known.project, Some(wrong)));
+            self.add(1, read(known.project, Some(wrong)));
         }
     }
 
-    fn about_trip(&mut self, world: &World, trip: u8, known: &Trip) {
+    fn about_trip(&mut self, trip: u8, known: &Trip) {
         let sign_in = |ending| Step::SignIn { trip, ending };
-        self.add(world, 20, sign_in(Ok(())));
+        self.add(20, sign_in(Ok(())));
         for failure in [Failure::Denied, Failure::Unavailable, Failure::Invalid] {
-            self.add(world, 2, sign_in(Err(failure)));
+            self.add(2, sign_in(Err(failure)));
         }
         for by in VISITORS {
-            let is_first = by == known.visitor && !known.is_spent && world.now_ms < known.ends_ms;
+            let is_first =
+                by == known.visitor && !known.is_spent && self.world.now_ms < known.ends_ms;
             let appeal = if is_first { 30 } else { 1 };
-            self.add(world, appeal, Step::Deliver { trip, by });
+            self.add(appeal, Step::Deliver { trip, by });
         }
         if let Purpose::Legacy { project, .. } = known.purpose {
-            self.about_grant(world, trip, project);
+            self.about_grant(trip, project);
         }
     }
 
-    fn about_grant(&mut self, world: &World, trip: u8, project: Project) {
+    fn about_grant(&mut self, trip: u8, project: Project) {
         let redeem = |by, wrong| Step::Redeem { trip, by, wrong };
-        let appeal = if world.token(trip).is_none() { 12 } else { 4 };
-        self.add(world, appeal, redeem(project, None));
-        self.add(world, 2, redeem(other(project), None));
+        let appeal = if self.world.token(trip).is_none() {
+            12
+        } else {
+            4
+        };
+        self.add(appeal, redeem(project, None));
+        self.add(2, redeem(other(project), None));
         for wrong in [Wrong::Secret, Wrong::Callback, Wrong::Verifier] {
-            self.add(world, 2, redeem(project, Some(wrong)));
+            self.add(2, redeem(project, Some(wrong)));
         }
-        self.add(world, 12, Step::Profile { trip });
-        self.add(world, 3, Step::Revoke { trip });
+        self.add(12, Step::Profile { trip });
+        self.add(3, Step::Revoke { trip });
         // All else ends long before a token does.
-        self.clock(world, 2, Moment::TokenEnds(trip));
-        if world.token(trip).is_none() {}
+        self.clock(2, Moment::TokenEnds(trip));
     }
 
     /// Time goes on to the next moment at which something ends, or to the one
     /// after it: who leaps further meets nothing alive.
-    fn about_time(&mut self, world: &World) {
-        for (weight, to) in [2, 1].into_iter().zip(next_moments(world)) {
-            self.clock(world, weight, to);
+    fn about_time(&mut self) {
+        for (weight, to) in [2, 1].into_iter().zip(next_moments(self.world)) {
+            self.clock(weight, to);
         }
         for ms in WAITS_MS {
-            self.add(world, 1, Step::Wait { ms });
+            self.add(1, Step::Wait { ms });
         }
-        self.add(world, 2, Step::Restart);
+        self.add(1, Step::Restart);
     }
 
-    fn clock(&mut self, world: &World, weight: u32, to: Moment) {
+    fn clock(&mut self, weight: u32, to: Moment) {
         for off_ms in -1..=1 {
-            self.add(world, weight, Step::Clock { to, off_ms });
+            self.add(weight, Step::Clock { to, off_ms });
         }
     }
 }
@@ -227,6 +224,17 @@ fn next_moments(world: &World) -> Vec<Moment> {
     ahead.sort_by_key(|(at_ms, _)| *at_ms);
     ahead.dedup_by_key(|(at_ms, _)| *at_ms);
     ahead.into_iter().map(|(_, moment)| moment).collect()
+}
+
+/// The step at which `drawn` points, when all weights lie side by side.
+fn pick(steps: &[(u32, Step)], mut drawn: u32) -> Step {
+    for (weight, step) in steps {
+        match drawn.checked_sub(*weight) {
+            Some(rest) => drawn = rest,
+            None => return *step,
+        }
+    }
+    unreachable!("it is drawn below the total")
 }
 
 fn other(project: Project) -> Project {

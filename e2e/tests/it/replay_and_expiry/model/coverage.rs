@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::Answer;
+use super::known::World;
 use super::script::{Moment, Step};
-use super::{Answer, World};
 
 /// How often each kind of step got each kind of answer, anywhere and on the
 /// edge of each kind of moment.

@@ -15,9 +15,9 @@ use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestE
 use proptest_state_machine::ReferenceStateMachine as _;
 use tokio::runtime::Runtime;
 
-use super::World;
 use super::cast::Cast;
 use super::coverage::Coverage;
+use super::known::World;
 use super::process::{quietly, runtime};
 use super::script::Step;
 use super::stage::{Database, Stage};
