@@ -32,7 +32,6 @@ use pool::Pool;
 const SWEEP_LOCK: i32 = 0x0F51_0002;
 
 /// The store of several brokers.
-#[derive(Debug)]
 pub struct Postgres(Pool);
 
 /// What a statement is asked with, in the order of its parameters.

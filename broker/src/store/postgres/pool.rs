@@ -34,7 +34,6 @@ const SETTINGS: &str = "-c synchronous_commit=on \
                         -c statement_timeout=6000 -c lock_timeout=4000";
 
 /// Connections to one database.
-#[derive(Debug)]
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
     migrated: OnceCell<()>,

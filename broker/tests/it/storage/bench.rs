@@ -28,7 +28,7 @@ pub(crate) trait Engine: Send + Sync {
 
     /// One more broker's way to it.
     async fn open(&self) -> Arc<dyn Store> {
-        self.open_watched(Probe::none()).await
+        self.open_watched(Probe::NONE).await
     }
 
     /// The number that this `SELECT` finds, asked past the store.
