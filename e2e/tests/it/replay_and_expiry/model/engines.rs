@@ -6,7 +6,7 @@ mod sqlite;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::histories::{Record, asked_for, play};
+use super::histories::{HISTORIES, Record, asked_for, play};
 
 pub(super) use sqlite::Folder;
 
@@ -82,7 +82,8 @@ const WANTED: &[&str] = &[
     "Restart: Silence",
 ];
 
-/// Asserts that nothing was left out.
+/// Asserts that as many histories were played as were asked for, and that they
+/// left nothing out.
 #[track_caller]
 fn check(record: &Record) {
     let Record {
@@ -90,6 +91,10 @@ fn check(record: &Record) {
         coverage,
     } = record;
     assert!(*histories >= asked_for(), "only {histories} histories");
+    if asked_for() < HISTORIES {
+        // Too few to have been everywhere.
+        return;
+    }
     let missing = coverage.missing(WANTED);
     assert!(
         missing.is_empty(),

@@ -23,7 +23,7 @@ use super::script::Step;
 use super::stage::{Database, Stage};
 
 /// How many histories a run plays.
-const HISTORIES: u32 = 2_000;
+pub(super) const HISTORIES: u32 = 2_000;
 
 /// How many proptest would run by itself: what it says when nobody asked for
 /// another number.

@@ -30,8 +30,8 @@ pub(super) struct Database {
     pub(super) cookie_keys: Vec<SealKey>,
 }
 
-/// Where history after history is played, each with fresh secrets and later than
-/// the one before, so that they share rows but never meet.
+/// Where history after history is played, each with fresh secrets and none before
+/// the one before it, so that they share tables but never meet.
 pub(super) struct Stage {
     clock: Clock,
     upstream: MockUpstream,
