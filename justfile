@@ -68,6 +68,10 @@ mutants: _postgres _cargo-mutants
 bench-startup:
     cargo bench --quiet -p e2e --bench startup
 
+# Measure what a step costs in SQLite and in PostgreSQL, beside a map in memory
+bench-store: _postgres
+    cargo bench --quiet -p broker --features postgres --bench store
+
 # Chromium and its driver, from Debian's packages
 _chromium:
     #!/usr/bin/env bash

@@ -1,0 +1,162 @@
+//! The floor: the same steps on maps behind one lock. It refuses what it must, in
+//! fewer words than a store, and forgets everything with the process.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use broker::flows::clean::{
+    Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage, StillPending,
+};
+use broker::flows::legacy::{NewGrant, Redemption, Token};
+use broker::flows::trip::Trip;
+use broker::flows::{Fingerprint, UnixMs};
+use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use contract::{Digest, Rule};
+
+#[derive(Default)]
+pub(crate) struct Map(Mutex<Rows>);
+
+#[derive(Default)]
+struct Rows {
+    keys: HashMap<Key, Key>,
+    logins: HashMap<Key, (LoginSession, Option<Outcome>)>,
+    spent: HashSet<Key>,
+    codes: HashMap<Key, Option<NewGrant>>,
+    tokens: HashMap<Key, Token>,
+}
+
+impl Map {
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.0.lock().unwrap()
+    }
+}
+
+/// A digest as a key.
+type Key = [u8; 32];
+
+fn key(digest: Digest) -> Key {
+    *digest.as_bytes()
+}
+
+type Answer<T> = Result<T, StoreError>;
+
+#[async_trait]
+impl Store for Map {
+    async fn ready(&self) -> Answer<()> {
+        Ok(())
+    }
+
+    async fn open(&self, new: NewLogin, now: UnixMs) -> Answer<Opened> {
+        let mut rows = self.rows();
+        let earlier = rows
+            .keys
+            .get(new.key.as_bytes())
+            .and_then(|it| rows.logins.get(it));
+        if earlier.is_some_and(|(session, _)| session.ends.is_after(now)) {
+            return Ok(Opened::KeyTaken);
+        }
+        rows.keys.insert(key(new.key), key(new.handle));
+        rows.logins.insert(key(new.handle), (new.session, None));
+        Ok(Opened::Fresh)
+    }
+
+    async fn find(&self, handle: Digest, _: UnixMs) -> Answer<Option<LoginSession>> {
+        let rows = self.rows();
+        Ok(rows
+            .logins
+            .get(handle.as_bytes())
+            .map(|(session, _)| session.clone()))
+    }
+
+    async fn claim(&self, handle: Digest, browser: BrowserMark, now: UnixMs) -> Answer<Claim> {
+        Ok(match self.rows().logins.get_mut(handle.as_bytes()) {
+            Some((session, _)) if session.admits(browser, now) => {
+                session.claimed_by = Some(browser);
+                Claim::Granted(session.clone())
+            }
+            other => Claim::Refused(other.map(|(session, _)| session.clone())),
+        })
+    }
+
+    async fn spend(&self, trip: &Trip) -> Answer<Spent> {
+        Ok(if self.rows().spent.insert(key(trip.id())) {
+            Spent::Now
+        } else {
+            Spent::Before
+        })
+    }
+
+    async fn settle(&self, handle: Digest, outcome: Outcome, now: UnixMs) -> Answer<Settled> {
+        match self.rows().logins.get_mut(handle.as_bytes()) {
+            Some((session, slot))
+                if session.stage == Stage::Pending && session.ends.is_after(now) =>
+            {
+                session.stage = Stage::Settled;
+                *slot = Some(outcome);
+                Ok(Settled::Now)
+            }
+            _ => Ok(Settled::TooLate),
+        }
+    }
+
+    async fn take(&self, ask: Ask, now: UnixMs) -> Answer<Taken> {
+        let mut rows = self.rows();
+        let handle = rows.keys.get(ask.key.as_bytes()).copied();
+        let Some((session, outcome)) = handle.and_then(|it| rows.logins.get_mut(&it)) else {
+            return Ok(Taken::Refused(Rule::ResultKnown));
+        };
+        if let Err(rule) = session.explain(&ask, now) {
+            return Ok(Taken::Refused(rule));
+        }
+        Ok(match outcome.take() {
+            Some(outcome) => {
+                session.stage = Stage::Consumed;
+                Taken::Outcome(outcome)
+            }
+            None => Taken::Pending(StillPending),
+        })
+    }
+
+    async fn issue(&self, grant: NewGrant) -> Answer<()> {
+        self.rows().codes.insert(key(grant.code), Some(grant));
+        Ok(())
+    }
+
+    async fn redeem(&self, ask: Redemption, now: UnixMs) -> Answer<Redeemed> {
+        let mut rows = self.rows();
+        let fits = |grant: &mut NewGrant| {
+            grant.project == ask.project
+                && grant.callback == ask.callback
+                && grant.challenge == ask.challenge
+                && grant.code_ends.is_after(now)
+        };
+        let code = rows.codes.get_mut(ask.code.as_bytes());
+        let Some(grant) = code.and_then(|code| code.take_if(fits)) else {
+            return Ok(Redeemed::Refused(Rule::CodeKnown, None));
+        };
+        let token = Token {
+            login: grant.login.clone(),
+            project: grant.project,
+            profile: Some(grant.profile),
+            ends: ask.token_ends,
+        };
+        rows.tokens.insert(key(ask.token), token);
+        Ok(Redeemed::Token(grant.login))
+    }
+
+    async fn token(&self, token: Digest, _: UnixMs) -> Answer<Option<Token>> {
+        Ok(self.rows().tokens.get(token.as_bytes()).cloned())
+    }
+
+    async fn revoke(&self, token: Digest) -> Answer<Option<Fingerprint>> {
+        Ok(self.rows().tokens.get_mut(token.as_bytes()).map(|token| {
+            token.profile = None;
+            token.login.clone()
+        }))
+    }
+
+    async fn sweep(&self, _: UnixMs) -> Answer<usize> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,166 @@
+//! The steps of a login by each flow, in the order in which they are taken; every
+//! one of them must succeed.
+
+use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage};
+use broker::flows::legacy::{NewGrant, Redemption};
+use broker::flows::trip::{Seed, Trip};
+use broker::flows::{Fingerprint, UnixMs};
+use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
+use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
+
+const NOW: UnixMs = UnixMs(1_790_000_000_000);
+
+/// When everything ends: not while this runs.
+const END: UnixMs = UnixMs(NOW.0 + 600_000);
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Open,
+    Claim,
+    Spend,
+    Settle,
+    Take,
+    Issue,
+    Redeem,
+    Token,
+    Revoke,
+}
+
+/// What the steps of one login are taken with.
+pub(crate) struct Login {
+    new: NewLogin,
+    browser: BrowserMark,
+    trip: Trip,
+    ask: Ask,
+    grant: NewGrant,
+    redemption: Redemption,
+}
+
+impl Step {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Open,
+        Self::Claim,
+        Self::Spend,
+        Self::Settle,
+        Self::Take,
+        Self::Issue,
+        Self::Redeem,
+        Self::Token,
+        Self::Revoke,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Claim => "claim",
+            Self::Spend => "spend",
+            Self::Settle => "settle",
+            Self::Take => "take",
+            Self::Issue => "issue",
+            Self::Redeem => "redeem",
+            Self::Token => "token",
+            Self::Revoke => "revoke",
+        }
+    }
+
+    /// Takes it.
+    pub(crate) async fn take(self, store: &dyn Store, login: &Login) {
+        let succeeded = match self {
+            Self::Open => store.open(login.new.clone(), NOW).await.unwrap() == Opened::Fresh,
+            Self::Claim => {
+                let claim = store.claim(login.new.handle, login.browser, NOW).await;
+                matches!(claim.unwrap(), Claim::Granted(_))
+            }
+            Self::Spend => store.spend(&login.trip).await.unwrap() == Spent::Now,
+            Self::Settle => {
+                let outcome = Outcome::Succeeded(login.grant.profile.clone());
+                let settled = store.settle(login.new.handle, outcome, NOW).await;
+                settled.unwrap() == Settled::Now
+            }
+            Self::Take => {
+                let taken = store.take(login.ask.clone(), NOW).await;
+                matches!(taken.unwrap(), Taken::Outcome(_))
+            }
+            Self::Issue => store.issue(login.grant.clone()).await.is_ok(),
+            Self::Redeem => {
+                let redeemed = store.redeem(login.redemption.clone(), NOW).await;
+                matches!(redeemed.unwrap(), Redeemed::Token(_))
+            }
+            Self::Token => {
+                let token = store.token(login.redemption.token, NOW).await;
+                token.unwrap().is_some()
+            }
+            Self::Revoke => {
+                let revoked = store.revoke(login.redemption.token).await;
+                revoked.unwrap().is_some()
+            }
+        };
+        assert!(succeeded, "{} did not succeed", self.name());
+    }
+}
+
+impl Login {
+    /// The one with this number; what is secret in it is told from the number.
+    pub(crate) fn numbered(number: usize) -> Self {
+        let secret = |what: &str| Digest::derive(what, &number.to_be_bytes());
+        let session = session(&SessionKey::from_random(secret("key").as_bytes()));
+        let (new, browser) = (
+            NewLogin {
+                key: secret("key"),
+                handle: secret("handle"),
+                session,
+            },
+            BrowserMark(secret("browser")),
+        );
+        let seed = Seed::from_random(*secret("trip").as_bytes());
+        let trip = Trip::for_session(seed, &new.session, new.handle, browser);
+        let challenge = CodeVerifier::from_random(secret("verifier").as_bytes()).challenge();
+        let grant = NewGrant::of(&trip, &challenge, ada(), secret("code"), NOW);
+        Self {
+            ask: Ask {
+                key: new.key,
+                project: new.session.project.clone(),
+                redirect_uri: new.session.redirect_uri.clone(),
+            },
+            redemption: Redemption {
+                code: grant.code,
+                project: grant.project.clone(),
+                callback: grant.callback,
+                challenge,
+                token: secret("token"),
+                token_ends: END,
+                known_until: END,
+            },
+            new,
+            browser,
+            trip,
+            grant,
+        }
+    }
+}
+
+fn session(key: &SessionKey) -> LoginSession {
+    LoginSession {
+        login: Fingerprint::of_key(key),
+        project: "prj_ada".parse().unwrap(),
+        redirect_uri: "https://app.example/cb".parse().unwrap(),
+        provider: Provider::GitHub,
+        ends: END,
+        known_until: END,
+        claimed_by: None,
+        stage: Stage::Pending,
+    }
+}
+
+fn ada() -> Profile {
+    Profile {
+        subject: Subject::of(Provider::GitHub, "583231"),
+        provider: Provider::GitHub,
+        provider_subject: "583231".to_owned(),
+        name: Some("Ada Lovelace".to_owned()),
+        username: Some("ada".to_owned()),
+        email: Some("ada@mail.example".to_owned()),
+        email_verified: true,
+        avatar_url: None,
+    }
+}
