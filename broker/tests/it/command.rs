@@ -1,7 +1,9 @@
 //! The real program, run to its end.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 /// The command line, in an environment with nothing of ours in it.
 pub(crate) struct Broker(pub(crate) Command);
@@ -37,11 +39,14 @@ impl Broker {
     }
 
     pub(crate) fn output(mut self) -> Said {
+        let (stdout, stderr) = (Stdio::piped(), Stdio::piped());
+        let program = self.0.stdout(stdout).stderr(stderr).spawn().unwrap();
+        let _in_time = deadline(program.id());
         let Output {
             status,
             stdout,
             stderr,
-        } = self.0.output().unwrap();
+        } = program.wait_with_output().unwrap();
         Said {
             code: status.code(),
             out: String::from_utf8(stdout).unwrap(),
@@ -67,4 +72,16 @@ impl Said {
         assert_eq!(self.err.lines().count(), 1, "{}", self.err);
         assert!(!self.err.contains("GOCSPX"), "{}", self.err);
     }
+}
+
+/// Ends a program that serves when it should have refused, so that its test fails
+/// and does not wait for ever; unless what this returns is dropped in time.
+fn deadline(process_id: u32) -> Sender<()> {
+    let (in_time, over) = channel();
+    std::thread::spawn(move || {
+        if over.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
+            let _ = Command::new("kill").arg(process_id.to_string()).status();
+        }
+    });
+    in_time
 }
