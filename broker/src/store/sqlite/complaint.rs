@@ -46,3 +46,18 @@ fn way_out(code: ErrorCode) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_that_fails_is_not_repeated() {
+        let db = Connection::open_in_memory().unwrap();
+        let error = db.prepare("SELECT 1 +\n absent").unwrap_err();
+        let said = StoreError::from(error).to_string();
+        assert_eq!(said, "the store failed: no such column: absent");
+    }
+}

@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::flows::UnixMs;
-use serde_json::json;
 
-use super::world::{Answer, Browser, CALLBACK, World, back_path, session_body, sign_in};
+use super::world::{Answer, Browser, CALLBACK, World, back_path, sign_in};
 
 /// What the machine's clock says when a test begins.
 const START_MS: i64 = 1_790_000_000_000;
@@ -132,19 +131,6 @@ async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
     check(&world, &world.profile(&token).await, 401, "bearer.expiry");
 }
 
-async fn a_key_is_free_once_and_not_twice(change: impl FnOnce(&mut Config)) {
-    let wall = Wall::new();
-    let world = World::start_by(wall.clock(), change).await;
-    world.session(1).await;
-    wall.set(600_000);
-    world.session(1).await;
-    wall.set(0);
-    let again = world.post("/v1/login/session", &session_body(1)).await;
-    check(&world, &again, 400, "session_key.fresh");
-    let result = world.result(1).await;
-    result.is(200, &json!({ "status": "pending" }));
-}
-
 macro_rules! on {
     ($engine:ident, $($store:tt)+) => {
         mod $engine {
@@ -156,11 +142,6 @@ macro_rules! on {
             #[tokio::test]
             async fn what_lives_goes_on_ageing() {
                 super::what_lives_goes_on_ageing($($store)+).await;
-            }
-
-            #[tokio::test]
-            async fn a_key_is_free_once_and_not_twice() {
-                super::a_key_is_free_once_and_not_twice($($store)+).await;
             }
         }
     };

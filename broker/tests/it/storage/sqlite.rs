@@ -169,17 +169,6 @@ async fn a_step_that_fails_is_told_and_the_store_goes_on() {
     assert_eq!(bench.open_with(2, 2, "ada").await, Opened::Fresh);
 }
 
-#[tokio::test]
-async fn a_failure_is_told_in_one_line_without_its_statement() {
-    let scratch = Arc::new(Scratch::new());
-    let bench = Bench::on(File(scratch.clone())).await;
-    let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
-    file.execute_batch("DROP TABLE logins").unwrap();
-    let ask = super::bench::ask(1);
-    let error = bench.store.take(ask, bench.now()).await.unwrap_err();
-    assert_eq!(error.to_string(), "the store failed: no such table: logins");
-}
-
 #[test]
 fn a_store_url_names_one_of_the_engines() {
     #[track_caller]
