@@ -66,7 +66,7 @@ fn logins(numbers: Range<usize>) -> Arc<Vec<Login>> {
 async fn stores(folder: &Path, server: &Server, database: &str) -> [Arc<dyn Store>; ENGINES.len()] {
     let file = format!("sqlite:{}/broker.db", folder.display());
     make_database(server, database).await;
-    let engine = |url: &str| open(&url.parse().unwrap(), Probe::none()).unwrap();
+    let engine = |url: &str| open(&url.parse().unwrap(), Probe::NONE).unwrap();
     let stores = [
         Arc::new(Map::default()),
         engine(&file),
