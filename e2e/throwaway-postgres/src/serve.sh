@@ -18,13 +18,19 @@ cd "$folder"
 trap 'rm -rf "$folder"' EXIT
 
 start() {
-    $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
-        -c max_connections=400 -c fsync="$1" -c log_min_messages=panic &
-    server=$!
-    until "$programs/pg_isready" -q -h "$folder"; do
-        # One that was killed may leave memory behind that its children still hold.
-        kill -0 $server 2>/dev/null || start "$1"
+    # After a kill it may refuse for a while, because a child that was just being
+    # born still holds the memory that all of them share.
+    for _ in $(seq 300); do
+        $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
+            -c max_connections=400 -c fsync="$1" -c log_min_messages=panic &
+        server=$!
+        while kill -0 $server 2>/dev/null; do
+            if "$programs/pg_isready" -q -h "$folder"; then return; fi
+            sleep 0.02
+        done
+        sleep 0.1
     done
+    exit 1
 }
 
 $as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use broker::store::probe::Point;
 use clap::Args;
-use rocket::futures::future::try_join_all;
+use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -57,7 +57,7 @@ enum Kill {
 /// Kills are so many answers after the start, at most; a broker is halted at so
 /// many passes of a point.
 const LATEST_ANSWER: usize = 300;
-const LATEST_PASS: usize = 150;
+const LATEST_PASS: usize = 60;
 /// A broker that did not come by its point by now is killed as it is.
 const GIVE_UP_AFTER_ANSWERS: u64 = 5_000;
 
@@ -245,7 +245,11 @@ impl Run {
             }
         });
         let inquiries: Vec<_> = inquiries.collect();
-        Ok(try_join_all(inquiries).await?.into_iter().sum())
+        // No more at once than there were people: a broker may refuse a crowd.
+        stream::iter(inquiries)
+            .buffer_unordered(self.logins)
+            .try_fold(0, async |facts, more| Ok(facts + more))
+            .await
     }
 
     fn table(&self) -> String {
