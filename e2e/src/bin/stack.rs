@@ -42,11 +42,13 @@ async fn main() -> ExitCode {
 }
 
 async fn run(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
+    // Before the banner: whoever reads it may end us at once.
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let stack = Stack::start(settings).await?;
     std::io::stdout().write_all(banner(&stack).as_bytes())?;
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
+        _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     stack.stop().await;
