@@ -5,6 +5,7 @@
 //! keys are fatal in both, because a misspelt one would be a silent default.
 
 mod complaint;
+mod proxy;
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -20,6 +21,7 @@ use crate::projects::Project;
 use crate::seal::SealKey;
 use crate::store::StoreUrl;
 use complaint::complaint;
+pub use proxy::{ProxyConfig, ProxyUrl};
 
 /// Everything that a deployment decides.
 #[derive(Debug, Clone, Deserialize)]
@@ -82,6 +84,8 @@ pub enum LogFormat {
 pub struct UpstreamConfig {
     /// How long one call to a provider may take in all, in milliseconds.
     pub timeout_ms: u64,
+    /// Which way calls to providers take.
+    pub proxy: ProxyConfig,
     /// `[upstream.google]`; absent means not configured.
     pub google: Option<GoogleConfig>,
     /// `[upstream.github]`; absent means not configured.
@@ -92,6 +96,30 @@ impl UpstreamConfig {
     /// The time limit of one call.
     pub fn timeout(&self) -> Duration {
         Duration::from_millis(self.timeout_ms)
+    }
+
+    /// A subject is made of the provider's name and the person's id there, and
+    /// every other server counts its people anew.
+    fn check(&self) -> Result<(), ConfigError> {
+        let is = |url: &Origin, own: Origin| *url == own || url.is_loopback();
+        if let Some(google) = &self.google
+            && !is(&google.issuer, google_issuer())
+        {
+            return Err(ConfigError::Foreign(
+                "upstream.google.issuer is neither https://accounts.google.com nor loopback: \
+                 the people of another issuer would be taken for Google's",
+            ));
+        }
+        if let Some(github) = &self.github
+            && !(is(&github.web_url, github_web()) && is(&github.api_url, github_api()))
+        {
+            return Err(ConfigError::Foreign(
+                "upstream.github.web_url and .api_url are neither https://github.com and \
+                 https://api.github.com nor loopback: a GitHub Enterprise Server numbers its \
+                 people from 1 as github.com does, and two persons would be one",
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -170,6 +198,9 @@ pub enum ConfigError {
     /// Something that only this machine may see would be seen by others.
     #[error("{0}")]
     Exposed(&'static str),
+    /// A provider would be another than the one whose name it has.
+    #[error("{0}")]
+    Foreign(&'static str),
     /// Two projects are called the same.
     #[error("two projects have the same client_id: each needs its own")]
     Ambiguous,
@@ -208,11 +239,12 @@ impl Config {
     /// # Errors
     ///
     /// When development credentials or a missing cookie key would face the
-    /// network, or brokers that share a store would share no cookie key.
+    /// network, a provider is not the one whose name it has, or brokers that share a store would share no cookie key.
     pub fn check(&self) -> Result<(), ConfigError> {
         if !self.is_local() {
             self.check_exposure()?;
         }
+        self.upstream.check()?;
         if matches!(self.store.url, StoreUrl::Postgres(_)) && self.cookie_keys.is_empty() {
             return Err(ConfigError::Incomplete(
                 "cookie_keys is empty, but the store is PostgreSQL, which brokers share: \
@@ -268,6 +300,7 @@ impl Default for UpstreamConfig {
     fn default() -> Self {
         Self {
             timeout_ms: 10_000,
+            proxy: ProxyConfig::None,
             google: None,
             github: None,
         }

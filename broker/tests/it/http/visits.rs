@@ -195,7 +195,7 @@ async fn curl_claims_where_anything_is_not_local() {
     // The provider is the real one.
     let world = World::start_with(|config| {
         let github = config.upstream.github.as_mut().unwrap();
-        github.web_url = "https://github.example".parse().unwrap();
+        github.web_url = "https://github.com".parse().unwrap();
     })
     .await;
     let path = local_session(&world).await;

@@ -137,6 +137,7 @@ impl World {
                 timeout_ms: 5_000,
                 google: Some(unreachable_google()),
                 github: Some(github_at(&github)),
+                ..UpstreamConfig::default()
             },
             projects: vec![
                 project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),

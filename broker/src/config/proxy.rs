@@ -1,0 +1,56 @@
+//! Which way calls to providers take.
+
+use std::fmt;
+
+use serde::Deserialize;
+use url::Url;
+
+/// `upstream.proxy`: `"none"`, `"environment"`, or the proxy's address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub enum ProxyConfig {
+    /// Straight there, whatever the environment says.
+    #[default]
+    None,
+    /// By what `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    Environment,
+    /// Through this one.
+    At(ProxyUrl),
+}
+
+/// A proxy's address, which may bear a password. `Debug` is redacted.
+#[derive(Clone)]
+pub struct ProxyUrl(Url);
+
+impl ProxyUrl {
+    /// The address, for the HTTP client alone.
+    pub fn expose(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProxyUrl([redacted])")
+    }
+}
+
+/// What stands there is no way that a call could take.
+#[derive(Debug, thiserror::Error)]
+#[error("expected none, environment, or a proxy's http or https URL")]
+pub struct NoProxy;
+
+impl TryFrom<String> for ProxyConfig {
+    type Error = NoProxy;
+
+    fn try_from(text: String) -> Result<Self, NoProxy> {
+        match text.as_str() {
+            "none" => Ok(Self::None),
+            "environment" => Ok(Self::Environment),
+            address => match Url::parse(address) {
+                Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Self::At(ProxyUrl(url))),
+                _ => Err(NoProxy),
+            },
+        }
+    }
+}
