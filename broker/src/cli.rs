@@ -5,9 +5,11 @@ use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use broker::config::{Config, LogFormat};
+use broker::clock::Clock;
+use broker::config::{Config, LogFormat, UpstreamConfig};
 use broker::random::bytes32;
 use broker::store::StoreError;
+use broker::upstream::online::{self, Finding};
 use broker::{Broker, StartError, Surroundings};
 use clap::{Parser, Subcommand};
 use contract::{ClientSecret, Digest, Provider, RedirectUri};
@@ -40,6 +42,9 @@ enum Command {
         /// The configuration file
         #[arg(long, default_value = "broker.toml")]
         config: PathBuf,
+        /// Also ask the providers' servers, without credentials
+        #[arg(long)]
+        online: bool,
     },
     /// Make a project's credentials: the TOML to add on standard output, the
     /// secret, which is shown only now, on standard error
@@ -74,7 +79,15 @@ impl Cli {
         outlive_a_limit_on_files()?;
         match self.command {
             Command::Serve { config } => serve(Config::load(&config)?).await,
-            Command::Check { config } => check(Config::load(&config)?).await,
+            Command::Check { config, online } => {
+                let config = Config::load(&config)?;
+                let upstream = config.upstream.clone();
+                check(config).await?;
+                if online {
+                    ask_providers(&upstream).await?;
+                }
+                Ok(())
+            }
             Command::NewProject {
                 name,
                 redirect_uris,
@@ -183,6 +196,29 @@ async fn check(config: Config) -> Outcome {
         "The store opens. Nothing is wrong with this configuration."
     )?;
     Ok(())
+}
+
+/// Says what the providers' servers answer; an error if one does not as it should.
+async fn ask_providers(upstream: &UpstreamConfig) -> Outcome {
+    let findings = online::ask(upstream, &Clock::system()).await?;
+    let mut out = std::io::stdout().lock();
+    let mut failures = 0;
+    for Finding { what, found } in findings {
+        match found {
+            Ok(found) => writeln!(out, "online     {what}: {found}")?,
+            Err(failure) => {
+                failures += 1;
+                let advice = online::advice(failure);
+                writeln!(out, "online     {what}: FAILED, {}", failure.why())?;
+                writeln!(out, "           {advice}")?;
+            }
+        }
+    }
+    match failures {
+        0 => Ok(()),
+        1 => Err("one question to a provider failed, see above".into()),
+        n => Err(format!("{n} questions to providers failed, see above").into()),
+    }
 }
 
 fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome {

@@ -4,13 +4,16 @@
 //! turns what they say about a person into a [`Profile`]. A provider's tokens
 //! live for the length of one function here and go nowhere else.
 
+mod access_token;
 mod client;
+mod failure;
 pub mod github;
 pub mod google;
 mod health;
 mod normalize;
+pub mod online;
 
-use contract::{LoginError, Profile, Provider, ProviderStatus, Rule};
+use contract::{Profile, Provider, ProviderStatus};
 
 use crate::clock::Clock;
 use crate::config::UpstreamConfig;
@@ -18,6 +21,7 @@ use crate::flows::UnixMs;
 use crate::flows::trip::Trip;
 use crate::query::Query;
 use client::Client;
+pub use failure::Failure;
 use github::GitHub;
 use google::Google;
 use health::Health;
@@ -30,51 +34,6 @@ pub struct Upstreams {
     health: Health,
 }
 
-/// Why a login failed at a provider: the error for the consumer, and fixed words
-/// for the operator that repeat nothing of what the provider said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Failure {
-    /// What the LoginResult says.
-    pub error: LoginError,
-    /// What the ledger says.
-    pub why: &'static str,
-}
-
-impl Failure {
-    /// The person declined.
-    pub(crate) fn denied(why: &'static str) -> Self {
-        Self {
-            error: LoginError::AccessDenied,
-            why,
-        }
-    }
-
-    /// The answer proves nothing.
-    pub(crate) fn invalid(why: &'static str) -> Self {
-        Self {
-            error: LoginError::InvalidProviderResponse,
-            why,
-        }
-    }
-
-    /// There was no answer, or not now.
-    pub(crate) fn unavailable(why: &'static str) -> Self {
-        Self {
-            error: LoginError::ProviderUnavailable,
-            why,
-        }
-    }
-
-    /// The rule of the catalogue that explains it.
-    pub fn rule(self) -> Rule {
-        match self.error {
-            LoginError::AccessDenied => Rule::UpstreamDenied,
-            LoginError::InvalidProviderResponse => Rule::UpstreamInvalid,
-            LoginError::ProviderUnavailable => Rule::UpstreamUnavailable,
-        }
-    }
-}
-
 impl Upstreams {
     /// The providers of `config`, whose callbacks are under `base_url`.
     ///
@@ -82,7 +41,7 @@ impl Upstreams {
     ///
     /// When the HTTP client cannot be made.
     pub fn new(config: &UpstreamConfig, base_url: &str, clock: &Clock) -> reqwest::Result<Self> {
-        let client = Client::new(config.timeout())?;
+        let client = Client::new(config)?;
         let google = config.google.clone().map(|google| {
             Google::new(
                 google,
@@ -152,14 +111,14 @@ impl Upstreams {
     /// When the provider is off, or cannot say where, which only Google is asked.
     pub(crate) async fn departure(&self, trip: &Trip, now: UnixMs) -> Result<String, Failure> {
         if !self.offers(trip.provider) {
-            return Err(SWITCHED_OFF);
+            return Err(Failure::SwitchedOff);
         }
         let departure = match trip.provider {
             Provider::Google => self.google()?.departure(trip).await,
             Provider::GitHub => self.github()?.departure(trip),
         };
         if let Err(failure) = departure {
-            self.health.note(trip.provider, Some(failure.error), now);
+            self.health.note(trip.provider, Some(failure.error()), now);
         }
         departure
     }
@@ -184,7 +143,7 @@ impl Upstreams {
         };
         self.health.note(
             trip.provider,
-            arrival.as_ref().err().map(|failure| failure.error),
+            arrival.as_ref().err().map(|failure| failure.error()),
             now,
         );
         arrival
@@ -198,23 +157,13 @@ impl Upstreams {
     }
 
     fn google(&self) -> Result<&Google, Failure> {
-        self.google.as_ref().ok_or(GONE)
+        self.google.as_ref().ok_or(Failure::NotConfigured)
     }
 
     fn github(&self) -> Result<&GitHub, Failure> {
-        self.github.as_ref().ok_or(GONE)
+        self.github.as_ref().ok_or(Failure::NotConfigured)
     }
 }
-
-const GONE: Failure = Failure {
-    error: LoginError::ProviderUnavailable,
-    why: "the provider is no longer configured",
-};
-
-const SWITCHED_OFF: Failure = Failure {
-    error: LoginError::ProviderUnavailable,
-    why: "the provider is switched off",
-};
 
 /// Where `provider` sends browsers back to. One path each, so that an answer of
 /// one can never pass for the other's.
@@ -229,12 +178,12 @@ fn code_from(query: &Query<'_>, issuer: &str) -> Result<String, Failure> {
     match query.once("iss") {
         Ok(None) => {}
         Ok(Some(iss)) if iss == issuer => {}
-        Ok(Some(_)) | Err(_) => return Err(Failure::invalid("the callback's iss is another's")),
+        Ok(Some(_)) | Err(_) => return Err(Failure::CallbackIssuer),
     }
     match (query.once("code"), query.once("error")) {
         (Ok(Some(code)), Ok(None)) if is_code(&code) => Ok(code),
         (Ok(None), Ok(Some(error))) => Err(declined(&error)),
-        _ => Err(Failure::invalid("the callback carries no usable code")),
+        _ => Err(Failure::CallbackCode),
     }
 }
 
@@ -244,17 +193,19 @@ fn is_code(code: &str) -> bool {
 
 fn declined(error: &str) -> Failure {
     match error {
-        "access_denied" => Failure::denied("the person declined at the provider"),
-        "server_error" | "temporarily_unavailable" => {
-            Failure::unavailable("the provider reported trouble of its own in the callback")
-        }
-        _ => Failure::invalid("the provider's callback reports an error"),
+        "access_denied" => Failure::Declined,
+        "server_error" | "temporarily_unavailable" => Failure::CallbackTrouble,
+        _ => Failure::CallbackError,
     }
 }
 
 /// The provider does not know us: the operator's mistake, not the person's and
 /// not the provider's. Said loudly, because every login fails until it is mended.
 fn wrong_credentials(provider: Provider) -> Failure {
-    tracing::error!(%provider, "the provider refuses our own client_id or client_secret");
-    Failure::unavailable("the provider refuses our own credentials")
+    tracing::error!(
+        %provider,
+        "{provider} refuses our own client_id or client_secret, and every sign-in through it \
+         fails: set upstream.{provider}.client_id and .client_secret to what its console shows"
+    );
+    Failure::OwnCredentials
 }

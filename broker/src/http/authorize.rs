@@ -129,7 +129,7 @@ async fn depart(
         }
         Err(failure) => {
             trace.failed(failure);
-            home.with_error(failure.error.as_str())
+            home.with_error(failure.error().as_str())
         }
     }
 }

@@ -78,7 +78,7 @@ async fn clean(
                 Ok(profile) => Outcome::Succeeded(profile),
                 Err(failure) => {
                     trace.failed(failure);
-                    Outcome::Failed(failure.error)
+                    Outcome::Failed(failure.error())
                 }
             };
             // The trip is spent: whatever the store says now, the person goes home,
@@ -105,7 +105,7 @@ async fn legacy(
     match broker.upstreams.arrival(trip, query, broker.now()).await {
         Err(failure) => {
             trace.failed(failure);
-            Ok(home.with_error(failure.error.as_str()))
+            Ok(home.with_error(failure.error().as_str()))
         }
         Ok(profile) => {
             let code = HandoffCode::from_random(&random::bytes32());

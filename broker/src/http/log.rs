@@ -69,7 +69,7 @@ impl Trace {
     pub(super) fn failed(&self, failure: Failure) {
         let mut notes = self.notes();
         notes.rule = Some(failure.rule());
-        notes.why = Some(failure.why);
+        notes.why = Some(failure.why());
     }
 
     /// Notes that a step of the request was committed.

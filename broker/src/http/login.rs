@@ -163,7 +163,7 @@ async fn depart(
         }
         Err(failure) => {
             trace.failed(failure);
-            let outcome = Outcome::Failed(failure.error);
+            let outcome = Outcome::Failed(failure.error());
             broker.store.settle(handle, outcome, broker.now()).await?;
             trace.committed();
             Ok(SeeOther(session.redirect_uri.into()))

@@ -1,16 +1,23 @@
 //! One HTTP client for both providers, with every limit that a stranger's server
-//! needs: no redirect followed, no proxy of the environment, a time limit for the
-//! whole call, a cap on the body, and no second try of anything.
+//! needs: no redirect followed, no proxy that nobody configured, a time limit for
+//! the whole call, a cap on the body, nothing decompressed, and no second try of
+//! anything.
 
-use std::time::Duration;
+use std::error::Error;
+use std::io;
 
-use reqwest::{RequestBuilder, StatusCode, header::HeaderMap, redirect, retry};
+use reqwest::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
+use reqwest::{ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
 use serde::de::DeserializeOwned;
 
 use super::Failure;
+use crate::config::{ProxyConfig, UpstreamConfig};
 
 /// No honest answer of either provider is near this size.
-const MAX_BODY_BYTES: usize = 256 * 1024;
+pub(super) const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// Idle connections kept for each of a provider's hosts.
+const MOST_IDLE: usize = 32;
 
 /// Makes calls to providers.
 #[derive(Debug, Clone)]
@@ -25,21 +32,20 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    pub(super) fn new(timeout: Duration) -> reqwest::Result<Self> {
-        reqwest::Client::builder()
-            .timeout(timeout)
-            .connect_timeout(timeout)
+    pub(super) fn new(config: &UpstreamConfig) -> reqwest::Result<Self> {
+        let builder = reqwest::Client::builder()
+            .timeout(config.timeout())
+            .connect_timeout(config.timeout())
+            .pool_max_idle_per_host(MOST_IDLE)
             .redirect(redirect::Policy::none())
-            .no_proxy()
             // A code exchange whose answer was lost may have happened.
             .retry(retry::never())
             // GitHub refuses whoever does not say who it is.
             .user_agent(concat!(
                 "federated-sign-in-broker/",
                 env!("CARGO_PKG_VERSION")
-            ))
-            .build()
-            .map(Self)
+            ));
+        through(&config.proxy, builder)?.build().map(Self)
     }
 
     pub(super) fn get(&self, url: &str) -> RequestBuilder {
@@ -51,6 +57,15 @@ impl Client {
     }
 }
 
+/// The client would obey `HTTPS_PROXY` and its like by itself.
+fn through(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<ClientBuilder> {
+    Ok(match proxy {
+        ProxyConfig::None => builder.no_proxy(),
+        ProxyConfig::Environment => builder,
+        ProxyConfig::At(url) => builder.no_proxy().proxy(Proxy::all(url.expose())?),
+    })
+}
+
 /// Sends `request` and reads the answer, up to the cap.
 pub(super) async fn send(request: RequestBuilder) -> Result<Answer, Failure> {
     let mut response = request.send().await.map_err(|error| no_answer(&error))?;
@@ -58,7 +73,7 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answer, Failure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
         if body.len() + chunk.len() > MAX_BODY_BYTES {
-            return Err(Failure::invalid("the provider's answer is too large"));
+            return Err(Failure::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }
@@ -71,24 +86,37 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answer, Failure> {
 
 fn no_answer(error: &reqwest::Error) -> Failure {
     if error.is_timeout() {
-        Failure::unavailable("the provider did not answer in time")
-    } else if error.is_connect() {
-        Failure::unavailable("the provider cannot be reached")
+        Failure::Timeout
+    } else if !error.is_connect() {
+        Failure::Broken
+    } else if is_about_tls(error) {
+        Failure::Untrusted
     } else {
-        Failure::unavailable("the connection to the provider broke")
+        Failure::Unreachable
+    }
+}
+
+/// The TLS library tells its troubles as I/O errors of this kind, which others
+/// wrap in I/O errors of their own.
+fn is_about_tls(error: &(dyn Error + 'static)) -> bool {
+    match error.downcast_ref::<io::Error>() {
+        None => error.source().is_some_and(is_about_tls),
+        Some(error) => {
+            error.kind() == io::ErrorKind::InvalidData
+                || error.get_ref().is_some_and(|inner| is_about_tls(inner))
+        }
     }
 }
 
 impl Answer {
-    /// The body, if the status is 200 and it is JSON of this shape.
+    /// The body, if the status is 200 and it is JSON of this shape and says so.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         self.check_status()?;
-        self.lenient_json().ok_or(Failure::invalid(
-            "the provider's answer is not what it should be",
-        ))
+        self.check_type()?;
+        self.lenient_json().ok_or(Failure::Malformed)
     }
 
-    /// The body as JSON of this shape, whatever the status.
+    /// The body as JSON of this shape, whatever the head says.
     pub(super) fn lenient_json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
@@ -96,28 +124,34 @@ impl Answer {
     fn check_status(&self) -> Result<(), Failure> {
         match self.status {
             StatusCode::OK => Ok(()),
-            StatusCode::TOO_MANY_REQUESTS => {
-                Err(Failure::unavailable("the provider limits our rate"))
-            }
-            status if status.is_server_error() => Err(Failure::unavailable(
-                "the provider reports trouble of its own",
-            )),
-            status if status.is_redirection() => {
-                Err(Failure::invalid("the provider redirects a call of ours"))
-            }
-            _ => Err(Failure::invalid("the provider refuses a call of ours")),
+            StatusCode::TOO_MANY_REQUESTS => Err(Failure::RateLimited),
+            status if status.is_server_error() => Err(Failure::ServerTrouble),
+            status if status.is_redirection() => Err(Failure::Redirected),
+            _ => Err(Failure::Refused),
+        }
+    }
+
+    fn check_type(&self) -> Result<(), Failure> {
+        if self.headers.contains_key(CONTENT_ENCODING) {
+            return Err(Failure::Encoded);
+        }
+        let media_type = self
+            .header(CONTENT_TYPE)
+            .and_then(|it| it.split(';').next());
+        match media_type {
+            Some(it) if it.trim().eq_ignore_ascii_case("application/json") => Ok(()),
+            _ => Err(Failure::NotJson),
         }
     }
 
     /// The seconds of `Cache-Control: max-age`, if it says so.
-    pub(super) fn max_age_seconds(&self) -> Option<i64> {
-        let header = self
-            .headers
-            .get(reqwest::header::CACHE_CONTROL)?
-            .to_str()
-            .ok()?;
-        header
+    pub(super) fn max_age_seconds(&self) -> Option<u64> {
+        self.header(CACHE_CONTROL)?
             .split(',')
             .find_map(|part| part.trim().strip_prefix("max-age=")?.parse().ok())
+    }
+
+    fn header(&self, name: HeaderName) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
     }
 }

@@ -7,9 +7,12 @@ use reqwest::StatusCode;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::Failure;
+use super::access_token::AccessToken;
 use super::client::{Answer, Client, send};
-use super::{Failure, normalize};
+use super::normalize::{self, Said};
 use crate::config::GitHubConfig;
 use crate::flows::trip::{Purpose, Trip};
 use crate::query::encode;
@@ -27,23 +30,22 @@ pub struct GitHub {
 
 /// A token, or an error that comes with HTTP 200 all the same.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum TokenAnswer {
-    Refused {
-        error: String,
-    },
-    Granted {
-        access_token: String,
-        token_type: String,
-    },
+struct TokenAnswer {
+    error: Option<Value>,
+    access_token: Option<AccessToken>,
+    token_type: Option<String>,
 }
 
+/// Only the `id` must be what it should: it says who it is.
 #[derive(Deserialize)]
-struct User {
+pub(super) struct User {
     id: u64,
-    login: String,
-    name: Option<String>,
-    avatar_url: Option<String>,
+    #[serde(default)]
+    login: Said,
+    #[serde(default)]
+    name: Said,
+    #[serde(default)]
+    avatar_url: Said,
 }
 
 #[derive(Deserialize)]
@@ -98,13 +100,13 @@ impl GitHub {
 
     pub(super) async fn arrival(&self, trip: &Trip, code: &str) -> Result<Profile, Failure> {
         let token = self.exchange(trip, code).await?;
-        let user: User = self.ask(&token, "/user").await?;
-        let emails: Vec<Email> = self.ask(&token, "/user/emails?per_page=100").await?;
-        profile(user, emails)
+        let user = self.ask(&token, "/user").await?;
+        let emails = self.ask(&token, "/user/emails?per_page=100").await?;
+        Ok(profile(user, emails))
     }
 
     /// Exchanges the code for an access token: once, whatever comes of it.
-    async fn exchange(&self, trip: &Trip, code: &str) -> Result<String, Failure> {
+    async fn exchange(&self, trip: &Trip, code: &str) -> Result<AccessToken, Failure> {
         let verifier = trip.upstream_verifier();
         let url = format!("{}/login/oauth/access_token", self.config.web_url);
         let request = self
@@ -118,36 +120,50 @@ impl GitHub {
                 ("redirect_uri", &self.callback),
                 ("code_verifier", verifier.expose()),
             ]);
-        match send(request).await?.json()? {
-            TokenAnswer::Refused { error } if error == "incorrect_client_credentials" => {
-                Err(super::wrong_credentials(Provider::GitHub))
-            }
-            TokenAnswer::Refused { .. } => Err(Failure::invalid("the provider refuses the code")),
-            TokenAnswer::Granted {
-                access_token,
-                token_type,
-            } if token_type.eq_ignore_ascii_case("bearer") => Ok(access_token),
-            TokenAnswer::Granted { .. } => Err(Failure::invalid(
-                "the provider's token is of an unknown type",
-            )),
-        }
+        token(&send(request).await?)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, token: &str, path: &str) -> Result<T, Failure> {
-        let answer = send(self.api(token, path)).await?;
-        if is_rate_limit(&answer) {
-            return Err(Failure::unavailable("the provider limits our rate"));
-        }
-        answer.json()
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        token: &AccessToken,
+        path: &str,
+    ) -> Result<T, Failure> {
+        heard(&send(self.api(token, path)).await?)
     }
 
-    fn api(&self, token: &str, path: &str) -> RequestBuilder {
+    fn api(&self, token: &AccessToken, path: &str) -> RequestBuilder {
         self.client
             .get(&format!("{}{path}", self.config.api_url))
-            .bearer_auth(token)
+            .bearer_auth(token.expose())
             .header(ACCEPT, "application/vnd.github+json")
             .header("X-GitHub-Api-Version", API_VERSION)
     }
+}
+
+/// The token that `answer` grants.
+pub(super) fn token(answer: &Answer) -> Result<AccessToken, Failure> {
+    let said: TokenAnswer = answer.json()?;
+    match said.error {
+        Some(error) if error == "incorrect_client_credentials" => {
+            return Err(super::wrong_credentials(Provider::GitHub));
+        }
+        Some(_) => return Err(Failure::CodeRefused),
+        None => {}
+    }
+    let is_bearer = |it: &String| it.eq_ignore_ascii_case("bearer");
+    let token = said.access_token.ok_or(Failure::Malformed)?;
+    said.token_type
+        .filter(is_bearer)
+        .map(|_| token)
+        .ok_or(Failure::TokenType)
+}
+
+/// What the REST API says.
+pub(super) fn heard<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
+    if is_rate_limit(answer) {
+        return Err(Failure::RateLimited);
+    }
+    answer.json()
 }
 
 /// GitHub says «too many» with 403 as well as with 429: a primary limit by its
@@ -168,22 +184,23 @@ fn is_rate_limit(answer: &Answer) -> bool {
                 .is_some_and(|refusal| refusal.message.contains("rate limit")))
 }
 
-fn profile(user: User, emails: Vec<Email>) -> Result<Profile, Failure> {
+pub(super) fn profile(user: User, emails: Vec<Value>) -> Profile {
     // The public address in `/user` proves nothing; only a primary one that
     // GitHub has verified does.
     let proven = emails
         .into_iter()
+        .filter_map(|email| serde_json::from_value::<Email>(email).ok())
         .find(|email| email.primary && email.verified);
-    let email = normalize::email(proven.map(|email| email.email));
+    let email = proven.and_then(|email| normalize::email(email.email.into()));
     let id = user.id.to_string();
-    Ok(Profile {
+    Profile {
         subject: Subject::of(Provider::GitHub, &id),
         provider: Provider::GitHub,
         provider_subject: id,
         name: normalize::text(user.name),
-        username: normalize::text(Some(user.login)),
+        username: normalize::text(user.login),
         email_verified: email.is_some(),
         email,
         avatar_url: normalize::picture(user.avatar_url),
-    })
+    }
 }

@@ -1,13 +1,17 @@
 //! Google's dialect: OpenID Connect, with the ID token as the only witness.
 
-mod id_token;
-mod keys;
+pub(super) mod discovery;
+pub(super) mod id_token;
+pub(super) mod key_set;
+pub(super) mod keys;
+mod shelf;
 
 use contract::{Profile, Provider, Subject};
-use reqwest::StatusCode;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::client::{Client, send};
+use super::access_token::AccessToken;
+use super::client::{Answer, Client, send};
 use super::{Failure, normalize};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
@@ -16,6 +20,9 @@ use crate::flows::trip::{Purpose, Trip};
 use crate::query::encode;
 use id_token::{Claims, Expected};
 use keys::Keys;
+
+/// Longest `sub` that Google promises to send.
+const MAX_SUB_BYTES: usize = 255;
 
 /// A Google, real or imitated.
 #[derive(Debug)]
@@ -26,15 +33,23 @@ pub struct Google {
     keys: Keys,
 }
 
-/// The part of a token response that we look at. The access token is not.
+/// A token response. The access token only serves to check the ID token.
 #[derive(Deserialize)]
 struct TokenAnswer {
-    id_token: String,
+    error: Option<Value>,
+    id_token: Option<String>,
+    access_token: Option<AccessToken>,
 }
 
 #[derive(Deserialize)]
 struct TokenRefusal {
-    error: String,
+    error: Value,
+}
+
+/// What a code was exchanged for.
+pub(super) struct Tokens {
+    id: String,
+    access: Option<AccessToken>,
 }
 
 impl Google {
@@ -92,44 +107,66 @@ impl Google {
         code: &str,
         now: UnixMs,
     ) -> Result<Profile, Failure> {
-        let token = self.exchange(trip, code).await?;
-        let key = self.keys.find(&id_token::key_id(&token)?).await?;
+        let tokens = self.exchange(trip, code).await?;
+        let key = self.keys.find(&id_token::key_id(&tokens.id)?).await?;
         let expected = Expected {
             issuer: self.config.issuer.as_str(),
             client_id: &self.config.client_id,
             nonce: &trip.nonce(),
+            access_token: tokens.access.as_ref(),
             now,
         };
-        id_token::verify(&token, &key, &expected).and_then(profile)
+        id_token::verify(&tokens.id, &key, &expected).and_then(profile)
     }
 
-    /// Exchanges the code for an ID token: once, whatever comes of it.
-    async fn exchange(&self, trip: &Trip, code: &str) -> Result<String, Failure> {
+    /// Exchanges the code for tokens: once, whatever comes of it.
+    async fn exchange(&self, trip: &Trip, code: &str) -> Result<Tokens, Failure> {
         let endpoints = self.keys.endpoints().await?;
         let verifier = trip.upstream_verifier();
-        let answer = send(self.client.post(&endpoints.token).form(&[
+        let request = self.client.post(&endpoints.token).form(&[
             ("grant_type", "authorization_code"),
             ("code", code),
             ("client_id", &self.config.client_id),
             ("client_secret", self.config.client_secret.expose()),
             ("redirect_uri", &self.callback),
             ("code_verifier", verifier.expose()),
-        ]))
-        .await?;
-        if answer.status != StatusCode::OK
-            && let Some(refusal) = answer.lenient_json::<TokenRefusal>()
-            && refusal.error == "invalid_client"
-        {
-            return Err(super::wrong_credentials(Provider::Google));
-        }
-        answer.json::<TokenAnswer>().map(|token| token.id_token)
+        ]);
+        tokens(&send(request).await?)
     }
 }
 
-fn profile(claims: Claims) -> Result<Profile, Failure> {
+/// The tokens that `answer` grants.
+pub(super) fn tokens(answer: &Answer) -> Result<Tokens, Failure> {
+    let said: TokenAnswer = match answer.json() {
+        Err(Failure::Refused) => return Err(refusal(answer)),
+        other => other?,
+    };
+    if said.error.is_some() {
+        return Err(refusal(answer));
+    }
+    Ok(Tokens {
+        id: said.id_token.ok_or(Failure::Malformed)?,
+        access: said.access_token,
+    })
+}
+
+/// Why Google grants nothing.
+fn refusal(answer: &Answer) -> Failure {
+    match answer.lenient_json::<TokenRefusal>() {
+        None => Failure::Refused,
+        Some(refusal) if refusal.error == "invalid_client" => {
+            super::wrong_credentials(Provider::Google)
+        }
+        Some(_) => Failure::CodeRefused,
+    }
+}
+
+/// Who it was, by the claims of an ID token that was checked.
+pub(super) fn profile(claims: Claims) -> Result<Profile, Failure> {
     let sub = claims.sub;
-    if sub.is_empty() || sub.len() > 255 || !sub.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(Failure::invalid("the ID token's sub is not an identifier"));
+    let fits = (1..=MAX_SUB_BYTES).contains(&sub.len());
+    if !fits || !sub.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(Failure::IdTokenSubject);
     }
     let email = normalize::email(claims.email);
     Ok(Profile {

@@ -1,36 +1,66 @@
 //! From what a provider says about a person to fields of a profile: clean, or
 //! `None`. A person's odd name must never break a login.
 
-/// Longest name that is passed on, in characters.
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Longest name or username that is passed on, in characters.
 const MAX_NAME_CHARS: usize = 256;
 
 /// Longest address that mail can have, in bytes (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// A name or a username: trimmed, without characters that do not print or that
-/// turn text around, and cut at 256 characters.
-pub(super) fn text(raw: Option<String>) -> Option<String> {
-    let clean: String = raw?.chars().filter(|c| !is_disruptive(*c)).collect();
-    let cut: String = clean.trim().chars().take(MAX_NAME_CHARS).collect();
-    (!cut.is_empty()).then_some(cut)
+/// Longest address of a picture, in characters.
+const MAX_PICTURE_CHARS: usize = 2048;
+
+/// What a provider says where a text should be. A number, a list or an object
+/// there says nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "Value")]
+pub(super) struct Said(Option<String>);
+
+impl From<Value> for Said {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self(Some(text)),
+            _ => Self(None),
+        }
+    }
 }
 
-/// An e-mail address: one `@` with something on both sides, nothing unprintable.
-pub(super) fn email(raw: Option<String>) -> Option<String> {
-    let raw = raw?;
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self(Some(text))
+    }
+}
+
+/// A name or a username: trimmed, without characters that do not print or that
+/// turn text around, and cut at [`MAX_NAME_CHARS`].
+pub(super) fn text(said: Said) -> Option<String> {
+    let clean: String = said.0?.chars().filter(|c| !is_disruptive(*c)).collect();
+    let cut: String = clean.trim().chars().take(MAX_NAME_CHARS).collect();
+    let cut = cut.trim_end();
+    (!cut.is_empty()).then(|| cut.to_owned())
+}
+
+/// An e-mail address: one `@` with something on both sides, nothing unprintable,
+/// and nothing that would make it two addresses in the header of a mail.
+pub(super) fn email(said: Said) -> Option<String> {
+    let raw = said.0?;
     let (local, domain) = raw.split_once('@')?;
     let sane = !local.is_empty()
         && !domain.is_empty()
         && !domain.contains('@')
         && raw.len() <= MAX_EMAIL_BYTES
-        && !raw.contains(|c: char| c.is_whitespace() || is_disruptive(c));
+        && !raw
+            .contains(|c: char| c.is_whitespace() || is_disruptive(c) || "<>,;:\"()\\".contains(c));
     sane.then_some(raw)
 }
 
 /// A picture: an `https` URL, so that no `javascript:` or `data:` gets through.
-pub(super) fn picture(raw: Option<String>) -> Option<String> {
-    let url = url::Url::parse(&raw?).ok()?;
-    let fits = url.scheme() == "https" && url.as_str().len() <= contract::redirect_uri::MAX_CHARS;
+pub(super) fn picture(said: Said) -> Option<String> {
+    let url = url::Url::parse(&said.0?).ok()?;
+    let fits = url.scheme() == "https" && url.as_str().len() <= MAX_PICTURE_CHARS;
     fits.then(|| url.into())
 }
 
@@ -39,8 +69,12 @@ fn is_disruptive(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
         || ('\u{202A}'..='\u{202E}').contains(&c)
-        || ('\u{2066}'..='\u{2069}').contains(&c)
-        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+        || ('\u{2066}'..='\u{206F}').contains(&c)
+        || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
+        || matches!(
+            c,
+            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}'
+        )
 }
 
 #[cfg(test)]
@@ -48,12 +82,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(
-        clean: fn(Option<String>) -> Option<String>,
-        raw: impl Into<String>,
-        expected: Option<&str>,
-    ) {
-        assert_eq!(clean(Some(raw.into())).as_deref(), expected);
+    fn check(clean: fn(Said) -> Option<String>, raw: impl Into<String>, expected: Option<&str>) {
+        assert_eq!(clean(Said(Some(raw.into()))).as_deref(), expected);
     }
 
     #[test]
@@ -66,6 +96,17 @@ mod tests {
         check(text, "\u{2066}", None);
         check(text, "", None);
         check(text, "x".repeat(10_000), Some(&"x".repeat(256)));
+        let spaced = format!("{} {}", "x".repeat(255), "y");
+        check(text, spaced, Some(&"x".repeat(255)));
+        check(text, "a\u{206A}b\u{FFF9}c\u{200B}\u{FEFF}", Some("abc"));
+    }
+
+    #[test]
+    fn a_number_where_a_text_should_be_says_nothing() {
+        for said in ["42", "true", "null", "[\"Ada\"]", "{\"name\":\"Ada\"}"] {
+            let said: Said = serde_json::from_str(said).unwrap();
+            assert_eq!(text(said), None);
+        }
     }
 
     #[test]
@@ -76,6 +117,9 @@ mod tests {
         check(email, "ada@", None);
         check(email, "ada", None);
         check(email, "a b@corp.example", None);
+        check(email, "x<ada@corp.example", None);
+        check(email, "ada@corp.example,eve", None);
+        check(email, "ada\u{202E}@corp.example", None);
         check(email, format!("{}@x.example", "a".repeat(254)), None);
     }
 

@@ -16,3 +16,4 @@ mod scratch;
 mod served;
 mod storage;
 mod trouble;
+mod upstream;

@@ -2,11 +2,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use contract::Digest;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::super::Failure;
+use super::super::access_token::AccessToken;
+use super::super::normalize::Said;
 use crate::flows::UnixMs;
 
 /// How far Google's clock may be from ours.
@@ -16,42 +19,45 @@ const SKEW_SECONDS: i64 = 60;
 const OLD_ISSUER: &str = "accounts.google.com";
 
 /// What a token must say to count.
-pub(super) struct Expected<'a> {
-    pub(super) issuer: &'a str,
-    pub(super) client_id: &'a str,
-    pub(super) nonce: &'a str,
-    pub(super) now: UnixMs,
+pub(in crate::upstream) struct Expected<'a> {
+    pub(in crate::upstream) issuer: &'a str,
+    pub(in crate::upstream) client_id: &'a str,
+    pub(in crate::upstream) nonce: &'a str,
+    pub(in crate::upstream) access_token: Option<&'a AccessToken>,
+    pub(in crate::upstream) now: UnixMs,
 }
 
 /// The claims we look at.
 #[derive(Debug, Deserialize)]
-pub(super) struct Claims {
+pub(in crate::upstream) struct Claims {
     iss: String,
     aud: String,
     azp: Option<String>,
     exp: i64,
     iat: i64,
     nonce: Option<String>,
-    pub(super) sub: String,
-    pub(super) name: Option<String>,
-    pub(super) email: Option<String>,
+    at_hash: Option<String>,
+    pub(in crate::upstream) sub: String,
+    #[serde(default)]
+    pub(in crate::upstream) name: Said,
+    #[serde(default)]
+    pub(in crate::upstream) email: Said,
     #[serde(default, deserialize_with = "truth")]
-    pub(super) email_verified: bool,
-    pub(super) picture: Option<String>,
+    pub(in crate::upstream) email_verified: bool,
+    #[serde(default)]
+    pub(in crate::upstream) picture: Said,
 }
 
 /// The id of the key that `token` claims to be signed with.
-pub(super) fn key_id(token: &str) -> Result<String, Failure> {
-    let header = decode_header(token).map_err(|_| Failure::invalid("the ID token is not a JWT"))?;
+pub(in crate::upstream) fn key_id(token: &str) -> Result<String, Failure> {
+    let header = decode_header(token).map_err(|_| Failure::IdTokenShape)?;
     if header.alg != Algorithm::RS256 {
-        return Err(Failure::invalid("the ID token is not signed with RS256"));
+        return Err(Failure::IdTokenAlgorithm);
     }
     if has_critical_extension(token) {
-        return Err(Failure::invalid("the ID token demands an extension"));
+        return Err(Failure::IdTokenExtension);
     }
-    header
-        .kid
-        .ok_or(Failure::invalid("the ID token names no key"))
+    header.kid.ok_or(Failure::IdTokenNoKey)
 }
 
 /// `crit` says that whoever does not know an extension must refuse; we know none.
@@ -65,7 +71,7 @@ fn has_critical_extension(token: &str) -> bool {
 }
 
 /// Checks signature and claims.
-pub(super) fn verify(
+pub(in crate::upstream) fn verify(
     token: &str,
     key: &DecodingKey,
     expected: &Expected<'_>,
@@ -77,12 +83,12 @@ pub(super) fn verify(
     validation.validate_aud = false;
     validation.required_spec_claims.clear();
     let claims = decode::<Claims>(token, key, &validation)
-        .map_err(|_| Failure::invalid("the ID token's signature or shape is wrong"))?
+        .map_err(|_| Failure::IdTokenSignature)?
         .claims;
     check(&claims, expected).map(|()| claims)
 }
 
-fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
+pub(in crate::upstream) fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
     let now = expected.now.seconds();
     let is_issuer = claims.iss == expected.issuer
         || (claims.iss == OLD_ISSUER
@@ -91,30 +97,32 @@ fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
         .azp
         .as_deref()
         .is_none_or(|azp| azp == expected.client_id);
-    let failures = [
-        (
-            claims.nonce.as_deref() != Some(expected.nonce),
-            "the ID token's nonce is not this login's",
-        ),
-        (!is_issuer, "the ID token's issuer is another"),
-        (
-            claims.aud != expected.client_id,
-            "the ID token is for another client",
-        ),
-        (
-            !is_party,
-            "the ID token's authorized party is another client",
-        ),
-        (claims.exp <= now - SKEW_SECONDS, "the ID token has expired"),
-        (
-            claims.iat > now + SKEW_SECONDS,
-            "the ID token is from the future",
-        ),
+    let is_nonce = claims.nonce.as_deref() == Some(expected.nonce);
+    let checks = [
+        (is_nonce, Failure::IdTokenNonce),
+        (is_issuer, Failure::IdTokenIssuer),
+        (claims.aud == expected.client_id, Failure::IdTokenAudience),
+        (is_party, Failure::IdTokenParty),
+        (claims.exp > now - SKEW_SECONDS, Failure::IdTokenExpired),
+        (claims.iat <= now + SKEW_SECONDS, Failure::IdTokenEarly),
+        (came_with(claims, expected), Failure::IdTokenAccess),
     ];
-    match failures.into_iter().find(|(failed, _)| *failed) {
-        Some((_, why)) => Err(Failure::invalid(why)),
+    match checks.into_iter().find(|(passed, _)| !passed) {
+        Some((_, failure)) => Err(failure),
         None => Ok(()),
     }
+}
+
+/// Whether `at_hash`, if it is there, is of the access token that came along:
+/// the left half of its SHA-256 (OpenID Connect Core 3.1.3.6).
+fn came_with(claims: &Claims, expected: &Expected<'_>) -> bool {
+    let Some(at_hash) = &claims.at_hash else {
+        return true;
+    };
+    expected.access_token.is_some_and(|token| {
+        let digest = Digest::of(token.expose().as_bytes());
+        *at_hash == URL_SAFE_NO_PAD.encode(&digest.as_bytes()[..16])
+    })
 }
 
 /// `email_verified` is a boolean, in old samples a string; anything else proves
@@ -122,4 +130,63 @@ fn check(claims: &Claims, expected: &Expected<'_>) -> Result<(), Failure> {
 fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(value == Value::Bool(true) || value == Value::String("true".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMs = UnixMs(1_800_000_000_000);
+
+    fn claims(exp: i64, iat: i64) -> Claims {
+        Claims {
+            iss: "https://accounts.google.com".to_owned(),
+            aud: "us".to_owned(),
+            azp: None,
+            exp: NOW.seconds() + exp,
+            iat: NOW.seconds() + iat,
+            nonce: Some("nonce".to_owned()),
+            at_hash: None,
+            sub: "1".to_owned(),
+            name: Said::default(),
+            email: Said::default(),
+            email_verified: false,
+            picture: Said::default(),
+        }
+    }
+
+    fn judged(claims: &Claims, issuer: &str) -> Result<(), Failure> {
+        let expected = Expected {
+            issuer,
+            client_id: "us",
+            nonce: "nonce",
+            access_token: None,
+            now: NOW,
+        };
+        check(claims, &expected)
+    }
+
+    #[test]
+    fn b20_clocks_may_differ_by_60_seconds_and_no_more() {
+        let google = "https://accounts.google.com";
+        let check = |exp, iat, expected| assert_eq!(judged(&claims(exp, iat), google), expected);
+        check(3600, 0, Ok(()));
+        check(-59, 0, Ok(()));
+        check(-60, 0, Err(Failure::IdTokenExpired));
+        check(-61, 0, Err(Failure::IdTokenExpired));
+        check(3600, 59, Ok(()));
+        check(3600, 60, Ok(()));
+        check(3600, 61, Err(Failure::IdTokenEarly));
+    }
+
+    #[test]
+    fn b15_googles_old_name_counts_for_google_alone() {
+        let old = Claims {
+            iss: OLD_ISSUER.to_owned(),
+            ..claims(3600, 0)
+        };
+        assert_eq!(judged(&old, "https://accounts.google.com"), Ok(()));
+        let other = judged(&old, "http://127.0.0.1:8020");
+        assert_eq!(other, Err(Failure::IdTokenIssuer));
+    }
 }

@@ -1,0 +1,66 @@
+//! The keys that an issuer signs with.
+
+use std::collections::HashMap;
+
+use jsonwebtoken::DecodingKey;
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::Failure;
+use super::super::client::Answer;
+
+/// The RS256 keys of a JWKS document by their ids; of two with one id the first.
+pub(in crate::upstream) struct KeySet(HashMap<String, DecodingKey>);
+
+/// A key of a kind that we do not know must not cost us those that we do.
+#[derive(Deserialize)]
+struct Document {
+    keys: Vec<Value>,
+}
+
+impl KeySet {
+    /// Reads the document.
+    pub(in crate::upstream) fn read(answer: &Answer) -> Result<Self, Failure> {
+        let document: Document = answer.json().map_err(Failure::of_document)?;
+        let mut keys = HashMap::new();
+        for (id, key) in document.keys.into_iter().filter_map(usable) {
+            keys.entry(id).or_insert(key);
+        }
+        if keys.is_empty() {
+            return Err(Failure::Document);
+        }
+        Ok(Self(keys))
+    }
+
+    /// The key with this id.
+    pub(in crate::upstream) fn find(&self, id: &str) -> Option<DecodingKey> {
+        self.0.get(id).cloned()
+    }
+
+    /// How many there are.
+    pub(in crate::upstream) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Keys are public, and long.
+impl std::fmt::Debug for KeySet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// An RSA key that may check RS256 signatures, with its id.
+fn usable(key: Value) -> Option<(String, DecodingKey)> {
+    let key: Jwk = serde_json::from_value(key).ok()?;
+    let is_rsa = matches!(key.algorithm, AlgorithmParameters::RSA(_));
+    let is_rs256 = matches!(key.common.key_algorithm, None | Some(KeyAlgorithm::RS256));
+    let signs = matches!(
+        key.common.public_key_use,
+        None | Some(PublicKeyUse::Signature)
+    );
+    let decoding = DecodingKey::from_jwk(&key).ok()?;
+    let id = key.common.key_id?;
+    (is_rsa && is_rs256 && signs).then_some((id, decoding))
+}

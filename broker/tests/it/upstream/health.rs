@@ -1,0 +1,94 @@
+//! Whether a provider is shown as available: what complete trips saw of it.
+
+use contract::Provider::{self, GitHub, Google};
+
+use super::script::Reply;
+use super::stage::{DISCOVERY, KEYS, Stage, TOKEN, is};
+use crate::http::world::CALLBACK;
+
+fn trouble() -> Reply {
+    Reply::of(500, "text/html", "<h1>Unicorn</h1>")
+}
+
+#[tokio::test]
+async fn a_failing_trip_switches_a_provider_off_and_a_later_success_on() {
+    let stage = Stage::start().await;
+    assert!(stage.is_available(GitHub).await);
+    stage.github.replies(TOKEN, trouble());
+    assert_eq!(stage.sign_in(GitHub, 1).await, is("provider_unavailable"));
+    assert!(!stage.is_available(GitHub).await);
+    assert!(stage.is_available(Google).await);
+    stage.github.replies(TOKEN, super::stage::github_grants());
+    assert!(stage.sign_in(GitHub, 2).await.is_ok());
+    assert!(stage.is_available(GitHub).await);
+}
+
+#[tokio::test]
+async fn a_provider_whose_documents_cannot_be_had_is_off_until_they_can() {
+    for path in [DISCOVERY, KEYS] {
+        let stage = Stage::start().await;
+        let honest = if path == DISCOVERY {
+            Reply::json(&super::stage::discovery_of(&stage.google.url()))
+        } else {
+            super::stage::keys(&[super::stage::jwk("one", super::stage::KEY_ONE)])
+        };
+        stage.google.replies(path, trouble());
+        let away = stage.depart(Google, 1).await;
+        if away.is_away() {
+            away.back("code=a-code").await.goes_to(CALLBACK);
+        }
+        assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
+        assert!(!stage.is_available(Google).await);
+        stage.google.replies(path, honest);
+        stage.world.pass_ms(12_000);
+        assert!(stage.sign_in(Google, 2).await.is_ok());
+        assert!(stage.is_available(Google).await);
+    }
+}
+
+#[tokio::test]
+async fn our_own_wrong_credentials_switch_a_provider_off() {
+    let stage = Stage::start().await;
+    let refused = r#"{"error":"incorrect_client_credentials"}"#;
+    stage
+        .github
+        .replies(TOKEN, Reply::of(200, "application/json", refused));
+    assert_eq!(stage.sign_in(GitHub, 1).await, is("provider_unavailable"));
+    assert!(!stage.is_available(GitHub).await);
+}
+
+#[tokio::test]
+async fn an_answer_that_proves_nothing_and_a_browsers_word_switch_nothing() {
+    let stage = Stage::start().await;
+    for (query, reply) in [
+        ("error=server_error", super::stage::github_grants()),
+        ("error=access_denied", super::stage::github_grants()),
+        ("code=a", Reply::of(200, "text/html", "")),
+    ] {
+        stage.github.replies(TOKEN, reply);
+        let away = stage.depart_legacy(GitHub).await;
+        away.back(query).await;
+        assert!(stage.is_available(GitHub).await);
+        // Nor on: a provider that failed has to work once more.
+    }
+    stage.github.replies(TOKEN, trouble());
+    stage.depart_legacy(GitHub).await.back("code=a").await;
+    assert!(!stage.is_available(GitHub).await);
+    stage
+        .depart_legacy(GitHub)
+        .await
+        .back("error=access_denied")
+        .await;
+    assert!(!stage.is_available(GitHub).await);
+}
+
+#[tokio::test]
+async fn asking_whether_providers_work_asks_no_provider() {
+    let stage = Stage::start().await;
+    for _ in 0..10 {
+        for provider in Provider::ALL {
+            assert!(stage.is_available(provider).await);
+        }
+    }
+    assert!(stage.google.calls().is_empty() && stage.github.calls().is_empty());
+}

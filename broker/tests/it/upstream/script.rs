@@ -1,0 +1,216 @@
+//! A server that follows a script: for each path what it replies, honest or not.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+/// One request that came.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) line: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Call {
+    /// The path, without its query.
+    pub(crate) fn path(&self) -> &str {
+        let target = self.line.split(' ').nth(1).unwrap();
+        target.split('?').next().unwrap()
+    }
+
+    /// The parameters of the form in its body.
+    pub(crate) fn form(&self) -> BTreeMap<String, String> {
+        let pairs = url::form_urlencoded::parse(self.body.as_bytes());
+        pairs.into_owned().collect()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Reply {
+    /// A whole answer; the connection stays open.
+    Whole {
+        status: u16,
+        headers: Vec<(String, String)>,
+        body: Vec<u8>,
+    },
+    /// These bytes, then the connection is closed.
+    Raw(Vec<u8>),
+    /// The connection is closed without a byte.
+    Close,
+    /// Nothing, until the other side hangs up.
+    Silence,
+    /// A head, then these bytes, again and again with this pause, until the other
+    /// side hangs up.
+    Endless(&'static [u8], Duration),
+}
+
+impl Reply {
+    pub(crate) fn of(status: u16, media_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::Whole {
+            status,
+            headers: vec![("Content-Type".to_owned(), media_type.to_owned())],
+            body: body.into(),
+        }
+    }
+
+    pub(crate) fn json(body: &Value) -> Self {
+        Self::of(200, "application/json; charset=utf-8", body.to_string())
+    }
+
+    /// The same with one more header.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        if let Self::Whole { headers, .. } = &mut self {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+}
+
+pub(crate) struct Script {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    replies: Mutex<BTreeMap<String, Reply>>,
+    calls: watch::Sender<Vec<Call>>,
+    hung_up: watch::Sender<usize>,
+}
+
+impl Script {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::<Shared>::default();
+        let serving = shared.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, serving.clone()));
+            }
+        });
+        Self { address, shared }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// From now on calls to `path` are replied to so; all others with a 404.
+    pub(crate) fn replies(&self, path: &str, reply: Reply) {
+        let mut replies = self.shared.replies.lock().unwrap();
+        replies.insert(path.to_owned(), reply);
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.shared.calls.borrow().clone()
+    }
+
+    pub(crate) fn calls_to(&self, path: &str) -> Vec<Call> {
+        let mut calls = self.calls();
+        calls.retain(|call| call.path() == path);
+        calls
+    }
+
+    /// Waits until somebody has called `path`.
+    pub(crate) async fn is_called_at(&self, path: &str) {
+        let mut calls = self.shared.calls.subscribe();
+        let came = calls.wait_for(|calls| calls.iter().any(|call| call.path() == path));
+        came.await.unwrap();
+    }
+
+    /// Waits until the other side has hung up on a reply that has no end.
+    pub(crate) async fn is_hung_up_on(&self) {
+        let mut times = self.shared.hung_up.subscribe();
+        times.wait_for(|times| *times > 0).await.unwrap();
+    }
+
+    pub(crate) fn hang_ups(&self) -> usize {
+        *self.shared.hung_up.borrow()
+    }
+}
+
+async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let mut stream = BufReader::new(stream);
+    while let Some(call) = read(&mut stream).await {
+        let reply = shared.replies.lock().unwrap().get(call.path()).cloned();
+        shared.calls.send_modify(|calls| calls.push(call));
+        let reply = reply.unwrap_or(Reply::of(404, "text/plain", "nothing here"));
+        if !play(&mut stream, reply, &shared).await {
+            return;
+        }
+    }
+}
+
+/// One request, if one more comes.
+async fn read(stream: &mut BufReader<TcpStream>) -> Option<Call> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).await.ok().filter(|n| *n > 0)?;
+        match line.trim_end() {
+            "" => break,
+            text => lines.push(text.to_owned()),
+        }
+    }
+    let length = lines.iter().find_map(|line| {
+        let (name, value) = line.split_once(": ")?;
+        let is_length = name.eq_ignore_ascii_case("content-length");
+        is_length.then(|| value.parse().unwrap())
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    stream.read_exact(&mut body).await.ok()?;
+    Some(Call {
+        line: lines[0].clone(),
+        head: lines[1..].join("\n").to_lowercase(),
+        body: String::from_utf8(body).unwrap(),
+    })
+}
+
+/// Plays one reply; whether the connection goes on.
+async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) -> bool {
+    match reply {
+        Reply::Whole {
+            status,
+            headers,
+            body,
+        } => {
+            let mut head = format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n", body.len());
+            for (name, value) in headers {
+                head += &format!("{name}: {value}\r\n");
+            }
+            head += "\r\n";
+            let bytes = [head.into_bytes(), body].concat();
+            stream.write_all(&bytes).await.is_ok()
+        }
+        Reply::Raw(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
+            false
+        }
+        Reply::Close => false,
+        Reply::Silence => {
+            let _ = stream.read_u8().await;
+            shared.hung_up.send_modify(|times| *times += 1);
+            false
+        }
+        Reply::Endless(bytes, pause) => {
+            let head = "HTTP/1.1 200 x\r\nContent-Type: application/json\r\n\
+                        Content-Length: 52428800\r\n\r\n";
+            let _ = stream.write_all(head.as_bytes()).await;
+            let mut every = tokio::time::interval(pause);
+            while stream.write_all(bytes).await.is_ok() {
+                every.tick().await;
+            }
+            shared.hung_up.send_modify(|times| *times += 1);
+            false
+        }
+    }
+}
