@@ -10,6 +10,8 @@ mod failure;
 pub mod github;
 pub mod google;
 mod health;
+#[cfg(test)]
+mod hostile;
 mod normalize;
 pub mod online;
 

@@ -155,3 +155,15 @@ impl Answer {
         self.headers.get(name)?.to_str().ok()
     }
 }
+
+#[cfg(test)]
+impl Answer {
+    /// An answer that nobody sent.
+    pub(super) fn of(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
+        Self {
+            status,
+            headers,
+            body: body.to_owned(),
+        }
+    }
+}
