@@ -2,7 +2,7 @@
 //! it ends as a row of the error map, and what counts keeps its bounds.
 //!
 //! Each target begins from the files in `broker/corpus/NAME` and bends them. The
-//! number of tries is proptest's `PROPTEST_CASES`; `just fuzz` makes it a million.
+//! number of tries is proptest's `PROPTEST_CASES`; `just fuzz` takes it as an argument.
 
 use std::fs;
 use std::path::Path;

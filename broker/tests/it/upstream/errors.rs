@@ -16,11 +16,13 @@ use super::stage::{
 };
 use crate::http::world::{Browser, CALLBACK};
 
-/// A row of the map, the name of its test, and how it comes about.
+/// A row of the map, the error it must be, the name of its test, and how it comes
+/// about.
 macro_rules! rows {
-    ($($failure:ident: $name:ident => $how:ident($($what:expr),*);)+) => {
+    ($($failure:ident is $error:ident: $name:ident => $how:ident($($what:expr),*);)+) => {
         $(#[tokio::test]
         async fn $name() {
+            assert_eq!(Failure::$failure.error().as_str(), stringify!($error));
             $how(Failure::$failure, $($what),*).await;
         })+
 
@@ -34,68 +36,68 @@ macro_rules! rows {
 }
 
 rows! {
-    Declined: a_person_who_declines => callback("error=access_denied");
-    CallbackTrouble: trouble_in_the_callback => callback("error=server_error");
-    CallbackError: any_other_error_in_the_callback => callback("error=invalid_scope");
-    CallbackIssuer: another_issuers_callback => callback("code=a&iss=https://evil.test");
-    CallbackCode: a_callback_without_a_code => callback("x=y");
+    Declined is access_denied: a_person_who_declines => callback("error=access_denied");
+    CallbackTrouble is provider_unavailable: trouble_in_the_callback => callback("error=server_error");
+    CallbackError is invalid_provider_response: any_other_error_in_the_callback => callback("error=invalid_scope");
+    CallbackIssuer is invalid_provider_response: another_issuers_callback => callback("code=a&iss=https://evil.test");
+    CallbackCode is invalid_provider_response: a_callback_without_a_code => callback("x=y");
 
-    NotConfigured: a_provider_that_is_gone => without_it();
-    SwitchedOff: a_provider_that_is_switched_off => switched_off();
-    OwnCredentials: our_own_wrong_credentials => both(
+    NotConfigured is provider_unavailable: a_provider_that_is_gone => without_it();
+    SwitchedOff is provider_unavailable: a_provider_that_is_switched_off => switched_off();
+    OwnCredentials is provider_unavailable: our_own_wrong_credentials => both(
         TOKEN,
         Reply::of(401, JSON, r#"{"error":"invalid_client"}"#),
         Reply::of(200, JSON, r#"{"error":"incorrect_client_credentials"}"#)
     );
 
-    Timeout: a_provider_that_is_silent => github_in_200_ms(TOKEN, Reply::Silence);
-    Unreachable: a_provider_that_is_not_there => github_elsewhere("http://127.0.0.1:1".to_owned());
-    Untrusted: a_provider_whose_certificate_nobody_signed => github_elsewhere(tls_server().await);
-    Broken: a_provider_that_hangs_up => either(TOKEN, Reply::Close);
-    RateLimited: a_provider_that_limits_our_rate => either(TOKEN, Reply::of(429, HTML, "slow down"));
-    ServerTrouble: a_provider_in_trouble => either(TOKEN, Reply::of(502, HTML, "<h1>Bad gateway</h1>"));
+    Timeout is provider_unavailable: a_provider_that_is_silent => github_in_200_ms(TOKEN, Reply::Silence);
+    Unreachable is provider_unavailable: a_provider_that_is_not_there => github_elsewhere("http://127.0.0.1:1".to_owned());
+    Untrusted is provider_unavailable: a_provider_whose_certificate_nobody_signed => github_elsewhere(tls_server().await);
+    Broken is provider_unavailable: a_provider_that_hangs_up => either(TOKEN, Reply::Close);
+    RateLimited is provider_unavailable: a_provider_that_limits_our_rate => either(TOKEN, Reply::of(429, HTML, "slow down"));
+    ServerTrouble is provider_unavailable: a_provider_in_trouble => either(TOKEN, Reply::of(502, HTML, "<h1>Bad gateway</h1>"));
 
-    Redirected: a_redirect => either(TOKEN, Reply::of(302, HTML, "").with("Location", "/"));
-    Refused: a_refusal_without_reason => either(TOKEN, Reply::of(404, HTML, "not found"));
-    TooLarge: an_answer_of_300_kb => either(TOKEN, Reply::of(200, JSON, " ".repeat(300 * 1024)));
-    Encoded: a_compressed_answer => either(TOKEN, Reply::of(200, JSON, GZIP).with("Content-Encoding", "gzip"));
-    NotJson: an_answer_in_html => either(TOKEN, Reply::of(200, HTML, "{}"));
-    Malformed: an_answer_that_is_cut_off => either(TOKEN, Reply::of(200, JSON, r#"{"access_tok"#));
+    Redirected is invalid_provider_response: a_redirect => either(TOKEN, Reply::of(302, HTML, "").with("Location", "/"));
+    Refused is invalid_provider_response: a_refusal_without_reason => either(TOKEN, Reply::of(404, HTML, "not found"));
+    TooLarge is invalid_provider_response: an_answer_of_300_kb => either(TOKEN, Reply::of(200, JSON, " ".repeat(300 * 1024)));
+    Encoded is invalid_provider_response: a_compressed_answer => either(TOKEN, Reply::of(200, JSON, GZIP).with("Content-Encoding", "gzip"));
+    NotJson is invalid_provider_response: an_answer_in_html => either(TOKEN, Reply::of(200, HTML, "{}"));
+    Malformed is invalid_provider_response: an_answer_that_is_cut_off => either(TOKEN, Reply::of(200, JSON, r#"{"access_tok"#));
 
-    CodeRefused: a_code_that_is_refused => both(
+    CodeRefused is invalid_provider_response: a_code_that_is_refused => both(
         TOKEN,
         Reply::of(400, JSON, r#"{"error":"invalid_grant","error_description":"Bad Request"}"#),
         Reply::of(200, JSON, r#"{"error":"bad_verification_code"}"#)
     );
-    TokenType: a_token_of_another_type => github(
+    TokenType is invalid_provider_response: a_token_of_another_type => github(
         TOKEN,
         Reply::of(200, JSON, r#"{"access_token":"a","token_type":"mac"}"#)
     );
 
-    Document: discovery_in_html => google(DISCOVERY, Reply::of(200, HTML, "<p>Sign in to the network"));
-    DocumentIssuer: discovery_of_another_issuer => discovery("issuer", "https://accounts.google.com");
-    DocumentHost: discovery_that_leads_elsewhere => discovery("token_endpoint", "http://127.0.0.1:1/token");
+    Document is provider_unavailable: discovery_in_html => google(DISCOVERY, Reply::of(200, HTML, "<p>Sign in to the network"));
+    DocumentIssuer is provider_unavailable: discovery_of_another_issuer => discovery("issuer", "https://accounts.google.com");
+    DocumentHost is provider_unavailable: discovery_that_leads_elsewhere => discovery("token_endpoint", "http://127.0.0.1:1/token");
 
-    IdTokenShape: an_id_token_that_is_none => id_token(|_, _| "a.b.c".to_owned());
-    IdTokenAlgorithm: an_id_token_of_another_algorithm => header(json!({ "alg": "RS512", "kid": "one" }));
-    IdTokenExtension: an_id_token_with_an_extension => header(
+    IdTokenShape is invalid_provider_response: an_id_token_that_is_none => id_token(|_, _| "a.b.c".to_owned());
+    IdTokenAlgorithm is invalid_provider_response: an_id_token_of_another_algorithm => header(json!({ "alg": "RS512", "kid": "one" }));
+    IdTokenExtension is invalid_provider_response: an_id_token_with_an_extension => header(
         json!({ "alg": "RS256", "kid": "one", "crit": ["exp"] })
     );
-    IdTokenNoKey: an_id_token_without_a_key => header(json!({ "alg": "RS256" }));
-    IdTokenUnknownKey: an_id_token_of_an_unknown_key => header(json!({ "alg": "RS256", "kid": "two" }));
-    IdTokenSignature: an_id_token_that_was_changed => id_token(|header, claims| {
+    IdTokenNoKey is invalid_provider_response: an_id_token_without_a_key => header(json!({ "alg": "RS256" }));
+    IdTokenUnknownKey is invalid_provider_response: an_id_token_of_an_unknown_key => header(json!({ "alg": "RS256", "kid": "two" }));
+    IdTokenSignature is invalid_provider_response: an_id_token_that_was_changed => id_token(|header, claims| {
         let (good, other) = (token(header, claims), token(header, &json!({})));
         let signature = other.rsplit('.').next().unwrap();
         format!("{}.{signature}", good.rsplit_once('.').unwrap().0)
     });
-    IdTokenNonce: another_logins_nonce => claim("nonce", json!("another"));
-    IdTokenIssuer: an_id_token_of_another_issuer => claim("iss", json!("https://evil.test"));
-    IdTokenAudience: an_id_token_for_another_client => claim("aud", json!("them"));
-    IdTokenParty: an_id_token_handed_to_another_client => claim("azp", json!("them"));
-    IdTokenExpired: an_id_token_that_has_expired => claim("exp", json!(1_000_000));
-    IdTokenEarly: an_id_token_from_the_future => claim("iat", json!(99_999_999_999_i64));
-    IdTokenAccess: an_id_token_of_another_access_token => claim("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA"));
-    IdTokenSubject: an_id_token_without_a_subject => claim("sub", json!(""));
+    IdTokenNonce is invalid_provider_response: another_logins_nonce => claim("nonce", json!("another"));
+    IdTokenIssuer is invalid_provider_response: an_id_token_of_another_issuer => claim("iss", json!("https://evil.test"));
+    IdTokenAudience is invalid_provider_response: an_id_token_for_another_client => claim("aud", json!("them"));
+    IdTokenParty is invalid_provider_response: an_id_token_handed_to_another_client => claim("azp", json!("them"));
+    IdTokenExpired is invalid_provider_response: an_id_token_that_has_expired => claim("exp", json!(1_000_000));
+    IdTokenEarly is invalid_provider_response: an_id_token_from_the_future => claim("iat", json!(99_999_999_999_i64));
+    IdTokenAccess is invalid_provider_response: an_id_token_of_another_access_token => claim("at_hash", json!("AAAAAAAAAAAAAAAAAAAAAA"));
+    IdTokenSubject is invalid_provider_response: an_id_token_without_a_subject => claim("sub", json!(""));
 }
 
 const JSON: &str = "application/json";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -64,14 +65,18 @@ impl Reply {
         Self::of(200, "application/json; charset=utf-8", body.to_string())
     }
 
-    /// The same with one more header.
+    /// The same with this header, if there is one of that name in its place.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         if let Self::Whole { headers, .. } = &mut self {
+            headers.retain(|(other, _)| other != name);
             headers.push((name.to_owned(), value.to_owned()));
         }
         self
     }
 }
+
+/// How long an endless answer says that it is: 50 MB.
+pub(crate) const ENDLESS_BYTES: usize = 52_428_800;
 
 pub(crate) struct Script {
     pub(crate) address: SocketAddr,
@@ -83,6 +88,7 @@ struct Shared {
     replies: Mutex<BTreeMap<String, Reply>>,
     calls: watch::Sender<Vec<Call>>,
     hung_up: watch::Sender<usize>,
+    poured: AtomicUsize,
 }
 
 impl Script {
@@ -130,6 +136,16 @@ impl Script {
     pub(crate) async fn is_hung_up_on(&self) {
         let mut times = self.shared.hung_up.subscribe();
         times.wait_for(|times| *times > 0).await.unwrap();
+    }
+
+    /// How much of endless answers the sockets took.
+    pub(crate) fn poured_bytes(&self) -> usize {
+        self.shared.poured.load(Ordering::Relaxed)
+    }
+
+    /// What calls to `path` are replied to.
+    pub(crate) fn reply(&self, path: &str) -> Reply {
+        self.shared.replies.lock().unwrap()[path].clone()
     }
 
     pub(crate) fn hang_ups(&self) -> usize {
@@ -202,11 +218,14 @@ async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) 
             false
         }
         Reply::Endless(bytes, pause) => {
-            let head = "HTTP/1.1 200 x\r\nContent-Type: application/json\r\n\
-                        Content-Length: 52428800\r\n\r\n";
+            let head = format!(
+                "HTTP/1.1 200 x\r\nContent-Type: application/json\r\n\
+                 Content-Length: {ENDLESS_BYTES}\r\n\r\n"
+            );
             let _ = stream.write_all(head.as_bytes()).await;
             let mut every = tokio::time::interval(pause);
             while stream.write_all(bytes).await.is_ok() {
+                shared.poured.fetch_add(bytes.len(), Ordering::Relaxed);
                 every.tick().await;
             }
             shared.hung_up.send_modify(|times| *times += 1);
