@@ -8,6 +8,7 @@ use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::config::TlsConfig;
 use serde_json::{Value, json};
+use tracing::Dispatch;
 
 use super::script::Reply;
 use super::stage::{
@@ -367,6 +368,13 @@ async fn our_own_wrong_credentials_raise_an_alarm_that_says_what_to_do_and_no_se
         .with_ansi(false)
         .with_writer(lines.clone())
         .finish();
+    // With one subscriber alone, a line of code that another test reaches first is
+    // switched off for everybody, because that test's thread has none.
+    let _second = Dispatch::new(
+        tracing_subscriber::fmt()
+            .with_writer(std::io::sink)
+            .finish(),
+    );
     let _listening = tracing::subscriber::set_default(log);
     our_own_credentials_are_refused().await;
     let log = lines.text();
