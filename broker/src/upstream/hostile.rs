@@ -208,11 +208,9 @@ targets! {
     google_id_token(bytes) {
         let token = String::from_utf8_lossy(bytes);
         let key = DecodingKey::from_rsa_components(MODULUS, "AQAB").unwrap();
-        if let Ok(id) = id_token::key_id(&token) {
-            assert!(!id.contains('\n') || id.len() <= token.len());
-            // Nobody holds the private half.
-            assert!(id_token::verify(&token, &key, &expected()).is_err());
-        }
+        // Nobody holds the private half.
+        assert!(id_token::verify(&token, &key, &expected()).is_err());
+        let _: Result<String, Failure> = id_token::key_id(&token);
     }
 
     google_key_set(bytes) {
