@@ -2,19 +2,31 @@
 
 use serde::Serialize;
 
-/// What happens to a request.
-pub(crate) enum Answer {
-    /// It is answered.
-    Reply(Reply),
-    /// The connection is closed without a byte.
-    Cut,
-}
-
-/// A status, headers and a body.
-pub(crate) struct Reply {
+/// A status, headers and a body, and how they get to the client.
+pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: String,
+    pub(crate) body: Vec<u8>,
+    pub(crate) delivery: Delivery,
+}
+
+/// How an answer gets to the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    /// As it should.
+    Whole,
+    /// Not a byte of it, while the connection stays open.
+    Silence,
+    /// Not a byte of it: the connection is closed.
+    Closed,
+    /// Status and headers; then the connection is reset.
+    Reset,
+    /// Half of the body; then the connection is closed.
+    Half,
+    /// Status and headers; then a byte now and again, without an end.
+    Drip,
+    /// Status and headers; then 50 MB.
+    Flood,
 }
 
 impl Answer {
@@ -34,50 +46,68 @@ impl Answer {
     }
 
     /// What claims to be JSON, whatever it is.
-    pub(crate) fn raw_json(status: u16, body: String) -> Self {
+    pub(crate) fn raw_json(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self::of_type("application/json; charset=utf-8", status, body)
     }
 
-    pub(crate) fn of_type(content_type: &str, status: u16, body: String) -> Self {
-        Self::Reply(Reply {
-            status,
-            headers: vec![("content-type", content_type.to_owned())],
-            body,
-        })
+    pub(crate) fn of_type(content_type: &str, status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self::empty(status)
+            .with("content-type", content_type)
+            .with_body(body)
     }
 
     /// 302: the answer to the browser's own request.
-    pub(crate) fn found(location: String) -> Self {
+    pub(crate) fn found(location: impl Into<String>) -> Self {
         Self::redirect(302, location)
     }
 
     /// 303: the answer to a form, so that the browser goes on with a GET.
-    pub(crate) fn see_other(location: String) -> Self {
+    pub(crate) fn see_other(location: impl Into<String>) -> Self {
         Self::redirect(303, location)
     }
 
-    fn redirect(status: u16, location: String) -> Self {
-        Self::Reply(Reply {
+    pub(crate) fn redirect(status: u16, location: impl Into<String>) -> Self {
+        Self::empty(status)
+            .with("location", location)
+            .with("cache-control", "no-store")
+    }
+
+    /// None: the connection is closed without a byte.
+    pub(crate) fn cut() -> Self {
+        Self::empty(200).delivered(Delivery::Closed)
+    }
+
+    fn empty(status: u16) -> Self {
+        Self {
             status,
-            headers: vec![("location", location)],
-            body: String::new(),
-        })
-        .with("cache-control", "no-store")
+            headers: Vec::new(),
+            body: Vec::new(),
+            delivery: Delivery::Whole,
+        }
     }
 
     /// The answer with one more header.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        if let Self::Reply(reply) = &mut self {
-            reply.headers.push((name, value.into()));
-        }
+        self.headers.push((name, value.into()));
         self
     }
 
-    /// The status, if anything is sent at all.
-    pub(crate) fn status(&self) -> Option<u16> {
-        match self {
-            Self::Reply(reply) => Some(reply.status),
-            Self::Cut => None,
+    fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// The answer, spoiled on its way.
+    pub(crate) fn delivered(mut self, delivery: Delivery) -> Self {
+        self.delivery = delivery;
+        self
+    }
+
+    /// The status that the client sees, if it sees any.
+    pub(crate) fn visible_status(&self) -> Option<u16> {
+        match self.delivery {
+            Delivery::Silence | Delivery::Closed => None,
+            _ => Some(self.status),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! - `google`, `github`: one provider's dialect each.
 //! - `desk`, `sign_in`, `shelf`, `pkce`: what both dialects stand on.
 //! - `server`, `call`, `answer`: HTTP, on wiremock, which stays in there.
+//! - `wire`: what happens to an answer on its way that no HTTP server does.
 //! - `pages` and the templates: what a browser sees.
 //!
 //! # Invariants
@@ -46,6 +47,7 @@ pub mod settings;
 mod shelf;
 mod sign_in;
 pub mod upstream;
+mod wire;
 
 pub use clock::Clock;
 pub use misbehaviour::Misbehaviour;

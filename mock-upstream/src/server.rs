@@ -1,23 +1,20 @@
-//! HTTP: one wiremock server per provider, with our own router inside.
+//! HTTP: one wiremock server per provider, with our own router inside, and the
+//! [`Wire`] in front of it.
 //!
-//! Two mocks are mounted, because wiremock answers or cuts a connection by two
-//! kinds of mock. The first one, [`Decides`], lets the provider decide while it
-//! matches: it matches if the connection is to be cut, else it leaves the reply
-//! for the second one, [`Delivers`]. wiremock holds its lock from matching to
-//! answering, so the two always speak of the same request.
+//! One mock takes every request and asks the provider for the answer.
 //!
-//! # Why the mocks are renewed
+//! # Why the mock is renewed
 //!
 //! A mounted mock keeps a copy of every request it matched (wiremock 0.6.5, with
 //! recording disabled too). Only `MockServer::reset` frees them, and it drops
-//! the mocks as well: a request between it and the next mount would find
+//! the mock as well: a request between it and the next mount would find
 //! nothing. Waiting for an idle moment would leave that gap open, and would
 //! never come under load.
 //!
 //! So the renewal runs on wiremock's own thread, started from within a request
 //! when enough is kept. That thread serves every connection (its runtime is a
 //! `current_thread` one), hence no request can run while the renewal is polled,
-//! and a single poll suffices: all three steps ask for the lock in it, in order.
+//! and a single poll suffices: both steps ask for the lock in it, in order.
 //! Should the lock ever be taken, they queue up one behind the other, for it is
 //! a fair one, and no request gets between them. `tests/memory.rs` holds both
 //! halves of this: nothing is lost, nothing piles up.
@@ -28,17 +25,18 @@
 use std::io;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use wiremock::matchers::any;
-use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
-use crate::answer::{Answer, Reply};
+use crate::answer::Answer;
 use crate::call::Call;
 use crate::desk::Desk;
 use crate::journal::{Entry, masked};
+use crate::wire::{MARK, Wire};
 
-/// How many bytes of requests wiremock may keep before the mocks are renewed.
+/// How many bytes of requests wiremock may keep before the mock is renewed.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// What a request without a body takes, generously.
@@ -55,6 +53,7 @@ pub(crate) trait Dialect: Send + Sync {
 
 /// A running server; dropping it stops it.
 pub(crate) struct Server {
+    _wire: Wire,
     _running: Arc<MockServer>,
 }
 
@@ -64,19 +63,20 @@ impl Server {
         listener: TcpListener,
         desk: Arc<Desk>,
         dialect: Arc<dyn Dialect>,
-    ) -> Self {
-        let builder = MockServer::builder().listener(listener);
-        let server = Arc::new(builder.disable_request_recording().start().await);
+    ) -> io::Result<Self> {
+        let builder = MockServer::builder().disable_request_recording();
+        let server = Arc::new(builder.start().await);
         let door = Arc::new(Door {
             desk,
             dialect,
-            reply: Mutex::new(None),
             kept_bytes: AtomicUsize::new(0),
             server: Arc::downgrade(&server),
         });
-        server.register(door.delivers()).await;
-        server.register(door.decides()).await;
-        Self { _running: server }
+        server.register(door.mock()).await;
+        Ok(Self {
+            _wire: Wire::carry(listener, *server.address())?,
+            _running: server,
+        })
     }
 }
 
@@ -84,24 +84,13 @@ impl Server {
 struct Door {
     desk: Arc<Desk>,
     dialect: Arc<dyn Dialect>,
-    /// From one mock to the other, within one request.
-    reply: Mutex<Option<Reply>>,
     kept_bytes: AtomicUsize,
     server: Weak<MockServer>,
 }
 
 impl Door {
-    fn decides(self: &Arc<Self>) -> Mock {
-        let cut = |_: &Request| io::Error::from(io::ErrorKind::ConnectionReset);
-        Mock::given(Decides(Arc::clone(self)))
-            .respond_with_err(cut)
-            .with_priority(1)
-    }
-
-    fn delivers(self: &Arc<Self>) -> Mock {
-        Mock::given(any())
-            .respond_with(Delivers(Arc::clone(self)))
-            .with_priority(2)
+    fn mock(self: &Arc<Self>) -> Mock {
+        Mock::given(any()).respond_with(Answers(Arc::clone(self)))
     }
 
     fn answer(&self, request: &Request) -> Answer {
@@ -112,7 +101,7 @@ impl Door {
             method: call.method().to_owned(),
             path: call.path().to_owned(),
             query: masked(call.raw_query()),
-            status: answer.status(),
+            status: answer.visible_status(),
         });
         answer
     }
@@ -126,58 +115,31 @@ impl Door {
         }
     }
 
-    /// Mounts fresh mocks in place of the old ones; see the module's text.
+    /// Mounts a fresh mock in place of the old one; see the module's text.
     async fn renew(self: Arc<Self>) {
         let Some(server) = self.server.upgrade() else {
             return;
         };
         self.kept_bytes.store(0, Ordering::Relaxed);
-        tokio::join!(
-            biased;
-            server.reset(),
-            server.register(self.delivers()),
-            server.register(self.decides()),
-        );
-    }
-
-    fn reply(&self) -> MutexGuard<'_, Option<Reply>> {
-        self.reply
-            .lock()
-            .expect("nothing panics while it holds the reply")
+        tokio::join!(biased; server.reset(), server.register(self.mock()));
     }
 }
 
-struct Decides(Arc<Door>);
+struct Answers(Arc<Door>);
 
-impl Match for Decides {
-    fn matches(&self, request: &Request) -> bool {
+impl Respond for Answers {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
         self.0.count(request);
-        match self.0.answer(request) {
-            Answer::Cut => true,
-            Answer::Reply(reply) => {
-                *self.0.reply() = Some(reply);
-                false
-            }
-        }
+        self.0.answer(request).into()
     }
 }
 
-struct Delivers(Arc<Door>);
-
-impl Respond for Delivers {
-    fn respond(&self, _: &Request) -> ResponseTemplate {
-        match self.0.reply().take() {
-            Some(reply) => reply.into(),
-            // At the start, for a moment, nobody decides yet.
-            None => ResponseTemplate::new(503),
-        }
-    }
-}
-
-impl From<Reply> for ResponseTemplate {
-    fn from(reply: Reply) -> Self {
-        Self::new(reply.status)
-            .append_headers(reply.headers)
-            .set_body_bytes(reply.body)
+impl From<Answer> for ResponseTemplate {
+    fn from(answer: Answer) -> Self {
+        let mark = answer.delivery.mark().map(|mark| (MARK, mark));
+        Self::new(answer.status)
+            .append_headers(answer.headers)
+            .append_headers(mark)
+            .set_body_bytes(answer.body)
     }
 }

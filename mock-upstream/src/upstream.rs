@@ -123,18 +123,20 @@ impl Upstream {
         clock: &Clock,
         dialect: impl FnOnce(Arc<Desk>) -> Arc<dyn Dialect>,
     ) -> Result<Self, StartError> {
-        let (listener, url) = listen(&site).map_err(|source| StartError::Listen {
+        let address = site.listen;
+        let failed = |source| StartError::Listen {
             provider,
-            address: site.listen,
+            address,
             source,
-        })?;
+        };
+        let (listener, url) = listen(&site).map_err(failed)?;
         let desk = Arc::new(Desk::new(provider, url, site, clock.clone()));
         let dialect = dialect(Arc::clone(&desk));
-        let server = Server::start(listener, Arc::clone(&desk), Arc::clone(&dialect)).await;
+        let server = Server::start(listener, Arc::clone(&desk), Arc::clone(&dialect));
         Ok(Self {
             desk,
             dialect,
-            _server: server,
+            _server: server.await.map_err(failed)?,
         })
     }
 

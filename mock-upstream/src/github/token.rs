@@ -64,11 +64,9 @@ impl GitHub {
     fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
         match grant.cast.misbehaviour {
             Some(Misbehaviour::ServerError) => pages::server_error(self.desk.provider),
-            Some(Misbehaviour::Reset) => Answer::Cut,
+            Some(Misbehaviour::Reset) => Answer::cut(),
             Some(Misbehaviour::TokenRefused) => Refusal::BadCode.answer(encoding),
-            Some(Misbehaviour::TokenGarbage) => {
-                Answer::raw_json(200, r#"{"access_token":"gho_"#.to_owned())
-            }
+            Some(Misbehaviour::TokenGarbage) => Answer::raw_json(200, r#"{"access_token":"gho_"#),
             _ => encoding.answer(&self.token_for(grant)),
         }
     }

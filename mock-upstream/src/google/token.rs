@@ -87,11 +87,9 @@ impl Google {
 
     fn grant(&self, grant: Grant) -> Answer {
         match grant.cast.misbehaviour {
-            Some(Misbehaviour::Reset) => Answer::Cut,
+            Some(Misbehaviour::Reset) => Answer::cut(),
             Some(Misbehaviour::TokenRefused) => Refusal::SpentCode.answer(),
-            Some(Misbehaviour::TokenGarbage) => {
-                Answer::raw_json(200, r#"{"access_token":"ya29."#.to_owned())
-            }
+            Some(Misbehaviour::TokenGarbage) => Answer::raw_json(200, r#"{"access_token":"ya29."#),
             _ => uncached(Answer::json(200, &self.tokens_for(grant))),
         }
     }

@@ -23,6 +23,14 @@ async fn a_taken_port_is_named_in_the_error() {
 }
 
 #[tokio::test]
+async fn a_mock_that_is_gone_has_left_its_address() {
+    let world = World::new().await;
+    let address = world.mock.google().url().replace("http://", "");
+    drop(world);
+    TcpListener::bind(address).unwrap();
+}
+
+#[tokio::test]
 async fn a_url_has_no_trailing_slash() {
     let world = World::new().await;
     for upstream in [world.mock.google(), world.mock.github()] {
