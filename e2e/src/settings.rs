@@ -39,6 +39,10 @@ pub struct Settings {
     #[arg(long)]
     pub automatic: bool,
 
+    /// How long one call of the broker to a provider may take, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    pub upstream_timeout_ms: u64,
+
     /// A host name besides the loopback ones by which the control address may be
     /// called
     #[arg(long, value_name = "NAME")]
@@ -46,7 +50,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Free ports everywhere, and providers that answer without a page.
+    /// Free ports everywhere, providers that answer without a page, and a broker
+    /// that does not wait long for one that is silent.
     pub fn for_tests() -> Self {
         let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self {
@@ -60,6 +65,7 @@ impl Settings {
             github: free,
             callbacks: Vec::new(),
             automatic: true,
+            upstream_timeout_ms: 300,
             control_host: None,
         }
     }

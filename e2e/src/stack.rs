@@ -52,7 +52,7 @@ impl Stack {
             google: upstream.google().url().to_owned(),
             github: upstream.github().url().to_owned(),
         };
-        let broker = start_broker(&urls, &clock, &projects).await?;
+        let broker = start_broker(&urls, &clock, &projects, settings.upstream_timeout_ms).await?;
         let wire = Wire::carry(place.into_listener(), broker.address)?;
         let world = Arc::new(World {
             urls,
@@ -62,6 +62,7 @@ impl Stack {
             demo,
             wire,
             broker: Mutex::new(Some(broker)),
+            upstream_timeout_ms: settings.upstream_timeout_ms,
         });
         let control = start_control(&settings, &world, control).await?;
         Ok(Self {

@@ -32,6 +32,8 @@ pub(crate) struct World {
     pub(crate) demo: Arc<consumer_demo::App>,
     pub(crate) wire: Wire,
     pub(crate) broker: Mutex<Option<Hosted>>,
+    /// How long the broker waits for a provider.
+    pub(crate) upstream_timeout_ms: u64,
 }
 
 /// Where everything is. URLs, without a trailing slash.
@@ -54,7 +56,8 @@ impl World {
     pub(crate) async fn reset(&self) -> Result<(), StartError> {
         let mut broker = self.broker.lock().await;
         let clock = StackClock::default();
-        let fresh = start_broker(&self.urls, &clock, &self.projects).await?;
+        let fresh =
+            start_broker(&self.urls, &clock, &self.projects, self.upstream_timeout_ms).await?;
         self.wire.retarget(fresh.address);
         self.upstream.reset();
         self.demo.reset();
@@ -72,6 +75,7 @@ pub(crate) async fn start_broker(
     urls: &Urls,
     clock: &StackClock,
     projects: &Registry,
+    upstream_timeout_ms: u64,
 ) -> Result<Hosted, StartError> {
     let config = Config {
         base_url: origin(&urls.broker),
@@ -96,7 +100,7 @@ pub(crate) async fn start_broker(
                 web_url: origin(&urls.github),
                 api_url: origin(&urls.github),
             }),
-            ..UpstreamConfig::default()
+            timeout_ms: upstream_timeout_ms,
         },
         projects: Vec::new(),
     };
