@@ -72,11 +72,6 @@ impl Answer {
             .with("cache-control", "no-store")
     }
 
-    /// None: the connection is closed without a byte.
-    pub(crate) fn cut() -> Self {
-        Self::empty(200).delivered(Delivery::Closed)
-    }
-
     fn empty(status: u16) -> Self {
         Self {
             status,
@@ -92,7 +87,14 @@ impl Answer {
         self
     }
 
-    fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
+    /// The answer under another content type.
+    pub(crate) fn called(mut self, content_type: &str) -> Self {
+        self.headers.retain(|(name, _)| *name != "content-type");
+        self.with("content-type", content_type)
+    }
+
+    /// The answer with another body.
+    pub(crate) fn with_body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }

@@ -3,7 +3,7 @@
 use crate::journal::Journal;
 use crate::script::{Iss, Script, Switches};
 use crate::settings::Site;
-use crate::{Client, Clock, Provider};
+use crate::{Client, Clock, Misbehaviour, Provider};
 
 /// One provider's fixed facts, its script and its journal.
 pub(crate) struct Desk {
@@ -35,11 +35,16 @@ impl Desk {
         self.clock.now_ms()
     }
 
-    /// `issuer`, if a success carries it.
-    pub(crate) fn iss_on_success<'a>(&self, issuer: &'a str) -> Option<&'a str> {
-        match self.script.iss() {
-            Iss::On | Iss::Errors => Some(issuer),
-            Iss::Off => None,
+    /// The `iss` that a success carries: `issuer`, none, or somebody else.
+    pub(crate) fn iss_of_success<'a>(
+        &self,
+        issuer: &'a str,
+        misbehaviour: Option<Misbehaviour>,
+    ) -> Option<&'a str> {
+        match (misbehaviour, self.script.iss()) {
+            (Some(Misbehaviour::WrongCallbackIssuer), _) => Some("https://issuer.example"),
+            (_, Iss::On | Iss::Errors) => Some(issuer),
+            (_, Iss::Off) => None,
         }
     }
 

@@ -7,11 +7,11 @@ mod api;
 mod authorize;
 mod scopes;
 mod token;
+mod trouble;
 mod user;
 
 use std::sync::Arc;
 
-use crate::Person;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::desk::Desk;
@@ -19,6 +19,7 @@ use crate::pages;
 use crate::server::Dialect;
 use crate::shelf::Shelf;
 use crate::sign_in::{self, Cast, SignIns};
+use crate::{Misbehaviour, Person};
 use authorize::AuthorizationRequest;
 use scopes::Scopes;
 
@@ -43,6 +44,7 @@ struct Grant {
 struct Access {
     person: Person,
     scopes: Scopes,
+    misbehaviour: Option<Misbehaviour>,
 }
 
 impl GitHub {

@@ -8,6 +8,7 @@ mod discovery;
 mod id_token;
 mod keys;
 mod scopes;
+mod seal;
 mod token;
 mod userinfo;
 
@@ -15,13 +16,14 @@ use std::sync::Arc;
 
 pub(crate) use keys::KeyRing;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Delivery};
 use crate::call::Call;
 use crate::desk::Desk;
 use crate::pages;
 use crate::server::Dialect;
 use crate::shelf::Shelf;
 use crate::sign_in::{self, Cast, SignIns};
+use crate::{Misbehaviour, Person};
 use authorize::AuthorizationRequest;
 use scopes::Scopes;
 
@@ -31,6 +33,10 @@ const KEYS_PATH: &str = "/oauth2/v3/certs";
 const USERINFO_PATH: &str = "/v1/userinfo";
 const REVOCATION_PATH: &str = "/revoke";
 
+/// How long the key set is in trouble for a token that was just given. No client
+/// looks for its key later than this.
+const KEY_TROUBLE_MS: i64 = 10 * 1000;
+
 /// Google, as a broker sees it.
 pub(crate) struct Google {
     desk: Arc<Desk>,
@@ -38,6 +44,8 @@ pub(crate) struct Google {
     sign_ins: SignIns<AuthorizationRequest>,
     codes: Shelf<Grant>,
     tokens: Shelf<Access>,
+    /// What whoever looks for a new key will meet, once and soon.
+    key_trouble: Shelf<Misbehaviour>,
 }
 
 /// What a code stands for.
@@ -49,7 +57,7 @@ struct Grant {
 /// What an access token opens.
 #[derive(Clone)]
 struct Access {
-    person: crate::Person,
+    person: Person,
     scopes: Scopes,
 }
 
@@ -61,7 +69,24 @@ impl Google {
             sign_ins: SignIns::new(),
             codes: Shelf::new(),
             tokens: Shelf::new(),
+            key_trouble: Shelf::new(),
         }
+    }
+
+    fn key_set(&self) -> Answer {
+        let sound = self.keys.answer();
+        match self.key_trouble.take(KEYS_PATH, self.desk.now_ms()) {
+            Some(Misbehaviour::Keys500) => pages::server_error(self.desk.provider, 500),
+            Some(Misbehaviour::KeysTimeout) => sound.delivered(Delivery::Silence),
+            _ => sound,
+        }
+    }
+
+    /// Lets the next look at the key set go wrong.
+    fn trouble_keys(&self, misbehaviour: Misbehaviour) {
+        let ends_ms = self.desk.now_ms() + KEY_TROUBLE_MS;
+        self.key_trouble
+            .put(KEYS_PATH.to_owned(), misbehaviour, ends_ms);
     }
 }
 
@@ -69,7 +94,7 @@ impl Dialect for Google {
     fn answer(&self, call: &Call) -> Answer {
         match (call.method(), call.path()) {
             ("GET", discovery::PATH) => discovery::answer(&self.desk.url),
-            ("GET", KEYS_PATH) => self.keys.answer(),
+            ("GET", KEYS_PATH) => self.key_set(),
             ("GET", AUTHORIZATION_PATH) => self.authorize(call),
             ("POST", sign_in::PATH) => self.choose(call),
             ("POST", TOKEN_PATH) => self.token(call),
@@ -83,6 +108,7 @@ impl Dialect for Google {
         self.sign_ins.clear();
         self.codes.clear();
         self.tokens.clear();
+        self.key_trouble.clear();
         self.keys.reset();
     }
 }

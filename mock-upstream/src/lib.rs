@@ -11,7 +11,7 @@
 //!   [`misbehaviour`] are its vocabulary.
 //! - [`journal`]: what was asked of a provider.
 //! - `google`, `github`: one provider's dialect each.
-//! - `desk`, `sign_in`, `shelf`, `pkce`: what both dialects stand on.
+//! - `desk`, `sign_in`, `shelf`, `pkce`, `spoil`: what both dialects stand on.
 //! - `server`, `call`, `answer`: HTTP, on wiremock, which stays in there.
 //! - `wire`: what happens to an answer on its way that no HTTP server does.
 //! - `pages` and the templates: what a browser sees.
@@ -46,6 +46,7 @@ mod server;
 pub mod settings;
 mod shelf;
 mod sign_in;
+mod spoil;
 pub mod upstream;
 mod wire;
 

@@ -1,25 +1,29 @@
 //! What may go wrong at a provider, one name each.
+//!
+//! [`table`] says it all once: the page, the control address and the Rust handle
+//! read it there. What each one does is said where the sound answer is made, and
+//! in [`spoil`](crate::spoil) for what both providers do alike.
+
+mod table;
+
+use std::sync::LazyLock;
+
+pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
 
-/// One way in which a sign-in goes wrong. It concerns one sign-in only: it is
-/// answered at once, or travels with the code that this sign-in gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Misbehaviour {
-    /// The person cancels.
-    Deny,
-    /// The provider fails.
-    ServerError,
-    /// The token call is cut.
-    Reset,
-    /// The code is refused.
-    TokenRefused,
-    /// The token answer is broken JSON.
-    TokenGarbage,
-    /// The ID token carries a nonce that nobody sent.
-    WrongNonce,
-    /// The ID token's signature does not fit.
-    BadSignature,
+/// What one row of the table says of one misbehaviour.
+struct Row {
+    name: &'static str,
+    group: Group,
+    says: Says,
+    error: Option<&'static str>,
+}
+
+/// What is sent, at each provider that can do it.
+struct Says {
+    google: Option<&'static str>,
+    github: Option<&'static str>,
 }
 
 /// A name that is no misbehaviour of the provider in question.
@@ -30,19 +34,13 @@ impl Misbehaviour {
     /// What `provider` can do wrong, in the order of its page.
     #[must_use]
     pub fn of(provider: Provider) -> &'static [Self] {
-        const BOTH: usize = 5;
-        const ALL: [Misbehaviour; BOTH + 2] = [
-            Misbehaviour::Deny,
-            Misbehaviour::ServerError,
-            Misbehaviour::Reset,
-            Misbehaviour::TokenRefused,
-            Misbehaviour::TokenGarbage,
-            Misbehaviour::WrongNonce,
-            Misbehaviour::BadSignature,
-        ];
+        static GOOGLE: LazyLock<Vec<Misbehaviour>> =
+            LazyLock::new(|| Misbehaviour::all_at(Provider::Google));
+        static GITHUB: LazyLock<Vec<Misbehaviour>> =
+            LazyLock::new(|| Misbehaviour::all_at(Provider::GitHub));
         match provider {
-            Provider::Google => &ALL,
-            Provider::GitHub => &ALL[..BOTH],
+            Provider::Google => &GOOGLE,
+            Provider::GitHub => &GITHUB,
         }
     }
 
@@ -62,45 +60,77 @@ impl Misbehaviour {
     /// The name in the control API and on the page.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "deny",
-            Self::ServerError => "server_error",
-            Self::Reset => "reset",
-            Self::TokenRefused => "token_refused",
-            Self::TokenGarbage => "token_garbage",
-            Self::WrongNonce => "wrong_nonce",
-            Self::BadSignature => "bad_signature",
-        }
+        self.row().name
     }
 
-    /// What is sent, as a sentence.
+    /// Where it strikes.
+    #[must_use]
+    pub fn group(self) -> Group {
+        self.row().group
+    }
+
+    /// What is sent, as a sentence; nothing where `provider` cannot do it.
     #[must_use]
     pub fn says(self, provider: Provider) -> &'static str {
-        use Provider::{GitHub, Google};
-        match (self, provider) {
-            (Self::Deny, _) => "The person cancels: the callback carries error=access_denied.",
-            (Self::ServerError, Google) => "The callback carries error=server_error.",
-            (Self::ServerError, GitHub) => "The token call is answered with a 500 page.",
-            (Self::Reset, _) => "The token call is closed without a byte of an answer.",
-            (Self::TokenRefused, Google) => "The token call is answered with 400 invalid_grant.",
-            (Self::TokenRefused, GitHub) => {
-                "The token call is answered with 200 and error=bad_verification_code."
-            }
-            (Self::TokenGarbage, _) => "The token call is answered with 200 and broken JSON.",
-            (Self::WrongNonce, _) => "The ID token carries a nonce that nobody sent.",
-            (Self::BadSignature, _) => "The ID token's signature does not fit its key.",
+        self.row().says.at(provider).unwrap_or_default()
+    }
+
+    /// The error that a login must end with: a value of `LoginResult.error`, or
+    /// none if it must succeed all the same, with a clean profile.
+    #[must_use]
+    pub fn error(self) -> Option<&'static str> {
+        self.row().error
+    }
+
+    /// Those of `provider`, by where they strike.
+    pub(crate) fn grouped(provider: Provider) -> Vec<(Group, Vec<Self>)> {
+        let of_group = |group| {
+            let all = Self::of(provider).iter().copied();
+            all.filter(|known| known.group() == group).collect()
+        };
+        Group::ALL
+            .iter()
+            .map(|&group| (group, of_group(group)))
+            .filter(|(_, known): &(_, Vec<_>)| !known.is_empty())
+            .collect()
+    }
+
+    fn all_at(provider: Provider) -> Vec<Self> {
+        let can = |known: &Self| known.row().says.at(provider).is_some();
+        Self::ALL.iter().copied().filter(can).collect()
+    }
+}
+
+impl Says {
+    const fn both(says: &'static str) -> Self {
+        Self::each(says, says)
+    }
+
+    const fn each(google: &'static str, github: &'static str) -> Self {
+        Self {
+            google: Some(google),
+            github: Some(github),
         }
     }
 
-    /// The error that a login must end with: a value of `LoginResult.error`.
-    #[must_use]
-    pub fn error(self) -> &'static str {
-        match self {
-            Self::Deny => "access_denied",
-            Self::ServerError | Self::Reset => "provider_unavailable",
-            Self::TokenRefused | Self::TokenGarbage | Self::WrongNonce | Self::BadSignature => {
-                "invalid_provider_response"
-            }
+    const fn google(says: &'static str) -> Self {
+        Self {
+            google: Some(says),
+            github: None,
+        }
+    }
+
+    const fn github(says: &'static str) -> Self {
+        Self {
+            google: None,
+            github: Some(says),
+        }
+    }
+
+    fn at(&self, provider: Provider) -> Option<&'static str> {
+        match provider {
+            Provider::Google => self.google,
+            Provider::GitHub => self.github,
         }
     }
 }

@@ -3,6 +3,7 @@
 use askama::Template;
 
 use crate::answer::Answer;
+use crate::misbehaviour::Group;
 use crate::people::Seeded;
 use crate::{Misbehaviour, Person, Provider};
 
@@ -19,7 +20,7 @@ pub(crate) struct SignInPage<'a> {
     pub(crate) callback_host: &'a str,
     pub(crate) scope: &'a str,
     pub(crate) people: &'a [Seeded],
-    pub(crate) misbehaviours: &'a [Misbehaviour],
+    pub(crate) misbehaviours: &'a [(Group, Vec<Misbehaviour>)],
     /// Why the last choice was not taken.
     pub(crate) problem: Option<&'a str>,
 }
@@ -62,9 +63,17 @@ pub(crate) fn not_found(provider: Provider) -> Answer {
     notice(provider, 404, "404: Not found", says)
 }
 
-pub(crate) fn server_error(provider: Provider) -> Answer {
+/// Trouble of the provider's own, which was asked for.
+pub(crate) fn server_error(provider: Provider, status: u16) -> Answer {
     let says = "Something went wrong on our side. This was asked for: it is a misbehaviour.";
-    notice(provider, 500, "500: Server error", says)
+    notice(provider, status, &format!("{status}: Server error"), says)
+}
+
+/// A page where there should be none, like that of a network which wants one to
+/// log in first.
+pub(crate) fn in_the_way(provider: Provider) -> Answer {
+    let says = "Accept the terms of this network first. It is a misbehaviour.";
+    notice(provider, 200, "Welcome", says)
 }
 
 /// A choice that comes twice, or too late.

@@ -8,7 +8,7 @@ use crate::pages::{self, SignInPage};
 use crate::people::{InvalidPerson, Visibility, ada, seeded};
 use crate::settings::RedirectUri;
 use crate::shelf::Shelf;
-use crate::{Misbehaviour, Mode, Next, Person, Provider, chance};
+use crate::{Misbehaviour, Mode, Next, Person, Provider, chance, spoil};
 
 /// Where the page's forms go. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
@@ -93,7 +93,7 @@ fn page<R: Request>(desk: &Desk, handle: &str, request: &R, problem: Option<&str
         callback_host: request.redirect_uri().host(),
         scope: &request.scope(),
         people: &seeded(),
-        misbehaviours: Misbehaviour::of(desk.provider),
+        misbehaviours: &Misbehaviour::grouped(desk.provider),
         problem,
     })
 }
@@ -146,10 +146,10 @@ impl Cast {
     }
 
     fn misbehaving(misbehaviour: Misbehaviour, provider: Provider) -> Self {
-        Self {
-            misbehaviour: Some(misbehaviour),
-            ..Self::default_at(provider)
-        }
+        let mut cast = Self::default_at(provider);
+        spoil::person(misbehaviour, &mut cast.person);
+        cast.misbehaviour = Some(misbehaviour);
+        cast
     }
 
     fn scripted(next: Next, provider: Provider) -> Self {

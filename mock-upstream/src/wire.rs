@@ -152,7 +152,10 @@ impl<'a> Marked<'a> {
             Delivery::Closed => Ok(()),
             Delivery::Reset => {
                 to.write_all(self.head().as_bytes()).await?;
-                to.as_ref().set_zero_linger()
+                to.as_ref().set_zero_linger()?;
+                // Else it would say a proper goodbye first.
+                to.forget();
+                Ok(())
             }
             Delivery::Half => {
                 to.write_all(self.head().as_bytes()).await?;

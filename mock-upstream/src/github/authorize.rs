@@ -59,23 +59,18 @@ impl GitHub {
     }
 
     fn callback(&self, request: AuthorizationRequest, cast: Cast) -> String {
-        if cast.misbehaviour == Some(Misbehaviour::Deny) {
-            return self.failed(&request.denied());
+        match cast.misbehaviour {
+            Some(Misbehaviour::Deny) => return self.failed(&request.denied()),
+            Some(Misbehaviour::ApplicationSuspended) => return self.failed(&request.suspended()),
+            Some(Misbehaviour::NoCode) => return request.nothing(),
+            _ => {}
         }
         let code = chance::lower_hex(20);
-        let callback = self.succeeded(&request, &code);
+        let iss = self.desk.iss_of_success(&self.issuer, cast.misbehaviour);
+        let callback = request.success(&code, iss);
         let ends_ms = self.desk.now_ms() + CODE_LIFETIME_MS;
         self.codes.put(code, Grant { request, cast }, ends_ms);
         callback
-    }
-
-    fn succeeded(&self, request: &AuthorizationRequest, code: &str) -> String {
-        let state = request.state.as_deref().map(|state| ("state", state));
-        let iss = self.desk.iss_on_success(&self.issuer);
-        let iss = iss.map(|iss| ("iss", iss));
-        request
-            .redirect_uri
-            .with([("code", code)].into_iter().chain(state).chain(iss))
     }
 
     fn failed(&self, failure: &Failure<'_>) -> String {
@@ -107,12 +102,35 @@ impl AuthorizationRequest {
         })
     }
 
+    fn success(&self, code: &str, iss: Option<&str>) -> String {
+        let state = self.state.as_deref().map(|state| ("state", state));
+        let iss = iss.map(|iss| ("iss", iss));
+        self.redirect_uri
+            .with([("code", code)].into_iter().chain(state).chain(iss))
+    }
+
+    /// The state alone.
+    fn nothing(&self) -> String {
+        let state = self.state.as_deref().map(|state| ("state", state));
+        self.redirect_uri.with(state)
+    }
+
     fn denied(&self) -> Failure<'_> {
+        let description = "The user has denied your application access.";
+        self.failure("access_denied", description)
+    }
+
+    fn suspended(&self) -> Failure<'_> {
+        let description = "Your application has been suspended. Contact support@github.com.";
+        self.failure("application_suspended", description)
+    }
+
+    fn failure(&self, error: &'static str, description: &'static str) -> Failure<'_> {
         Failure {
             redirect_uri: &self.redirect_uri,
             state: self.state.as_deref(),
-            error: "access_denied",
-            description: "The user has denied your application access.",
+            error,
+            description,
         }
     }
 }

@@ -6,7 +6,7 @@ use url::form_urlencoded;
 use super::{Access, GitHub, Grant};
 use crate::answer::Answer;
 use crate::call::{Call, Params};
-use crate::{Misbehaviour, chance, pages};
+use crate::{Misbehaviour, chance, pages, spoil};
 
 /// Where GitHub explains its errors; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
@@ -31,6 +31,7 @@ enum Refusal {
     BadCode,
     RedirectUriMismatch,
     MissingVerifier,
+    UnverifiedUserEmail,
 }
 
 /// How the answer is written: as a form, unless JSON was asked for.
@@ -62,12 +63,15 @@ impl GitHub {
     }
 
     fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
-        match grant.cast.misbehaviour {
-            Some(Misbehaviour::ServerError) => pages::server_error(self.desk.provider),
-            Some(Misbehaviour::Reset) => Answer::cut(),
-            Some(Misbehaviour::TokenRefused) => Refusal::BadCode.answer(encoding),
-            Some(Misbehaviour::TokenGarbage) => Answer::raw_json(200, r#"{"access_token":"gho_"#),
-            _ => encoding.answer(&self.token_for(grant)),
+        use Misbehaviour as M;
+        let misbehaviour = grant.cast.misbehaviour;
+        let good = encoding.answer(&self.token_for(grant));
+        match misbehaviour {
+            Some(M::ServerError) => pages::server_error(self.desk.provider, 500),
+            Some(M::TokenRefused) => Refusal::BadCode.answer(encoding),
+            Some(M::UnverifiedUserEmail) => Refusal::UnverifiedUserEmail.answer(encoding),
+            Some(other) => spoil::token_answer(other, self.desk.provider, good),
+            None => good,
         }
     }
 
@@ -77,6 +81,7 @@ impl GitHub {
         let access = Access {
             person: grant.cast.person,
             scopes: grant.request.scopes,
+            misbehaviour: grant.cast.misbehaviour,
         };
         // GitHub's tokens have no end, unless one asks for tokens that do.
         self.tokens.put(access_token.clone(), access, i64::MAX);
@@ -132,6 +137,10 @@ impl Refusal {
             Self::RedirectUriMismatch => (
                 "redirect_uri_mismatch",
                 "The redirect_uri MUST match the registered callback URL for this application.",
+            ),
+            Self::UnverifiedUserEmail => (
+                "unverified_user_email",
+                "The user must have a verified primary email.",
             ),
             Self::MissingVerifier => (
                 "invalid_grant",

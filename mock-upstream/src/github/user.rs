@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::api::Refusal;
-use super::{Access, GitHub};
+use super::{Access, GitHub, trouble};
 use crate::Person;
 use crate::answer::Answer;
 use crate::call::{Call, Params};
@@ -30,7 +30,7 @@ struct Page {
 impl GitHub {
     pub(super) fn user(&self, call: &Call) -> Answer {
         match self.admit(call) {
-            Ok(access) => Answer::json(200, &account(&access, &self.desk.url)),
+            Ok(access) => trouble::user(access.misbehaviour, account(&access, &self.desk.url)),
             Err(refusal) => refusal.answer(),
         }
     }
@@ -38,7 +38,8 @@ impl GitHub {
     pub(super) fn emails(&self, call: &Call) -> Answer {
         match self.admit(call) {
             Ok(access) if access.scopes.allow_emails() => {
-                self.page_of(&addresses(&access.person), &Page::of(call.query()))
+                let page = self.page_of(&addresses(&access.person), &Page::of(call.query()));
+                trouble::emails(access.misbehaviour, page)
             }
             Ok(_) => Refusal::NotFound.answer(),
             Err(refusal) => refusal.answer(),

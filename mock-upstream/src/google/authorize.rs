@@ -70,9 +70,14 @@ impl Google {
         match cast.misbehaviour {
             Some(Misbehaviour::Deny) => request.failure("access_denied", &self.desk),
             Some(Misbehaviour::ServerError) => request.failure("server_error", &self.desk),
+            Some(Misbehaviour::TemporarilyUnavailable) => {
+                request.failure("temporarily_unavailable", &self.desk)
+            }
+            Some(Misbehaviour::NoCode) => request.nothing(),
             _ => {
                 let code = format!("{CODE_PREFIX}{}", chance::url_safe(70));
-                let callback = request.success(&code, consent, &self.desk);
+                let iss = self.desk.iss_of_success(&self.desk.url, cast.misbehaviour);
+                let callback = request.success(&code, consent, iss);
                 let ends_ms = self.desk.now_ms() + CODE_LIFETIME_MS;
                 self.codes.put(code, Grant { request, cast }, ends_ms);
                 callback
@@ -106,7 +111,7 @@ impl AuthorizationRequest {
     }
 
     /// In Google's order: state, iss, code, scope, authuser, prompt.
-    fn success(&self, code: &str, consent: Consent, desk: &Desk) -> String {
+    fn success(&self, code: &str, consent: Consent, iss: Option<&str>) -> String {
         let scope = self.scopes.in_callback();
         let prompt = match consent {
             Consent::Silent => "none",
@@ -119,9 +124,15 @@ impl AuthorizationRequest {
             ("prompt", prompt),
         ];
         let state = self.state.as_deref().map(|state| ("state", state));
-        let iss = desk.iss_on_success(&desk.url).map(|iss| ("iss", iss));
+        let iss = iss.map(|iss| ("iss", iss));
         self.redirect_uri
             .with(state.into_iter().chain(iss).chain(known))
+    }
+
+    /// The state alone.
+    fn nothing(&self) -> String {
+        let state = self.state.as_deref().map(|state| ("state", state));
+        self.redirect_uri.with(state)
     }
 
     /// Without a description: Google was seen to send none.

@@ -3,10 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::Grant;
+use super::keys::Key;
 use super::scopes::{Scope, Scopes};
-use super::{Grant, KeyRing};
+use super::seal::seal;
 use crate::desk::Desk;
 use crate::{Misbehaviour, Person, chance};
 
@@ -28,7 +31,7 @@ struct Claims<'a> {
     personal: Personal<'a>,
     at_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    nonce: Option<String>,
+    nonce: Option<&'a str>,
     iat: i64,
     exp: i64,
 }
@@ -62,7 +65,7 @@ impl<'a> IdToken<'a> {
             sub: &grant.cast.person.id,
             personal: Personal::of(&grant.cast.person, &grant.request.scopes),
             at_hash: at_hash(access_token),
-            nonce: nonce(grant),
+            nonce: grant.request.nonce.as_deref(),
             iat: issued_at,
             exp: issued_at + LIFETIME_SECONDS,
         };
@@ -72,13 +75,63 @@ impl<'a> IdToken<'a> {
         }
     }
 
-    pub(super) fn sign(&self, keys: &KeyRing) -> String {
-        let token = keys.sign(&self.claims);
-        match self.misbehaviour {
-            Some(Misbehaviour::BadSignature) => with_bad_signature(&token),
-            _ => token,
-        }
+    /// The token, sealed with `key`.
+    pub(super) fn sealed(&self, key: &Key) -> String {
+        let claims = serde_json::to_value(&self.claims).expect("our own types become JSON");
+        let claims = match self.misbehaviour {
+            Some(misbehaviour) => forged(misbehaviour, claims),
+            None => claims.to_string(),
+        };
+        seal(&claims, key, Some("JWT"), self.misbehaviour)
     }
+}
+
+/// The claims as JSON, with what is wrong in them.
+fn forged(misbehaviour: Misbehaviour, mut claims: Value) -> String {
+    use Misbehaviour as M;
+    match misbehaviour {
+        M::WrongNonce => claims["nonce"] = chance::url_safe(43).into(),
+        M::NoNonce => remove(&mut claims, "nonce"),
+        M::WrongAudience => {
+            claims["aud"] = SOMEBODY_ELSE.into();
+            claims["azp"] = SOMEBODY_ELSE.into();
+        }
+        M::WrongAzp => claims["azp"] = SOMEBODY_ELSE.into(),
+        M::WrongIssuer => claims["iss"] = "https://issuer.example".into(),
+        M::WrongAtHash => claims["at_hash"] = at_hash("another access token").into(),
+        M::ExpiredIdToken => shift(&mut claims, -2 * LIFETIME_SECONDS),
+        M::IssuedInTheFuture => shift(&mut claims, LIFETIME_SECONDS),
+        M::ClockAhead => shift(&mut claims, SKEW_SECONDS),
+        M::ClockBehind => shift(&mut claims, -LIFETIME_SECONDS - SKEW_SECONDS),
+        M::SubNumber => claims["sub"] = 100_000_000_000_000_001_u64.into(),
+        M::EmailVerifiedText => claims["email_verified"] = "true".into(),
+        M::DuplicateClaims => return sub_twice(&claims.to_string()),
+        _ => {}
+    }
+    claims.to_string()
+}
+
+/// A client that is not ours.
+const SOMEBODY_ELSE: &str = "another-client.apps.example";
+
+/// How far a clock may be off without harm.
+const SKEW_SECONDS: i64 = 30;
+
+fn remove(claims: &mut Value, name: &str) {
+    claims.as_object_mut().map(|claims| claims.remove(name));
+}
+
+/// The claims of another time.
+fn shift(claims: &mut Value, seconds: i64) {
+    for name in ["iat", "exp"] {
+        let time = claims[name].as_i64().unwrap_or_default();
+        claims[name] = (time + seconds).into();
+    }
+}
+
+/// Whoever takes the first of the two sees somebody else.
+fn sub_twice(claims: &str) -> String {
+    claims.replacen('{', r#"{"sub":"forged","#, 1)
 }
 
 impl<'a> Personal<'a> {
@@ -112,21 +165,4 @@ fn split_name(name: &str) -> (Option<&str>, Option<&str>) {
 /// The left half of the access token's digest (OpenID Connect Core, 3.1.3.6).
 fn at_hash(access_token: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
-}
-
-fn nonce(grant: &Grant) -> Option<String> {
-    match grant.cast.misbehaviour {
-        Some(Misbehaviour::WrongNonce) => Some(chance::url_safe(43)),
-        _ => grant.request.nonce.clone(),
-    }
-}
-
-/// One bit off: the token is well-formed, its key known, and yet it is forged.
-fn with_bad_signature(token: &str) -> String {
-    let (signed, signature) = token.rsplit_once('.').expect("a JWT has three parts");
-    let mut bytes = URL_SAFE_NO_PAD
-        .decode(signature)
-        .expect("a signature is base64url");
-    bytes[0] ^= 1;
-    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(bytes))
 }

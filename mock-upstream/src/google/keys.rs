@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
-use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use serde::Serialize;
+use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::seal::rsa_key;
 use crate::answer::Answer;
 
 const PEMS: [&[u8]; 3] = [
@@ -34,11 +34,12 @@ pub(crate) struct KeyRing {
 /// Positions in the ring, oldest first; the newest one signs.
 struct Published(VecDeque<usize>);
 
-struct Key {
-    kid: String,
-    modulus: String,
+/// An RSA key, both halves.
+pub(super) struct Key {
+    pub(super) kid: String,
+    pub(super) modulus: String,
     exponent: String,
-    signing: EncodingKey,
+    pub(super) signing: EncodingKey,
 }
 
 impl KeyRing {
@@ -57,10 +58,10 @@ impl KeyRing {
         Answer::json(200, &json!({ "keys": keys })).with("cache-control", caching)
     }
 
-    /// Signs `claims` with the newest key.
-    pub(super) fn sign(&self, claims: &impl Serialize) -> String {
+    /// The key that signs.
+    pub(super) fn newest(&self) -> &Key {
         let newest = self.lock().newest();
-        self.keys[newest].sign(claims)
+        &self.keys[newest]
     }
 
     pub(crate) fn rotate(&self) {
@@ -100,7 +101,7 @@ impl Published {
 
 impl Key {
     fn read(pem: &[u8]) -> Self {
-        let signing = EncodingKey::from_rsa_pem(pem).expect("the committed keys are RSA keys");
+        let signing = rsa_key(pem);
         let jwk = Jwk::from_encoding_key(&signing, Algorithm::RS256)
             .expect("an RSA key has a public half");
         let AlgorithmParameters::RSA(public) = jwk.algorithm else {
@@ -123,14 +124,6 @@ impl Key {
             "n": self.modulus,
             "e": self.exponent,
         })
-    }
-
-    fn sign(&self, claims: &impl Serialize) -> String {
-        let header = Header {
-            kid: Some(self.kid.clone()),
-            ..Header::new(Algorithm::RS256)
-        };
-        jsonwebtoken::encode(&header, claims, &self.signing).expect("an RSA key signs any claims")
     }
 }
 

@@ -11,7 +11,7 @@ use super::scopes::Scope;
 use super::{Access, Google, Grant};
 use crate::answer::Answer;
 use crate::call::{Call, Params};
-use crate::{Misbehaviour, chance};
+use crate::{Misbehaviour, chance, spoil};
 
 /// What clients were seen to get; the samples in the documents vary.
 const EXPIRES_IN_SECONDS: i64 = 3599;
@@ -32,6 +32,7 @@ enum Refusal {
     Missing(&'static str),
     UnknownClient,
     WrongSecret,
+    DeletedClient,
     UnsupportedGrantType,
     MalformedCode,
     SpentCode,
@@ -86,11 +87,20 @@ impl Google {
     }
 
     fn grant(&self, grant: Grant) -> Answer {
-        match grant.cast.misbehaviour {
-            Some(Misbehaviour::Reset) => Answer::cut(),
-            Some(Misbehaviour::TokenRefused) => Refusal::SpentCode.answer(),
-            Some(Misbehaviour::TokenGarbage) => Answer::raw_json(200, r#"{"access_token":"ya29."#),
-            _ => uncached(Answer::json(200, &self.tokens_for(grant))),
+        use Misbehaviour as M;
+        let misbehaviour = grant.cast.misbehaviour;
+        let good = uncached(Answer::json(200, &self.tokens_for(grant)));
+        match misbehaviour {
+            Some(M::TokenRefused) => Refusal::SpentCode.answer(),
+            Some(M::DeletedClient) => Refusal::DeletedClient.answer(),
+            Some(M::RateLimited) => too_many_requests(),
+            Some(M::RateLimitedRetryAfter) => too_many_requests().with("retry-after", "60"),
+            Some(trouble @ (M::Keys500 | M::KeysTimeout)) => {
+                self.trouble_keys(trouble);
+                good
+            }
+            Some(other) => spoil::token_answer(other, self.desk.provider, good),
+            None => good,
         }
     }
 
@@ -99,7 +109,7 @@ impl Google {
         let access_token = format!("ya29.{}", chance::url_safe(160));
         let id_token = grant.request.scopes.contain(Scope::OpenId).then(|| {
             let token = IdToken::new(&grant, &self.desk, &access_token, now_ms);
-            token.sign(&self.keys)
+            token.sealed(self.keys.newest())
         });
         let access = Access {
             person: grant.cast.person,
@@ -176,6 +186,8 @@ impl Refusal {
             }
             Self::UnknownClient => (401, "invalid_client", "The OAuth client was not found."),
             Self::WrongSecret => (401, "invalid_client", "Unauthorized"),
+            // The error is documented, its status and description are not.
+            Self::DeletedClient => (401, "deleted_client", "The OAuth client was deleted."),
             Self::UnsupportedGrantType => (400, "unsupported_grant_type", "Invalid grant_type"),
             Self::MalformedCode => (400, "invalid_grant", "Malformed auth code."),
             Self::SpentCode => (400, "invalid_grant", "Bad Request"),
@@ -195,6 +207,11 @@ impl Refusal {
 fn failed(status: u16, error: &str, description: &str) -> Answer {
     let body = json!({ "error": error, "error_description": description });
     uncached(Answer::json(status, &body))
+}
+
+/// What Google writes then is not confirmed.
+fn too_many_requests() -> Answer {
+    failed(429, "rate_limit_exceeded", "Rate Limit Exceeded")
 }
 
 fn uncached(answer: Answer) -> Answer {

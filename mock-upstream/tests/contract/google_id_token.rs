@@ -31,6 +31,10 @@ pub(crate) async fn verified(world: &World, token: &str) -> Result<Value, String
     Ok(token.claims)
 }
 
+pub(crate) fn at_hash(access_token: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
+}
+
 async fn claims_of(person: Person) -> Value {
     let world = World::new().await;
     world.queue(GOOGLE, Next::Person(person));
@@ -87,8 +91,7 @@ async fn at_hash_is_the_left_half_of_the_access_tokens_digest() {
     let world = World::new().await;
     let answer = world.sign_in(GOOGLE).await;
     let claims = verified(&world, &answer.text("id_token")).await.unwrap();
-    let digest = Sha256::digest(answer.text("access_token"));
-    assert_eq!(claims["at_hash"], URL_SAFE_NO_PAD.encode(&digest[..16]));
+    assert_eq!(claims["at_hash"], at_hash(&answer.text("access_token")));
 }
 
 #[tokio::test]

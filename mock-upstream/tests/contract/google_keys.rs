@@ -8,12 +8,12 @@ use crate::world::{Seen, World};
 
 const GOOGLE: Provider = Provider::Google;
 
-async fn key_set(world: &World) -> Seen {
+pub(crate) async fn key_set(world: &World) -> Seen {
     let url = format!("{}/oauth2/v3/certs", world.mock.google().url());
     world.get(&url).await
 }
 
-async fn kids(world: &World) -> Vec<Value> {
+pub(crate) async fn kids(world: &World) -> Vec<Value> {
     let keys = key_set(world).await.json();
     let keys = keys["keys"].as_array().unwrap().iter();
     keys.map(|key| key["kid"].clone()).collect()

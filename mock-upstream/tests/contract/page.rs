@@ -1,5 +1,6 @@
 //! The sign-in page.
 
+use mock_upstream::misbehaviour::Group;
 use mock_upstream::people::seeded;
 use mock_upstream::{Client, Misbehaviour, Mode, Provider};
 
@@ -58,12 +59,32 @@ async fn every_misbehaviour_of_the_provider_has_a_button_and_no_other_has() {
     let world = interactive().await;
     for provider in Provider::ALL {
         let seen = page(&world, provider).await;
-        for &known in Misbehaviour::of(Provider::Google) {
+        let everything = Provider::ALL.into_iter().flat_map(Misbehaviour::of);
+        for known in everything {
             let shown = seen
                 .body
                 .contains(&format!(r#"data-misbehave="{}""#, known.name()));
-            assert_eq!(shown, Misbehaviour::of(provider).contains(&known));
+            assert_eq!(shown, Misbehaviour::of(provider).contains(known));
         }
+    }
+}
+
+#[tokio::test]
+async fn misbehaviours_stand_under_the_heading_of_their_group() {
+    let world = interactive().await;
+    for provider in Provider::ALL {
+        let seen = page(&world, provider).await;
+        let shown = seen.body.split("<h3>").skip(1).map(|rest| {
+            let (title, buttons) = rest.split_once("</h3>").unwrap();
+            (title.to_owned(), buttons.matches("data-misbehave").count())
+        });
+        let expected = Group::ALL.iter().map(|&group| {
+            let of_group = |known: &&Misbehaviour| known.group() == group;
+            let count = Misbehaviour::of(provider).iter().filter(of_group).count();
+            (group.title().to_owned(), count)
+        });
+        let expected = expected.filter(|(_, count)| *count > 0);
+        assert_eq!(shown.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     }
 }
 

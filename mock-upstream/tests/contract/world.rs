@@ -137,6 +137,7 @@ pub(crate) fn http_client() -> reqwest::Client {
 pub(crate) struct Seen {
     pub(crate) status: u16,
     pub(crate) body: String,
+    pub(crate) bytes: Vec<u8>,
     headers: reqwest::header::HeaderMap,
 }
 
@@ -146,10 +147,13 @@ impl Seen {
     }
 
     async fn read(response: Response) -> Self {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let bytes: Vec<u8> = response.bytes().await.unwrap().into();
         Self {
-            status: response.status().as_u16(),
-            headers: response.headers().clone(),
-            body: response.text().await.unwrap(),
+            status: status.as_u16(),
+            headers,
+            body: String::from_utf8_lossy(&bytes).into_owned(),
+            bytes,
         }
     }
 
