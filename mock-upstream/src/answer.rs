@@ -87,6 +87,14 @@ impl Answer {
         self
     }
 
+    /// The answer with a header that it may have already.
+    pub(crate) fn with_default(self, name: &'static str, value: impl Into<String>) -> Self {
+        match self.headers.iter().any(|(known, _)| *known == name) {
+            true => self,
+            false => self.with(name, value),
+        }
+    }
+
     /// The answer under another content type.
     pub(crate) fn called(mut self, content_type: &str) -> Self {
         self.headers.retain(|(name, _)| *name != "content-type");

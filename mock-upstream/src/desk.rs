@@ -3,7 +3,7 @@
 use crate::journal::Journal;
 use crate::script::{Iss, Script, Switches};
 use crate::settings::Site;
-use crate::{Client, Clock, Misbehaviour, Provider};
+use crate::{Client, Clock, Misbehaviour, Provider, Unconfirmed};
 
 /// One provider's fixed facts, its script and its journal.
 pub(crate) struct Desk {
@@ -12,6 +12,8 @@ pub(crate) struct Desk {
     pub(crate) url: String,
     pub(crate) client: Client,
     pub(crate) clock: Clock,
+    pub(crate) hourly_calls: Option<u32>,
+    pub(crate) unconfirmed: Unconfirmed,
     pub(crate) script: Script,
     pub(crate) journal: Journal,
 }
@@ -23,6 +25,8 @@ impl Desk {
             url,
             client: site.client,
             clock,
+            hourly_calls: site.hourly_calls,
+            unconfirmed: site.unconfirmed,
             script: Script::new(Switches {
                 mode: site.mode,
                 iss: site.iss,

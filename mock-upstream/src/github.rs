@@ -5,6 +5,8 @@
 
 mod api;
 mod authorize;
+mod metadata;
+mod meter;
 mod scopes;
 mod token;
 mod trouble;
@@ -21,7 +23,11 @@ use crate::shelf::Shelf;
 use crate::sign_in::{self, Cast, SignIns};
 use crate::{Misbehaviour, Person};
 use authorize::AuthorizationRequest;
+use meter::Meter;
 use scopes::Scopes;
+
+const AUTHORIZATION_PATH: &str = "/login/oauth/authorize";
+const TOKEN_PATH: &str = "/login/oauth/access_token";
 
 /// GitHub, as a broker sees it.
 pub(crate) struct GitHub {
@@ -31,6 +37,7 @@ pub(crate) struct GitHub {
     sign_ins: SignIns<AuthorizationRequest>,
     codes: Shelf<Grant>,
     tokens: Shelf<Access>,
+    meter: Meter,
 }
 
 /// What a code stands for.
@@ -55,6 +62,7 @@ impl GitHub {
             sign_ins: SignIns::new(),
             codes: Shelf::new(),
             tokens: Shelf::new(),
+            meter: Meter::new(),
         }
     }
 }
@@ -62,9 +70,10 @@ impl GitHub {
 impl Dialect for GitHub {
     fn answer(&self, call: &Call) -> Answer {
         match (call.method(), call.path()) {
-            ("GET", "/login/oauth/authorize") => self.authorize(call),
+            ("GET", metadata::PATH) => metadata::answer(&self.desk.url),
+            ("GET", AUTHORIZATION_PATH) => self.authorize(call),
             ("POST", sign_in::PATH) => self.choose(call),
-            ("POST", "/login/oauth/access_token") => self.token(call),
+            ("POST", TOKEN_PATH) => self.token(call),
             ("GET", "/user") => self.user(call),
             ("GET", "/user/emails") => self.emails(call),
             _ => pages::not_found(self.desk.provider),
@@ -75,5 +84,6 @@ impl Dialect for GitHub {
         self.sign_ins.clear();
         self.codes.clear();
         self.tokens.clear();
+        self.meter.clear();
     }
 }

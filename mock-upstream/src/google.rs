@@ -44,6 +44,8 @@ pub(crate) struct Google {
     sign_ins: SignIns<AuthorizationRequest>,
     codes: Shelf<Grant>,
     tokens: Shelf<Access>,
+    /// Who has given an app access for the time when they are away, by `sub`.
+    offline: Shelf<()>,
     /// What whoever looks for a new key will meet, once and soon.
     key_trouble: Shelf<Misbehaviour>,
 }
@@ -69,12 +71,18 @@ impl Google {
             sign_ins: SignIns::new(),
             codes: Shelf::new(),
             tokens: Shelf::new(),
+            offline: Shelf::new(),
             key_trouble: Shelf::new(),
         }
     }
 
+    fn discovery(&self) -> Answer {
+        discovery::answer(&self.desk.url, self.desk.unconfirmed.google_announces_iss)
+    }
+
     fn key_set(&self) -> Answer {
-        let sound = self.keys.answer();
+        let max_age_seconds = self.desk.unconfirmed.google_keys_max_age_seconds;
+        let sound = self.keys.answer(max_age_seconds);
         match self.key_trouble.take(KEYS_PATH, self.desk.now_ms()) {
             Some(Misbehaviour::Keys500) => pages::server_error(self.desk.provider, 500),
             Some(Misbehaviour::KeysTimeout) => sound.delivered(Delivery::Silence),
@@ -93,7 +101,7 @@ impl Google {
 impl Dialect for Google {
     fn answer(&self, call: &Call) -> Answer {
         match (call.method(), call.path()) {
-            ("GET", discovery::PATH) => discovery::answer(&self.desk.url),
+            ("GET", discovery::PATH) => self.discovery(),
             ("GET", KEYS_PATH) => self.key_set(),
             ("GET", AUTHORIZATION_PATH) => self.authorize(call),
             ("POST", sign_in::PATH) => self.choose(call),
@@ -108,6 +116,7 @@ impl Dialect for Google {
         self.sign_ins.clear();
         self.codes.clear();
         self.tokens.clear();
+        self.offline.clear();
         self.key_trouble.clear();
         self.keys.reset();
     }

@@ -6,7 +6,7 @@
 //!
 //! # Where what is
 //!
-//! - [`settings`]: what to start with; [`upstream`]: the handles on what runs.
+//! - [`settings`]: what to start with, [`unconfirmed`] facts included; [`upstream`]: the handles on what runs.
 //! - [`script`]: who signs in next and what goes wrong then; [`people`] and
 //!   [`misbehaviour`] are its vocabulary.
 //! - [`journal`]: what was asked of a provider.
@@ -47,6 +47,7 @@ pub mod settings;
 mod shelf;
 mod sign_in;
 mod spoil;
+pub mod unconfirmed;
 pub mod upstream;
 mod wire;
 
@@ -56,4 +57,5 @@ pub use people::Person;
 pub use provider::Provider;
 pub use script::{Iss, Mode, Next};
 pub use settings::{Client, Settings};
+pub use unconfirmed::Unconfirmed;
 pub use upstream::{MockUpstream, StartError, Upstream};

@@ -31,6 +31,12 @@ pub struct Person {
     pub picture: Option<String>,
     /// Who may see the address on GitHub. Not part of the JSON.
     pub visibility: Visibility,
+    /// More addresses on GitHub, verified, none of them primary; they come before
+    /// the primary one. Not part of the JSON.
+    pub other_emails: Vec<String>,
+    /// The domain of a Workspace account at Google, which this person keeps beside
+    /// a private one. Not part of the JSON.
+    pub hosted_domain: Option<String>,
 }
 
 /// Who may see an account's address on GitHub. Google's accounts have no such
@@ -122,7 +128,7 @@ impl TryFrom<Value> for Person {
             email: take_text(&mut fields, "email")?,
             email_verified: take_bool(&mut fields, "email_verified")?,
             picture: take_text(&mut fields, "picture")?,
-            visibility: Visibility::default(),
+            ..Self::default()
         };
         match fields.is_empty() {
             true => Ok(person),

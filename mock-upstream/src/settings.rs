@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use url::{Url, form_urlencoded};
 
-use crate::{Clock, Iss, Mode};
+use crate::{Clock, Iss, Mode, Unconfirmed};
 
 /// Everything a [`MockUpstream`](crate::MockUpstream) starts with.
 #[derive(Clone, Debug)]
@@ -45,6 +45,12 @@ pub struct Site {
     pub mode: Mode,
     /// When `iss` is sent, at the start and after a reset.
     pub iss: Iss,
+    /// How many calls of GitHub's REST API a person may make in an hour: 5,000 at
+    /// the real one. None: they are counted and never refused, because many tests
+    /// sign the same person in.
+    pub hourly_calls: Option<u32>,
+    /// What nobody could confirm.
+    pub unconfirmed: Unconfirmed,
 }
 
 impl Site {
@@ -57,6 +63,8 @@ impl Site {
             client,
             mode: Mode::Automatic,
             iss: Iss::On,
+            hourly_calls: None,
+            unconfirmed: Unconfirmed::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use url::form_urlencoded;
 use super::{Access, GitHub, Grant};
 use crate::answer::Answer;
 use crate::call::{Call, Params};
-use crate::{Misbehaviour, chance, pages, spoil};
+use crate::{Misbehaviour, Unconfirmed, chance, pages, spoil};
 
 /// Where GitHub explains its errors; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
@@ -30,7 +30,8 @@ enum Refusal {
     WrongClient,
     BadCode,
     RedirectUriMismatch,
-    MissingVerifier,
+    MissingVerifier(u16),
+    WrongVerifier(&'static str),
     UnverifiedUserEmail,
 }
 
@@ -59,7 +60,9 @@ impl GitHub {
             return Err(Refusal::WrongClient);
         }
         let grant = self.codes.take(given("code"), self.desk.now_ms());
-        grant.ok_or(Refusal::BadCode)?.checked(form)
+        grant
+            .ok_or(Refusal::BadCode)?
+            .checked(form, &self.desk.unconfirmed)
     }
 
     fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
@@ -95,7 +98,7 @@ impl GitHub {
 
 impl Grant {
     /// The grant, if `form` comes from the client that asked for it.
-    fn checked(self, form: &Params) -> Result<Self, Refusal> {
+    fn checked(self, form: &Params, unconfirmed: &Unconfirmed) -> Result<Self, Refusal> {
         let registered = self.request.redirect_uri.as_str();
         if form
             .get("redirect_uri")
@@ -104,11 +107,12 @@ impl Grant {
             return Err(Refusal::RedirectUriMismatch);
         }
         match (&self.request.challenge, form.get("code_verifier")) {
-            (Some(_), None) => Err(Refusal::MissingVerifier),
-            // How GitHub answers a wrong verifier is not confirmed.
-            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => {
-                Err(Refusal::BadCode)
-            }
+            (Some(_), None) => Err(Refusal::MissingVerifier(
+                unconfirmed.github_missing_verifier_status,
+            )),
+            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => Err(
+                Refusal::WrongVerifier(unconfirmed.github_wrong_verifier_error),
+            ),
             _ => Ok(self),
         }
     }
@@ -117,14 +121,18 @@ impl Grant {
 impl Refusal {
     fn answer(self, encoding: Encoding) -> Answer {
         let (error, error_description) = self.words();
-        encoding.answer(&ErrorAnswer {
+        let mut answer = encoding.answer(&ErrorAnswer {
             error,
             error_description,
             error_uri: format!("{ERROR_URI}{}", error.replace('_', "-")),
-        })
+        });
+        if let Self::MissingVerifier(status) = self {
+            answer.status = status;
+        }
+        answer
     }
 
-    fn words(self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::WrongClient => (
                 "incorrect_client_credentials",
@@ -142,7 +150,8 @@ impl Refusal {
                 "unverified_user_email",
                 "The user must have a verified primary email.",
             ),
-            Self::MissingVerifier => (
+            Self::WrongVerifier(error) => (error, "The code passed is incorrect or expired."),
+            Self::MissingVerifier(_) => (
                 "invalid_grant",
                 "A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier.",
             ),

@@ -44,7 +44,7 @@ pub(super) fn emails(misbehaviour: Option<Misbehaviour>, page: Answer) -> Answer
 }
 
 /// The hour's calls are used up.
-fn primary_limit(status: u16) -> Answer {
+pub(super) fn primary_limit(status: u16) -> Answer {
     let message = "API rate limit exceeded for user ID 9000001.";
     limited(status, message, LIMITS).with("x-ratelimit-remaining", "0")
 }
@@ -64,6 +64,4 @@ fn limited(status: u16, message: &str, documentation: &str) -> Answer {
         "status": status.to_string(),
     });
     Answer::json(status, &body)
-        .with("x-ratelimit-limit", "5000")
-        .with("x-ratelimit-resource", "core")
 }

@@ -29,21 +29,19 @@ struct Page {
 
 impl GitHub {
     pub(super) fn user(&self, call: &Call) -> Answer {
-        match self.admit(call) {
-            Ok(access) => trouble::user(access.misbehaviour, account(&access, &self.desk.url)),
-            Err(refusal) => refusal.answer(),
-        }
+        self.serve(call, "", |access| {
+            trouble::user(access.misbehaviour, account(access, &self.desk.url))
+        })
     }
 
     pub(super) fn emails(&self, call: &Call) -> Answer {
-        match self.admit(call) {
-            Ok(access) if access.scopes.allow_emails() => {
-                let page = self.page_of(&addresses(&access.person), &Page::of(call.query()));
-                trouble::emails(access.misbehaviour, page)
+        self.serve(call, "user, user:email", |access| {
+            if !access.scopes.allow_emails() {
+                return Refusal::Hidden(self.desk.unconfirmed.github_hidden_status).answer();
             }
-            Ok(_) => Refusal::NotFound.answer(),
-            Err(refusal) => refusal.answer(),
-        }
+            let page = self.page_of(&addresses(&access.person), &Page::of(call.query()));
+            trouble::emails(access.misbehaviour, page)
+        })
     }
 
     fn page_of(&self, addresses: &[Address], page: &Page) -> Answer {
@@ -93,13 +91,19 @@ fn addresses(person: &Person) -> Vec<Address> {
         verified: true,
         visibility: None,
     });
+    let others = person.other_emails.iter().map(|email| Address {
+        email: email.clone(),
+        primary: false,
+        verified: true,
+        visibility: None,
+    });
     let own = person.email.clone().map(|email| Address {
         email,
         primary: true,
         verified: person.email_verified,
         visibility: Some(visibility(person)),
     });
-    commits.into_iter().chain(own).collect()
+    commits.into_iter().chain(others).chain(own).collect()
 }
 
 fn visibility(person: &Person) -> &'static str {

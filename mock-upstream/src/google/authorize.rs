@@ -7,13 +7,10 @@ use crate::desk::Desk;
 use crate::pkce::Challenge;
 use crate::settings::RedirectUri;
 use crate::sign_in::{Cast, Request, Step};
-use crate::{Client, Misbehaviour, Provider, chance, pages};
+use crate::{Client, Misbehaviour, Person, Provider, chance, pages};
 
 /// How a code begins. Mind the slash: it is not base64url.
 pub(super) const CODE_PREFIX: &str = "4/0A";
-
-/// Google does not say; a developer's note has "about a minute".
-const CODE_LIFETIME_MS: i64 = 60 * 1000;
 
 /// What a broker asked for, checked.
 #[derive(Clone)]
@@ -22,7 +19,21 @@ pub(super) struct AuthorizationRequest {
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
     pub(super) challenge: Option<Challenge>,
+    /// Whether a refresh token is asked for.
+    pub(super) is_offline: bool,
+    prompt: Prompt,
     state: Option<String>,
+}
+
+/// What the person is to be asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prompt {
+    /// What Google thinks fit, or which account.
+    Usual,
+    /// Nothing: who is not signed in already, does not sign in.
+    Nothing,
+    /// Whether they agree, even if they did before.
+    Consent,
 }
 
 /// How the person came to agree, which `prompt` echoes in the callback.
@@ -36,6 +47,7 @@ enum Consent {
 enum Refusal {
     Doubled,
     Missing(&'static str),
+    Invalid(&'static str),
     UnknownClient,
     RedirectUriMismatch,
     UnsupportedResponseType,
@@ -49,11 +61,17 @@ impl Google {
             Ok(request) => request,
             Err(refusal) => return refusal.page(),
         };
-        match self.sign_ins.begin(&self.desk, request) {
-            Step::Decided(request, cast) => {
-                Answer::found(self.callback(request, cast, Consent::Silent))
+        let silent = (request.prompt == Prompt::Nothing).then(|| request.clone());
+        match (self.sign_ins.begin(&self.desk, request), silent) {
+            (Step::Decided(request, cast), _) => {
+                let consent = request.prompt.consent();
+                Answer::found(self.callback(request, cast, consent))
             }
-            Step::Ask(page) => page,
+            (Step::Ask(_), Some(request)) => {
+                let error = self.desk.unconfirmed.google_prompt_none_error;
+                Answer::found(request.failure(error, &self.desk))
+            }
+            (Step::Ask(page), None) => page,
         }
     }
 
@@ -77,8 +95,9 @@ impl Google {
             _ => {
                 let code = format!("{CODE_PREFIX}{}", chance::url_safe(70));
                 let iss = self.desk.iss_of_success(&self.desk.url, cast.misbehaviour);
-                let callback = request.success(&code, consent, iss);
-                let ends_ms = self.desk.now_ms() + CODE_LIFETIME_MS;
+                let callback = request.success(&code, consent, iss, &cast.person);
+                let lifetime_seconds = self.desk.unconfirmed.google_code_lifetime_seconds;
+                let ends_ms = self.desk.now_ms() + i64::from(lifetime_seconds) * 1000;
                 self.codes.put(code, Grant { request, cast }, ends_ms);
                 callback
             }
@@ -106,27 +125,33 @@ impl AuthorizationRequest {
             scopes: Scopes::parse(required("scope")?).ok_or(Refusal::InvalidScope)?,
             nonce: query.get("nonce").map(str::to_owned),
             challenge: challenge(query)?,
+            is_offline: is_offline(query)?,
+            prompt: Prompt::parse(query.get("prompt").unwrap_or_default())?,
             state: query.get("state").map(str::to_owned),
         })
     }
 
-    /// In Google's order: state, iss, code, scope, authuser, prompt.
-    fn success(&self, code: &str, consent: Consent, iss: Option<&str>) -> String {
+    /// In Google's order: state, iss, code, scope, authuser, hd, prompt.
+    fn success(&self, code: &str, consent: Consent, iss: Option<&str>, person: &Person) -> String {
         let scope = self.scopes.in_callback();
         let prompt = match consent {
             Consent::Silent => "none",
             Consent::OnThePage => "consent",
         };
-        let known = [
-            ("code", code),
-            ("scope", &scope),
-            ("authuser", "0"),
-            ("prompt", prompt),
-        ];
+        let hd = person.hosted_domain.as_deref();
+        let authuser = if hd.is_some() { "1" } else { "0" };
+        let known = [("code", code), ("scope", &scope), ("authuser", authuser)];
+        let hd = hd.map(|hd| ("hd", hd));
         let state = self.state.as_deref().map(|state| ("state", state));
         let iss = iss.map(|iss| ("iss", iss));
-        self.redirect_uri
-            .with(state.into_iter().chain(iss).chain(known))
+        self.redirect_uri.with(
+            state
+                .into_iter()
+                .chain(iss)
+                .chain(known)
+                .chain(hd)
+                .chain([("prompt", prompt)]),
+        )
     }
 
     /// The state alone.
@@ -141,6 +166,37 @@ impl AuthorizationRequest {
         let iss = desk.iss_on_error(&desk.url).map(|iss| ("iss", iss));
         self.redirect_uri
             .with([("error", error)].into_iter().chain(state).chain(iss))
+    }
+}
+
+/// `access_type`: with `offline`, access goes on when the person is away.
+fn is_offline(query: &Params) -> Result<bool, Refusal> {
+    match query.get("access_type") {
+        None | Some("online") => Ok(false),
+        Some("offline") => Ok(true),
+        Some(_) => Err(Refusal::Invalid("access_type")),
+    }
+}
+
+impl Prompt {
+    /// Words with blanks between them, case-sensitive; `none` stands alone.
+    fn parse(words: &str) -> Result<Self, Refusal> {
+        let words: Vec<_> = words.split_whitespace().collect();
+        let is_known = |word: &&str| matches!(*word, "consent" | "select_account");
+        match words.as_slice() {
+            ["none"] => Ok(Self::Nothing),
+            words if !words.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
+            words if words.contains(&"consent") => Ok(Self::Consent),
+            _ => Ok(Self::Usual),
+        }
+    }
+
+    /// What the callback echoes when no page was shown.
+    fn consent(self) -> Consent {
+        match self {
+            Self::Consent => Consent::OnThePage,
+            Self::Usual | Self::Nothing => Consent::Silent,
+        }
     }
 }
 
@@ -176,6 +232,10 @@ impl Refusal {
             Self::Missing(name) => (
                 "invalid_request",
                 format!("Missing required parameter: {name}"),
+            ),
+            Self::Invalid(name) => (
+                "invalid_request",
+                format!("Invalid parameter value for {name}"),
             ),
             Self::UnknownClient => (
                 "invalid_client",

@@ -11,7 +11,8 @@ use super::keys::Key;
 use super::scopes::{Scope, Scopes};
 use super::seal::seal;
 use crate::desk::Desk;
-use crate::{Misbehaviour, Person, chance};
+use crate::unconfirmed::IssuerForm;
+use crate::{Misbehaviour, Person, Unconfirmed, chance};
 
 const LIFETIME_SECONDS: i64 = 3600;
 
@@ -19,6 +20,7 @@ const LIFETIME_SECONDS: i64 = 3600;
 pub(super) struct IdToken<'a> {
     claims: Claims<'a>,
     misbehaviour: Option<Misbehaviour>,
+    unconfirmed: Unconfirmed,
 }
 
 #[derive(Serialize)]
@@ -52,6 +54,8 @@ pub(super) struct Personal<'a> {
     given_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     family_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hd: Option<&'a str>,
 }
 
 impl<'a> IdToken<'a> {
@@ -59,7 +63,7 @@ impl<'a> IdToken<'a> {
         let client_id = desk.client.client_id();
         let issued_at = now_ms / 1000;
         let claims = Claims {
-            iss: &desk.url,
+            iss: issuer(desk),
             azp: client_id,
             aud: client_id,
             sub: &grant.cast.person.id,
@@ -72,6 +76,7 @@ impl<'a> IdToken<'a> {
         Self {
             claims,
             misbehaviour: grant.cast.misbehaviour,
+            unconfirmed: desk.unconfirmed,
         }
     }
 
@@ -82,7 +87,8 @@ impl<'a> IdToken<'a> {
             Some(misbehaviour) => forged(misbehaviour, claims),
             None => claims.to_string(),
         };
-        seal(&claims, key, Some("JWT"), self.misbehaviour)
+        let typ = self.unconfirmed.google_id_token_typ.then_some("JWT");
+        seal(&claims, key, typ, self.misbehaviour)
     }
 }
 
@@ -134,6 +140,14 @@ fn sub_twice(claims: &str) -> String {
     claims.replacen('{', r#"{"sub":"forged","#, 1)
 }
 
+/// The issuer, in the form that was chosen.
+fn issuer(desk: &Desk) -> &str {
+    match desk.unconfirmed.google_id_token_issuer {
+        IssuerForm::Url => &desk.url,
+        IssuerForm::WithoutScheme => desk.url.trim_start_matches("http://"),
+    }
+}
+
 impl<'a> Personal<'a> {
     pub(super) fn of(person: &'a Person, scopes: &Scopes) -> Self {
         let email = person
@@ -150,6 +164,7 @@ impl<'a> Personal<'a> {
             picture: profile.and_then(|person| person.picture.as_deref()),
             given_name,
             family_name,
+            hd: person.hosted_domain.as_deref(),
         }
     }
 }

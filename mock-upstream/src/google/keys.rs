@@ -21,10 +21,6 @@ const PEMS: [&[u8]; 3] = [
     include_bytes!("../../keys/third.pem"),
 ];
 
-/// How long a key set may be cached; seen on a sibling endpoint of Google's, the
-/// exact value varies.
-const MAX_AGE_SECONDS: u32 = 24_442;
-
 /// All keys, and which of them are published.
 pub(crate) struct KeyRing {
     keys: [Key; PEMS.len()],
@@ -51,10 +47,10 @@ impl KeyRing {
     }
 
     /// The key set, cacheable as Google's is.
-    pub(super) fn answer(&self) -> Answer {
+    pub(super) fn answer(&self, max_age_seconds: u32) -> Answer {
         let published = self.lock();
         let keys: Vec<_> = published.0.iter().map(|&at| self.keys[at].jwk()).collect();
-        let caching = format!("public, max-age={MAX_AGE_SECONDS}, must-revalidate, no-transform");
+        let caching = format!("public, max-age={max_age_seconds}, must-revalidate, no-transform");
         Answer::json(200, &json!({ "keys": keys })).with("cache-control", caching)
     }
 

@@ -21,6 +21,8 @@ struct TokenAnswer {
     access_token: String,
     expires_in: i64,
     scope: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<String>,
     token_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     id_token: Option<String>,
@@ -35,7 +37,7 @@ enum Refusal {
     DeletedClient,
     UnsupportedGrantType,
     MalformedCode,
-    SpentCode,
+    SpentCode(&'static str),
     RedirectUriMismatch,
     MissingVerifier,
     WrongVerifier,
@@ -66,7 +68,13 @@ impl Google {
             return Err(Refusal::MalformedCode);
         }
         let grant = self.codes.take(code, self.desk.now_ms());
-        grant.ok_or(Refusal::SpentCode)?.checked(form)
+        grant
+            .ok_or_else(|| Refusal::SpentCode(self.spent_code()))?
+            .checked(form)
+    }
+
+    fn spent_code(&self) -> &'static str {
+        self.desk.unconfirmed.google_spent_code
     }
 
     /// By `client_secret_basic` or `client_secret_post`.
@@ -91,7 +99,7 @@ impl Google {
         let misbehaviour = grant.cast.misbehaviour;
         let good = uncached(Answer::json(200, &self.tokens_for(grant)));
         match misbehaviour {
-            Some(M::TokenRefused) => Refusal::SpentCode.answer(),
+            Some(M::TokenRefused) => Refusal::SpentCode(self.spent_code()).answer(),
             Some(M::DeletedClient) => Refusal::DeletedClient.answer(),
             Some(M::RateLimited) => too_many_requests(),
             Some(M::RateLimitedRetryAfter) => too_many_requests().with("retry-after", "60"),
@@ -107,6 +115,7 @@ impl Google {
     fn tokens_for(&self, grant: Grant) -> TokenAnswer {
         let now_ms = self.desk.now_ms();
         let access_token = format!("ya29.{}", chance::url_safe(160));
+        let refresh_token = self.refresh_token_for(&grant);
         let id_token = grant.request.scopes.contain(Scope::OpenId).then(|| {
             let token = IdToken::new(&grant, &self.desk, &access_token, now_ms);
             token.sealed(self.keys.newest())
@@ -122,9 +131,21 @@ impl Google {
             access_token,
             expires_in: EXPIRES_IN_SECONDS,
             scope,
+            refresh_token,
             token_type: "Bearer",
             id_token,
         }
+    }
+
+    /// Given to a person's first exchange that asks for it, and never again. The
+    /// mock takes none back.
+    fn refresh_token_for(&self, grant: &Grant) -> Option<String> {
+        let (sub, now_ms) = (&grant.cast.person.id, self.desk.now_ms());
+        if !grant.request.is_offline || self.offline.look(sub, now_ms).is_some() {
+            return None;
+        }
+        self.offline.put(sub.clone(), (), i64::MAX);
+        Some(format!("1//{}", chance::url_safe(100)))
     }
 
     /// Takes a token back, named in the form or in the query.
@@ -190,7 +211,7 @@ impl Refusal {
             Self::DeletedClient => (401, "deleted_client", "The OAuth client was deleted."),
             Self::UnsupportedGrantType => (400, "unsupported_grant_type", "Invalid grant_type"),
             Self::MalformedCode => (400, "invalid_grant", "Malformed auth code."),
-            Self::SpentCode => (400, "invalid_grant", "Bad Request"),
+            Self::SpentCode(description) => (400, "invalid_grant", description),
             Self::RedirectUriMismatch => (400, "redirect_uri_mismatch", "Bad Request"),
             Self::MissingVerifier => (400, "invalid_grant", "Missing code verifier."),
             Self::WrongVerifier => (400, "invalid_grant", "Invalid code verifier."),

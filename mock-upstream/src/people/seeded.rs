@@ -44,6 +44,8 @@ pub fn seeded() -> Vec<Seeded> {
         right_to_left(),
         sharing("emmy", 7, "Emmy Noether"),
         sharing("david", 8, "David Hilbert"),
+        at_work(),
+        with_many_addresses(),
     ]
 }
 
@@ -82,6 +84,22 @@ fn sharing(key: &'static str, number: u64, name: &str) -> Seeded {
     someone(key, number, name, why).with(|account| {
         account.email = Some("algebra@goettingen.example".to_owned());
     })
+}
+
+fn at_work() -> Seeded {
+    let why = "Signs in with a Workspace account, the second one in the browser: Google adds hd.";
+    let mut person = someone("katherine", 9, "Katherine Johnson", why);
+    person.google.hosted_domain = Some("people.example".to_owned());
+    person
+}
+
+fn with_many_addresses() -> Seeded {
+    let why = "Has forty addresses at GitHub; the primary one is the last, on the second page.";
+    let mut person = someone("sofia", 10, "Sofia Kovalevskaya", why);
+    person.github.other_emails = (1..40)
+        .map(|number| format!("sofia+{number}@people.example"))
+        .collect();
+    person
 }
 
 /// Somebody whose accounts have everything. `number` tells the ids apart.

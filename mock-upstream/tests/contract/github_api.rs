@@ -216,3 +216,162 @@ async fn a_trailing_slash_is_404() {
     let seen = Seen::of(call(&world, "/user/").bearer_auth(token)).await;
     assert_eq!(seen.status, 404);
 }
+
+// Docs sample and types derived from it.
+#[tokio::test]
+async fn the_public_part_has_githubs_members() {
+    let world = World::new().await;
+    let token = token_with_scope(&world, "").await;
+    let request = call(&world, "/user").bearer_auth(token);
+    let body = Seen::of(request).await.json();
+    let mut members: Vec<_> = body
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    members.sort_unstable();
+    let known = "avatar_url bio blog company created_at email followers following gravatar_id \
+                 hireable html_url id location login name node_id public_gists public_repos \
+                 site_admin twitter_username type updated_at url";
+    assert_eq!(members.join(" "), known);
+}
+
+#[tokio::test]
+async fn the_private_part_has_githubs_members() {
+    let world = World::new().await;
+    let token = token_with_scope(&world, "read:user").await;
+    let request = call(&world, "/user").bearer_auth(token);
+    let body = Seen::of(request).await.json();
+    for member in [
+        "private_gists",
+        "total_private_repos",
+        "owned_private_repos",
+        "disk_usage",
+        "collaborators",
+        "two_factor_authentication",
+        "plan",
+    ] {
+        assert!(body.get(member).is_some(), "{member}");
+    }
+}
+
+// Not confirmed: 404 hides, 403 says so.
+#[tokio::test]
+async fn how_a_missing_scope_is_hidden_can_be_chosen() {
+    let world = World::with(|settings| settings.github.unconfirmed.github_hidden_status = 403);
+    let world = world.await;
+    let token = token_with_scope(&world, "read:user").await;
+    let seen = Seen::of(call(&world, "/user/emails").bearer_auth(token)).await;
+    assert_eq!(seen.status, 403);
+}
+
+// Changelog of 2026-03-12: absent means 2022-11-28. The header that says so is
+// general knowledge.
+#[tokio::test]
+async fn without_a_version_the_old_one_answers() {
+    let world = World::new().await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    let selected = "x-github-api-version-selected";
+    let seen = Seen::of(call(&world, "/user").bearer_auth(&token)).await;
+    assert_eq!(seen.header(selected), "2022-11-28");
+    let new = call(&world, "/user").header("x-github-api-version", "2026-03-10");
+    let seen = Seen::of(new.bearer_auth(&token)).await;
+    assert_eq!(seen.header(selected), "2026-03-10");
+}
+
+// REST API, "Rate limits": five headers, counted by the hour and the person.
+#[tokio::test]
+async fn every_call_tells_how_many_are_left_of_the_hour() {
+    let world = World::new().await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    for (path, used) in [("/user", "1"), ("/user/emails", "2")] {
+        let seen = Seen::of(call(&world, path).bearer_auth(&token)).await;
+        let left = if used == "1" { "4999" } else { "4998" };
+        let reset = (world.now_ms() / 1000 + 3600).to_string();
+        assert_eq!(seen.header("x-ratelimit-limit"), "5000");
+        assert_eq!(seen.header("x-ratelimit-used"), used);
+        assert_eq!(seen.header("x-ratelimit-remaining"), left);
+        assert_eq!(seen.header("x-ratelimit-reset"), reset);
+        assert_eq!(seen.header("x-ratelimit-resource"), "core");
+    }
+    world.advance_ms(3_600_000);
+    let seen = Seen::of(call(&world, "/user").bearer_auth(&token)).await;
+    assert_eq!(seen.header("x-ratelimit-used"), "1");
+}
+
+// The same page: 403 with nothing left, until the reset.
+#[tokio::test]
+async fn who_has_used_up_the_hour_is_refused_until_it_is_over() {
+    let world = World::with(|settings| settings.github.hourly_calls = Some(2)).await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    let ask = async || Seen::of(call(&world, "/user").bearer_auth(&token)).await;
+    assert_eq!(ask().await.status, 200);
+    assert_eq!(ask().await.header("x-ratelimit-remaining"), "0");
+    let refused = ask().await;
+    assert_eq!(refused.status, 403);
+    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
+    assert!(
+        refused
+            .text("message")
+            .starts_with("API rate limit exceeded")
+    );
+    world.advance_ms(3_600_000);
+    assert_eq!(ask().await.status, 200);
+}
+
+// The second header is in a changelog, the first not confirmed.
+#[tokio::test]
+async fn the_scopes_are_in_the_headers_unless_switched_off() {
+    let world = World::new().await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    let seen = Seen::of(call(&world, "/user/emails").bearer_auth(token)).await;
+    assert_eq!(seen.header("x-oauth-scopes"), "read:user, user:email");
+    assert_eq!(seen.header("x-accepted-oauth-scopes"), "user, user:email");
+
+    let world = World::with(|settings| settings.github.unconfirmed.github_scope_headers = false);
+    let world = world.await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    let seen = Seen::of(call(&world, "/user/emails").bearer_auth(token)).await;
+    assert_eq!(seen.header("x-oauth-scopes"), "");
+    assert_eq!(seen.header("x-accepted-oauth-scopes"), "");
+}
+
+// REST API, "List email addresses": 30 on a page unless told, 100 at most.
+#[tokio::test]
+async fn who_has_forty_addresses_has_the_primary_one_on_the_second_page() {
+    let world = World::new().await;
+    world.queue(GITHUB, Next::Person(seeded_person("sofia")));
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    let ask = async |query: &str| {
+        let path = format!("/user/emails{query}");
+        Seen::of(call(&world, &path).bearer_auth(&token)).await
+    };
+    let primaries = |seen: &Seen| {
+        let all = seen.json();
+        let all = all.as_array().unwrap();
+        let primary = all.iter().filter(|email| email["primary"] == true);
+        (all.len(), primary.count())
+    };
+    let first = ask("").await;
+    let url = world.mock.github().url();
+    let next = format!(r#"<{url}/user/emails?per_page=30&page=2>; rel="next""#);
+    let last = format!(r#"<{url}/user/emails?per_page=30&page=2>; rel="last""#);
+    assert_eq!(primaries(&first), (30, 0));
+    assert_eq!(first.header("link"), format!("{next}, {last}"));
+    assert_eq!(primaries(&ask("?page=2").await), (10, 1));
+    assert_eq!(primaries(&ask("?per_page=100").await), (40, 1));
+    assert_eq!(primaries(&ask("?page=3").await), (0, 0));
+}
+
+#[tokio::test]
+async fn other_addresses_are_verified_and_nobody_says_who_may_see_them() {
+    let emails = seen_by(seeded_person("sofia"), "/user/emails").await;
+    let other = json!({
+        "email": "sofia+1@people.example",
+        "primary": false,
+        "verified": true,
+        "visibility": null,
+    });
+    assert_eq!(emails[0], other);
+}

@@ -2,7 +2,12 @@
 
 use mock_upstream::{Iss, Misbehaviour, Next, Provider};
 
-use crate::world::{CALLBACK, Params, SECOND_CALLBACK, STATE, World, authorization, without_pkce};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::world::{
+    CALLBACK, Params, SECOND_CALLBACK, STATE, Seen, World, authorization, without_pkce,
+};
 
 const GITHUB: Provider = Provider::GitHub;
 
@@ -155,4 +160,58 @@ async fn pkce_may_be_left_out() {
     let world = World::new().await;
     let seen = world.authorize(GITHUB, &without_pkce(request())).await;
     assert!(seen.callback().get("code").is_some());
+}
+
+// "Authorizing OAuth apps": what else may be sent.
+#[tokio::test]
+async fn hints_are_taken() {
+    let world = World::new().await;
+    let params = request()
+        .with("login", "ada-mock")
+        .with("allow_signup", "false")
+        .with("prompt", "select_account");
+    let seen = world.authorize(GITHUB, &params).await;
+    assert_eq!(seen.callback().names(), ["code", "state", "iss"]);
+}
+
+// The same page: no preflight.
+#[tokio::test]
+async fn a_preflight_is_not_answered() {
+    let world = World::new().await;
+    let url = format!("{}/login/oauth/authorize", world.mock.github().url());
+    let request = world.request(Method::OPTIONS, &url);
+    let seen = Seen::of(request.header("origin", "https://app.example")).await;
+    assert_eq!(seen.status, 404);
+    assert_eq!(seen.header("access-control-allow-origin"), "");
+}
+
+// Probed on 2026-09-19 (github-copilot-github-oauth-authorization-server.json).
+#[tokio::test]
+async fn the_metadata_names_the_issuer_and_s256_alone() {
+    let world = World::new().await;
+    let url = world.mock.github().url();
+    let path = "/.well-known/oauth-authorization-server/login/oauth";
+    let document = world.get(&format!("{url}{path}")).await.json();
+    assert_eq!(document["issuer"], format!("{url}/login/oauth"));
+    assert_eq!(
+        document["authorization_endpoint"],
+        format!("{url}/login/oauth/authorize")
+    );
+    assert_eq!(document["token_endpoint"], world.token_url(GITHUB));
+    assert_eq!(document["response_types_supported"], json!(["code"]));
+    assert_eq!(
+        document["code_challenge_methods_supported"],
+        json!(["S256"])
+    );
+    assert_eq!(document["scopes_supported"], json!(["offline_access"]));
+    assert_eq!(
+        document["authorization_response_iss_parameter_supported"],
+        true
+    );
+    let grant_types = json!([
+        "authorization_code",
+        "refresh_token",
+        "urn:ietf:params:oauth:grant-type:device_code",
+    ]);
+    assert_eq!(document["grant_types_supported"], grant_types);
 }

@@ -180,3 +180,28 @@ async fn a_get_of_the_token_endpoint_is_refused_and_spends_nothing() {
         "bearer"
     );
 }
+
+// fastmcp#1724 shows the error and not the status.
+#[tokio::test]
+async fn the_status_for_a_missing_verifier_can_be_chosen() {
+    let world = World::with(|settings| {
+        settings.github.unconfirmed.github_missing_verifier_status = 400;
+    })
+    .await;
+    let form = redemption(&world.code(GITHUB).await).without("code_verifier");
+    let seen = world.token(GITHUB, &form).await;
+    assert_eq!(seen.status, 400);
+    assert_eq!(seen.text("error"), "invalid_grant");
+}
+
+// Not confirmed.
+#[tokio::test]
+async fn the_error_for_a_wrong_verifier_can_be_chosen() {
+    let world = World::with(|settings| {
+        settings.github.unconfirmed.github_wrong_verifier_error = "invalid_grant";
+    })
+    .await;
+    let form = redemption(&world.code(GITHUB).await).with("code_verifier", &"x".repeat(43));
+    let seen = world.token(GITHUB, &form).await;
+    assert_eq!(seen.text("error"), "invalid_grant");
+}

@@ -1,6 +1,7 @@
 //! Google's authorization endpoint.
 
-use mock_upstream::{Iss, Misbehaviour, Next, Provider};
+use mock_upstream::people::seeded;
+use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider};
 
 use crate::world::{CALLBACK, Params, SECOND_CALLBACK, STATE, World, authorization, without_pkce};
 
@@ -181,4 +182,79 @@ async fn pkce_may_be_left_out() {
     let world = World::new().await;
     let seen = world.authorize(GOOGLE, &without_pkce(request())).await;
     assert!(seen.callback().get("code").is_some());
+}
+
+// Seen in server logs: `hd` for Workspace, `authuser` counts the accounts.
+#[tokio::test]
+async fn a_workspace_account_adds_its_domain_before_the_prompt() {
+    let world = World::new().await;
+    let everybody = seeded();
+    let known = everybody.iter().find(|known| known.key == "katherine");
+    let person = known.unwrap().at(GOOGLE).clone();
+    world.queue(GOOGLE, Next::Person(person));
+    let callback = world.authorize(GOOGLE, &request()).await.callback();
+    let order = ["state", "iss", "code", "scope", "authuser", "hd", "prompt"];
+    assert_eq!(callback.names(), order);
+    assert_eq!(callback.get("hd"), Some("people.example"));
+    assert_eq!(callback.get("authuser"), Some("1"));
+}
+
+// "OAuth 2.0 for Web Server Applications": the words of prompt.
+#[tokio::test]
+async fn prompt_is_read_and_its_outcome_echoed() {
+    check_prompt("select_account", "none").await;
+    check_prompt("consent", "consent").await;
+    check_prompt("select_account consent", "consent").await;
+    check_prompt("none", "none").await;
+}
+
+async fn check_prompt(prompt: &str, echo: &str) {
+    let world = World::new().await;
+    let seen = world
+        .authorize(GOOGLE, &request().with("prompt", prompt))
+        .await;
+    assert_eq!(seen.callback().get("prompt"), Some(echo), "{prompt}");
+}
+
+// The same page: case-sensitive, and `none` with no other.
+#[tokio::test]
+async fn a_prompt_that_google_does_not_know_sees_a_page() {
+    for prompt in ["login", "Consent", "none consent"] {
+        check_refused(&request().with("prompt", prompt), "invalid_request").await;
+    }
+}
+
+// That it is a callback is OpenID Connect's; which of two errors, not confirmed.
+#[tokio::test]
+async fn nothing_is_asked_of_a_stranger_with_prompt_none() {
+    for error in ["interaction_required", "login_required"] {
+        let world = World::with(|settings| {
+            settings.google.mode = Mode::Interactive;
+            settings.google.unconfirmed.google_prompt_none_error = error;
+        })
+        .await;
+        let seen = world
+            .authorize(GOOGLE, &request().with("prompt", "none"))
+            .await;
+        assert_eq!(seen.callback().names(), ["error", "state"]);
+        assert_eq!(seen.callback().get("error"), Some(error));
+    }
+}
+
+// The same page: what else may be sent.
+#[tokio::test]
+async fn hints_are_taken() {
+    let world = World::new().await;
+    let params = request()
+        .with("login_hint", "ada@people.example")
+        .with("hd", "*")
+        .with("include_granted_scopes", "true")
+        .with("access_type", "online");
+    let seen = world.authorize(GOOGLE, &params).await;
+    assert!(seen.callback().get("code").is_some());
+}
+
+#[tokio::test]
+async fn access_is_online_or_offline() {
+    check_refused(&request().with("access_type", "always"), "invalid_request").await;
 }

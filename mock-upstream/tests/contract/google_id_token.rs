@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use mock_upstream::people::seeded;
+use mock_upstream::unconfirmed::IssuerForm;
 use mock_upstream::{Next, Person, Provider};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -144,4 +145,36 @@ async fn any_script_survives_the_token() {
     assert_eq!(claims["name"], "محمد بن موسى الخوارزمي");
     let claims = claims_of(seeded_person("zoe")).await;
     assert_eq!(claims["name"], "Zoë 👩🏽‍🚀 Stern");
+}
+
+// Google's reference: the older name "for legacy implementations".
+#[tokio::test]
+async fn the_issuer_may_stand_without_its_scheme() {
+    let world = World::with(|settings| {
+        settings.google.unconfirmed.google_id_token_issuer = IssuerForm::WithoutScheme;
+    })
+    .await;
+    let token = world.sign_in(GOOGLE).await.text("id_token");
+    let claims = verified(&world, &token).await.unwrap();
+    let url = world.mock.google().url();
+    assert_eq!(url.strip_prefix("http://").unwrap(), claims["iss"]);
+}
+
+// Not confirmed.
+#[tokio::test]
+async fn the_header_may_do_without_typ() {
+    let world =
+        World::with(|settings| settings.google.unconfirmed.google_id_token_typ = false).await;
+    let token = world.sign_in(GOOGLE).await.text("id_token");
+    assert_eq!(decode_header(&token).unwrap().typ, None);
+    verified(&world, &token).await.unwrap();
+}
+
+// TokenPayload of google-auth-library: only for Workspace accounts.
+#[tokio::test]
+async fn a_workspace_account_names_its_domain() {
+    let claims = claims_of(seeded_person("katherine")).await;
+    assert_eq!(claims["hd"], "people.example");
+    let claims = claims_of(seeded_person("ada")).await;
+    assert_eq!(claims.get("hd"), None);
 }

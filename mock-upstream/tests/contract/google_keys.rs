@@ -1,6 +1,6 @@
 //! Google's discovery document and key set.
 
-use mock_upstream::Provider;
+use mock_upstream::{Provider, Settings};
 use serde_json::Value;
 
 use crate::google_id_token::verified;
@@ -37,10 +37,56 @@ async fn discovery_leads_to_every_endpoint() {
     assert_eq!(document["userinfo_endpoint"], format!("{url}/v1/userinfo"));
     assert_eq!(document["revocation_endpoint"], format!("{url}/revoke"));
     assert_eq!(document["jwks_uri"], format!("{url}/oauth2/v3/certs"));
+    let device = format!("{url}/device/code");
+    assert_eq!(document["device_authorization_endpoint"], device);
+}
+
+// panva/wellknown, 2024.
+#[tokio::test]
+async fn discovery_has_googles_lists() {
+    let world = World::new().await;
+    let document = discovery(&world).await;
+    let list = |name: &str| {
+        let list = document[name].as_array().unwrap().iter();
+        list.map(|item| item.as_str().unwrap()).collect::<Vec<_>>()
+    };
     assert_eq!(
-        document["id_token_signing_alg_values_supported"][0],
-        "RS256"
+        list("response_types_supported").join("|"),
+        "code|token|id_token|code token|code id_token|token id_token|code token id_token|none"
     );
+    assert_eq!(list("subject_types_supported"), ["public"]);
+    assert_eq!(list("id_token_signing_alg_values_supported"), ["RS256"]);
+    assert_eq!(list("scopes_supported"), ["openid", "email", "profile"]);
+    assert_eq!(
+        list("token_endpoint_auth_methods_supported"),
+        ["client_secret_post", "client_secret_basic"]
+    );
+    assert_eq!(
+        list("claims_supported").join(" "),
+        "aud email email_verified exp family_name given_name iat iss name picture sub"
+    );
+    assert_eq!(list("code_challenge_methods_supported"), ["plain", "S256"]);
+    assert_eq!(
+        list("grant_types_supported").join(" "),
+        "authorization_code refresh_token urn:ietf:params:oauth:grant-type:device_code \
+         urn:ietf:params:oauth:grant-type:jwt-bearer"
+    );
+}
+
+async fn discovery(world: &World) -> Value {
+    let url = world.mock.google().url();
+    let path = "/.well-known/openid-configuration";
+    world.get(&format!("{url}{path}")).await.json()
+}
+
+// Google's reference lists the member since 2026; its value is not confirmed.
+#[tokio::test]
+async fn discovery_announces_iss_as_was_chosen() {
+    let member = "authorization_response_iss_parameter_supported";
+    let world = World::new().await;
+    assert_eq!(discovery(&world).await.get(member), None);
+    let world = World::with(|settings| settings.google.unconfirmed.google_announces_iss = true);
+    assert_eq!(discovery(&world.await).await[member], true);
 }
 
 // panva/wellknown: Google's key set, committed on every change.
@@ -57,6 +103,7 @@ async fn a_key_looks_like_googles() {
         assert_eq!(key["use"], "sig");
         assert_eq!(key["e"], "AQAB");
         assert_eq!(key["n"].as_str().unwrap().len(), 342);
+        assert_eq!(key.as_object().unwrap().len(), 6);
     }
 }
 
@@ -67,6 +114,15 @@ async fn the_key_set_says_how_long_it_may_be_kept() {
     let seen = key_set(&world).await;
     let caching = "public, max-age=24442, must-revalidate, no-transform";
     assert_eq!(seen.header("cache-control"), caching);
+}
+
+#[tokio::test]
+async fn how_long_the_key_set_may_be_kept_can_be_chosen() {
+    let choose = |settings: &mut Settings| {
+        settings.google.unconfirmed.google_keys_max_age_seconds = 60;
+    };
+    let seen = key_set(&World::with(choose).await).await;
+    assert!(seen.header("cache-control").contains("max-age=60,"));
 }
 
 // panva/wellknown: three keys for a day, then the oldest goes.

@@ -236,3 +236,44 @@ async fn a_revoked_token_opens_nothing() {
     assert_eq!(userinfo(&world, &token).await.status, 401);
     assert_eq!(world.post(&url, &form).await.status, 400);
 }
+
+async fn offline(world: &World) -> Option<String> {
+    let params = authorization(GOOGLE).with("access_type", "offline");
+    let code = world.code_for(GOOGLE, &params).await;
+    let body = world.token(GOOGLE, &redemption(&code)).await.json();
+    Some(body.get("refresh_token")?.as_str()?.to_owned())
+}
+
+// "OAuth 2.0 for Web Server Applications": on the first exchange only; `1//…`.
+#[tokio::test]
+async fn a_refresh_token_comes_once_and_only_for_offline_access() {
+    let world = World::new().await;
+    let online = world.sign_in(GOOGLE).await.json();
+    assert_eq!(online.get("refresh_token"), None);
+    assert!(offline(&world).await.unwrap().starts_with("1//"));
+    assert_eq!(offline(&world).await, None);
+    world.mock.google().reset();
+    assert!(offline(&world).await.is_some());
+}
+
+// Older texts; not confirmed.
+#[tokio::test]
+async fn a_spent_code_may_be_described_in_older_words() {
+    let older = "Code was already redeemed.";
+    let world = World::with(|settings| settings.google.unconfirmed.google_spent_code = older).await;
+    let form = redemption(&world.code(GOOGLE).await);
+    world.token(GOOGLE, &form).await;
+    let again = world.token(GOOGLE, &form).await;
+    again.assert_error(400, "invalid_grant", older);
+}
+
+#[tokio::test]
+async fn how_long_a_code_lives_can_be_chosen() {
+    let world = World::with(|settings| {
+        settings.google.unconfirmed.google_code_lifetime_seconds = 600;
+    })
+    .await;
+    let form = redemption(&world.code(GOOGLE).await);
+    world.advance_ms(599_999);
+    assert_eq!(world.token(GOOGLE, &form).await.status, 200);
+}
