@@ -101,6 +101,7 @@ pub(crate) async fn start_broker(
                 api_url: origin(&urls.github),
             }),
             timeout_ms: upstream_timeout_ms,
+            ..UpstreamConfig::default()
         },
         projects: Vec::new(),
     };
