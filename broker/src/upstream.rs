@@ -197,6 +197,7 @@ fn declined(error: &str) -> Failure {
     match error {
         "access_denied" => Failure::Declined,
         "server_error" | "temporarily_unavailable" => Failure::CallbackTrouble,
+        "application_suspended" => Failure::CallbackSuspended,
         _ => Failure::CallbackError,
     }
 }

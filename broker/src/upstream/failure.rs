@@ -30,6 +30,7 @@ error_map! {
     // What the browser brings back.
     Declined => AccessDenied, "the person declined at the provider";
     CallbackTrouble => ProviderUnavailable, "the provider reported trouble of its own in the callback";
+    CallbackSuspended => ProviderUnavailable, "the provider's callback says that our registration is suspended";
     CallbackError => InvalidProviderResponse, "the provider's callback reports an error";
     CallbackIssuer => InvalidProviderResponse, "the callback's iss is another's";
     CallbackCode => InvalidProviderResponse, "the callback carries no usable code";

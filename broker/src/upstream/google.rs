@@ -150,11 +150,14 @@ pub(super) fn tokens(answer: &Answer) -> Result<Tokens, Failure> {
     })
 }
 
+/// What Google answers when it does not know our client, or no longer.
+const OUR_FAULT: [&str; 3] = ["invalid_client", "deleted_client", "disabled_client"];
+
 /// Why Google grants nothing.
 fn refusal(answer: &Answer) -> Failure {
     match answer.lenient_json::<TokenRefusal>() {
         None => Failure::Refused,
-        Some(refusal) if refusal.error == "invalid_client" => {
+        Some(refusal) if OUR_FAULT.iter().any(|fault| refusal.error == *fault) => {
             super::wrong_credentials(Provider::Google)
         }
         Some(_) => Failure::CodeRefused,

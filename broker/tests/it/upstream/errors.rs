@@ -39,6 +39,7 @@ macro_rules! rows {
 rows! {
     Declined is access_denied: a_person_who_declines => callback("error=access_denied");
     CallbackTrouble is provider_unavailable: trouble_in_the_callback => callback("error=server_error");
+    CallbackSuspended is provider_unavailable: a_callback_that_says_we_are_suspended => callback("error=application_suspended");
     CallbackError is invalid_provider_response: any_other_error_in_the_callback => callback("error=invalid_scope");
     CallbackIssuer is invalid_provider_response: another_issuers_callback => callback("code=a&iss=https://evil.test");
     CallbackCode is invalid_provider_response: a_callback_without_a_code => callback("x=y");
