@@ -64,9 +64,9 @@ mutants: _postgres _cargo-mutants
         -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
     {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
 
-# Bend what providers send, so many times for each parser (a minute or so per 20,000)
-fuzz CASES="100000":
-    PROPTEST_CASES={{ CASES }} cargo test -p broker --lib hostile::
+# Bend what providers send, so many times for each parser (CASES=10000 for a quick look)
+fuzz CASES="1000000":
+    PROPTEST_CASES={{ CASES }} cargo test --release -p broker --lib hostile::
 
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
