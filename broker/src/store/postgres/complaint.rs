@@ -35,3 +35,23 @@ fn way_out(state: &SqlState) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(state: &SqlState, word: &str) {
+        let way_out = way_out(state).unwrap();
+        assert!(way_out.contains(word), "{way_out}");
+    }
+
+    #[test]
+    fn each_common_trouble_has_its_way_out() {
+        check(&SqlState::INVALID_PASSWORD, "password");
+        check(&SqlState::UNDEFINED_DATABASE, "name another");
+        check(&SqlState::INSUFFICIENT_PRIVILEGE, "allowed");
+        check(&SqlState::DISK_FULL, "room");
+        assert_eq!(way_out(&SqlState::SYNTAX_ERROR), None);
+    }
+}
