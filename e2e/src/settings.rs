@@ -65,7 +65,7 @@ impl Settings {
             github: free,
             callbacks: Vec::new(),
             automatic: true,
-            upstream_timeout_ms: 300,
+            upstream_timeout_ms: 3_000,
             control_host: None,
         }
     }
