@@ -112,7 +112,7 @@ async fn serve(config: Config) -> Outcome {
         }
     }
     let rocket = broker.rocket().attach(say_where()).ignite().await?;
-    stop_on_signal(rocket.shutdown());
+    stop_on_signal(rocket.shutdown())?;
     match rocket.launch().await {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.kind() {
@@ -140,15 +140,18 @@ fn say_where() -> AdHoc {
     })
 }
 
-fn stop_on_signal(shutdown: rocket::Shutdown) {
+/// Listens for signals from now on, not from when the task first runs.
+fn stop_on_signal(shutdown: rocket::Shutdown) -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
     tokio::spawn(async move {
-        let mut terminate = signal(SignalKind::terminate()).expect("a signal can be waited for");
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
+            _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
         shutdown.notify();
     });
+    Ok(())
 }
 
 fn write_log(format: LogFormat) {
