@@ -202,7 +202,7 @@ async fn an_error_of_the_provider_becomes_one_of_three() {
                 ("temporarily_unavailable", "provider_unavailable"),
                 ("invalid_request", INVALID),
                 ("Access_Denied", INVALID),
-                ("application_suspended", INVALID),
+                ("application_suspended", "provider_unavailable"),
             ] {
                 let begun = world.halfway(flow, provider).await;
                 let answer = with(&without(&begun.answer, "code"), "error", theirs);

@@ -27,3 +27,15 @@ impl fmt::Debug for PostgresUrl {
         f.write_str("PostgresUrl([redacted])")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_password_is_not_printed() {
+        let url = PostgresUrl::parse("postgres://broker:hush@db/broker").unwrap();
+        assert_eq!(format!("{url:?}"), "PostgresUrl([redacted])");
+        assert!(url.expose().contains("hush"));
+    }
+}
