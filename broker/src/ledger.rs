@@ -1,4 +1,5 @@
-//! What happened and why: one event per operation, each refusal with its rule.
+//! What happened and why: one event per operation and per call to a provider,
+//! each refusal with its rule.
 //!
 //! An event holds fingerprints, never a secret, a URI or a body. It goes to the
 //! log, and to whoever subscribes. Both see the same events in the same order.
@@ -6,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use contract::{ClientId, Rule};
+use contract::{ClientId, Provider, Rule};
 
 use crate::flows::{Fingerprint, UnixMs};
 
@@ -15,12 +16,17 @@ use crate::flows::{Fingerprint, UnixMs};
 pub struct Event {
     /// When it ended.
     pub at: UnixMs,
-    /// The `X-Request-Id` of its answer.
+    /// The `X-Request-Id` of the answer that it led to.
     pub request_id: String,
-    /// Method and route, `POST /v1/token`; never the path as it was sent.
+    /// Who called.
+    pub from: Party,
+    /// Who was called.
+    pub to: Party,
+    /// Method and route, `POST /v1/token`, or what a provider was asked for, `POST
+    /// token`; never the path as it was sent.
     pub operation: String,
-    /// The HTTP status of its answer.
-    pub status: u16,
+    /// The HTTP status of the answer; none if a provider gave no answer.
+    pub status: Option<u16>,
     /// Whose login it was about.
     pub project: Option<ClientId>,
     /// Which login it was about.
@@ -29,8 +35,72 @@ pub struct Event {
     pub rule: Option<Rule>,
     /// More about that, in fixed words.
     pub why: Option<&'static str>,
-    /// Whether a step of it was committed to the store.
-    pub committed: bool,
+    /// The steps of it that were committed to the store, in their order.
+    pub steps: Vec<Step>,
+}
+
+impl Event {
+    /// Whether anything of it was committed to the store.
+    pub fn committed(&self) -> bool {
+        !self.steps.is_empty()
+    }
+}
+
+/// Who takes part in a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Party {
+    /// The person's browser.
+    Browser,
+    /// The consumer's backend.
+    Consumer,
+    /// Ourselves.
+    Broker,
+    /// Where the person signs in.
+    Provider(Provider),
+}
+
+impl Party {
+    /// Its name: `browser`, `consumer`, `broker`, or the provider's identifier.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Browser => "browser",
+            Self::Consumer => "consumer",
+            Self::Broker => "broker",
+            Self::Provider(provider) => provider.as_str(),
+        }
+    }
+}
+
+/// Declares the steps, each with its name and meaning, once.
+macro_rules! steps {
+    ($($step:ident = $name:literal, $meaning:literal;)+) => {
+        /// A step that was committed, in the words of [`flows`](crate::flows).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Step {
+            $(#[doc = $meaning] $step,)+
+        }
+
+        impl Step {
+            /// All of them, in the order in which logins take them.
+            pub const ALL: &[Self] = &[$(Self::$step),+];
+
+            /// Its name in the log and elsewhere.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$step => $name,)+ }
+            }
+        }
+    };
+}
+
+steps! {
+    Opened = "opened", "A login is pending.";
+    Claimed = "claimed", "It belongs to the browser that came.";
+    Spent = "spent", "The trip to the provider cannot come back again.";
+    Settled = "settled", "The login has an outcome.";
+    Taken = "taken", "The outcome was read, and cannot be read again.";
+    Issued = "issued", "A handoff code waits for its redemption.";
+    Redeemed = "redeemed", "The code became an access token.";
+    Ended = "ended", "The access token is no longer good.";
 }
 
 /// Somebody who hears of every event.
@@ -69,9 +139,12 @@ impl fmt::Debug for Ledger {
 }
 
 fn log(event: &Event) {
+    let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
     tracing::info!(
         target: "ledger",
         request_id = event.request_id,
+        from = event.from.name(),
+        to = event.to.name(),
         operation = event.operation,
         status = event.status,
         project = event.project.as_ref().map(ClientId::as_str),
@@ -79,6 +152,7 @@ fn log(event: &Event) {
         rule = event.rule.map(Rule::id),
         rule_says = event.rule.map(Rule::sentence),
         why = event.why,
-        committed = event.committed,
+        committed = event.committed(),
+        steps = (!steps.is_empty()).then(|| steps.join(" ")),
     );
 }

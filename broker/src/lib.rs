@@ -90,6 +90,8 @@ pub struct Surroundings {
     pub ledger: Ledger,
     /// Who watches its steps.
     pub probe: Probe,
+    /// Where it keeps what happens once; without one, where its configuration says.
+    pub store: Option<Arc<dyn Store>>,
 }
 
 /// Why a broker could not be assembled.
@@ -132,13 +134,13 @@ impl Broker {
             projects,
             ledger,
             probe,
+            store,
         } = surroundings;
         config.check()?;
-        let url = &config.store.url;
-        let store = store::open(url, probe.clone()).map_err(|source| StartError::Store {
-            url: url.clone(),
-            source,
-        })?;
+        let store = match store {
+            Some(store) => store,
+            None => open(&config.store.url, &probe)?,
+        };
         let sealer = sealer(&config)?;
         let upstreams = Upstreams::new(&config.upstream, config.base_url.as_str(), &clock)?;
         config
@@ -177,6 +179,13 @@ impl Broker {
     fn now(&self) -> UnixMs {
         self.clock.now()
     }
+}
+
+fn open(url: &StoreUrl, probe: &Probe) -> Result<Arc<dyn Store>, StartError> {
+    store::open(url, probe.clone()).map_err(|source| StartError::Store {
+        url: url.clone(),
+        source,
+    })
 }
 
 fn sealer(config: &Config) -> Result<Sealer, StartError> {

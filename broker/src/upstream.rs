@@ -23,6 +23,7 @@ use crate::flows::UnixMs;
 use crate::flows::trip::Trip;
 use crate::query::Query;
 use client::Client;
+pub(crate) use client::{Call, Hear};
 pub use failure::Failure;
 use github::GitHub;
 use google::Google;
@@ -106,17 +107,22 @@ impl Upstreams {
         }
     }
 
-    /// Where the browser of `trip` is sent.
+    /// Where the browser of `trip` is sent; `hear` is told of each call for it.
     ///
     /// # Errors
     ///
     /// When the provider is off, or cannot say where, which only Google is asked.
-    pub(crate) async fn departure(&self, trip: &Trip, now: UnixMs) -> Result<String, Failure> {
+    pub(crate) async fn departure(
+        &self,
+        trip: &Trip,
+        now: UnixMs,
+        hear: Hear<'_>,
+    ) -> Result<String, Failure> {
         if !self.offers(trip.provider) {
             return Err(Failure::SwitchedOff);
         }
         let departure = match trip.provider {
-            Provider::Google => self.google()?.departure(trip).await,
+            Provider::Google => self.google()?.departure(trip, hear).await,
             Provider::GitHub => self.github()?.departure(trip),
         };
         if let Err(failure) = departure {
@@ -125,7 +131,8 @@ impl Upstreams {
         departure
     }
 
-    /// Who came back from `trip`, by the query of the provider's callback.
+    /// Who came back from `trip`, by the query of the provider's callback; `hear`
+    /// is told of each call for it.
     ///
     /// # Errors
     ///
@@ -135,13 +142,14 @@ impl Upstreams {
         trip: &Trip,
         query: &Query<'_>,
         now: UnixMs,
+        hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
         // What the browser brings says nothing of the provider's health: anybody
         // can write `error=server_error` into an address.
         let code = code_from(query, &self.issuer(trip.provider)?)?;
         let arrival = match trip.provider {
-            Provider::Google => self.google()?.arrival(trip, &code, now).await,
-            Provider::GitHub => self.github()?.arrival(trip, &code).await,
+            Provider::Google => self.google()?.arrival(trip, &code, now, hear).await,
+            Provider::GitHub => self.github()?.arrival(trip, &code, hear).await,
         };
         self.health.note(
             trip.provider,

@@ -122,7 +122,8 @@ async fn depart(
         broker.now(),
     );
     let trip = Trip::for_authorization(seed, client, &home.redirect_uri, wish.provider, tie, now);
-    match broker.upstreams.departure(&trip, now).await {
+    let hear = trace.of_calls(broker, trip.provider);
+    match broker.upstreams.departure(&trip, now, &hear).await {
         Ok(url) => {
             trips.depart(&trip);
             to_provider(&url)

@@ -1,6 +1,6 @@
 //! Where the providers send browsers back to.
 
-use contract::{CodeChallenge, Digest, HandoffCode, Provider, RedirectUri, Rule};
+use contract::{CodeChallenge, Digest, HandoffCode, Profile, Provider, RedirectUri, Rule};
 use rocket::http::uri::Origin;
 use rocket::{State, get, head};
 
@@ -8,14 +8,17 @@ use super::SeeOther;
 use super::authorize::Home;
 use super::error::Refusal;
 use super::log::Trace;
+use super::login::settle;
 use super::trips::Trips;
 use crate::Broker;
 use crate::flows::clean::Outcome;
 use crate::flows::legacy::NewGrant;
 use crate::flows::trip::{Purpose, Trip};
+use crate::ledger::Step;
 use crate::query::Query;
 use crate::random;
 use crate::store::{Spent, StoreError};
+use crate::upstream::Failure;
 
 #[get("/callback/<provider>")]
 pub(super) async fn arrive(
@@ -74,7 +77,7 @@ async fn clean(
     match spend(broker, trace, trip).await? {
         Err(rule) => trace.refused(rule),
         Ok(()) => {
-            let outcome = match broker.upstreams.arrival(trip, query, broker.now()).await {
+            let outcome = match arrival(broker, trace, trip, query).await {
                 Ok(profile) => Outcome::Succeeded(profile),
                 Err(failure) => {
                     trace.failed(failure);
@@ -83,7 +86,7 @@ async fn clean(
             };
             // The trip is spent: whatever the store says now, the person goes home,
             // and the backend hears of the trouble when it asks.
-            if let Err(error) = broker.store.settle(handle, outcome, broker.now()).await {
+            if let Err(error) = settle(broker, trace, handle, outcome).await {
                 trace.refused(Refusal::from(error).rule);
             }
         }
@@ -102,7 +105,7 @@ async fn legacy(
     home: Home,
 ) -> Result<SeeOther, Refusal> {
     spend(broker, trace, trip).await??;
-    match broker.upstreams.arrival(trip, query, broker.now()).await {
+    match arrival(broker, trace, trip, query).await {
         Err(failure) => {
             trace.failed(failure);
             Ok(home.with_error(failure.error().as_str()))
@@ -112,9 +115,22 @@ async fn legacy(
             let now = broker.now();
             let grant = NewGrant::of(trip, challenge, profile, code.digest(), now);
             broker.store.issue(grant).await?;
+            trace.committed(Step::Issued);
             Ok(home.with_code(&code))
         }
     }
+}
+
+/// Who came back, as far as the provider proves it.
+async fn arrival(
+    broker: &Broker,
+    trace: &Trace,
+    trip: &Trip,
+    query: &Query<'_>,
+) -> Result<Profile, Failure> {
+    let hear = trace.of_calls(broker, trip.provider);
+    let upstreams = &broker.upstreams;
+    upstreams.arrival(trip, query, broker.now(), &hear).await
 }
 
 /// Spends the trip, if it still counts. From here on the provider is asked, once.
@@ -128,7 +144,7 @@ async fn spend(
     }
     Ok(match broker.store.spend(trip).await? {
         Spent::Now => {
-            trace.committed();
+            trace.committed(Step::Spent);
             Ok(())
         }
         Spent::Before => Err(Rule::TripOnce),

@@ -6,7 +6,7 @@ use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 use rocket::{Request, Response, catch};
 
-use super::log::{Trace, complete};
+use super::log::{Trace, complete, is_backends};
 use super::pages;
 use crate::store::StoreError;
 
@@ -97,10 +97,8 @@ fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
 
 /// Pages go to browsers, where browsers go; the API ignores `Accept`.
 fn wants_page(request: &Request<'_>, status: Status) -> bool {
-    let path = request.uri().path();
-    let is_api = path.starts_with("/v1/") || path.starts_with("/api/");
     let is_unrouted = status == Status::NotFound || status == Status::MethodNotAllowed;
-    (!is_api || is_unrouted) && accepts_html(request)
+    (!is_backends(request) || is_unrouted) && accepts_html(request)
 }
 
 fn accepts_html(request: &Request<'_>) -> bool {

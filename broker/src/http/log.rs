@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use contract::{ClientId, Rule};
+use contract::{ClientId, Provider, Rule};
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Request, Response};
@@ -11,9 +11,9 @@ use rocket::{Request, Response};
 use super::headers::{self, Scheme};
 use crate::Broker;
 use crate::flows::Fingerprint;
-use crate::ledger::Event;
+use crate::ledger::{Event, Party, Step};
 use crate::store::probe::Point;
-use crate::upstream::Failure;
+use crate::upstream::{Call, Failure};
 
 /// What is known so far of one request.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ struct Notes {
     login: Option<Fingerprint>,
     rule: Option<Rule>,
     why: Option<&'static str>,
-    committed: bool,
+    steps: Vec<Step>,
 }
 
 impl Trace {
@@ -73,8 +73,32 @@ impl Trace {
     }
 
     /// Notes that a step of the request was committed.
-    pub(super) fn committed(&self) {
-        self.notes().committed = true;
+    pub(super) fn committed(&self, step: Step) {
+        self.notes().steps.push(step);
+    }
+
+    /// Tells the ledger at once of each call to `provider` that this request makes.
+    pub(super) fn of_calls(
+        &self,
+        broker: &Broker,
+        provider: Provider,
+    ) -> impl Fn(Call) + Send + Sync {
+        move |call| {
+            let notes = self.notes();
+            broker.ledger.record(&Event {
+                at: broker.now(),
+                request_id: self.request_id.clone(),
+                from: Party::Broker,
+                to: Party::Provider(provider),
+                operation: call.operation.to_owned(),
+                status: call.outcome.ok(),
+                project: notes.project.clone(),
+                login: notes.login.clone(),
+                rule: call.outcome.err().map(Failure::rule),
+                why: call.outcome.err().map(Failure::why),
+                steps: Vec::new(),
+            });
+        }
     }
 
     fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -134,14 +158,32 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
     Event {
         at: broker.now(),
         request_id: trace.request_id.clone(),
+        from: caller(request),
+        to: Party::Broker,
         operation: operation(request),
-        status: response.status().code,
+        status: Some(response.status().code),
         project: notes.project.clone(),
         login: notes.login.clone(),
         rule: notes.rule,
         why: notes.why,
-        committed: notes.committed,
+        steps: notes.steps.clone(),
     }
+}
+
+/// The specification gives backends the versioned operations and the list of
+/// providers, and browsers the rest.
+fn caller(request: &Request<'_>) -> Party {
+    if is_backends(request) {
+        Party::Consumer
+    } else {
+        Party::Browser
+    }
+}
+
+/// Whether the path is one that backends call.
+pub(super) fn is_backends(request: &Request<'_>) -> bool {
+    let path = request.uri().path();
+    path.starts_with("/v1/") || path.starts_with("/api/")
 }
 
 /// Method and route, never the path that was asked for: it may bear a login.

@@ -17,8 +17,9 @@ use crate::Broker;
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, Outcome, StillPending, open};
 use crate::flows::trip::{Seed, Trip};
 use crate::flows::{Fingerprint, UnixMs};
+use crate::ledger::Step;
 use crate::random;
-use crate::store::{Claim, Opened, StoreError, Taken};
+use crate::store::{Claim, Opened, Settled, StoreError, Taken};
 
 #[post("/v1/login/session", data = "<request>")]
 pub(super) async fn start(
@@ -40,7 +41,7 @@ pub(super) async fn start(
     {
         Opened::KeyTaken => Err(Rule::SessionKeyFresh.into()),
         Opened::Fresh => {
-            trace.committed();
+            trace.committed(Step::Opened);
             let url = format!("{}/login/{handle}", broker.base_url);
             Ok(Json(LoginSessionResponse {
                 authorization_url: url.parse().expect("an origin and a handle make such a URL"),
@@ -61,7 +62,7 @@ pub(super) async fn result(
         Taken::Pending(StillPending) => Ok(Json(LoginResult::Pending)),
         Taken::Refused(rule) => Err(rule.into()),
         Taken::Outcome(outcome) => {
-            trace.committed();
+            trace.committed(Step::Taken);
             Ok(Json(match outcome {
                 Outcome::Succeeded(profile) => LoginResult::Succeeded { profile },
                 Outcome::Failed(error) => LoginResult::Failed { error },
@@ -128,7 +129,7 @@ async fn grant(
     }
     let claim = broker.store.claim(handle, browser, now).await?;
     if let Claim::Granted(_) = claim {
-        trace.committed();
+        trace.committed(Step::Claimed);
     }
     Ok(claim)
 }
@@ -156,7 +157,8 @@ async fn depart(
         handle,
         browser,
     );
-    match broker.upstreams.departure(&trip, broker.now()).await {
+    let hear = trace.of_calls(broker, trip.provider);
+    match broker.upstreams.departure(&trip, broker.now(), &hear).await {
         Ok(url) => {
             trips.depart(&trip);
             Ok(to_provider(&url))
@@ -164,11 +166,23 @@ async fn depart(
         Err(failure) => {
             trace.failed(failure);
             let outcome = Outcome::Failed(failure.error());
-            broker.store.settle(handle, outcome, broker.now()).await?;
-            trace.committed();
+            settle(broker, trace, handle, outcome).await?;
             Ok(SeeOther(session.redirect_uri.into()))
         }
     }
+}
+
+/// Gives the login of `handle` its outcome, if it has none.
+pub(super) async fn settle(
+    broker: &Broker,
+    trace: &Trace,
+    handle: Digest,
+    outcome: Outcome,
+) -> Result<(), StoreError> {
+    if let Settled::Now = broker.store.settle(handle, outcome, broker.now()).await? {
+        trace.committed(Step::Settled);
+    }
+    Ok(())
 }
 
 /// A redirect to a provider. The empty fragment ends whatever fragment the

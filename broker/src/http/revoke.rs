@@ -8,6 +8,7 @@ use super::error::Refusal;
 use super::guards::Bearer;
 use super::log::Trace;
 use crate::Broker;
+use crate::ledger::Step;
 
 /// Ends a token, known or not: whoever holds a well-formed one learns nothing by
 /// revoking it. A body is neither read nor required.
@@ -19,7 +20,7 @@ pub(super) async fn revoke(
 ) -> Result<Json<Value>, Refusal> {
     if let Some(login) = broker.store.revoke(bearer.0.digest()).await? {
         trace.login(&login);
-        trace.committed();
+        trace.committed(Step::Ended);
     }
     Ok(Json(json!({})))
 }

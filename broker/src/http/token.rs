@@ -9,6 +9,7 @@ use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
 use crate::flows::legacy::Redemption;
+use crate::ledger::Step;
 use crate::random;
 use crate::store::Redeemed;
 
@@ -24,7 +25,7 @@ pub(super) async fn redeem(
     match broker.store.redeem(redemption, now).await? {
         Redeemed::Token(login) => {
             trace.login(&login);
-            trace.committed();
+            trace.committed(Step::Redeemed);
             Ok(Json(TokenResponse::issuing(token)))
         }
         Redeemed::Refused(rule, login) => {
@@ -33,7 +34,7 @@ pub(super) async fn redeem(
             }
             if rule == Rule::CodeOnce {
                 // It ended the token of the first.
-                trace.committed();
+                trace.committed(Step::Ended);
             }
             Err(rule.into())
         }

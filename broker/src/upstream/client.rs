@@ -66,8 +66,36 @@ fn through(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<Clien
     })
 }
 
-/// Sends `request` and reads the answer, up to the cap.
-pub(super) async fn send(request: RequestBuilder) -> Result<Answer, Failure> {
+/// A call to a provider, as it ended.
+#[derive(Debug)]
+pub(crate) struct Call {
+    /// What was asked for, in words of ours: `POST token`.
+    pub(crate) operation: &'static str,
+    /// The HTTP status of the answer, or why there was none.
+    pub(crate) outcome: Result<u16, Failure>,
+}
+
+/// Whoever hears of each call that is made for a login.
+pub(crate) type Hear<'a> = &'a (dyn Fn(Call) + Send + Sync);
+
+/// Sends `request` and reads the answer, up to the cap; `hear` is told.
+pub(super) async fn send(
+    operation: &'static str,
+    request: RequestBuilder,
+    hear: Hear<'_>,
+) -> Result<Answer, Failure> {
+    let answer = read(request).await;
+    hear(Call {
+        operation,
+        outcome: answer
+            .as_ref()
+            .map(|answer| answer.status.as_u16())
+            .map_err(|failure| *failure),
+    });
+    answer
+}
+
+async fn read(request: RequestBuilder) -> Result<Answer, Failure> {
     let mut response = request.send().await.map_err(|error| no_answer(&error))?;
     let (status, headers) = (response.status(), response.headers().clone());
     let mut body = Vec::new();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Failure;
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, send};
+use super::client::{Answer, Client, Hear, send};
 use super::normalize::{self, Said};
 use crate::config::GitHubConfig;
 use crate::flows::trip::{Purpose, Trip};
@@ -98,15 +98,27 @@ impl GitHub {
         ))
     }
 
-    pub(super) async fn arrival(&self, trip: &Trip, code: &str) -> Result<Profile, Failure> {
-        let token = self.exchange(trip, code).await?;
-        let user = self.ask(&token, "/user").await?;
-        let emails = self.ask(&token, "/user/emails?per_page=100").await?;
+    pub(super) async fn arrival(
+        &self,
+        trip: &Trip,
+        code: &str,
+        hear: Hear<'_>,
+    ) -> Result<Profile, Failure> {
+        let token = self.exchange(trip, code, hear).await?;
+        let user = self.ask("GET user", &token, "/user", hear).await?;
+        let emails = self
+            .ask("GET user emails", &token, "/user/emails?per_page=100", hear)
+            .await?;
         Ok(profile(user, emails))
     }
 
     /// Exchanges the code for an access token: once, whatever comes of it.
-    async fn exchange(&self, trip: &Trip, code: &str) -> Result<AccessToken, Failure> {
+    async fn exchange(
+        &self,
+        trip: &Trip,
+        code: &str,
+        hear: Hear<'_>,
+    ) -> Result<AccessToken, Failure> {
         let verifier = trip.upstream_verifier();
         let url = format!("{}/login/oauth/access_token", self.config.web_url);
         let request = self
@@ -120,15 +132,17 @@ impl GitHub {
                 ("redirect_uri", &self.callback),
                 ("code_verifier", verifier.expose()),
             ]);
-        token(&send(request).await?)
+        token(&send("POST token", request, hear).await?)
     }
 
     async fn ask<T: DeserializeOwned>(
         &self,
+        operation: &'static str,
         token: &AccessToken,
         path: &str,
+        hear: Hear<'_>,
     ) -> Result<T, Failure> {
-        heard(&send(self.api(token, path)).await?)
+        heard(&send(operation, self.api(token, path), hear).await?)
     }
 
     fn api(&self, token: &AccessToken, path: &str) -> RequestBuilder {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, send};
+use super::client::{Answer, Client, Hear, send};
 use super::{Failure, normalize};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
@@ -81,8 +81,8 @@ impl Google {
         self.config.issuer.to_string()
     }
 
-    pub(super) async fn departure(&self, trip: &Trip) -> Result<String, Failure> {
-        let endpoints = self.keys.endpoints().await?;
+    pub(super) async fn departure(&self, trip: &Trip, hear: Hear<'_>) -> Result<String, Failure> {
+        let endpoints = self.keys.endpoints(hear).await?;
         let verifier = trip.upstream_verifier();
         let mut query = vec![
             ("client_id", self.config.client_id.clone()),
@@ -106,9 +106,10 @@ impl Google {
         trip: &Trip,
         code: &str,
         now: UnixMs,
+        hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
-        let tokens = self.exchange(trip, code).await?;
-        let key = self.keys.find(&id_token::key_id(&tokens.id)?).await?;
+        let tokens = self.exchange(trip, code, hear).await?;
+        let key = self.keys.find(&id_token::key_id(&tokens.id)?, hear).await?;
         let expected = Expected {
             issuer: self.config.issuer.as_str(),
             client_id: &self.config.client_id,
@@ -120,8 +121,8 @@ impl Google {
     }
 
     /// Exchanges the code for tokens: once, whatever comes of it.
-    async fn exchange(&self, trip: &Trip, code: &str) -> Result<Tokens, Failure> {
-        let endpoints = self.keys.endpoints().await?;
+    async fn exchange(&self, trip: &Trip, code: &str, hear: Hear<'_>) -> Result<Tokens, Failure> {
+        let endpoints = self.keys.endpoints(hear).await?;
         let verifier = trip.upstream_verifier();
         let request = self.client.post(&endpoints.token).form(&[
             ("grant_type", "authorization_code"),
@@ -131,7 +132,7 @@ impl Google {
             ("redirect_uri", &self.callback),
             ("code_verifier", verifier.expose()),
         ]);
-        tokens(&send(request).await?)
+        tokens(&send("POST token", request, hear).await?)
     }
 }
 

@@ -4,10 +4,13 @@
 use contract::Origin;
 
 use super::Failure;
-use super::client::{Client, send};
+use super::client::{Client, Hear, send};
 use super::google::keys::Keys;
 use crate::clock::Clock;
 use crate::config::{GitHubConfig, GoogleConfig, UpstreamConfig};
+
+/// Nobody's login is behind these calls.
+const UNHEARD: Hear<'static> = &|_| {};
 
 /// What came of one question.
 #[derive(Debug)]
@@ -39,7 +42,7 @@ async fn ask_google(google: &GoogleConfig, client: &Client, clock: &Clock) -> Ve
     let keys = Keys::new(google.issuer.clone(), client.clone(), clock.clone());
     let discovery = Finding {
         what: format!("google, discovery of {}", google.issuer),
-        found: keys.endpoints().await.map(|found| {
+        found: keys.endpoints(UNHEARD).await.map(|found| {
             format!(
                 "people sign in at {}, codes are exchanged at {}",
                 found.authorization, found.token
@@ -51,7 +54,7 @@ async fn ask_google(google: &GoogleConfig, client: &Client, clock: &Clock) -> Ve
     }
     let keys = Finding {
         what: "google, keys".to_owned(),
-        found: keys.key_set().await.map(|(set, kept_for)| {
+        found: keys.key_set(UNHEARD).await.map(|(set, kept_for)| {
             let seconds = kept_for.as_secs();
             format!("{} that sign with RS256, kept for {seconds} s", set.len())
         }),
@@ -75,7 +78,12 @@ async fn ask_github(github: &GitHubConfig, client: &Client) -> [Finding; 2] {
 /// Any answer will do that does not speak of trouble: what stands at the root of
 /// these hosts is nobody's promise.
 async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
-    let answer = send(client.get(&format!("{origin}/robots.txt"))).await;
+    let answer = send(
+        "GET robots",
+        client.get(&format!("{origin}/robots.txt")),
+        UNHEARD,
+    )
+    .await;
     match answer {
         // It came from there, however long it is.
         Err(Failure::TooLarge) => Ok("answers".to_owned()),

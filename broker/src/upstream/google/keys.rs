@@ -8,7 +8,7 @@ use jsonwebtoken::DecodingKey;
 use tokio::sync::Mutex;
 
 use super::super::Failure;
-use super::super::client::{Answer, Client, send};
+use super::super::client::{Answer, Client, Hear, send};
 use super::discovery::Endpoints;
 use super::key_set::KeySet;
 use super::shelf::Shelf;
@@ -41,7 +41,10 @@ impl Keys {
     }
 
     /// Where to send browsers and codes.
-    pub(in crate::upstream) async fn endpoints(&self) -> Result<Endpoints, Failure> {
+    pub(in crate::upstream) async fn endpoints(
+        &self,
+        hear: Hear<'_>,
+    ) -> Result<Endpoints, Failure> {
         let mut shelf = self.endpoints.lock().await;
         let now = self.clock.now();
         if let Some(endpoints) = shelf.fresh(now) {
@@ -50,19 +53,19 @@ impl Keys {
         if let Some(failure) = shelf.failure(now) {
             return shelf.stale(failure, now).cloned();
         }
-        let found = self.discover().await;
+        let found = self.discover(hear).await;
         shelf.put(found, self.clock.now()).cloned()
     }
 
-    async fn discover(&self) -> Result<(Endpoints, Duration), Failure> {
+    async fn discover(&self, hear: Hear<'_>) -> Result<(Endpoints, Duration), Failure> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer);
-        let answer = self.fetch(&url).await?;
+        let answer = self.fetch("GET discovery", &url, hear).await?;
         Ok((Endpoints::read(&answer, &self.issuer)?, kept_for(&answer)))
     }
 
     /// The public key with this id. An unknown one makes us look again, but once
     /// in [`KEPT_AT_LEAST`]: forged ids must not cause traffic.
-    pub(super) async fn find(&self, id: &str) -> Result<DecodingKey, Failure> {
+    pub(super) async fn find(&self, id: &str, hear: Hear<'_>) -> Result<DecodingKey, Failure> {
         let mut shelf = self.set.lock().await;
         let now = self.clock.now();
         let is_fresh = match shelf.fresh(now) {
@@ -79,7 +82,7 @@ impl Keys {
         if is_fresh && !shelf.may_search(now, KEPT_AT_LEAST) {
             return Err(Failure::IdTokenUnknownKey);
         }
-        match self.key_set().await {
+        match self.key_set(hear).await {
             Ok(found) => {
                 let set = shelf.put(Ok(found), self.clock.now())?;
                 set.find(id).ok_or(Failure::IdTokenUnknownKey)
@@ -92,14 +95,22 @@ impl Keys {
     }
 
     /// The keys as they are now, and for how long they may be kept.
-    pub(in crate::upstream) async fn key_set(&self) -> Result<(KeySet, Duration), Failure> {
-        let endpoints = self.endpoints().await?;
-        let answer = self.fetch(&endpoints.keys).await?;
+    pub(in crate::upstream) async fn key_set(
+        &self,
+        hear: Hear<'_>,
+    ) -> Result<(KeySet, Duration), Failure> {
+        let endpoints = self.endpoints(hear).await?;
+        let answer = self.fetch("GET keys", &endpoints.keys, hear).await?;
         Ok((KeySet::read(&answer)?, kept_for(&answer)))
     }
 
-    async fn fetch(&self, url: &str) -> Result<Answer, Failure> {
-        let answer = send(self.client.get(url)).await;
+    async fn fetch(
+        &self,
+        operation: &'static str,
+        url: &str,
+        hear: Hear<'_>,
+    ) -> Result<Answer, Failure> {
+        let answer = send(operation, self.client.get(url), hear).await;
         answer.map_err(Failure::of_document)
     }
 }

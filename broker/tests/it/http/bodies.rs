@@ -346,7 +346,7 @@ async fn the_ledger_names_what_the_answer_does_not() {
         let event = world.events().pop().unwrap();
         assert_eq!(answer.header("x-request-id"), Some(&*event.request_id));
         assert_eq!(event.operation, "POST /v1/login/session");
-        assert!(!event.committed);
+        assert!(!event.committed());
     };
     let good = || session_body(1);
     check(String::new(), "body.json").await;

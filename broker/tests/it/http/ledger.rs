@@ -1,26 +1,35 @@
-//! What the ledger says of a login: each operation, and whose it was.
+//! What the ledger says of a login: each operation and each call to a provider,
+//! and whose it was.
 
-use super::world::{Browser, World, authorize_path, sign_in};
+use broker::ledger::{Event, Step};
+use contract::Rule;
 
-/// Operation, status, whether it was committed, and the rule, of each event.
-fn told(world: &World) -> Vec<(String, u16, bool, Option<&'static str>)> {
-    let events = world.events().into_iter();
-    events
-        .map(|it| {
-            let rule = it.rule.map(contract::Rule::id);
-            (it.operation, it.status, it.committed, rule)
-        })
-        .collect()
+use super::world::{Browser, World, authorize_path, authorize_query, authorize_with, sign_in};
+
+/// Who called whom, for what, and how it ended.
+fn line(event: &Event) -> String {
+    let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
+    let (from, to) = (event.from.name(), event.to.name());
+    let status = event.status.unwrap_or_default();
+    let rule = event.rule.map_or("", Rule::id);
+    let line = format!(
+        "{from} to {to}: {} {status} [{}] {rule}",
+        event.operation,
+        steps.join(" ")
+    );
+    line.trim_end().to_owned()
 }
 
-fn line(
-    operation: &str,
-    status: u16,
-    committed: bool,
-    rule: Option<&'static str>,
-) -> (String, u16, bool, Option<&'static str>) {
-    (operation.to_owned(), status, committed, rule)
+fn told(events: &[Event]) -> Vec<String> {
+    events.iter().map(line).collect()
 }
+
+/// What the broker asks GitHub when a person comes back.
+const CALLS: [&str; 3] = [
+    "broker to github: POST token 200 []",
+    "broker to github: GET user 200 []",
+    "broker to github: GET user emails 200 []",
+];
 
 #[tokio::test]
 async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
@@ -28,17 +37,19 @@ async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
     sign_in(&world, 1).await;
     world.result(1).await;
     world.result(1).await;
-    assert_eq!(
-        told(&world),
-        [
-            line("POST /v1/login/session", 200, true, None),
-            line("GET /login/{handle}", 303, true, None),
-            line("GET /callback/{provider}", 303, true, None),
-            line("POST /v1/login/result", 200, true, None),
-            line("POST /v1/login/result", 400, false, Some("result.once")),
-        ]
-    );
     let events = world.events();
+    let expected = [
+        "consumer to broker: POST /v1/login/session 200 [opened]",
+        "browser to broker: GET /login/{handle} 303 [claimed]",
+    ]
+    .into_iter()
+    .chain(CALLS)
+    .chain([
+        "browser to broker: GET /callback/{provider} 303 [spent settled]",
+        "consumer to broker: POST /v1/login/result 200 [taken]",
+        "consumer to broker: POST /v1/login/result 400 [] result.once",
+    ]);
+    assert_eq!(told(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
     for event in events {
@@ -54,21 +65,36 @@ async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
     world.profile(&token).await;
     world.revoke(&token).await;
     world.profile(&token).await;
-    assert_eq!(
-        told(&world),
-        [
-            line("GET /authorize", 303, false, None),
-            line("GET /callback/{provider}", 303, true, None),
-            line("POST /v1/token", 200, true, None),
-            line("GET /v1/profile", 200, false, None),
-            line("POST /v1/revoke", 200, true, None),
-            line("GET /v1/profile", 401, false, Some("bearer.ended")),
-        ]
-    );
     let events = world.events();
+    let expected = ["browser to broker: GET /authorize 303 []"]
+        .into_iter()
+        .chain(CALLS)
+        .chain([
+            "browser to broker: GET /callback/{provider} 303 [spent issued]",
+            "consumer to broker: POST /v1/token 200 [redeemed]",
+            "consumer to broker: GET /v1/profile 200 []",
+            "consumer to broker: POST /v1/revoke 200 [ended]",
+            "consumer to broker: GET /v1/profile 401 [] bearer.ended",
+        ]);
+    assert_eq!(told(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
     assert!(events.iter().all(|event| event.login == login));
+}
+
+#[tokio::test]
+async fn the_calls_of_a_request_bear_its_id_and_come_before_it() {
+    let world = World::start().await;
+    sign_in(&world, 1).await;
+    let events = world.events();
+    let (callback, calls) = events.split_last().unwrap();
+    let calls = &calls[calls.len() - CALLS.len()..];
+    assert_eq!(told(calls), CALLS);
+    assert!(
+        calls
+            .iter()
+            .all(|call| call.request_id == callback.request_id)
+    );
 }
 
 #[tokio::test]
@@ -78,7 +104,27 @@ async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
     let away = browser.get(&authorize_path()).await;
     browser.come_back(&away, "error=access_denied").await;
     let event = world.events().pop().unwrap();
-    assert_eq!(event.rule, Some(contract::Rule::UpstreamDenied));
+    assert_eq!(event.rule, Some(Rule::UpstreamDenied));
     assert!(event.why.is_some());
-    assert!(event.committed, "its trip is spent");
+    assert_eq!(event.steps, [Step::Spent]);
+}
+
+#[tokio::test]
+async fn a_provider_that_gives_no_answer_is_told_with_why() {
+    let world = World::start().await;
+    let mut query = authorize_query();
+    for (_, provider) in query.iter_mut().filter(|(name, _)| *name == "provider") {
+        "google".clone_into(provider);
+    }
+    world.get(&authorize_with(&query)).await;
+    let events = world.events();
+    assert_eq!(
+        told(&events),
+        [
+            "broker to google: GET discovery 0 [] upstream.unavailable",
+            "browser to broker: GET /authorize 303 [] upstream.unavailable",
+        ]
+    );
+    assert_eq!(events[0].status, None);
+    assert_eq!(events[0].why, events[1].why);
 }
