@@ -4,8 +4,11 @@
 
 mod answer;
 mod clock;
+mod events;
+mod faults;
 mod guard;
 mod index;
+mod logins;
 mod projects;
 mod upstreams;
 
@@ -55,6 +58,14 @@ pub(crate) fn rocket(control: Control, bind: SocketAddr) -> Rocket<Build> {
                 upstreams::next,
                 upstreams::misbehaviours,
                 upstreams::requests,
+                faults::arm,
+                faults::standing,
+                faults::clear,
+                events::list,
+                events::stream,
+                events::exchange,
+                logins::list,
+                logins::one,
             ],
         )
         .register("/", catchers![answer::catch])

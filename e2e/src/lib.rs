@@ -36,10 +36,14 @@
 //! 3. Nothing listens anywhere but on loopback.
 
 pub mod control;
+pub mod faults;
+pub mod logbook;
+pub mod operation;
 pub mod projects;
 pub mod settings;
 pub mod stack;
 pub mod time;
+pub mod truth;
 pub mod wire;
 
 mod hosted;

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 use contract::Provider;
 use mock_upstream::settings::Site;
@@ -10,14 +10,17 @@ use mock_upstream::{MockUpstream, Settings as MockSettings};
 use tokio::sync::Mutex;
 
 use crate::control::{self, Control};
+use crate::faults::Faults;
 use crate::hosted::{Hosted, silence_rocket};
+use crate::logbook::Logbook;
 use crate::place::Place;
 use crate::projects::{Credentials, Registry};
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::time::StackClock;
-use crate::wire::Wire;
-use crate::world::{UPSTREAM_CLIENT, UPSTREAM_SECRET, Urls, World, origin, start_broker};
+use crate::truth::{Login, login};
+use crate::wire::{Watch, Wire};
+use crate::world::{Launch, UPSTREAM_CLIENT, UPSTREAM_SECRET, Urls, World, origin};
 
 /// Everything, running.
 pub struct Stack {
@@ -52,8 +55,16 @@ impl Stack {
             google: upstream.google().url().to_owned(),
             github: upstream.github().url().to_owned(),
         };
-        let broker = start_broker(&urls, &clock, &projects, settings.upstream_timeout_ms).await?;
-        let wire = Wire::carry(place.into_listener(), broker.address)?;
+        let watch = Arc::new(Watch::by(clock.clone()));
+        let broker = Launch {
+            urls: &urls,
+            clock: clock.world(),
+            projects: &projects,
+            watch: &watch,
+            upstream_timeout_ms: settings.upstream_timeout_ms,
+        };
+        let (broker, store) = broker.start().await?;
+        let wire = Wire::carry(place.into_listener(), broker.address, watch.clone())?;
         let world = Arc::new(World {
             urls,
             clock,
@@ -61,7 +72,9 @@ impl Stack {
             upstream,
             demo,
             wire,
+            watch,
             broker: Mutex::new(Some(broker)),
+            store: RwLock::new(store),
             upstream_timeout_ms: settings.upstream_timeout_ms,
         });
         let control = start_control(&settings, &world, control).await?;
@@ -90,6 +103,22 @@ impl Stack {
     /// The projects, with their secrets.
     pub fn projects(&self) -> &Registry {
         &self.world.projects
+    }
+
+    /// What the wire does wrong.
+    pub fn faults(&self) -> &Faults {
+        &self.world.watch.faults
+    }
+
+    /// What happened: the broker's ledger, and what the wire did.
+    pub fn logbook(&self) -> &Logbook {
+        &self.world.watch.logbook
+    }
+
+    /// The truth about a login, whatever its client heard; none if no event tells
+    /// of it. Its name is the fingerprint that its events bear.
+    pub async fn login(&self, fingerprint: &str) -> Option<Login> {
+        login(&self.world, fingerprint).await
     }
 
     /// Begins a new world: a fresh broker on an empty store, the system's time,

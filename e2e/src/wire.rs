@@ -2,29 +2,34 @@
 //!
 //! It owns the broker's public address, so that a new broker can take the place
 //! of an old one behind it. Each connection of a client has one connection of its
-//! own to the broker; requests and answers pass through as they are, streaming.
+//! own to the broker. The wire strikes with the [`Faults`] it is told to, and
+//! writes what crossed it into the [`Logbook`].
 
-use std::convert::Infallible;
+mod body;
+mod call;
+mod carrier;
+mod lane;
+mod resends;
+mod spoil;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use http_body_util::{Either, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::{Builder as Client, SendRequest};
 use hyper::header::{CONNECTION, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
+
+use crate::faults::Faults;
+use crate::logbook::Logbook;
+use crate::time::StackClock;
+use carrier::Carrier;
+use resends::Resends;
 
 /// As many headers as nobody honest sends: what is too much, the broker says.
 const MOST_HEADERS: usize = 1000;
-
-/// What comes from the broker, or from the wire itself when there is none.
-type Answer = Response<Either<Incoming, Full<Bytes>>>;
 
 /// A running proxy. Dropped, it takes no new connections.
 #[derive(Debug)]
@@ -35,22 +40,55 @@ pub struct Wire {
     accepting: JoinHandle<()>,
 }
 
+/// What a wire goes by, and what it leaves behind.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// What it does wrong.
+    pub faults: Faults,
+    /// Where it writes what happened.
+    pub logbook: Logbook,
+    /// The time that it writes down.
+    pub clock: StackClock,
+    resends: Resends,
+}
+
+impl Watch {
+    /// Nothing wrong, nothing written, by `clock`.
+    pub(crate) fn by(clock: StackClock) -> Self {
+        Self {
+            clock,
+            ..Self::default()
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        self.faults.clear();
+        self.logbook.clear();
+        self.resends.clear();
+    }
+}
+
 /// Where the broker is at the moment.
 #[derive(Debug, Clone)]
 struct Target(Arc<RwLock<SocketAddr>>);
 
 impl Wire {
-    /// Carries what arrives at `listener` to `target`.
+    /// Carries what arrives at `listener` to `target`, as `watch` says.
     ///
     /// # Errors
     ///
     /// When the listener cannot be used.
-    pub fn carry(listener: std::net::TcpListener, target: SocketAddr) -> std::io::Result<Self> {
+    pub fn carry(
+        listener: std::net::TcpListener,
+        target: SocketAddr,
+        watch: Arc<Watch>,
+    ) -> std::io::Result<Self> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let listener = TcpListener::from_std(listener)?;
         let target = Target(Arc::new(RwLock::new(target)));
-        let accepting = tokio::spawn(accept(listener, target.clone()));
+        let accepting = tokio::spawn(accept(listener, target.clone(), watch));
         Ok(Self {
             address,
             target,
@@ -80,14 +118,14 @@ impl Target {
     }
 }
 
-async fn accept(listener: TcpListener, target: Target) {
+async fn accept(listener: TcpListener, target: Target, watch: Arc<Watch>) {
     loop {
         let Ok((client, _)) = listener.accept().await else {
             wait_for_descriptors().await;
             continue;
         };
         let _ = client.set_nodelay(true);
-        tokio::spawn(serve(client, target.clone()));
+        tokio::spawn(serve(client, target.clone(), watch.clone()));
     }
 }
 
@@ -101,14 +139,11 @@ async fn wait_for_descriptors() {
 }
 
 /// Serves one client's connection to its end.
-async fn serve(client: TcpStream, target: Target) {
-    let lane = Arc::new(Lane {
-        target,
-        open: Mutex::new(None),
-    });
+async fn serve(client: TcpStream, target: Target, watch: Arc<Watch>) {
+    let carrier = Arc::new(Carrier::new(target, watch));
     let service = service_fn(move |request| {
-        let lane = lane.clone();
-        async move { Ok::<_, Infallible>(lane.carry(request).await) }
+        let carrier = carrier.clone();
+        async move { carrier.carry(request).await }
     });
     // A client that breaks off is no event of the wire's.
     let _ = http1::Builder::new()
@@ -120,80 +155,10 @@ async fn serve(client: TcpStream, target: Target) {
         .await;
 }
 
-/// One client's way to the broker.
-struct Lane {
-    target: Target,
-    open: Mutex<Option<(SocketAddr, SendRequest<Incoming>)>>,
-}
-
-impl Lane {
-    async fn carry(&self, mut request: Request<Incoming>) -> Answer {
-        drop_hop_by_hop(request.headers_mut());
-        let mut open = self.open.lock().await;
-        match self.send(&mut open, request).await {
-            Ok(mut answer) => {
-                drop_hop_by_hop(answer.headers_mut());
-                answer.map(Either::Left)
-            }
-            Err(_) => {
-                *open = None;
-                unreachable_broker()
-            }
-        }
-    }
-
-    /// Sends on the open connection, or on a new one if the broker has closed it
-    /// before a byte was written.
-    async fn send(
-        &self,
-        open: &mut Option<(SocketAddr, SendRequest<Incoming>)>,
-        request: Request<Incoming>,
-    ) -> Result<Response<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
-        let target = self.target.now();
-        let request = match open {
-            Some((to, sender)) if *to == target => {
-                // One that is closed says so again, and hands the request back.
-                let _ = sender.ready().await;
-                match sender.try_send_request(request).await {
-                    Ok(answer) => return Ok(answer),
-                    Err(mut error) => match error.take_message() {
-                        Some(unsent) => unsent,
-                        None => return Err(error.into_error().into()),
-                    },
-                }
-            }
-            _ => request,
-        };
-        let (_, sender) = open.insert((target, connect(target).await?));
-        Ok(sender.send_request(request).await?)
-    }
-}
-
-async fn connect(
-    target: SocketAddr,
-) -> Result<SendRequest<Incoming>, Box<dyn std::error::Error + Send + Sync>> {
-    let stream = TcpStream::connect(target).await?;
-    stream.set_nodelay(true)?;
-    let (sender, connection) = Client::new()
-        .max_headers(MOST_HEADERS)
-        .handshake(TokioIo::new(stream))
-        .await?;
-    tokio::spawn(connection);
-    Ok(sender)
-}
-
 /// What concerns one connection alone is not carried to the next.
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
     const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
     for name in [CONNECTION, KEEP_ALIVE, TE, TRANSFER_ENCODING, UPGRADE] {
         headers.remove(name);
     }
-}
-
-fn unreachable_broker() -> Answer {
-    let mut answer = Response::new(Either::Right(Full::from(
-        "The broker behind the wire cannot be reached, or the exchange with it broke off.\n",
-    )));
-    *answer.status_mut() = StatusCode::BAD_GATEWAY;
-    answer
 }

@@ -2,22 +2,26 @@
 //! anew.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
+use broker::clock::Clock;
 use broker::config::{
     Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
 };
-use broker::store::StoreUrl;
+use broker::ledger::{self, Ledger};
+use broker::store::probe::Probe;
+use broker::store::{self, Store, StoreUrl};
 use broker::{Broker, Surroundings};
 use contract::Origin;
 use mock_upstream::MockUpstream;
 use tokio::sync::Mutex;
 
 use crate::hosted::Hosted;
+use crate::logbook::of_ledger;
 use crate::projects::Registry;
 use crate::start_error::StartError;
 use crate::time::StackClock;
-use crate::wire::Wire;
+use crate::wire::{Watch, Wire};
 
 /// Our name and secret at the imitated providers. They protect nothing.
 pub(crate) const UPSTREAM_CLIENT: &str = "federated-sign-in-kit";
@@ -31,6 +35,8 @@ pub(crate) struct World {
     pub(crate) upstream: MockUpstream,
     pub(crate) demo: Arc<consumer_demo::App>,
     pub(crate) wire: Wire,
+    pub(crate) watch: Arc<Watch>,
+    pub(crate) store: RwLock<Arc<dyn Store>>,
     pub(crate) broker: Mutex<Option<Hosted>>,
     /// How long the broker waits for a provider.
     pub(crate) upstream_timeout_ms: u64,
@@ -56,64 +62,97 @@ impl World {
     pub(crate) async fn reset(&self) -> Result<(), StartError> {
         let mut broker = self.broker.lock().await;
         let clock = StackClock::default();
-        let fresh =
-            start_broker(&self.urls, &clock, &self.projects, self.upstream_timeout_ms).await?;
+        let launch = Launch {
+            urls: &self.urls,
+            clock: clock.world(),
+            projects: &self.projects,
+            watch: &self.watch,
+            upstream_timeout_ms: self.upstream_timeout_ms,
+        };
+        let (fresh, store) = launch.start().await?;
         self.wire.retarget(fresh.address);
         self.upstream.reset();
         self.demo.reset();
         self.clock.restart(clock.world());
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
+        self.watch.clear();
         // What the old broker is still answering may finish; nobody waits for it.
         if let Some(old) = broker.replace(fresh) {
             tokio::spawn(old.stop());
         }
         Ok(())
     }
+
+    /// The present broker's store.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        store.clone()
+    }
 }
 
-/// A broker behind the wire of `urls`, on an empty store.
-pub(crate) async fn start_broker(
-    urls: &Urls,
-    clock: &StackClock,
-    projects: &Registry,
-    upstream_timeout_ms: u64,
-) -> Result<Hosted, StartError> {
-    let config = Config {
-        base_url: origin(&urls.broker),
-        // Behind the wire, wherever there is room.
-        bind: SocketAddr::from(([127, 0, 0, 1], 0)),
-        cookie_keys: Vec::new(),
-        store: StoreConfig {
-            url: StoreUrl::SqliteMemory,
-        },
-        log: LogConfig::default(),
-        upstream: UpstreamConfig {
-            google: Some(GoogleConfig {
-                client_id: UPSTREAM_CLIENT.to_owned(),
-                client_secret: UpstreamSecret::new(UPSTREAM_SECRET),
-                enabled: true,
-                issuer: origin(&urls.google),
-            }),
-            github: Some(GitHubConfig {
-                client_id: UPSTREAM_CLIENT.to_owned(),
-                client_secret: UpstreamSecret::new(UPSTREAM_SECRET),
-                enabled: true,
-                web_url: origin(&urls.github),
-                api_url: origin(&urls.github),
-            }),
-            timeout_ms: upstream_timeout_ms,
-            ..UpstreamConfig::default()
-        },
-        projects: Vec::new(),
-    };
-    let surroundings = Surroundings {
-        clock: clock.world(),
-        projects: projects.at_broker(),
-        ..Surroundings::default()
-    };
-    let broker = Broker::assemble(config, surroundings)?;
-    Hosted::launch(broker.rocket())
-        .await
-        .map_err(StartError::BrokerServer)
+/// What a broker behind the wire of a stack is started with.
+pub(crate) struct Launch<'a> {
+    pub(crate) urls: &'a Urls,
+    pub(crate) clock: Clock,
+    pub(crate) projects: &'a Registry,
+    pub(crate) watch: &'a Arc<Watch>,
+    pub(crate) upstream_timeout_ms: u64,
+}
+
+impl Launch<'_> {
+    /// Starts a broker on an empty store, which it shares with us.
+    pub(crate) async fn start(self) -> Result<(Hosted, Arc<dyn Store>), StartError> {
+        let config = self.config();
+        let store = store::open(&config.store.url, Probe::NONE).map_err(|source| {
+            broker::StartError::Store {
+                url: config.store.url.clone(),
+                source,
+            }
+        })?;
+        let watch = self.watch.clone();
+        let tell = move |event: &ledger::Event| watch.logbook.write(of_ledger(event));
+        let surroundings = Surroundings {
+            clock: self.clock,
+            projects: self.projects.at_broker(),
+            ledger: Ledger::new().subscribed(Arc::new(tell)),
+            store: Some(store.clone()),
+            ..Surroundings::default()
+        };
+        let broker = Broker::assemble(config, surroundings)?;
+        let hosted = Hosted::launch(broker.rocket()).await;
+        Ok((hosted.map_err(StartError::BrokerServer)?, store))
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            base_url: origin(&self.urls.broker),
+            // Behind the wire, wherever there is room.
+            bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            cookie_keys: Vec::new(),
+            store: StoreConfig {
+                url: StoreUrl::SqliteMemory,
+            },
+            log: LogConfig::default(),
+            upstream: UpstreamConfig {
+                google: Some(GoogleConfig {
+                    client_id: UPSTREAM_CLIENT.to_owned(),
+                    client_secret: UpstreamSecret::new(UPSTREAM_SECRET),
+                    enabled: true,
+                    issuer: origin(&self.urls.google),
+                }),
+                github: Some(GitHubConfig {
+                    client_id: UPSTREAM_CLIENT.to_owned(),
+                    client_secret: UpstreamSecret::new(UPSTREAM_SECRET),
+                    enabled: true,
+                    web_url: origin(&self.urls.github),
+                    api_url: origin(&self.urls.github),
+                }),
+                timeout_ms: self.upstream_timeout_ms,
+                ..UpstreamConfig::default()
+            },
+            projects: Vec::new(),
+        }
+    }
 }
 
 /// The origin at one of the stack's own addresses.

@@ -45,6 +45,14 @@ impl Refused {
         }
     }
 
+    /// 404: there is no such thing.
+    pub(super) fn missing(message: impl Into<String>) -> Self {
+        Self {
+            status: Status::NotFound,
+            message: message.into(),
+        }
+    }
+
     /// 415: the body is not JSON.
     pub(super) fn media_type() -> Self {
         Self {

@@ -38,6 +38,20 @@ const CALLS: &[(&str, &str)] = &[
         "GET /api/upstreams/{provider}/requests",
         "what the broker asked",
     ),
+    (
+        "POST /api/faults",
+        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}"#,
+    ),
+    ("GET /api/faults", "the faults that may still strike"),
+    ("DELETE /api/faults", "no faults any more"),
+    ("GET /api/events?after=0", "what happened, in order"),
+    ("GET /api/events/stream", "the same, as it happens"),
+    ("GET /api/exchanges/{request_id}", "one exchange, masked"),
+    ("GET /api/logins", "the latest logins, and where they stand"),
+    (
+        "GET /api/logins/{login}",
+        "one login, and the truth about it",
+    ),
     ("POST /api/reset", "a new world"),
 ];
 

@@ -56,7 +56,7 @@ impl Lone {
         let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
         let broker = Running::launch(broker).await;
         Self {
-            _wire: Wire::carry(front, broker.address).expect("a listener"),
+            _wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),
             backend,
             _broker: broker,
             _upstream: upstream,

@@ -62,7 +62,7 @@ impl Stage {
             .collect();
         let broker = Process::start(&config, &clock).await;
         Self {
-            wire: Wire::carry(front, broker.address).expect("a listener"),
+            wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),
             broker: Some(broker),
             clock,
             upstream,

@@ -1,0 +1,111 @@
+//! A call, as far as the wire reads it before the broker does.
+
+use broker::flows::Fingerprint;
+use contract::{Digest, SessionKey, State};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
+use hyper::http::request::Parts;
+use serde_json::Value;
+use url::form_urlencoded;
+
+use super::body::Body;
+use super::drop_hop_by_hop;
+use super::spoil::Closed;
+use crate::logbook::{Message, Ties, heard};
+use crate::operation::Operation;
+
+/// A call on its way to the broker.
+pub(super) struct Call {
+    pub(super) operation: Option<Operation>,
+    head: Parts,
+    body: Body,
+    json: Option<Value>,
+}
+
+/// A call that has gone; what is left of it for the record.
+pub(super) struct Sent {
+    head: Parts,
+    json: Option<Value>,
+    length: usize,
+}
+
+impl Call {
+    /// Reads `request`, as far as it is not too large.
+    pub(super) async fn read(request: Request<Incoming>) -> Result<Self, Closed> {
+        let (mut head, incoming) = request.into_parts();
+        drop_hop_by_hop(&mut head.headers);
+        let body = Body::read(&head, incoming).await?;
+        let json = body.whole().and_then(|it| serde_json::from_slice(it).ok());
+        Ok(Self {
+            operation: Operation::asked_for(&head.method, head.uri.path()),
+            head,
+            body,
+            json,
+        })
+    }
+
+    /// The login that it is about, as far as its secrets tell.
+    pub(super) fn login(&self, ties: &Ties) -> Option<Fingerprint> {
+        let path = self.head.uri.path();
+        match self.operation?.name() {
+            "POST /v1/login/session" | "POST /v1/login/result" => {
+                let key: SessionKey = self.field("session_key")?.parse().ok()?;
+                Some(Fingerprint::of_key(&key))
+            }
+            "GET /authorize" => {
+                let state: State = self.parameter("state")?.parse().ok()?;
+                Some(Fingerprint::of_state(&state))
+            }
+            "GET /login/{handle}" => ties.login_of(path.rsplit('/').next()?),
+            "GET /callback/{provider}" => ties.login_of(&self.parameter("state")?),
+            "POST /v1/token" => ties.login_of(self.field("code")?),
+            "GET /v1/profile" | "POST /v1/revoke" => {
+                let header = self.head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+                ties.login_of(header.split_once(' ')?.1.trim_start())
+            }
+            _ => None,
+        }
+    }
+
+    /// What makes it the same call as another.
+    pub(super) fn digest(&self) -> Digest {
+        let mut text = format!("{} {}\n", self.head.method, self.head.uri).into_bytes();
+        for (name, value) in &self.head.headers {
+            text.extend_from_slice(name.as_str().as_bytes());
+            text.push(b':');
+            text.extend_from_slice(value.as_bytes());
+            text.push(b'\n');
+        }
+        text.extend_from_slice(self.body.start());
+        Digest::of(&text)
+    }
+
+    /// Parts it into what goes to the broker and what stays.
+    pub(super) fn send(self) -> (Request<Body>, Sent) {
+        let sent = Sent {
+            head: self.head.clone(),
+            json: self.json,
+            length: self.body.start().len(),
+        };
+        (Request::from_parts(self.head, self.body), sent)
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.json.as_ref()?.get(name)?.as_str()
+    }
+
+    fn parameter(&self, name: &str) -> Option<String> {
+        let query = self.head.uri.query()?;
+        form_urlencoded::parse(query.as_bytes())
+            .find(|(its, _)| its == name)
+            .map(|(_, value)| value.into_owned())
+    }
+}
+
+impl Sent {
+    /// How it is shown. `project` is whom the broker took its sender for.
+    pub(super) fn message(&self, project: Option<&str>) -> Message {
+        heard(&self.head, self.json.as_ref(), self.length, project)
+    }
+}
