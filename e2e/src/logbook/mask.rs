@@ -10,7 +10,7 @@ use url::Url;
 const SECRET_LENGTH: usize = 22;
 
 /// Headers whose values are shown, as far as no part of them looks like a secret.
-const PLAIN_HEADERS: [&str; 20] = [
+const PLAIN_HEADERS: [&str; 21] = [
     "accept",
     "accept-encoding",
     "accept-language",
@@ -20,6 +20,7 @@ const PLAIN_HEADERS: [&str; 20] = [
     "content-security-policy",
     "content-type",
     "cross-origin-opener-policy",
+    "date",
     "host",
     "origin",
     "referrer-policy",

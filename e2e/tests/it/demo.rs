@@ -151,12 +151,8 @@ async fn signing_out_ends_the_session_wherever_its_cookie_went() {
         let copy = person.browser.with_the_same_cookies();
         assert!(person.is_signed_in().await);
 
-        let home = world.demo("/");
-        let end = person
-            .browser
-            .press_until(&home, &world.demo("/sign-out"), NOT_HERE)
-            .await;
-        assert_eq!(end.url, home);
+        let end = person.signs_out().await;
+        assert_eq!(end.url, world.demo("/"));
         assert!(!person.is_signed_in().await);
         let copy = Person {
             world: &world,
@@ -228,13 +224,13 @@ async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
 const NOT_HERE: &str = "nowhere:";
 
 /// Somebody at a browser, in front of the demo.
-struct Person<'w> {
+pub(crate) struct Person<'w> {
     world: &'w World,
     browser: Browser,
 }
 
 impl<'w> Person<'w> {
-    fn at(world: &'w World) -> Self {
+    pub(crate) fn at(world: &'w World) -> Self {
         Self {
             world,
             browser: Browser::new(),
@@ -242,8 +238,28 @@ impl<'w> Person<'w> {
     }
 
     /// Presses the button for `provider` and goes wherever that leads.
-    async fn signs_in(&self, flow: Flow, provider: &str) -> Arrival {
+    pub(crate) async fn signs_in(&self, flow: Flow, provider: &str) -> Arrival {
         self.presses(flow, provider, NOT_HERE).await
+    }
+
+    pub(crate) async fn signs_out(&self) -> Arrival {
+        let (home, action) = (self.world.demo("/"), self.world.demo("/sign-out"));
+        self.browser.press_until(&home, &action, NOT_HERE).await
+    }
+
+    /// Presses the one button of a page about a problem.
+    pub(crate) async fn starts_again(&self, problem: &Arrival) -> Arrival {
+        let page = page_of(problem);
+        let (form, _) = page
+            .body
+            .split_once(r#"id="start-again""#)
+            .unwrap_or_else(|| panic!("a button in {}", page.body));
+        let (_, action) = form.rsplit_once(r#"action=""#).expect("the form's address");
+        let (action, _) = action.split_once('"').expect("the end of an attribute");
+        let action = self.world.demo(action);
+        self.browser
+            .press_until(&problem.url, &action, NOT_HERE)
+            .await
     }
 
     /// The same, up to the provider's answer, which the broker has not yet seen.
@@ -263,7 +279,7 @@ impl<'w> Person<'w> {
             .await
     }
 
-    async fn is_signed_in(&self) -> bool {
+    pub(crate) async fn is_signed_in(&self) -> bool {
         let end = self.browser.type_in(&self.world.demo("/profile")).await;
         end.url == self.world.demo("/profile")
     }
@@ -277,19 +293,19 @@ fn callback(flow: Flow) -> &'static str {
 }
 
 #[track_caller]
-fn page_of(end: &Arrival) -> Reply {
+pub(crate) fn page_of(end: &Arrival) -> Reply {
     end.reply.clone().expect("a page")
 }
 
 #[track_caller]
-fn shows_problem(page: &Reply, problem: &str) {
+pub(crate) fn shows_problem(page: &Reply, problem: &str) {
     let mark = format!("data-problem=\"{problem}\"");
     assert!(page.body.contains(&mark), "{mark} in {}", page.body);
 }
 
 /// What a cell of the profile page says.
 #[track_caller]
-fn field(page: &Reply, name: &str) -> String {
+pub(crate) fn field(page: &Reply, name: &str) -> String {
     let mark = format!("data-field=\"{name}\">");
     let (_, rest) = page
         .body

@@ -29,6 +29,7 @@ mod control;
 mod cookies;
 mod demo;
 mod failures;
+mod faults;
 mod hostile_input;
 mod other_browser;
 mod replay_and_expiry;

@@ -1,0 +1,35 @@
+//! Faults of the wire: what the client hears, what the broker has committed, what
+//! the book says of it, and what the next call gives.
+
+mod calls;
+mod demo;
+mod orders;
+mod resends;
+
+use std::time::Duration;
+
+use e2e::faults::{Fault, Order};
+use e2e::operation::Operation;
+
+use crate::world::World;
+
+/// The faults by which a client never gets the broker's answer.
+const LOSING: [Fault; 5] = [
+    Fault::Refuse,
+    Fault::LoseResponse,
+    Fault::Truncate,
+    Fault::Html502,
+    Fault::Html200,
+];
+
+fn operation(name: &str) -> Operation {
+    name.parse().expect("one of the broker's")
+}
+
+/// The next call of `operation` is struck; a delay is over at once.
+fn strikes(world: &World, operation: &str, fault: Fault) {
+    world.stack.faults().arm(Order {
+        delay: Duration::from_millis(1),
+        ..Order::next(self::operation(operation), fault)
+    });
+}

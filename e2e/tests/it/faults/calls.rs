@@ -1,0 +1,241 @@
+//! Each fault at each call that happens once: what the backend hears, what the
+//! ledger and the wire say, and what a second try gives.
+
+use e2e::faults::Fault;
+use e2e::logbook::{Event, Source};
+use e2e::truth::{Call, State};
+use reqwest::RequestBuilder;
+
+use super::strikes;
+use crate::backend::{Login, Transaction};
+use crate::login::GOOGLE;
+use crate::reply::Reply;
+use crate::world::World;
+
+/// A call that can be made, with what it takes.
+enum Ready {
+    Session(String),
+    Result(Login),
+    Token(Transaction, String),
+    Revoke(String),
+}
+
+const OPERATIONS: [&str; 4] = [
+    "POST /v1/login/session",
+    "POST /v1/login/result",
+    "POST /v1/token",
+    "POST /v1/revoke",
+];
+
+impl Ready {
+    async fn to(operation: &str, world: &World) -> Self {
+        match operation {
+            "POST /v1/login/session" => Self::Session(crate::fresh::secret()),
+            "POST /v1/login/result" => Self::Result(world.settled(GOOGLE).await),
+            "POST /v1/token" => {
+                let (transaction, code) = world.with_code(GOOGLE).await;
+                Self::Token(transaction, code)
+            }
+            _ => {
+                let (transaction, code) = world.with_code(GOOGLE).await;
+                Self::Revoke(world.backend.token(&transaction, &code).await)
+            }
+        }
+    }
+
+    fn request(&self, world: &World) -> RequestBuilder {
+        let backend = &world.backend;
+        let post = |path, body| backend.request(reqwest::Method::POST, path).json(&body);
+        match self {
+            Self::Session(key) => post("/v1/login/session", backend.session_request(key, GOOGLE)),
+            Self::Result(login) => post(
+                "/v1/login/result",
+                backend.result_request(&login.session_key),
+            ),
+            Self::Token(transaction, code) => post(
+                "/v1/token",
+                backend.token_request(&transaction.verifier, code),
+            ),
+            Self::Revoke(token) => backend
+                .request(reqwest::Method::POST, "/v1/revoke")
+                .bearer_auth(token),
+        }
+    }
+
+    async fn call(&self, world: &World) -> reqwest::Result<Reply> {
+        Reply::read(self.request(world).send().await?).await
+    }
+
+    /// What the broker commits when it sees the call.
+    fn steps(&self) -> [&'static str; 1] {
+        match self {
+            Self::Session(_) => ["opened"],
+            Self::Result(_) => ["taken"],
+            Self::Token(..) => ["redeemed"],
+            Self::Revoke(_) => ["ended"],
+        }
+    }
+
+    /// Where the login stands before the call, and after the broker has seen it.
+    fn states(&self) -> (State, State) {
+        match self {
+            Self::Session(_) => (State::None, State::Pending),
+            Self::Result(_) => (State::Succeeded, State::Consumed),
+            Self::Token(..) => (State::CodeIssued, State::Redeemed),
+            Self::Revoke(_) => (State::Redeemed, State::Ended),
+        }
+    }
+
+    /// The status of a second try, after a first that the broker has seen, and
+    /// where the login stands then.
+    fn second_try(&self) -> (u16, Option<&'static str>, State) {
+        match self {
+            Self::Session(_) => (400, Some("session_key.fresh"), State::Pending),
+            Self::Result(_) => (400, Some("result.once"), State::Consumed),
+            Self::Token(..) => (400, Some("code.once"), State::Ended),
+            Self::Revoke(_) => (200, None, State::Ended),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_the_broker_never_saw_can_be_made_again() {
+    for operation in OPERATIONS {
+        let world = World::start().await;
+        let ready = Ready::to(operation, &world).await;
+        strikes(&world, operation, Fault::Refuse);
+        let error = ready.call(&world).await.unwrap_err();
+        assert!(error.is_request() && !error.is_timeout(), "{error:?}");
+
+        let seen = Seen::last(&world, operation);
+        assert!(seen.ledger.is_none(), "{operation}");
+        seen.wire_says(Fault::Refuse, &[]);
+        let (before, after) = ready.states();
+        let call = truth(&world, &seen.wire, before).await;
+        assert_eq!(
+            (call.status, call.committed, call.heard),
+            (None, false, false)
+        );
+
+        assert_eq!(ready.call(&world).await.unwrap().status, 200);
+        assert!(truth(&world, &seen.wire, after).await.heard);
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_answer_was_lost_has_happened() {
+    for operation in OPERATIONS {
+        for fault in [
+            Fault::LoseResponse,
+            Fault::Truncate,
+            Fault::Html502,
+            Fault::Html200,
+        ] {
+            let world = World::start().await;
+            let ready = Ready::to(operation, &world).await;
+            strikes(&world, operation, fault);
+            hears_no_answer(fault, ready.call(&world).await);
+
+            let seen = Seen::last(&world, operation);
+            let ledger = seen.ledger.as_ref().expect("the broker saw it");
+            assert_eq!((ledger.status, ledger.rule), (Some(200), None));
+            assert_eq!(ledger.steps, ready.steps());
+            seen.wire_says(fault, &ready.steps());
+            let call = truth(&world, &seen.wire, ready.states().1).await;
+            assert_eq!(
+                (call.status, call.committed, call.heard),
+                (Some(200), true, false)
+            );
+
+            let (status, rule, state) = ready.second_try();
+            assert_eq!(
+                ready.call(&world).await.unwrap().status,
+                status,
+                "{operation} {fault:?}"
+            );
+            let call = truth(&world, &seen.wire, state).await;
+            assert_eq!((call.rule, call.heard), (rule, true));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_late_answer_is_the_answer() {
+    for operation in OPERATIONS {
+        let world = World::start().await;
+        let ready = Ready::to(operation, &world).await;
+        strikes(&world, operation, Fault::Delay);
+        assert_eq!(ready.call(&world).await.unwrap().status, 200);
+        let seen = Seen::last(&world, operation);
+        seen.wire_says(Fault::Delay, &ready.steps());
+        let call = truth(&world, &seen.wire, ready.states().1).await;
+        assert_eq!((call.fault, call.heard), (Some("delay"), true));
+    }
+}
+
+/// What a backend gets in place of an answer.
+fn hears_no_answer(fault: Fault, heard: reqwest::Result<Reply>) {
+    match (fault, heard) {
+        (Fault::LoseResponse, Err(error)) => {
+            assert!(error.is_request() && !error.is_timeout(), "{error:?}");
+        }
+        // The head says 200, and the body breaks off.
+        (Fault::Truncate, Err(error)) => assert!(error.is_body() || error.is_decode(), "{error:?}"),
+        (Fault::Html502, Ok(page)) => is_page(&page, 502),
+        (Fault::Html200, Ok(page)) => is_page(&page, 200),
+        (fault, heard) => panic!("{fault:?}: {heard:?}"),
+    }
+}
+
+fn is_page(page: &Reply, status: u16) {
+    assert_eq!(page.status, status);
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert!(
+        page.header("x-request-id").is_none(),
+        "the broker says nothing"
+    );
+    assert!(!page.body.contains("profile") && !page.body.contains("fsi_"));
+}
+
+/// What the book says of the last call of an operation.
+struct Seen {
+    ledger: Option<Event>,
+    wire: Event,
+}
+
+impl Seen {
+    fn last(world: &World, operation: &str) -> Self {
+        let events = world.stack.logbook().events(0, None);
+        let of = |source| {
+            let mut newest_first = events.iter().rev();
+            newest_first
+                .find(|event| event.operation == operation && event.source == source)
+                .map(|event| Event::clone(event))
+        };
+        let wire = of(Source::Wire).expect("the wire tells of its fault");
+        let ledger = of(Source::Ledger).filter(|event| event.request_id == wire.request_id);
+        Self { ledger, wire }
+    }
+
+    /// The wire tells of `fault`, of what had been committed, and no secret.
+    fn wire_says(&self, fault: Fault, steps: &[&str]) {
+        let wire = &self.wire;
+        assert_eq!(wire.fault, Some(fault.name()));
+        assert_eq!(wire.why, Some(fault.says()));
+        assert_eq!((wire.from, wire.to), ("consumer", "broker"));
+        assert_eq!(wire.steps, steps);
+        assert_eq!(wire.committed, !steps.is_empty());
+        assert!(wire.login.is_some(), "it knows whose call it was");
+    }
+}
+
+/// The last call of the login that `event` is about, which stands at `state`.
+async fn truth(world: &World, event: &Event, state: State) -> Call {
+    let login = event.login.as_deref().expect("a login");
+    let mut login = world.stack.login(login).await.expect("it was told of");
+    assert_eq!(login.state, state);
+    login.calls.pop().expect("a call")
+}

@@ -1,0 +1,71 @@
+//! The demo under each fault: it asks once, signs nobody in, and offers a button
+//! that starts again.
+
+use e2e::faults::Fault;
+use e2e::logbook::Source;
+
+use super::{LOSING, strikes};
+use crate::demo::{Person, field, page_of, shows_problem};
+use crate::login::{Flow, GOOGLE};
+use crate::world::World;
+
+/// The calls of the demo's backend without whose answer nobody is signed in.
+const NEEDED: [(Flow, &str); 4] = [
+    (Flow::Clean, "POST /v1/login/session"),
+    (Flow::Clean, "POST /v1/login/result"),
+    (Flow::Legacy, "POST /v1/token"),
+    (Flow::Legacy, "GET /v1/profile"),
+];
+
+#[tokio::test]
+async fn a_lost_answer_is_asked_for_once_and_signs_nobody_in() {
+    for (flow, operation) in NEEDED {
+        for fault in LOSING {
+            let world = World::start().await;
+            let person = Person::at(&world);
+            strikes(&world, operation, fault);
+            let end = person.signs_in(flow, GOOGLE).await;
+            shows_problem(&page_of(&end), "lost");
+            assert!(!person.is_signed_in().await, "{operation} {fault:?}");
+            assert_eq!(calls_of(&world, operation), 1, "{operation} {fault:?}");
+
+            let end = person.starts_again(&end).await;
+            assert_eq!(end.url, world.demo("/profile"), "{operation} {fault:?}");
+            assert_eq!(field(&page_of(&end), "signIns"), "1");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_late_answer_signs_in() {
+    for (flow, operation) in NEEDED {
+        let world = World::start().await;
+        strikes(&world, operation, Fault::Delay);
+        let end = Person::at(&world).signs_in(flow, GOOGLE).await;
+        assert_eq!(end.url, world.demo("/profile"), "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
+    for fault in LOSING {
+        let world = World::start().await;
+        let person = Person::at(&world);
+        person.signs_in(Flow::Legacy, GOOGLE).await;
+        strikes(&world, "POST /v1/revoke", fault);
+        let end = person.signs_out().await;
+        assert_eq!(end.url, world.demo("/"), "{fault:?}");
+        assert!(!person.is_signed_in().await, "{fault:?}");
+        assert_eq!(calls_of(&world, "POST /v1/revoke"), 1, "{fault:?}");
+    }
+}
+
+/// How many calls of `operation` came to the wire.
+fn calls_of(world: &World, operation: &str) -> usize {
+    let events = world.stack.logbook().events(0, None);
+    let calls = events.iter().filter(|event| {
+        let reached = event.source == Source::Ledger || event.fault == Some("refuse");
+        event.operation == operation && reached
+    });
+    calls.count()
+}

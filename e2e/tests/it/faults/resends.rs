@@ -1,0 +1,97 @@
+//! A call that was lost and comes again is told as such, and by whose doing.
+
+use e2e::faults::Fault;
+use e2e::logbook::Event;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::strikes;
+use crate::world::World;
+
+const PROVIDERS: &str = "GET /api/providers";
+const REQUEST: &[u8] = b"GET /api/providers HTTP/1.1\r\nHost: x\r\n\r\n";
+
+async fn connect(world: &World) -> TcpStream {
+    let address = world.broker().strip_prefix("http://").expect("plain HTTP");
+    TcpStream::connect(address).await.expect("a listener")
+}
+
+/// Asks, and reads the answer's first bytes; none when the connection closes.
+async fn ask(connection: &mut TcpStream) -> Vec<u8> {
+    connection.write_all(REQUEST).await.expect("it is open");
+    let mut said = vec![0; 4096];
+    let length = connection.read(&mut said).await.unwrap_or(0);
+    said.truncate(length);
+    said
+}
+
+fn resends(world: &World) -> Vec<Event> {
+    let events = world.stack.logbook().events(0, None);
+    let resends = events.iter().filter(|event| event.resend);
+    resends.map(|event| Event::clone(event)).collect()
+}
+
+#[tokio::test]
+async fn a_lost_answer_closes_the_connection_without_a_byte() {
+    for fault in [Fault::Refuse, Fault::LoseResponse] {
+        let world = World::start().await;
+        strikes(&world, PROVIDERS, fault);
+        let mut connection = connect(&world).await;
+        assert!(ask(&mut connection).await.is_empty(), "{fault:?}");
+        assert!(resends(&world).is_empty(), "nothing came again");
+    }
+}
+
+#[tokio::test]
+async fn what_dies_on_a_used_connection_and_comes_again_is_a_librarys_doing() {
+    let world = World::start().await;
+    let mut used = connect(&world).await;
+    assert!(ask(&mut used).await.starts_with(b"HTTP/1.1 200"));
+    strikes(&world, PROVIDERS, Fault::LoseResponse);
+    assert!(ask(&mut used).await.is_empty());
+    assert!(
+        ask(&mut connect(&world).await)
+            .await
+            .starts_with(b"HTTP/1.1 200")
+    );
+    let [resend] = &resends(&world)[..] else {
+        panic!("one came again");
+    };
+    assert_eq!((resend.operation.as_str(), resend.fault), (PROVIDERS, None));
+    assert!(resend.why.is_some_and(|why| why.contains("by themselves")));
+}
+
+#[tokio::test]
+async fn what_dies_on_a_new_connection_and_comes_again_is_the_applications_doing() {
+    let world = World::start().await;
+    strikes(&world, PROVIDERS, Fault::LoseResponse);
+    for _ in 0..3 {
+        ask(&mut connect(&world).await).await;
+    }
+    let [resend] = &resends(&world)[..] else {
+        panic!("one came again, and later ones are calls like any other");
+    };
+    assert!(
+        resend
+            .why
+            .is_some_and(|why| why.contains("the application"))
+    );
+}
+
+#[tokio::test]
+async fn half_a_body_arrives_and_no_more() {
+    let world = World::start().await;
+    let whole = world.backend.providers().await.body;
+    strikes(&world, PROVIDERS, Fault::Truncate);
+    let mut connection = connect(&world).await;
+    connection.write_all(REQUEST).await.expect("it is open");
+    let mut said = Vec::new();
+    let _ = connection.read_to_end(&mut said).await;
+    let said = String::from_utf8_lossy(&said);
+    let (head, body) = said.split_once("\r\n\r\n").expect("a whole head");
+    assert!(
+        head.contains(&format!("content-length: {}", whole.len())),
+        "{head}"
+    );
+    assert_eq!(body, &whole[..whole.len() / 2]);
+}
