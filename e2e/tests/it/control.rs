@@ -1,6 +1,8 @@
 //! The control address: every call, and what it refuses. Who may call at all is
 //! the guard's question.
 
+mod book;
+mod faults;
 mod guard;
 
 use std::collections::HashSet;

@@ -1,6 +1,9 @@
 //! No secret leaves where it belongs: not into an address, a page, a cookie, a
 //! `Referer`, nor into a single line of the log of anybody in this process.
 
+use std::time::Duration;
+
+use e2e::faults::{Fault, Order};
 use mock_upstream::Misbehaviour;
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
@@ -28,10 +31,12 @@ async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
             }
             run.is_refused(&world, flow, provider).await;
             run.uses_the_demo(&world, flow, provider).await;
+            run.loses_answers(&world, provider).await;
         }
     }
     run.knows_the_secrets_of(&world).await;
     run.check(&world);
+    run.check_control(&world).await;
 }
 
 #[tokio::test]
@@ -366,6 +371,34 @@ impl Run {
         }
     }
 
+    /// Calls whose answers the wire loses, each in another way, and their repetition.
+    async fn loses_answers(&mut self, world: &World, provider: &str) {
+        for fault in Fault::ALL {
+            let key = fresh::secret();
+            let start = "POST /v1/login/session".parse().expect("an operation");
+            world.stack.faults().arm(Order {
+                delay: Duration::ZERO,
+                ..Order::next(start, *fault)
+            });
+            for _ in 0..2 {
+                let body = world.backend.session_request(&key, provider);
+                let request = world.backend.request(Method::POST, "/v1/login/session");
+                let _ = request.json(&body).send().await;
+            }
+            self.secrets.push(Secret::nowhere("session key", &key));
+        }
+    }
+
+    /// The control address shows projects their secrets, and else nothing.
+    async fn check_control(&self, world: &World) {
+        let served = everything_served(world).await;
+        assert!(served.len() > 100_000, "{} bytes", served.len());
+        for secret in &self.secrets {
+            let found = scanner::find(&served, &secret.value);
+            assert_eq!(found, None, "{} at the control address", secret.what);
+        }
+    }
+
     /// What browsers saw and should not have.
     fn leaks(&self, world: &World) -> Vec<String> {
         let mut leaks = Vec::new();
@@ -387,6 +420,33 @@ impl Run {
         }
         leaks
     }
+}
+
+/// Everything that the control address tells of what happened.
+async fn everything_served(world: &World) -> String {
+    let book = world.stack.logbook();
+    let events = book.events(0, None);
+    let exchanges = events
+        .iter()
+        .map(|event| format!("/api/exchanges/{}", event.request_id));
+    let logins = book.logins(usize::MAX);
+    let logins = logins.iter().map(|login| format!("/api/logins/{login}"));
+    let journals = PROVIDERS.map(|provider| format!("/api/upstreams/{provider}/requests"));
+    let lists = [
+        "/",
+        "/api/events",
+        "/api/logins",
+        "/api/faults",
+        "/api/stack",
+    ];
+    let addresses = lists.map(ToOwned::to_owned).into_iter();
+    let mut served = String::new();
+    for address in addresses.chain(journals).chain(exchanges).chain(logins) {
+        let reply = world.control(Method::GET, &address, None).await;
+        served.push_str(&reply.body);
+        served.push_str(&format!("{:?}", reply.headers));
+    }
+    served
 }
 
 /// What an imitated provider's pages hold is its own affair, and none of ours.

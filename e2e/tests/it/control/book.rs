@@ -1,0 +1,243 @@
+//! What happened, by the control address: events, their stream, exchanges, logins.
+
+use serde_json::{Value, json};
+
+use super::{get, post, refuses};
+use crate::backend::send;
+use crate::browser::client;
+use crate::login::{Flow, GITHUB, GOOGLE};
+use crate::world::World;
+
+async fn events(world: &World, query: &str) -> Vec<Value> {
+    let events = get(world, &format!("/api/events{query}")).await.json();
+    events.as_array().expect("a list").clone()
+}
+
+fn seqs(events: &[Value]) -> Vec<u64> {
+    let seq = |event: &Value| event["seq"].as_u64().expect("a number");
+    events.iter().map(seq).collect()
+}
+
+#[tokio::test]
+async fn events_come_in_order_and_from_a_place_on() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await;
+    let all = events(&world, "").await;
+    assert!(all.len() > 5);
+    assert!(seqs(&all).windows(2).all(|pair| pair[0] < pair[1]));
+    let middle = seqs(&all)[2];
+    assert_eq!(events(&world, &format!("?after={middle}")).await, all[3..]);
+    let last = seqs(&all)[all.len() - 1];
+    assert!(events(&world, &format!("?after={last}")).await.is_empty());
+    refuses(&get(&world, "/api/events?after=soon").await, 400, "after");
+}
+
+#[tokio::test]
+async fn an_event_says_who_called_whom_when_and_how_it_ended() {
+    let world = World::start().await;
+    let before = world.now_ms();
+    let login = world.settled(GOOGLE).await;
+    world.backend.result(&login.session_key).await;
+    world.advance_seconds(5);
+    world.backend.result(&login.session_key).await;
+    let told = events(&world, "").await;
+    let [.., first, again] = &told[..] else {
+        panic!("two reads: {told:?}");
+    };
+    assert!(first["at"].as_i64().expect("a time") >= before);
+    assert!(again["at"].as_i64() >= first["at"].as_i64().map(|at| at + 5_000));
+    let names = again.as_object().expect("an object").keys();
+    let has = |name: &&str| again.get(*name).is_some();
+    let promised = [
+        "seq",
+        "at",
+        "request_id",
+        "from",
+        "to",
+        "operation",
+        "project",
+        "login",
+        "status",
+        "rule",
+        "why",
+        "committed",
+    ];
+    assert!(promised.iter().all(has), "{names:?}");
+    for (field, value) in [
+        ("source", json!("ledger")),
+        ("from", json!("consumer")),
+        ("to", json!("broker")),
+        ("operation", json!("POST /v1/login/result")),
+        ("project", json!(world.backend.client_id)),
+        ("login", first["login"].clone()),
+        ("status", json!(400)),
+        ("rule", json!("result.once")),
+        ("committed", json!(false)),
+    ] {
+        assert_eq!(again[field], value, "{field}");
+    }
+    for words in ["says", "law", "advice"] {
+        assert!(
+            again[words].as_str().is_some_and(|it| !it.is_empty()),
+            "{words}"
+        );
+    }
+    assert_eq!(
+        (&first["status"], &first["committed"]),
+        (&json!(200), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn the_events_of_one_login_are_those_that_bear_its_name() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await;
+    world.sign_in(Flow::Legacy, GITHUB).await;
+    let all = events(&world, "").await;
+    let mut parted = Vec::new();
+    for login in world.stack.logbook().logins(9) {
+        let its = events(&world, &format!("?login={login}")).await;
+        assert!(its.iter().all(|event| event["login"] == login));
+        parted.extend(seqs(&its));
+    }
+    parted.sort_unstable();
+    assert_eq!(parted, seqs(&all));
+    assert!(events(&world, "?login=nobody").await.is_empty());
+}
+
+#[tokio::test]
+async fn the_stream_tells_what_was_and_what_comes() {
+    let world = World::start().await;
+    world.backend.start_login(GOOGLE).await;
+    let url = format!("{}/api/events/stream?after=0", world.stack.urls().control);
+    let mut stream = client().get(&url).send().await.expect("a stream");
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    assert_eq!(
+        next(&mut stream).await["operation"],
+        "POST /v1/login/session"
+    );
+    world.backend.providers().await;
+    assert_eq!(next(&mut stream).await["operation"], "GET /api/providers");
+
+    let resumed = client().get(url.replace("?after=0", ""));
+    let mut resumed = resumed
+        .header("Last-Event-ID", "1")
+        .send()
+        .await
+        .expect("a stream");
+    assert_eq!(next(&mut resumed).await["seq"], 2);
+}
+
+/// The next event of a stream.
+async fn next(stream: &mut reqwest::Response) -> Value {
+    let mut text = String::new();
+    loop {
+        let chunk = stream
+            .chunk()
+            .await
+            .expect("an open stream")
+            .expect("a chunk");
+        text.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
+        let data = text.lines().find_map(|line| line.strip_prefix("data:"));
+        if let (Some(data), true) = (data, text.ends_with("\n\n")) {
+            return serde_json::from_str(data).expect("JSON");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    let reply = world.backend.result(&login.session_key).await;
+    let id = reply.header("x-request-id").expect("an id");
+    let exchange = get(&world, &format!("/api/exchanges/{id}")).await.json();
+    assert_eq!(exchange["request"]["start"], "POST /v1/login/result");
+    assert_eq!(exchange["answer"]["start"], "200 OK");
+    let asked = exchange["request"]["body"].as_str().expect("a body");
+    let asked: Value = serde_json::from_str(asked).expect("JSON");
+    assert_eq!(asked["client_id"], world.backend.client_id);
+    assert_eq!(asked["redirect_uri"], world.backend.callback);
+    for secret in ["client_secret", "session_key"] {
+        assert!(
+            asked[secret]
+                .as_str()
+                .is_some_and(|it| it.starts_with("[masked "))
+        );
+    }
+    let answered = exchange["answer"]["body"].as_str().expect("a body");
+    let answered: Value = serde_json::from_str(answered).expect("JSON");
+    assert_eq!(answered, reply.json());
+    refuses(
+        &get(&world, "/api/exchanges/nothing").await,
+        404,
+        "request_id",
+    );
+}
+
+#[tokio::test]
+async fn a_login_is_told_as_it_stands() {
+    let world = World::start().await;
+    let login = world.backend.start_login(GITHUB).await;
+    let name = world.stack.logbook().logins(1).remove(0);
+    let at = format!("/api/logins/{name}");
+    let told = get(&world, &at).await.json();
+    assert_eq!(told["login"], name);
+    assert_eq!(
+        (&told["flow"], &told["state"]),
+        (&json!("clean"), &json!("pending"))
+    );
+    assert_eq!(told["provider"], GITHUB);
+    assert_eq!(told["project"], world.backend.client_id);
+    assert_eq!(told["calls"].as_array().map(Vec::len), Some(1));
+    world.advance_seconds(600);
+    assert_eq!(get(&world, &at).await.json()["state"], "expired");
+    assert_eq!(get(&world, "/api/logins").await.json()[0]["login"], name);
+
+    world.backend.result(&login.session_key).await.is_refused();
+    let told = get(&world, &at).await.json();
+    assert_eq!(told["calls"][1]["rule"], "result.expiry");
+    refuses(&get(&world, "/api/logins/nobody").await, 404, "/api/logins");
+}
+
+#[tokio::test]
+async fn a_legacy_login_is_told_as_it_stands() {
+    let world = World::start().await;
+    let (transaction, code) = world.with_code(GOOGLE).await;
+    let name = world.stack.logbook().logins(1).remove(0);
+    let at = format!("/api/logins/{name}");
+    assert_eq!(get(&world, &at).await.json()["state"], "code_issued");
+    let token = world.backend.token(&transaction, &code).await;
+    assert_eq!(get(&world, &at).await.json()["state"], "redeemed");
+    world.backend.revoke(&token).await;
+    let told = get(&world, &at).await.json();
+    assert_eq!(
+        (&told["flow"], &told["state"]),
+        (&json!("legacy"), &json!("ended"))
+    );
+
+    let (transaction, code) = world.with_code(GOOGLE).await;
+    let name = world.stack.logbook().logins(1).remove(0);
+    let at = format!("/api/logins/{name}");
+    world.backend.token(&transaction, &code).await;
+    world.advance_seconds(900);
+    assert_eq!(get(&world, &at).await.json()["state"], "expired");
+}
+
+#[tokio::test]
+async fn what_a_page_of_another_origin_asks_stays_unanswered() {
+    let world = World::start().await;
+    world.backend.start_login(GOOGLE).await;
+    for path in [
+        "/api/events",
+        "/api/events/stream",
+        "/api/logins",
+        "/api/faults",
+    ] {
+        let url = format!("{}{path}", world.stack.urls().control);
+        let reply = send(client().get(url).header("Origin", "http://evil.example")).await;
+        refuses(&reply, 403, "another origin");
+    }
+    let order = json!({ "operation": "POST /v1/token", "fault": "refuse" });
+    assert_eq!(post(&world, "/api/faults", order).await.status, 201);
+}

@@ -1,0 +1,87 @@
+//! Faults by the control address.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{get, post, refuses};
+use crate::login::GOOGLE;
+use crate::reply::REFUSED;
+use crate::world::World;
+
+const RESULT: &str = "POST /v1/login/result";
+
+async fn arm(world: &World, body: Value) -> crate::reply::Reply {
+    post(world, "/api/faults", body).await
+}
+
+#[tokio::test]
+async fn a_fault_strikes_once_and_is_told() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    let reply = arm(
+        &world,
+        json!({ "operation": RESULT, "fault": "html_502", "nth": 1 }),
+    )
+    .await;
+    assert_eq!(reply.status, 201);
+    let id = reply.json()["id"].clone();
+    assert_eq!(
+        get(&world, "/api/faults").await.json(),
+        json!([{ "id": id, "operation": RESULT, "fault": "html_502", "passes": 0, "sticks_to": null }])
+    );
+    assert_eq!(world.backend.result(&login.session_key).await.status, 502);
+    assert_eq!(get(&world, "/api/faults").await.json(), json!([]));
+    world
+        .backend
+        .result(&login.session_key)
+        .await
+        .is(400, REFUSED);
+}
+
+#[tokio::test]
+async fn faults_are_taken_back() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    arm(
+        &world,
+        json!({ "operation": RESULT, "fault": "html_502", "sticky": true }),
+    )
+    .await;
+    let reply = world.control(Method::DELETE, "/api/faults", None).await;
+    assert_eq!(reply.status, 204);
+    assert_eq!(world.backend.result(&login.session_key).await.status, 200);
+}
+
+#[tokio::test]
+async fn each_order_has_an_id_of_its_own() {
+    let world = World::start().await;
+    let order = json!({ "operation": RESULT, "fault": "refuse" });
+    let first = arm(&world, order.clone()).await.json();
+    let second = arm(&world, order).await.json();
+    assert!(first["id"].is_u64());
+    assert_ne!(first["id"], second["id"]);
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
+    let world = World::start().await;
+    let unknown_operation = json!({ "operation": "POST /v1/logout", "fault": "refuse" });
+    refuses(&arm(&world, unknown_operation).await, 400, RESULT);
+    let unknown_fault = json!({ "operation": RESULT, "fault": "explode" });
+    refuses(&arm(&world, unknown_fault).await, 400, "lose_response");
+    for (field, value) in [
+        ("nth", json!(0)),
+        ("nth", json!(-1)),
+        ("nth", json!("first")),
+        ("sticky", json!(1)),
+        ("delay_ms", json!(5)),
+        ("seconds", json!(5)),
+    ] {
+        let mut order = json!({ "operation": RESULT, "fault": "refuse" });
+        order[field] = value;
+        assert_eq!(arm(&world, order.clone()).await.status, 400, "{order}");
+    }
+    let endless = json!({ "operation": RESULT, "fault": "delay", "delay_ms": 600_001 });
+    refuses(&arm(&world, endless).await, 400, "delay_ms");
+    assert_eq!(get(&world, "/api/faults").await.json(), json!([]));
+}
