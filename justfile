@@ -72,6 +72,10 @@ fuzz CASES="1000000":
 bench-startup:
     cargo bench --quiet -p e2e --bench startup
 
+# Measure what the wire in front of the stack's broker adds to a call
+bench-wire:
+    cargo bench --quiet -p e2e --bench wire
+
 # Measure what a step costs in SQLite and in PostgreSQL, beside a map in memory
 bench-store: _postgres
     cargo bench --quiet -p broker --features postgres --bench store

@@ -121,6 +121,14 @@ impl Stack {
         login(&self.world, fingerprint).await
     }
 
+    /// The URL of the broker past the wire, where nothing is struck or written
+    /// down: to measure what the wire adds.
+    pub async fn broker_past_the_wire(&self) -> String {
+        let broker = self.world.broker.lock().await;
+        let address = broker.as_ref().map(|broker| broker.address);
+        format!("http://{}", address.expect("it runs until the stack stops"))
+    }
+
     /// Begins a new world: a fresh broker on an empty store, the system's time,
     /// nobody signed in anywhere. Registered projects stay.
     ///

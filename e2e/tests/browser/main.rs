@@ -9,19 +9,6 @@
 mod chromium;
 mod person;
 
-use e2e::{Settings, Stack};
-use person::{Flow, Person};
-
-/// A stack whose providers ask who signs in.
-async fn interactive_stack() -> Stack {
-    Stack::start(Settings {
-        automatic: false,
-        ..Settings::for_tests()
-    })
-    .await
-    .unwrap()
-}
-
 /// One person with a browser of their own, at the demo of a fresh stack.
 macro_rules! at_the_demo {
     (async |$stack:ident, $person:ident| $body:block) => {{
@@ -34,6 +21,21 @@ macro_rules! at_the_demo {
         };
         chromium::close_after(&session, outcome).await;
     }};
+}
+
+mod faults;
+
+use e2e::{Settings, Stack};
+use person::{Flow, Person};
+
+/// A stack whose providers ask who signs in.
+async fn interactive_stack() -> Stack {
+    Stack::start(Settings {
+        automatic: false,
+        ..Settings::for_tests()
+    })
+    .await
+    .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,65 @@
+//! Answers that get lost, as a person meets them.
+
+use e2e::Stack;
+use e2e::faults::{Fault, Order};
+use e2e::logbook::Source;
+
+use crate::chromium;
+use crate::interactive_stack;
+use crate::person::{Flow, Person};
+
+fn strikes(stack: &Stack, operation: &str, fault: Fault) {
+    let operation = operation.parse().unwrap();
+    stack.faults().arm(Order::next(operation, fault));
+}
+
+/// How often the broker was asked.
+fn calls_of(stack: &Stack, operation: &str) -> usize {
+    let events = stack.logbook().events(0, None);
+    let is_call = |source, its: &str| source == Source::Ledger && its == operation;
+    events
+        .iter()
+        .filter(|event| is_call(event.source, &event.operation))
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_meets_a_lost_answer_is_not_signed_in_and_starts_again_with_one_click() {
+    at_the_demo!(async |stack, person| {
+        for (flow, operation) in [
+            (Flow::Clean, "POST /v1/login/result"),
+            (Flow::Legacy, "POST /v1/token"),
+        ] {
+            let before = calls_of(&stack, operation);
+            strikes(&stack, operation, Fault::LoseResponse);
+            person.goes_home().await?;
+            person.starts(flow, "google").await?;
+            person.chooses("ada").await?;
+            person.meets_problem("lost").await?;
+            person.takes_picture(&format!("lost-{flow:?}")).await?;
+            assert_eq!(calls_of(&stack, operation), before + 1);
+            person.starts_again().await?;
+            person.chooses("ada").await?;
+            person.is_signed_in_as("Ada Lovelace").await?;
+            person.signs_out().await?;
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_sends_a_lost_callback_again_by_itself_and_the_person_gets_home() {
+    at_the_demo!(async |stack, person| {
+        strikes(&stack, "GET /callback/{provider}", Fault::LoseResponse);
+        person.goes_home().await?;
+        person.starts(Flow::Clean, "google").await?;
+        person.chooses("ada").await?;
+        person.is_signed_in_as("Ada Lovelace").await?;
+        let events = stack.logbook().events(0, None);
+        let resend = events.iter().find(|event| event.resend).unwrap();
+        assert_eq!(resend.operation, "GET /callback/{provider}");
+        assert!(resend.why.unwrap().contains("browsers"));
+        let asked = stack.upstream().google().journal();
+        let exchanges = asked.iter().filter(|call| call.path == "/token").count();
+        assert_eq!(exchanges, 1, "the provider's code is exchanged once");
+    });
+}
