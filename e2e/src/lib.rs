@@ -23,6 +23,9 @@
 //! | [`stack`] | what is started, in which order, and how it is taken down |
 //! | [`settings`] | every address and flag, once |
 //! | [`wire`] | the proxy in front of the broker |
+//! | [`faults`], [`operation`] | what it does wrong, and to which calls |
+//! | [`logbook`] | what happened, masked |
+//! | [`truth`] | where a login stands, by the store |
 //! | [`control`] | the control address |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |

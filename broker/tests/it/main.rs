@@ -11,6 +11,7 @@ mod command;
 mod config;
 mod flows;
 mod http;
+mod log_lines;
 mod people;
 mod scratch;
 mod served;

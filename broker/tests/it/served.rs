@@ -31,11 +31,10 @@ impl Served {
     pub(crate) fn start(mut broker: Broker) -> Self {
         let mut process = broker.0.stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::of(&mut process);
-        let up = log.says("serving address=");
-        let (_, address) = up.split_once("address=").unwrap();
+        let address = address_in(&log.says("serving"));
         Self {
             process,
-            address: address.to_owned(),
+            address,
             log,
             client: reqwest::Client::builder().no_proxy().build().unwrap(),
         }
@@ -45,10 +44,10 @@ impl Served {
         self.process.id()
     }
 
-    /// Waits until it has logged a line that says this.
+    /// Waits until it has logged a line that says this, and returns it.
     #[track_caller]
-    pub(crate) fn logged(&self, says: &str) {
-        self.log.says(says);
+    pub(crate) fn logged(&self, says: &str) -> String {
+        self.log.says(says)
     }
 
     /// Kills it. Returns all that it logged.
@@ -74,6 +73,13 @@ impl Served {
         let url = format!("http://{}{path}", self.address);
         self.client.request(verb, url)
     }
+}
+
+/// The address at the end of a readable line, or in one of JSON.
+fn address_in(line: &str) -> String {
+    let (_, address) = line.split_once("127.0.0.1:").unwrap();
+    let port: String = address.chars().take_while(char::is_ascii_digit).collect();
+    format!("127.0.0.1:{port}")
 }
 
 /// What a process writes to standard error, line by line.

@@ -22,13 +22,13 @@ use crate::scratch::Scratch;
 use crate::served::Served;
 
 /// A configuration with a database beside it, where one project may call.
-struct Place {
+pub(crate) struct Place {
     scratch: Scratch,
-    config: PathBuf,
+    pub(crate) config: PathBuf,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_store("sqlite:broker.db")
     }
 
