@@ -28,9 +28,20 @@ test-browser: _chromium
 test-storage: _postgres
     cargo test -p broker --features postgres --test it storage::
 
-# Check the code: format, lints, licences and sources of what we depend on
-check: lint _cargo-deny
+# Check the code: format, lints, the published contract, licences and sources of what we depend on
+check: lint check-contract _cargo-deny
     cargo deny check bans licenses sources
+
+# Check the published contract against OpenAPI's own meta-schema, which no crate carries
+check-contract:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    tools=target/contract-tools
+    if ! [ -x $tools/bin/openapi-spec-validator ]; then
+        python3 -m venv $tools
+        $tools/bin/pip install --quiet openapi-spec-validator==0.9.0
+    fi
+    $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
 
 # Check what we depend on against the advisory database (needs the network)
 advisories: _cargo-deny

@@ -13,6 +13,7 @@ mod headers;
 mod health;
 mod log;
 mod login;
+mod openapi;
 mod pages;
 mod profile;
 mod providers;
@@ -54,6 +55,7 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         profile::read,
         revoke::revoke,
         providers::list,
+        openapi::read,
         health::live,
         health::ready,
         pages::style,

@@ -20,6 +20,7 @@
 //! | [`error`] | ApiError |
 //! | [`lifetime`] | the constants of `expires_in` |
 //! | [`digest`] | SHA-256, the only form in which a secret may rest |
+//! | [`openapi`] | all of it as OpenAPI and JSON Schema, for everybody else |
 //! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
 //!
 //! # Invariants
@@ -34,6 +35,7 @@ pub mod digest;
 pub mod error;
 pub mod lifetime;
 pub mod login;
+pub mod openapi;
 pub mod origin;
 pub mod pkce;
 pub mod profile;

@@ -10,6 +10,7 @@
 mod answers;
 mod digest;
 mod lifetime;
+mod openapi;
 mod origin;
 mod redirect_uri;
 mod requests;

@@ -4,13 +4,14 @@ use reqwest::Method;
 
 use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path, session_body};
 
-const PATHS: [(&str, Method); 12] = [
+const PATHS: [(&str, Method); 13] = [
     ("/v1/login/session", Method::POST),
     ("/v1/login/result", Method::POST),
     ("/v1/token", Method::POST),
     ("/v1/profile", Method::GET),
     ("/v1/revoke", Method::POST),
     ("/api/providers", Method::GET),
+    ("/openapi.json", Method::GET),
     ("/authorize", Method::GET),
     ("/login/handle", Method::GET),
     ("/callback/github", Method::GET),

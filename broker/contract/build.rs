@@ -1,0 +1,81 @@
+//! Makes one JSON document of `openapi.yaml` and the schemas that it names, so
+//! that whoever reads it needs no second file and the broker no YAML parser.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::{Map, Value};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=openapi.yaml");
+    println!("cargo::rerun-if-changed=schemas");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is how Cargo tells a build script where to write"
+    )]
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("run by Cargo alone")?);
+    let document = bundle(Path::new("openapi.yaml"))?;
+    fs::write(
+        out.join("openapi.json"),
+        serde_json::to_string_pretty(&document)?,
+    )?;
+    Ok(())
+}
+
+/// The document at `path`, with the files behind `components.schemas` in their
+/// places and references to them turned inward.
+fn bundle(path: &Path) -> Result<Value, Box<dyn Error>> {
+    let mut document: Value = serde_saphyr::from_str(&fs::read_to_string(path)?)?;
+    let schemas = document
+        .pointer_mut("/components/schemas")
+        .and_then(Value::as_object_mut)
+        .ok_or("openapi.yaml has no components.schemas")?;
+    let files = files(schemas)?;
+    for (name, file) in &files {
+        let mut schema: Value = serde_json::from_str(&fs::read_to_string(file)?)
+            .map_err(|error| format!("{file}: {error}"))?;
+        turn_inward(&mut schema, &files).map_err(|error| format!("{file}: {error}"))?;
+        // The document names the dialect once, for all of them.
+        schema
+            .as_object_mut()
+            .and_then(|schema| schema.remove("$schema"))
+            .ok_or_else(|| format!("{file} does not say which dialect it is in"))?;
+        schemas[name] = schema;
+    }
+    Ok(document)
+}
+
+/// The name of each schema in the document, and its file.
+fn files(schemas: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
+    schemas
+        .iter()
+        .map(|(name, schema)| match schema["$ref"].as_str() {
+            Some(file) => Ok((name.clone(), file.to_owned())),
+            None => Err(format!("components.schemas.{name} is no file's")),
+        })
+        .collect()
+}
+
+/// Turns `provider.json`, as schemas say it, into `#/components/schemas/Provider`.
+fn turn_inward(schema: &mut Value, files: &[(String, String)]) -> Result<(), String> {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::String(target)) = members.get_mut("$ref") {
+                let file = format!("schemas/{target}");
+                let (name, _) = files
+                    .iter()
+                    .find(|(_, known)| *known == file)
+                    .ok_or_else(|| format!("{target} is not in components.schemas"))?;
+                *target = format!("#/components/schemas/{name}");
+            }
+            members
+                .values_mut()
+                .try_for_each(|member| turn_inward(member, files))
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .try_for_each(|item| turn_inward(item, files)),
+        _ => Ok(()),
+    }
+}

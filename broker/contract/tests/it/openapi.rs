@@ -1,0 +1,220 @@
+//! The published document by itself: whole, valid, and about the types of this
+//! crate. What a broker makes of it is asked in `e2e/tests/it/contract`.
+
+use std::collections::BTreeMap;
+
+use contract::{
+    ApiError, LoginResult, LoginResultRequest, LoginSessionRequest, LoginSessionResponse, Profile,
+    Provider, ProviderStatus, RedirectUri, TokenRequest, TokenResponse, Transaction,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+fn document() -> Value {
+    serde_json::from_str(contract::openapi::DOCUMENT).unwrap()
+}
+
+/// What judges by `schema`, which may refer to the document's components.
+fn validator(schema: &Value) -> jsonschema::Validator {
+    let whole = json!({
+        "$schema": DIALECT,
+        "components": document()["components"],
+        "allOf": [schema],
+    });
+    jsonschema::options()
+        .should_validate_formats(true)
+        .build(&whole)
+        .unwrap()
+}
+
+/// Hands each object in `value` to `visit`, with the way that leads to it.
+fn walk(value: &Value, at: &str, visit: &mut dyn FnMut(&str, &Value)) {
+    match value {
+        Value::Object(members) => {
+            visit(at, value);
+            for (name, member) in members {
+                walk(member, &format!("{at}/{name}"), visit);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                walk(item, &format!("{at}/{index}"), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn it_is_openapi_3_1_1_of_contract_0_1_0_in_json_schema_2020_12() {
+    let document = document();
+    assert_eq!(document["openapi"], "3.1.1");
+    assert_eq!(document["info"]["version"], "0.1.0");
+    assert_eq!(document["jsonSchemaDialect"], DIALECT);
+}
+
+#[test]
+fn every_reference_leads_somewhere_in_the_same_document() {
+    let document = document();
+    let mut count = 0;
+    walk(&document, "", &mut |at, object| {
+        let Some(target) = object.get("$ref") else {
+            return;
+        };
+        let target = target.as_str().unwrap();
+        let pointer = target.strip_prefix('#');
+        let found = pointer.and_then(|pointer| document.pointer(pointer));
+        assert!(found.is_some(), "{at} refers to {target}");
+        count += 1;
+    });
+    assert!(count > 100, "only {count} references were looked at");
+}
+
+#[test]
+fn every_schema_of_a_file_is_one_of_its_dialect_and_bears_the_specifications_name() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let schema: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        jsonschema::meta::validate(&schema).unwrap();
+        assert_eq!(schema["$schema"], DIALECT, "{}", path.display());
+        names.push(schema["title"].as_str().unwrap().to_owned());
+    }
+    names.sort();
+    let document = document();
+    let bundled = document["components"]["schemas"].as_object().unwrap();
+    let mut known: Vec<_> = bundled.keys().cloned().collect();
+    known.sort();
+    assert_eq!(names, known);
+    for (name, schema) in bundled {
+        assert_eq!(schema["title"], **name);
+    }
+}
+
+#[test]
+fn every_example_is_one() {
+    let document = document();
+    let mut count = 0;
+    let mut check = |at: &str, schema: &Value, example: &Value| {
+        let judged = validator(schema);
+        let judged = judged.validate(example).map_err(|error| error.to_string());
+        assert_eq!(judged, Ok(()), "{at}");
+        count += 1;
+    };
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        for example in schema["examples"].as_array().into_iter().flatten() {
+            check(name, schema, example);
+        }
+    }
+    walk(&document, "", &mut |at, object| {
+        // A media type, a parameter or a header: a schema, and examples beside it.
+        if let Some(schema) = object.get("schema") {
+            if let Some(example) = object.get("example") {
+                check(at, schema, example);
+            }
+            for (name, example) in object.get("examples").into_iter().flat_map(members) {
+                let example = match example["$ref"].as_str() {
+                    Some(target) => document.pointer(&target[1..]).unwrap(),
+                    None => example,
+                };
+                check(&format!("{at} {name}"), schema, &example["value"]);
+            }
+        }
+    });
+    assert!(count > 40, "only {count} examples were looked at");
+}
+
+fn members(value: &Value) -> &serde_json::Map<String, Value> {
+    value.as_object().unwrap()
+}
+
+#[test]
+fn every_json_body_shows_an_example() {
+    let document = document();
+    walk(&document, "", &mut |at, object| {
+        // The document itself is no example of itself, and a fault is not planned.
+        let is_excused = at.contains("openapi.json") || at.contains("/responses/Otherwise");
+        if at.ends_with("/content") && !is_excused {
+            let body = &object["application/json"];
+            assert!(body["examples"].is_object(), "{at}");
+        }
+    });
+}
+
+#[test]
+fn the_three_requests_take_no_other_fields() {
+    let document = document();
+    let closed: Vec<_> = members(&document["components"]["schemas"])
+        .iter()
+        .filter(|(_, schema)| schema["additionalProperties"] == false)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(
+        closed,
+        ["LoginResultRequest", "LoginSessionRequest", "TokenRequest"]
+    );
+}
+
+/// Reads every example of the schema `name` as a `T`, and writes it back the same.
+fn reads<T: DeserializeOwned + Serialize>(name: &str) {
+    let document = document();
+    let schema = &document["components"]["schemas"][name];
+    let mut examples = Vec::new();
+    examples.extend(schema["examples"].as_array().into_iter().flatten());
+    examples.extend(schema["enum"].as_array().into_iter().flatten());
+    assert!(!examples.is_empty(), "{name} has no example");
+    for example in examples {
+        let read: T = serde_json::from_value(example.clone()).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), *example, "{name}");
+    }
+}
+
+#[test]
+fn the_types_of_this_crate_read_the_examples_of_their_schemas() {
+    let mut types: BTreeMap<&str, fn(&str)> = BTreeMap::new();
+    types.insert("Provider", reads::<Provider>);
+    types.insert("RedirectUri", reads::<RedirectUri>);
+    types.insert("LoginSessionRequest", reads::<LoginSessionRequest>);
+    types.insert("LoginSessionResponse", reads::<LoginSessionResponse>);
+    types.insert("LoginResultRequest", reads::<LoginResultRequest>);
+    types.insert("LoginResult", reads::<LoginResult>);
+    types.insert("TokenRequest", reads::<TokenRequest>);
+    types.insert("TokenResponse", reads::<TokenResponse>);
+    types.insert("Profile", reads::<Profile>);
+    types.insert("ProviderStatus", reads::<ProviderStatus>);
+    types.insert("ProviderStatuses", reads::<Vec<ProviderStatus>>);
+    types.insert("ApiError", reads::<ApiError>);
+    types.insert("Transaction", reads::<Transaction>);
+    let document = document();
+    let schemas = members(&document["components"]["schemas"]);
+    assert!(schemas.keys().eq(types.keys()), "each schema has its type");
+    for (name, read) in types {
+        read(name);
+    }
+}
+
+#[test]
+fn the_examples_of_a_legacy_login_belong_together() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let transaction: Transaction =
+        serde_json::from_value(schemas["Transaction"]["examples"][0].clone()).unwrap();
+    assert_eq!(
+        transaction.code_challenge,
+        transaction.code_verifier.challenge()
+    );
+    assert_eq!(
+        schemas["TokenRequest"]["examples"][0]["code_verifier"],
+        transaction.code_verifier.expose()
+    );
+    let profile: Profile =
+        serde_json::from_value(schemas["Profile"]["examples"][0].clone()).unwrap();
+    assert_eq!(
+        profile.subject,
+        contract::Subject::of(profile.provider, &profile.provider_subject)
+    );
+}
