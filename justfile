@@ -79,6 +79,10 @@ mutants: _postgres _cargo-mutants
 fuzz CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --release -p broker --lib hostile::
 
+# Ask schemas, broker and a plain reading about so many bodies of each request (CASES=10000 for a quick look)
+differential CASES="1000000":
+    PROPTEST_CASES={{ CASES }} cargo test --release -p e2e --test it contract::differential:: -- --nocapture
+
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
     cargo bench --quiet -p e2e --bench startup

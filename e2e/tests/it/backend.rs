@@ -174,6 +174,11 @@ impl Backend {
 
 /// Sends `request` and reads the answer to its end.
 pub(crate) async fn send(request: RequestBuilder) -> Reply {
-    let response = request.send().await.expect("an answer");
-    Reply::read(response).await.expect("a whole answer")
+    let (client, request) = request.build_split();
+    let request = request.expect("a request");
+    let method = request.method().clone();
+    let response = client.execute(request).await.expect("an answer");
+    Reply::read(&method, response)
+        .await
+        .expect("a whole answer")
 }

@@ -169,7 +169,7 @@ impl Browser {
             request = request.header(*name, *value);
         }
         let response = request.send().await.expect("an answer");
-        let reply = Reply::read(response).await.expect("a whole answer");
+        let reply = Reply::read(method, response).await.expect("a whole answer");
         self.keep_cookies(url, &reply);
         let referer = (self.manners == Manners::OfABrowser).then(|| provenance.referer.clone());
         locked(&self.hops).push(Hop {

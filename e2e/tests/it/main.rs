@@ -4,9 +4,10 @@
 //!
 //! One module per question. The stage that they share: `world` (a stack and a
 //! project of its own), `assembly` (a broker by itself), `lone` (one whose
-//! providers are in trouble), `backend` (a consumer's server side), `browser`,
-//! `tcp` (what no client would send), `login` (either flow), `reply`, `logs`,
-//! `scanner`, `fresh`.
+//! providers are in trouble), `process` (one in a thread of its own), `backend` (a
+//! consumer's server side), `browser`, `tcp` (what no client would send), `login`
+//! (either flow), `reply`, `published` (what each of a broker's answers is held
+//! against), `logs`, `scanner`, `fresh`.
 
 mod assembly;
 mod backend;
@@ -15,6 +16,8 @@ mod fresh;
 mod login;
 mod logs;
 mod lone;
+mod process;
+mod published;
 mod reply;
 mod scanner;
 mod tcp;
@@ -25,6 +28,7 @@ mod legacy_flow;
 
 mod answers;
 mod arrivals;
+mod contract;
 mod control;
 mod cookies;
 mod demo;

@@ -1,7 +1,10 @@
 //! An answer as it crossed the wire, and what is expected of it byte for byte.
 
+use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
+
+use crate::published;
 
 pub(crate) const REFUSED: &str =
     r#"{"error":"request_failed","message":"The request was refused."}"#;
@@ -18,12 +21,20 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    pub(crate) async fn read(response: reqwest::Response) -> reqwest::Result<Self> {
-        Ok(Self {
+    /// Reads the answer to a request by `method` to its end, and holds it against
+    /// the contract if it is a broker's.
+    pub(crate) async fn read(
+        method: &Method,
+        response: reqwest::Response,
+    ) -> reqwest::Result<Self> {
+        let path = response.url().path().to_owned();
+        let reply = Self {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             body: String::from_utf8_lossy(&response.bytes().await?).into_owned(),
-        })
+        };
+        published::check(method, &path, &reply);
+        Ok(reply)
     }
 
     /// The one value of a header, or nothing.

@@ -18,7 +18,6 @@ mod engines;
 mod found;
 mod histories;
 mod known;
-mod process;
 mod script;
 mod stage;
 mod verdict;

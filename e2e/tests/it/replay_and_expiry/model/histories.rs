@@ -18,9 +18,9 @@ use tokio::runtime::Runtime;
 use super::cast::Cast;
 use super::coverage::Coverage;
 use super::known::World;
-use super::process::{quietly, runtime};
 use super::script::Step;
 use super::stage::{Database, Stage};
+use crate::process::{quietly, runtime};
 
 /// How many histories a run plays.
 pub(super) const HISTORIES: u32 = 2_000;

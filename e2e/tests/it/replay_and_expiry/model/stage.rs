@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use broker::Surroundings;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::flows::UnixMs;
@@ -12,12 +13,12 @@ use e2e::wire::Wire;
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
 
-use super::process::Process;
 use super::script::{Project, Provider};
 use crate::assembly::{self, UPSTREAM_SECRET};
 use crate::backend::Backend;
 use crate::browser::NOWHERE;
 use crate::fresh;
+use crate::process::Process;
 
 /// Some day in November 2026.
 const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
@@ -60,7 +61,7 @@ impl Stage {
             .iter()
             .map(|backend| assembly::project(backend, &[&backend.callback, &aside()]))
             .collect();
-        let broker = Process::start(&config, &clock).await;
+        let broker = Process::start(&config, by(&clock)).await;
         Self {
             wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),
             broker: Some(broker),
@@ -101,7 +102,7 @@ impl Stage {
     /// Ends the broker at once, and starts another on the same database.
     pub(super) async fn restart(&mut self) {
         drop(self.broker.take());
-        let next = Process::start(&self.config, &self.clock).await;
+        let next = Process::start(&self.config, by(&self.clock)).await;
         self.wire.retarget(next.address);
         self.broker = Some(next);
     }
@@ -113,6 +114,13 @@ impl Stage {
             .flat_map(Upstream::journal)
             .filter(|entry| entry.method == "POST" && entry.path.contains("token"))
             .count()
+    }
+}
+
+fn by(clock: &Clock) -> Surroundings {
+    Surroundings {
+        clock: clock.clone(),
+        ..Surroundings::default()
     }
 }
 

@@ -7,7 +7,7 @@ use throwaway_postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::next;
-use crate::replay_and_expiry::model::process::runtime;
+use crate::process::runtime;
 use crate::replay_and_expiry::model::stage::Database;
 
 pub(super) fn start() -> Server {

@@ -4,7 +4,6 @@
 use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
-use broker::clock::Clock;
 use broker::config::Config;
 use broker::{Broker, Surroundings};
 use tokio::runtime::{Builder, Runtime};
@@ -14,20 +13,20 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use crate::assembly::Running;
 
 /// A broker, until this is dropped.
-pub(super) struct Process {
-    pub(super) address: SocketAddr,
+pub(crate) struct Process {
+    pub(crate) address: SocketAddr,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Process {
-    /// Starts a broker and waits until it listens.
-    pub(super) async fn start(config: &Config, clock: &Clock) -> Self {
-        let (config, clock) = (config.clone(), clock.clone());
+    /// Starts a broker in these surroundings and waits until it listens.
+    pub(crate) async fn start(config: &Config, surroundings: Surroundings) -> Self {
+        let config = config.clone();
         let (tell, told) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let thread = thread::spawn(move || {
-            quietly(|| runtime().block_on(serve(config, clock, tell, ended)));
+            quietly(|| runtime().block_on(serve(config, surroundings, tell, ended)));
         });
         Self {
             address: told.await.expect("it listens"),
@@ -48,14 +47,10 @@ impl Drop for Process {
 
 async fn serve(
     config: Config,
-    clock: Clock,
+    surroundings: Surroundings,
     tell: oneshot::Sender<SocketAddr>,
     ended: oneshot::Receiver<()>,
 ) {
-    let surroundings = Surroundings {
-        clock,
-        ..Surroundings::default()
-    };
     let broker = Broker::assemble(config, surroundings).expect("a broker");
     let running = Running::launch(broker).await;
     tell.send(running.address).expect("somebody waits for it");
@@ -63,13 +58,13 @@ async fn serve(
 }
 
 /// A runtime that lives in one thread.
-pub(super) fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime")
 }
 
 /// Does `what` without a log: there would be very much of it, and other tests of
 /// this process read theirs.
-pub(super) fn quietly<T>(what: impl FnOnce() -> T) -> T {
+pub(crate) fn quietly<T>(what: impl FnOnce() -> T) -> T {
     with_default(NoSubscriber::default(), what)
 }

@@ -1,0 +1,106 @@
+//! A broker that is asked over HTTP, and whose ledger says why.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use broker::Surroundings;
+use broker::ledger::{Event, Ledger};
+use contract::Rule;
+use reqwest::{Client, Method};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::body::Endpoint;
+use super::reading;
+use super::values::{CLIENT_ID, CLIENT_SECRET, callbacks};
+use crate::assembly;
+use crate::backend::{Backend, send};
+use crate::browser::{self, NOWHERE};
+use crate::process::{Process, runtime};
+
+/// A running broker with one project.
+pub(super) struct Broker {
+    runtime: Runtime,
+    http: Client,
+    url: String,
+    rules: Rules,
+    _process: Process,
+}
+
+/// By request id, the rule that refused it.
+type Rules = Arc<Mutex<HashMap<String, Option<&'static str>>>>;
+
+/// What a broker says of a body.
+#[derive(Debug)]
+pub(super) struct Verdict {
+    pub(super) status: u16,
+    /// The rule that refused it, whatever kind of rule that is.
+    pub(super) rule: Option<String>,
+    is_well_formed: bool,
+}
+
+impl Verdict {
+    /// Whether no rule about the form of a body refused it.
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.is_well_formed
+    }
+}
+
+impl Broker {
+    pub(super) fn start() -> Self {
+        let rules = Rules::default();
+        let surroundings = Surroundings {
+            ledger: Ledger::new().subscribed(writing_to(rules.clone())),
+            ..Surroundings::default()
+        };
+        let mut config = assembly::config(NOWHERE, NOWHERE, NOWHERE, "secret");
+        config.projects = vec![assembly::project(
+            &backend(),
+            &callbacks().each_ref().map(|it| &**it),
+        )];
+        let runtime = runtime();
+        let process = runtime.block_on(Process::start(&config, surroundings));
+        Self {
+            runtime,
+            http: browser::client(),
+            url: format!("http://{}", process.address),
+            rules,
+            _process: process,
+        }
+    }
+
+    pub(super) fn judge(&self, endpoint: Endpoint, body: &str) -> Verdict {
+        let url = format!("{}{}", self.url, endpoint.path());
+        let request = self
+            .http
+            .request(Method::POST, url)
+            .header("Content-Type", "application/json")
+            .body(body.to_owned());
+        let reply = self.runtime.block_on(send(request));
+        let id = reply.header("x-request-id").expect("every answer has one");
+        let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let rule = rules.remove(id).expect("the ledger heard of it first");
+        Verdict {
+            status: reply.status,
+            is_well_formed: !rule.is_some_and(|rule| reading::is_about_form(endpoint, rule)),
+            rule: rule.map(ToOwned::to_owned),
+        }
+    }
+}
+
+fn writing_to(rules: Rules) -> broker::ledger::Subscriber {
+    Arc::new(move |event: &Event| {
+        let rule = event.rule.map(Rule::id);
+        let mut rules = rules.lock().unwrap_or_else(PoisonError::into_inner);
+        rules.insert(event.request_id.clone(), rule);
+    })
+}
+
+fn backend() -> Backend {
+    let project = json!({
+        "client_id": CLIENT_ID,
+        "client_secret": CLIENT_SECRET,
+        "redirect_uris": callbacks(),
+    });
+    Backend::of(NOWHERE, &project)
+}

@@ -1,0 +1,205 @@
+//! What the specification's tables say of a body, written down plainly and by
+//! nobody's library.
+
+use serde_json::Value;
+
+use super::body::{Body, Endpoint, Kind, Shape};
+use super::{uris, values};
+
+/// What is wrong with a body by one rule of the catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) rule: &'static str,
+    /// Why a schema does not see it, if it does not.
+    pub(super) beyond: Option<Beyond>,
+}
+
+/// What a JSON Schema cannot say. Besides these the three judges agree on every
+/// body; that a callback is *registered* is no matter of form, so all three call
+/// a body with another one well formed, and the broker refuses it by a rule of
+/// its own, `redirect_uri.registered`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beyond {
+    /// A schema counts the characters of a value, not the bytes that spell a body.
+    BodySize,
+    /// A schema judges a parsed object, in which of two members the last is left.
+    DuplicateField,
+    /// A pattern tells neither a port's range and default, nor a path's dot
+    /// segments, nor how an address of numbers is written canonically.
+    UriForm,
+}
+
+/// What the tables say of one body.
+#[derive(Debug)]
+pub(super) struct Reading {
+    pub(super) faults: Vec<Fault>,
+    /// Status and rule of the answer, when there are no faults.
+    pub(super) outcome: (u16, Option<&'static str>),
+}
+
+impl Reading {
+    pub(super) fn is_well_formed(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    pub(super) fn pleases_a_schema(&self) -> bool {
+        self.faults.iter().all(|fault| fault.beyond.is_some())
+    }
+}
+
+/// How many bytes a body has at most.
+const MOST_BYTES: usize = 32 * 1024;
+
+/// Whether `rule` is about a body's form, and not about what it asks for.
+pub(super) fn is_about_form(endpoint: Endpoint, rule: &str) -> bool {
+    rule == "body.size" || rules(endpoint).contains(&rule)
+}
+
+/// The status of a refusal by a rule about form.
+pub(super) fn status(rule: &str) -> u16 {
+    if rule == "body.size" { 413 } else { 400 }
+}
+
+/// Every rule of form that a body of `endpoint` breaks sooner or later. Few bodies
+/// are too large, so that one is not counted on.
+pub(super) fn rules(endpoint: Endpoint) -> Vec<&'static str> {
+    let fields = endpoint.fields().iter().map(|(_, kind)| rule(*kind));
+    fields.chain(RULES_OF_SHAPE).collect()
+}
+
+const RULES_OF_SHAPE: [&str; 5] = [
+    "body.json",
+    "body.unknown_field",
+    "body.duplicate_field",
+    "body.missing_field",
+    "body.field_type",
+];
+
+pub(super) fn read(body: &Body, text: &str) -> Reading {
+    let mut reading = read_parsed(body);
+    if text.len() > MOST_BYTES {
+        reading.faults.push(unseen("body.size", Beyond::BodySize));
+    }
+    reading
+}
+
+fn read_parsed(body: &Body) -> Reading {
+    match &body.shape {
+        Shape::Object(members, _) => Reading {
+            faults: faults(body.endpoint, members),
+            outcome: outcome(body.endpoint, members),
+        },
+        Shape::Other(_) => Reading {
+            faults: vec![seen("body.json")],
+            outcome: (400, None),
+        },
+        // Whoever reads from the front may meet any fault before the break.
+        Shape::Broken(_) => Reading {
+            faults: rules(body.endpoint).into_iter().map(seen).collect(),
+            outcome: (400, None),
+        },
+    }
+}
+
+fn faults(endpoint: Endpoint, members: &[(String, Value)]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (index, (name, value)) in members.iter().enumerate() {
+        let Some(kind) = kind(endpoint, name) else {
+            faults.push(seen("body.unknown_field"));
+            continue;
+        };
+        let is_last = members[index + 1..].iter().all(|(other, _)| other != name);
+        if is_last {
+            faults.extend(fault(kind, value));
+        } else {
+            let hidden = fault(kind, value).map(|fault| fault.rule);
+            let hidden = hidden.into_iter().chain(["body.duplicate_field"]);
+            faults.extend(hidden.map(|rule| unseen(rule, Beyond::DuplicateField)));
+        }
+    }
+    for (name, _) in endpoint.fields() {
+        if !members.iter().any(|(sent, _)| sent == name) {
+            faults.push(seen("body.missing_field"));
+        }
+    }
+    faults
+}
+
+fn kind(endpoint: Endpoint, name: &str) -> Option<Kind> {
+    let mut fields = endpoint.fields().iter();
+    fields.find(|field| field.0 == name).map(|field| field.1)
+}
+
+fn fault(kind: Kind, value: &Value) -> Option<Fault> {
+    let Value::String(text) = value else {
+        return Some(seen("body.field_type"));
+    };
+    let length = text.chars().count();
+    let is_right = match kind {
+        Kind::ClientId { min } => (min..=100).contains(&length),
+        Kind::ClientSecret | Kind::Code => (1..=200).contains(&length),
+        Kind::SessionKey => length == 43 && text.chars().all(is_base64url),
+        Kind::Provider => text == "google" || text == "github",
+        Kind::GrantType => text == "authorization_code",
+        Kind::CodeVerifier => {
+            (43..=128).contains(&length)
+                && text
+                    .chars()
+                    .all(|it| is_base64url(it) || it == '.' || it == '~')
+        }
+        Kind::RedirectUri if !uris::looks_right(text) => false,
+        Kind::RedirectUri if uris::is_canonical(text) => true,
+        Kind::RedirectUri => return Some(unseen(rule(kind), Beyond::UriForm)),
+    };
+    (!is_right).then(|| seen(rule(kind)))
+}
+
+fn is_base64url(character: char) -> bool {
+    matches!(character, 'A'..='Z' | 'a'..='z' | '0'..='9' | '-' | '_')
+}
+
+fn rule(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ClientId { .. } => "client_id.length",
+        Kind::ClientSecret => "client_secret.length",
+        Kind::SessionKey => "session_key.pattern",
+        Kind::Provider => "provider.known",
+        Kind::RedirectUri => "redirect_uri.shape",
+        Kind::GrantType => "grant_type.constant",
+        Kind::Code => "code.length",
+        Kind::CodeVerifier => "code_verifier.pattern",
+    }
+}
+
+fn seen(rule: &'static str) -> Fault {
+    Fault { rule, beyond: None }
+}
+
+fn unseen(rule: &'static str, beyond: Beyond) -> Fault {
+    Fault {
+        rule,
+        beyond: Some(beyond),
+    }
+}
+
+/// What a well-formed body gets: nothing that it names was ever started or issued.
+fn outcome(endpoint: Endpoint, members: &[(String, Value)]) -> (u16, Option<&'static str>) {
+    let sends = |name: &str, text: &str| {
+        let mut members = members.iter();
+        members.any(|(sent, value)| sent == name && value == text)
+    };
+    let is_ours =
+        sends("client_id", values::CLIENT_ID) && sends("client_secret", values::CLIENT_SECRET);
+    let is_registered = values::callbacks()
+        .iter()
+        .any(|callback| sends("redirect_uri", callback));
+    match endpoint {
+        Endpoint::Session if is_ours && is_registered => (200, None),
+        Endpoint::Session if is_ours => (400, Some("redirect_uri.registered")),
+        Endpoint::Result if is_ours => (400, Some("result.known")),
+        Endpoint::Token if is_ours => (400, Some("code.known")),
+        // The specification shows no other status for a refused result.
+        Endpoint::Result => (400, Some("client.recognised")),
+        Endpoint::Session | Endpoint::Token => (401, Some("client.recognised")),
+    }
+}

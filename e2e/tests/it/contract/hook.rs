@@ -1,0 +1,104 @@
+//! What all suites' answers are held against must be able to complain.
+
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::published::judge;
+use crate::reply::{PENDING, REFUSED, Reply};
+use crate::world::World;
+
+const RESULT: &str = "/v1/login/result";
+
+fn reply(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Reply {
+    let headers = headers.iter().map(|(name, value)| {
+        (
+            HeaderName::from_static(name),
+            HeaderValue::from_static(value),
+        )
+    });
+    let ours = ("x-request-id", "one");
+    let ours = (
+        HeaderName::from_static(ours.0),
+        HeaderValue::from_static(ours.1),
+    );
+    Reply {
+        status,
+        headers: headers.chain([ours]).collect::<HeaderMap>(),
+        body: body.to_owned(),
+    }
+}
+
+fn json(status: u16, body: &str) -> Reply {
+    reply(status, &[("content-type", "application/json")], body)
+}
+
+#[track_caller]
+fn complains(method: &Method, path: &str, reply: &Reply, about: &str) {
+    let complaint = judge(method, path, reply).expect_err("it is wrong");
+    assert!(complaint.contains(about), "{complaint}");
+}
+
+#[test]
+fn what_the_contract_shows_passes() {
+    assert_eq!(judge(&Method::POST, RESULT, &json(200, PENDING)), Ok(()));
+    assert_eq!(judge(&Method::POST, RESULT, &json(400, REFUSED)), Ok(()));
+    assert_eq!(judge(&Method::GET, "/nowhere", &json(404, REFUSED)), Ok(()));
+    let away = reply(303, &[("location", "https://app.example/cb")], "");
+    assert_eq!(judge(&Method::GET, "/login/handle", &away), Ok(()));
+    assert_eq!(
+        judge(&Method::HEAD, "/login/handle", &reply(200, &[], "")),
+        Ok(())
+    );
+}
+
+#[test]
+fn another_status_is_complained_about() {
+    let post = &Method::POST;
+    complains(post, RESULT, &json(401, REFUSED), "it shows only");
+    complains(post, RESULT, &json(500, REFUSED), "it shows only");
+    complains(post, RESULT, &json(201, PENDING), "it shows only");
+    complains(post, "/v1/profile", &json(200, PENDING), "it shows only");
+    complains(&Method::GET, "/nowhere", &json(200, "{}"), "it shows only");
+}
+
+#[test]
+fn another_body_is_complained_about() {
+    let post = &Method::POST;
+    let wrong = |body: &str, about: &str| complains(post, RESULT, &json(200, body), about);
+    wrong(r#"{"status":"waiting"}"#, "oneOf");
+    wrong(r#"{"status":"succeeded"}"#, "oneOf");
+    wrong(r#"{"status":"pending","session_key":"leaked"}"#, "oneOf");
+    wrong("pending", "expected");
+    let leaks = r#"{"error":"request_failed","rule":"code.known"}"#;
+    complains(post, RESULT, &json(400, leaks), "Additional properties");
+    let away = reply(303, &[("location", "https://app.example/cb")], "x");
+    complains(&Method::GET, "/login/handle", &away, "no body");
+}
+
+#[test]
+fn another_content_type_or_a_missing_header_is_complained_about() {
+    let page = reply(400, &[("content-type", "text/html")], "<h1>");
+    complains(&Method::POST, RESULT, &page, "content type");
+    let nowhere = reply(303, &[], "");
+    complains(
+        &Method::GET,
+        "/login/handle",
+        &nowhere,
+        "Location is missing",
+    );
+    let unchallenged = json(401, REFUSED);
+    complains(
+        &Method::GET,
+        "/v1/profile",
+        &unchallenged,
+        "WWW-Authenticate",
+    );
+}
+
+#[tokio::test]
+async fn what_is_served_is_what_the_suites_are_held_against() {
+    let world = World::start().await;
+    let request = world.backend.request(Method::GET, "/openapi.json");
+    let reply = crate::backend::send(request).await;
+    reply.is(200, ::contract::openapi::DOCUMENT);
+}

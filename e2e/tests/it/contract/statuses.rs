@@ -1,0 +1,226 @@
+//! Every status that the document shows is answered by a running broker; that it
+//! answers no other is asserted wherever a suite sees an answer.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::backend::send;
+use crate::browser::Browser;
+use crate::fresh;
+use crate::login::{Flow, GITHUB, GOOGLE};
+use crate::published::{operations, unlisted};
+use crate::reply::Reply;
+use crate::world::World;
+
+/// What was seen: method, path template, status.
+type Seen = RefCell<BTreeSet<(String, String, u16)>>;
+
+/// A path that is no operation's, by which the document's `x-unlisted` is meant.
+const UNLISTED: &str = "/nowhere";
+
+struct Witness {
+    world: World,
+    seen: Seen,
+}
+
+impl Witness {
+    /// Notes how `request`, to the operation of this template, is answered.
+    async fn sees(&self, method: &str, path: &str, status: u16, request: RequestBuilder) -> Reply {
+        let reply = send(request).await;
+        self.notes(method, path, status, reply)
+    }
+
+    fn notes(&self, method: &str, path: &str, status: u16, reply: Reply) -> Reply {
+        assert_eq!(reply.status, status, "{method} {path}: {reply:?}");
+        let entry = (method.to_owned(), path.to_owned(), status);
+        self.seen.borrow_mut().insert(entry);
+        reply
+    }
+
+    fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = method.parse().expect("a method");
+        self.world.backend.request(method, path)
+    }
+
+    async fn posts(&self, path: &str, status: u16, body: &Value) -> Reply {
+        let request = self.request("POST", path).json(body);
+        self.sees("POST", path, status, request).await
+    }
+
+    /// What any operation answers, whatever it is.
+    async fn knocks(&self, method: &str, path: &str) {
+        let real = path
+            .replace("{handle}", "handle")
+            .replace("{provider}", GITHUB);
+        for accept in ["application/json", "text/html"] {
+            let request = |query: &str| {
+                self.request(method, &format!("{real}{query}"))
+                    .header("Accept", accept)
+            };
+            let leaking = request("?client_secret=x");
+            self.sees(method, path, 400, leaking).await;
+            let form = request("").header("Content-Type", "application/x-www-form-urlencoded");
+            self.sees(method, path, 415, form.body("_method=put")).await;
+            let prefetch = request("").header("Sec-Purpose", "prefetch");
+            self.sees(method, path, 503, prefetch).await;
+        }
+    }
+
+    async fn session(&self) {
+        let path = "/v1/login/session";
+        let backend = &self.world.backend;
+        let whole = || backend.session_request(&fresh::secret(), GITHUB);
+        self.posts(path, 200, &whole()).await;
+        self.posts(path, 400, &json!({})).await;
+        self.posts(path, 401, &with(whole(), "client_secret", "x"))
+            .await;
+        self.posts(path, 413, &with(whole(), "extra", &"x".repeat(33 * 1024)))
+            .await;
+    }
+
+    async fn result(&self) {
+        let path = "/v1/login/result";
+        let (world, backend) = (&self.world, &self.world.backend);
+        let request = |key: &str| backend.result_request(key);
+        let login = backend.start_login(GITHUB).await;
+        self.posts(path, 200, &request(&login.session_key)).await;
+        let settled = request(&world.settled(GOOGLE).await.session_key);
+        self.posts(path, 200, &settled).await;
+        self.posts(path, 400, &settled).await;
+        self.posts(path, 413, &with(settled, "extra", &"x".repeat(33 * 1024)))
+            .await;
+    }
+
+    async fn exchange(&self) {
+        let path = "/v1/token";
+        let (world, backend) = (&self.world, &self.world.backend);
+        let (transaction, code) = world.with_code(GITHUB).await;
+        let whole = backend.token_request(&transaction.verifier, &code);
+        self.posts(path, 401, &with(whole.clone(), "client_id", ""))
+            .await;
+        let issued = self.posts(path, 200, &whole).await;
+        let (_, other) = world.with_code(GITHUB).await;
+        self.posts(path, 400, &backend.token_request(&fresh::secret(), &other))
+            .await;
+        self.posts(path, 413, &with(whole, "extra", &"x".repeat(33 * 1024)))
+            .await;
+        let issued = issued.json();
+        let token = issued["access_token"].as_str().expect("a token");
+        for (method, path) in [("GET", "/v1/profile"), ("POST", "/v1/revoke")] {
+            let request = || self.request(method, path);
+            self.sees(method, path, 401, request()).await;
+            self.sees(method, path, 200, request().bearer_auth(token))
+                .await;
+            let revoked = if method == "POST" { 200 } else { 401 };
+            let unknown = format!("fsi_{}", fresh::secret());
+            self.sees(method, path, revoked, request().bearer_auth(unknown))
+                .await;
+        }
+    }
+
+    async fn browsers(&self) {
+        let world = &self.world;
+        let login = world.backend.start_login(GITHUB).await;
+        let url = &login.authorization_url;
+        let (owner, other) = (Browser::new(), Browser::new());
+        for (path, url) in [
+            ("/authorize", &world.backend.start_authorization(GITHUB).url),
+            ("/login/{handle}", url),
+            ("/callback/{provider}", &world.broker_callback(GITHUB)),
+        ] {
+            self.notes("HEAD", path, 200, owner.look_at(url).await);
+        }
+        self.notes("GET", "/login/{handle}", 303, owner.open(url).await);
+        self.notes("GET", "/login/{handle}", 410, other.open(url).await);
+        let unknown = format!("{}/login/unknown", world.broker());
+        self.notes("GET", "/login/{handle}", 404, other.open(&unknown).await);
+        let authorize = world.backend.start_authorization(GITHUB).url;
+        self.notes("GET", "/authorize", 303, owner.open(&authorize).await);
+        let unknown = world.broker_callback("gitlab");
+        self.notes(
+            "GET",
+            "/callback/{provider}",
+            404,
+            owner.open(&unknown).await,
+        );
+        let begun = world.halfway(Flow::Legacy, GOOGLE).await;
+        let home = begun.browser.open(&begun.answer).await;
+        self.notes("GET", "/callback/{provider}", 303, home);
+    }
+
+    async fn elsewhere(&self) {
+        for path in ["/api/providers", "/openapi.json"] {
+            self.sees("GET", path, 200, self.request("GET", path)).await;
+        }
+        self.knocks("GET", UNLISTED).await;
+        self.sees("GET", UNLISTED, 404, self.request("GET", UNLISTED))
+            .await;
+        let wrong = self.request("DELETE", "/v1/token");
+        self.sees("GET", UNLISTED, 405, wrong).await;
+    }
+}
+
+#[tokio::test]
+async fn every_status_in_the_document_is_answered_by_the_broker() {
+    let witness = Witness {
+        world: World::start().await,
+        seen: Seen::default(),
+    };
+    for (method, path, _) in operations() {
+        witness.knocks(method, path).await;
+    }
+    witness.session().await;
+    witness.result().await;
+    witness.exchange().await;
+    witness.browsers().await;
+    witness.elsewhere().await;
+    let listed = operations().chain([("GET", UNLISTED, unlisted())]);
+    let documented: BTreeSet<_> = listed
+        .flat_map(|(method, path, statuses)| {
+            statuses
+                .into_iter()
+                .map(|status| (method.to_owned(), path.to_owned(), status))
+        })
+        .collect();
+    let seen = witness.seen.into_inner();
+    let unseen: Vec<_> = documented.symmetric_difference(&seen).collect();
+    assert!(unseen.is_empty(), "on one side only: {unseen:?}");
+}
+
+#[tokio::test]
+async fn the_examples_of_refusals_are_what_the_broker_says() {
+    let world = World::start().await;
+    let examples = &crate::published::document()["components"]["examples"];
+    let says = async |name: &str, request: RequestBuilder| {
+        let said = send(request).await.json();
+        assert_eq!(said, examples[name]["value"], "{name}");
+    };
+    let request = |method, path: &str| world.backend.request(method, path);
+    says("Refused", request(Method::GET, "/authorize")).await;
+    says("NotRecognised", request(Method::GET, "/v1/profile")).await;
+    says("NothingHere", request(Method::GET, "/login/unknown")).await;
+    says("AnotherMethod", request(Method::PUT, "/v1/token")).await;
+    says("NotJson", request(Method::POST, "/v1/token")).await;
+    let large = "x".repeat(33 * 1024);
+    let large = request(Method::POST, "/v1/token").json(&large);
+    says("TooLarge", large).await;
+    let prefetch = request(Method::GET, "/authorize").header("Sec-Purpose", "prefetch");
+    says("Unavailable", prefetch).await;
+    let claimed = world.backend.start_login(GITHUB).await.authorization_url;
+    Browser::new().open(&claimed).await;
+    let another = world
+        .backend
+        .http
+        .get(&claimed)
+        .header("Sec-Fetch-Site", "none");
+    says("AnotherBrowsers", another).await;
+    assert_eq!(examples.as_object().map(serde_json::Map::len), Some(8));
+}
+
+fn with(mut body: Value, field: &str, value: &str) -> Value {
+    body[field] = value.into();
+    body
+}
