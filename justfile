@@ -60,6 +60,10 @@ broker *ARGS:
 consumer *ARGS:
     cargo run --bin consumer-demo -- "$@"
 
+# Hold any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
+conformance *FLAGS:
+    cargo run --quiet -p e2e --bin conformance -- "$@"
+
 # Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
     cargo run --release -p e2e --bin prove -- histories "$@"

@@ -29,6 +29,7 @@
 //! | [`control`] | the control address |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |
+//! | [`conformance`] | holds any broker against the contract |
 //!
 //! # Invariants
 //!
@@ -38,6 +39,7 @@
 //! 2. The tests speak raw JSON, so that a shared type cannot hide a mistake.
 //! 3. Nothing listens anywhere but on loopback.
 
+pub mod conformance;
 pub mod control;
 pub mod faults;
 pub mod logbook;

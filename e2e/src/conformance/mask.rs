@@ -1,0 +1,129 @@
+//! Secrets as short fingerprints: the same ones that our broker's log shows, so
+//! that the two can be laid side by side.
+
+use contract::Digest;
+use serde_json::Value;
+use url::Url;
+
+/// Shorter values are no secrets of ours, and would be found in every text.
+const SHORTEST: usize = 8;
+
+/// The members whose strings are not for reports: secrets, and who a person is.
+const MEMBERS: &[&str] = &[
+    "access_token",
+    "authorization_url",
+    "avatarUrl",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "email",
+    "name",
+    "providerSubject",
+    "session_key",
+    "subject",
+    "username",
+];
+
+/// The secrets of a run, wherever they turn up.
+#[derive(Debug, Default)]
+pub(crate) struct Mask {
+    secrets: Vec<(&'static str, String)>,
+}
+
+impl Mask {
+    /// Takes note of a secret, and of what it is called.
+    pub(crate) fn keep(&mut self, what: &'static str, secret: &str) {
+        let is_new = !self.secrets.iter().any(|(_, known)| known == secret);
+        if secret.len() >= SHORTEST && is_new {
+            self.secrets.push((what, secret.to_owned()));
+            // One may be a part of another: the longer one goes first.
+            self.secrets.sort_by_key(|(_, it)| usize::MAX - it.len());
+        }
+    }
+
+    /// `text` without the secrets.
+    pub(crate) fn apply(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (what, secret) in &self.secrets {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), &named(what, secret));
+            }
+        }
+        text
+    }
+}
+
+/// `<session_key 1a2b3c4d5e6f>`
+fn named(what: &str, secret: &str) -> String {
+    format!("<{what} {}>", fingerprint(secret))
+}
+
+fn fingerprint(secret: &str) -> String {
+    let mut text = Digest::derive("fingerprint", secret.as_bytes()).to_text();
+    text.truncate(12);
+    text
+}
+
+/// A body for a report: JSON with its delicate members masked, anything else as
+/// it is. At most so many characters of either.
+pub(crate) fn body(text: &str) -> String {
+    const MOST: usize = 400;
+    let shown = match serde_json::from_str::<Value>(text) {
+        Ok(mut value) => {
+            mask_members(&mut value);
+            value.to_string()
+        }
+        Err(_) => printable(text),
+    };
+    match shown.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &shown[..end]),
+        None => shown,
+    }
+}
+
+/// A URL for a report: with the values of its query masked.
+pub(crate) fn url(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else {
+        return printable(text);
+    };
+    if url.query().is_none() {
+        return printable(text);
+    }
+    let masked: Vec<_> = url
+        .query_pairs()
+        .map(|(name, value)| match value.len() {
+            0..SHORTEST => format!("{name}={value}"),
+            _ => format!("{name}=<{}>", fingerprint(&value)),
+        })
+        .collect();
+    url.set_query(None);
+    let fragment = url.fragment().map(|it| format!("#{it}"));
+    url.set_fragment(None);
+    printable(&format!(
+        "{url}?{}{}",
+        masked.join("&"),
+        fragment.unwrap_or_default()
+    ))
+}
+
+fn mask_members(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                match member {
+                    Value::String(text) if MEMBERS.contains(&name.as_str()) && !text.is_empty() => {
+                        *text = format!("<{}, {} long>", fingerprint(text), text.chars().count());
+                    }
+                    other => mask_members(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask_members),
+        _ => {}
+    }
+}
+
+/// Without what would move a terminal's cursor or break an XML file.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
