@@ -53,11 +53,12 @@ pub(crate) fn exactly(value: &Value, members: &[&str]) -> Holds {
     }
 }
 
-/// The member is exactly this value.
+/// The member is exactly this value. To JSON Schema 600.0 is an integer, too.
 pub(crate) fn member(value: &Value, name: &str, expected: impl Into<Value>) -> Holds {
     let expected = expected.into();
-    // An integer is one on the wire, too: 600.0 is not.
-    let is_it = value.get(name) == Some(&expected);
+    let is_it = value.get(name).is_some_and(|found| {
+        *found == expected || (found.is_number() && found.as_f64() == expected.as_f64())
+    });
     that(is_it, format!("expected {name} to be {expected}"))
 }
 

@@ -89,7 +89,7 @@ impl Call {
 
     fn described(&self) -> String {
         let authorization = match self.authorization.as_deref() {
-            Some(value) => format!(" (Authorization: {value})"),
+            Some(value) => format!(" (Authorization: {})", mask::authorization(value)),
             None => String::new(),
         };
         let body = match &self.body {
@@ -97,7 +97,11 @@ impl Call {
             Body::Json(value) => format!(" {}", mask::body(&value.to_string())),
             Body::Raw(media_type, text) => format!(" {media_type} {}", mask::body(text)),
         };
-        format!("{} {}{authorization}{body}", self.method, self.path)
+        format!(
+            "{} {}{authorization}{body}",
+            self.method,
+            mask::url(&self.path)
+        )
     }
 }
 
@@ -245,7 +249,7 @@ fn spoken(error: &reqwest::Error) -> String {
     } else if error.is_connect() {
         format!("no connection: {}", cause(error))
     } else if error.is_builder() {
-        format!("that is no URL to send a request to: {}", cause(error))
+        format!("that cannot be sent: {}", cause(error))
     } else {
         format!("the exchange broke off: {}", cause(error))
     }

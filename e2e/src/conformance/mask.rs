@@ -3,7 +3,7 @@
 
 use contract::Digest;
 use serde_json::Value;
-use url::Url;
+use url::form_urlencoded;
 
 /// Shorter values are no secrets of ours, and would be found in every text.
 const SHORTEST: usize = 8;
@@ -22,6 +22,15 @@ const MEMBERS: &[&str] = &[
     "session_key",
     "subject",
     "username",
+];
+
+/// The query parameters whose values are no secrets.
+const PARAMETERS: &[&str] = &[
+    "client_id",
+    "error",
+    "provider",
+    "redirect_uri",
+    "response_type",
 ];
 
 /// The secrets of a run, wherever they turn up.
@@ -81,29 +90,36 @@ pub(crate) fn body(text: &str) -> String {
     }
 }
 
-/// A URL for a report: with the values of its query masked.
+/// The value of an `Authorization` header for a report: its scheme, if any, is no
+/// secret.
+pub(crate) fn authorization(value: &str) -> String {
+    match value.split_once(' ') {
+        Some((scheme, secret)) => format!("{scheme} <{}>", fingerprint(secret)),
+        None => format!("<{}>", fingerprint(value)),
+    }
+}
+
+/// A URL, or a path with a query, for a report: with the delicate values of its
+/// query masked.
 pub(crate) fn url(text: &str) -> String {
-    let Ok(mut url) = Url::parse(text) else {
+    let Some((before, rest)) = text.split_once('?') else {
         return printable(text);
     };
-    if url.query().is_none() {
-        return printable(text);
-    }
-    let masked: Vec<_> = url
-        .query_pairs()
-        .map(|(name, value)| match value.len() {
-            0..SHORTEST => format!("{name}={value}"),
-            _ => format!("{name}=<{}>", fingerprint(&value)),
+    let (query, fragment) = match rest.split_once('#') {
+        Some((query, fragment)) => (query, format!("#{fragment}")),
+        None => (rest, String::new()),
+    };
+    let pairs = form_urlencoded::parse(query.as_bytes());
+    let masked: Vec<_> = pairs
+        .map(|(name, value)| {
+            if value.len() < SHORTEST || PARAMETERS.contains(&&*name) {
+                format!("{name}={value}")
+            } else {
+                format!("{name}=<{}>", fingerprint(&value))
+            }
         })
         .collect();
-    url.set_query(None);
-    let fragment = url.fragment().map(|it| format!("#{it}"));
-    url.set_fragment(None);
-    printable(&format!(
-        "{url}?{}{}",
-        masked.join("&"),
-        fragment.unwrap_or_default()
-    ))
+    printable(&format!("{before}?{}{fragment}", masked.join("&")))
 }
 
 fn mask_members(value: &mut Value) {

@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
         if body.is_object() || body.is_array() {
             let is_json = expect::json_media_type(answer);
             self.judge(Requirement::AnswerMediaType, &exchange, is_json);
-            let at_token = call.path == "/v1/token";
+            let at_token = call.path.split('?').next() == Some("/v1/token");
             let holds = expect::no_upstream_token(&body, at_token);
             self.judge(Requirement::AnswerNoUpstreamToken, &exchange, holds);
         }
@@ -150,6 +150,16 @@ impl<'a> Run<'a> {
         exchange: &Exchange,
         our_status: u16,
     ) -> bool {
+        let is_refused = self.refuse_anyhow(requirement, exchange);
+        if is_refused {
+            let status = expect::status(&exchange.answer, our_status);
+            self.judge(Requirement::RefusalStatus, exchange, status);
+        }
+        is_refused
+    }
+
+    /// The same, where the status is no choice.
+    pub(crate) fn refuse_anyhow(&mut self, requirement: Requirement, exchange: &Exchange) -> bool {
         let answer = &exchange.answer;
         let refusal = expect::refusal(answer);
         let is_refused = refusal.is_ok();
@@ -162,10 +172,6 @@ impl<'a> Run<'a> {
                 let code = expect::member(&body, "error", "request_failed");
                 self.judge(Requirement::ErrorCode, exchange, code);
             }
-        }
-        if is_refused {
-            let status = expect::status(answer, our_status);
-            self.judge(Requirement::RefusalStatus, exchange, status);
         }
         is_refused
     }

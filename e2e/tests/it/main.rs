@@ -28,6 +28,7 @@ mod legacy_flow;
 
 mod answers;
 mod arrivals;
+mod conformance;
 mod contract;
 mod control;
 mod cookies;

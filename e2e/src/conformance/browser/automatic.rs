@@ -54,14 +54,20 @@ fn header(cookies: &CookieStore, url: &Url) -> String {
     pairs.join("; ")
 }
 
-/// Where `location` leads from `here`: as it was written, if it is absolute.
+/// Where `location` leads from `here`: as it was written, if it is absolute. A
+/// fragment is inherited where the redirect names none, as browsers do.
 fn resolve(here: &Url, location: &str) -> Result<String, Stop> {
-    if Url::parse(location).is_ok() {
-        return Ok(location.to_owned());
-    }
-    let next = here.join(location);
-    next.map(Into::into)
-        .map_err(|_| Stop::Blocked("the browser was sent to something that is no URL".into()))
+    let next = here
+        .join(location)
+        .map_err(|_| Stop::Blocked("the browser was sent to something that is no URL".into()))?;
+    let written = match Url::parse(location) {
+        Ok(_) => location.to_owned(),
+        Err(_) => next.to_string(),
+    };
+    Ok(match (here.fragment(), next.fragment()) {
+        (Some(inherited), None) if !inherited.is_empty() => format!("{written}#{inherited}"),
+        _ => written,
+    })
 }
 
 fn wants_a_person(url: &Url, status: u16) -> String {

@@ -24,13 +24,22 @@ async fn revoke(run: &mut Run<'_>, token: &str) -> Result<Exchange, Stop> {
     run.call(call).await
 }
 
+/// A token of the same form that nobody issued.
+fn like(run: &mut Run<'_>, token: &str) -> String {
+    const OTHER: usize = 20;
+    let mut random = run.fresh("access_token");
+    random.truncate(OTHER);
+    let same = token.len().saturating_sub(OTHER);
+    let like = format!("{}{random}", token.get(..same).unwrap_or_default());
+    run.keep_secret("access_token", &like);
+    like
+}
+
 /// No token, no well-formed one, and one that nobody issued.
 pub(super) async fn wrong(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
-    let random = token.len().saturating_sub(43);
-    let prefix = token.get(..random).unwrap_or("fsi_");
-    let unknown = format!("Bearer {prefix}{}", run.fresh("access_token"));
+    let unknown = format!("Bearer {}", like(run, token));
     let in_basic = format!("Basic {token}");
-    let short = format!("Bearer {prefix}tooshort");
+    let short = "Bearer tooshort";
     let no_scheme = token.to_owned();
     let mut to_profile = Call::get("/v1/profile");
     let to_revoke = Call {
@@ -41,7 +50,7 @@ pub(super) async fn wrong(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
         to_profile.clone(),
         to_revoke.clone(),
         to_profile.clone().with_authorization(in_basic),
-        to_profile.clone().with_authorization(&*short),
+        to_profile.clone().with_authorization(short),
         to_profile.clone().with_authorization(no_scheme),
         to_revoke.with_authorization(short),
     ] {
@@ -73,9 +82,7 @@ pub(super) async fn ended(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     run.refuse(R::BearerEnded, &exchange, 401);
     let again = revoke(run, token).await?;
     run.succeed(R::RevokeIdempotent, &again);
-    let random = token.len().saturating_sub(43);
-    let unknown = run.fresh("access_token");
-    let unknown = format!("{}{unknown}", token.get(..random).unwrap_or("fsi_"));
+    let unknown = like(run, token);
     let exchange = revoke(run, &unknown).await?;
     run.succeed(R::RevokeIdempotent, &exchange);
     Ok(())

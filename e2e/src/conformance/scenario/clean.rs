@@ -76,8 +76,9 @@ pub(super) async fn signed_in(run: &mut Run<'_>) -> Result<(), Stop> {
     judge_callback(run, R::CallbackClean, &journey);
     let exchange = read(run, &login.key).await?;
     let body = exchange.answer.json();
-    let succeeded = succeeded(&exchange, &body);
-    run.judge(R::ResultSucceeded, &exchange, succeeded);
+    let with_profile = succeeded(&exchange, &body)
+        .and_then(|()| that(body["profile"].is_object(), "expected a profile"));
+    run.judge(R::ResultSucceeded, &exchange, with_profile);
     judge_members(run, &exchange, &body);
     if body["profile"].is_object() {
         profile::judge(run, &exchange, &body["profile"], provider);
@@ -197,7 +198,7 @@ pub(super) async fn read(run: &mut Run<'_>, key: &str) -> Result<Exchange, Stop>
 
 /// Judges that a read was refused, and with 400.
 pub(super) fn refuse_read(run: &mut Run<'_>, requirement: R, exchange: &Exchange) {
-    if run.refuse(requirement, exchange, 400) {
+    if run.refuse_anyhow(requirement, exchange) {
         let status = expect::status(&exchange.answer, 400);
         run.judge(R::ResultRefusedStatus, exchange, status);
     }
@@ -247,8 +248,7 @@ fn judge_callback(run: &mut Run<'_>, requirement: R, journey: &Journey) {
 
 fn succeeded(exchange: &Exchange, body: &Value) -> Result<(), String> {
     expect::success(&exchange.answer)?;
-    expect::member(body, "status", "succeeded")?;
-    that(body["profile"].is_object(), "expected a profile")
+    expect::member(body, "status", "succeeded")
 }
 
 fn judge_members(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
