@@ -14,6 +14,7 @@ mod ledger;
 mod methods;
 mod outage;
 mod results;
+mod rules;
 mod sessions;
 mod tokens;
 mod trips;

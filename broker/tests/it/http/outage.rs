@@ -1,5 +1,7 @@
 //! While the store cannot do its step nothing is decided, and nothing is lost.
 
+use broker::clock::Clock;
+use broker::config::Config;
 use broker::store::StoreUrl;
 use serde_json::json;
 
@@ -10,20 +12,29 @@ use super::world::{
 use crate::scratch::Scratch;
 
 /// A world whose tables can be taken away and put back.
-struct Fragile {
-    world: World,
+pub(super) struct Fragile {
+    pub(super) world: World,
     scratch: Scratch,
 }
 
 impl Fragile {
     async fn start() -> Self {
+        Self::start_by(Clock::system(), |_| ()).await
+    }
+
+    /// Living by this clock, and configured otherwise.
+    pub(super) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let scratch = Scratch::new();
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let world = World::start_with(|config| config.store.url = url).await;
+        let world = World::start_by(clock, |config| {
+            config.store.url = url;
+            change(config);
+        })
+        .await;
         Self { world, scratch }
     }
 
-    fn take_away(&self, table: &str) {
+    pub(super) fn take_away(&self, table: &str) {
         self.execute(&format!("ALTER TABLE {table} RENAME TO away"));
     }
 

@@ -8,7 +8,7 @@ use broker::clock::Clock;
 use broker::config::{
     Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
 };
-use broker::ledger::{Event, Ledger};
+use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
 use broker::store::StoreUrl;
 use broker::{Broker, Surroundings};
@@ -39,8 +39,18 @@ pub(crate) struct World {
 }
 
 impl Drop for World {
+    /// Whatever the test was about: each refusal in it had a rule.
     fn drop(&mut self) {
         self.shutdown.clone().notify();
+        let is_refusal = |event: &&Event| event.status >= Some(400) && event.to == Party::Broker;
+        let events = self.events();
+        let nameless = events
+            .iter()
+            .filter(is_refusal)
+            .find(|it| it.rule.is_none());
+        if !std::thread::panicking() {
+            assert!(nameless.is_none(), "{nameless:?}");
+        }
     }
 }
 

@@ -1,0 +1,233 @@
+//! Every rule of the catalogue is reached: for each one, how to break it, and
+//! what its breaker is told. A rule without a row does not compile.
+
+mod scene;
+
+use contract::{LoginSessionResponse, Rule};
+use serde_json::json;
+
+use super::world::{
+    Answer, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in,
+    token_body, with,
+};
+use scene::{Scene, told_by_the_configuration};
+
+/// Where a rule shows, and what its breaker is told.
+enum Row {
+    /// A backend gets this status and `request_failed`.
+    Api(u16, Answer),
+    /// A person gets this status and a page that names the rule.
+    Page(u16, Answer),
+    /// A browser is sent home with this query.
+    Home(String, Answer),
+    /// It judges no request but this, which is told so.
+    Elsewhere(&'static str, String),
+}
+
+use Row::{Api, Elsewhere, Home, Page};
+
+/// Breaks `rule`, and no other.
+#[expect(clippy::too_many_lines, reason = "a table, with a row for each rule")]
+async fn break_rule(rule: Rule, at: &Scene) -> Row {
+    match rule {
+        // Values.
+        Rule::ClientIdLength => Api(400, at.start_with("client_id", "").await),
+        Rule::ClientSecretLength => Api(400, at.start_with("client_secret", "").await),
+        Rule::SessionKeyPattern => Api(400, at.start_with("session_key", "x").await),
+        Rule::StatePattern => {
+            let without_state = "error=invalid_request".to_owned();
+            Home(without_state, at.authorize_with("state", "x").await)
+        }
+        Rule::CodeChallengePattern => at.authorize_badly("code_challenge", "x").await,
+        Rule::CodeVerifierPattern => Api(400, at.redeem_with("code_verifier", "x").await),
+        Rule::HandoffCodeLength => Api(400, at.redeem_with("code", "").await),
+        Rule::RedirectUriShape => Api(400, at.start_with("redirect_uri", "x").await),
+        Rule::AuthorizationUrlShape => Elsewhere("an answer", told_by_an_answer()),
+        Rule::OriginShape => Elsewhere("base_url", told_by_the_configuration(NO_ORIGIN)),
+        Rule::ProviderKnown => Api(400, at.start_with("provider", "gitlab").await),
+        Rule::GrantTypeConstant => Api(400, at.redeem_with("grant_type", "password").await),
+        Rule::DigestText => Elsewhere("client_secret_sha256", told_by_the_configuration(NO_DIGEST)),
+
+        // Requests.
+        Rule::RequestHttp => {
+            let (media, framing) = ("application/json", "Transfer-Encoding: chunked");
+            // A whole chunk, and then one whose length is no number.
+            let body = format!("400\r\n{}\r\nx\r\n", " ".repeat(0x400));
+            Api(400, at.start_by_hand(media, framing, &body).await)
+        }
+        Rule::RequestPath => Api(404, at.get("/nowhere").await),
+        Rule::RequestMethod => Api(405, at.get("/v1/token").await),
+        Rule::RequestSecretInUrl => Api(400, at.get("/v1/profile?client_secret=x").await),
+        Rule::RequestPrefetch => Page(503, at.prefetch().await),
+        Rule::BodyMediaType => {
+            let (media, framing) = ("text/plain", "Content-Length: 2");
+            Api(415, at.start_by_hand(media, framing, "{}").await)
+        }
+        Rule::BodySize => Api(413, at.start_with("session_key", "x".repeat(40_000)).await),
+        Rule::BodyJson => Api(400, at.post("/v1/token", &json!([])).await),
+        Rule::BodyUnknownField => Api(400, at.start_with("nonce", "x").await),
+        Rule::BodyDuplicateField => Api(400, at.start_with_a_field_twice().await),
+        Rule::BodyMissingField => Api(400, at.post("/v1/token", &json!({})).await),
+        Rule::BodyFieldType => Api(400, at.start_with("client_id", 1).await),
+
+        // Who calls.
+        Rule::ClientRecognised => Api(401, at.start_with("client_secret", BOB_SECRET).await),
+        Rule::RedirectUriRegistered => Api(400, at.start_with("redirect_uri", BOB_CALLBACK).await),
+        Rule::ProviderOffered => Api(400, at.start_with("provider", "google").await),
+
+        // The clean callback flow.
+        Rule::SessionKeyFresh => {
+            at.session(1).await;
+            Api(400, at.post("/v1/login/session", &session_body(1)).await)
+        }
+        Rule::ResultKnown => Api(400, at.result(1).await),
+        Rule::ResultCallback => Api(400, at.read_with("redirect_uri", LOCAL_CALLBACK).await),
+        Rule::ResultExpiry => {
+            sign_in(at, 1).await;
+            at.pass_ms(600_000);
+            Api(400, at.result(1).await)
+        }
+        Rule::ResultOnce => {
+            sign_in(at, 1).await;
+            at.result(1).await;
+            Api(400, at.result(1).await)
+        }
+
+        // The browser's part.
+        Rule::HandleKnown => Page(404, at.browser().get("/login/unknown").await),
+        Rule::HandleOneBrowser => {
+            let path = at.session(1).await;
+            at.browser().get(&path).await;
+            Page(410, at.browser().get(&path).await)
+        }
+        Rule::TripOwnBrowser => {
+            let (_, back) = at.away().await;
+            Page(400, at.browser().get(&back).await)
+        }
+        Rule::TripOnce => {
+            let (browser, back) = at.away().await;
+            browser.get(&back).await;
+            Page(400, browser.get(&back).await)
+        }
+        Rule::TripExpiry => {
+            let (browser, back) = at.away().await;
+            at.pass_ms(600_000);
+            Page(400, browser.get(&back).await)
+        }
+
+        // The legacy flow.
+        Rule::AuthorizeClient => Page(400, at.authorize_with("client_id", "prj_eve").await),
+        Rule::AuthorizeOnce => at.authorize_with_twice("provider", "github").await,
+        Rule::AuthorizeChallengeMethod => {
+            at.authorize_badly("code_challenge_method", "plain").await
+        }
+        Rule::AuthorizeResponseType => at.authorize_badly("response_type", "token").await,
+        Rule::CodeKnown => Api(400, at.redeem_with("code", &key(1)).await),
+        Rule::CodeClient => {
+            let body = with(token_body(&at.code().await), "client_id", "prj_bob");
+            let body = with(body, "client_secret", BOB_SECRET);
+            Api(400, at.post("/v1/token", &body).await)
+        }
+        Rule::CodeCallback => Api(400, at.redeem_with("redirect_uri", LOCAL_CALLBACK).await),
+        Rule::CodeVerifier => Api(400, at.redeem_with("code_verifier", &key(1)).await),
+        Rule::CodeExpiry => {
+            let code = at.code().await;
+            at.pass_ms(60_000);
+            Api(400, at.token(&code).await)
+        }
+        Rule::CodeOnce => {
+            let code = at.code().await;
+            at.token(&code).await;
+            Api(400, at.token(&code).await)
+        }
+        Rule::BearerShape => Api(401, at.profile("x").await),
+        Rule::BearerKnown => Api(401, at.profile(&format!("fsi_{}", key(1))).await),
+        Rule::BearerEnded => {
+            let token = at.access_token().await;
+            at.revoke(&token).await;
+            Api(401, at.profile(&token).await)
+        }
+        Rule::BearerExpiry => {
+            let token = at.access_token().await;
+            at.pass_ms(900_000);
+            Api(401, at.profile(&token).await)
+        }
+
+        // The upstream provider.
+        Rule::UpstreamDenied => {
+            at.come_back_with("error=access_denied", "access_denied")
+                .await
+        }
+        Rule::UpstreamInvalid => {
+            at.come_back_with("code=", "invalid_provider_response")
+                .await
+        }
+        Rule::UpstreamUnavailable => {
+            at.come_back_with("error=server_error", "provider_unavailable")
+                .await
+        }
+
+        // The broker itself.
+        Rule::StoreReachable => {
+            at.take_away("logins");
+            Api(503, at.post("/v1/login/session", &session_body(1)).await)
+        }
+        Rule::BrokerFault => {
+            // When a first login has been started, the sweeper has had its look.
+            at.session(2).await;
+            at.panic_at_the_next_look_at_the_clock();
+            Api(500, at.post("/v1/login/session", &session_body(1)).await)
+        }
+    }
+}
+
+/// A base address with a path.
+const NO_ORIGIN: &str = "base_url = \"http://127.0.0.1:8000/path\"\n";
+
+/// A project with its secret where the digest should be.
+const NO_DIGEST: &str = "base_url = \"http://127.0.0.1:8000\"\n\n[[project]]\nname = \"Ada\"\n\
+    client_id = \"prj_ada\"\nclient_secret_sha256 = \"secret\"\n\
+    redirect_uris = [\"https://app.example/cb\"]\n";
+
+/// What a consumer is told that reads the answer of somebody's broken broker.
+fn told_by_an_answer() -> String {
+    let answer = json!({ "authorization_url": "https://broker.example/#x", "expires_in": 600 });
+    let error = serde_json::from_value::<LoginSessionResponse>(answer).unwrap_err();
+    format!("an answer: {error}")
+}
+
+#[tokio::test]
+async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
+    for rule in Rule::ALL {
+        let scene = Scene::set().await;
+        match break_rule(*rule, &scene).await {
+            Api(status, answer) => {
+                answer.is_refused(status);
+                is_in_the_ledger(*rule, &scene, &answer);
+            }
+            Page(status, answer) => {
+                answer.is_refusal_page(status, rule.id());
+                is_in_the_ledger(*rule, &scene, &answer);
+            }
+            Home(query, answer) => {
+                answer.goes_to(&format!("{CALLBACK}?{query}"));
+                is_in_the_ledger(*rule, &scene, &answer);
+            }
+            Elsewhere(place, told) => {
+                assert!(told.contains(rule.sentence()), "{rule}: {told}");
+                assert!(told.contains(place), "{rule}: {told}");
+                assert_eq!(scene.events().len(), 0, "{rule} is not about requests");
+            }
+        }
+    }
+}
+
+/// Checks that the last event names the rule, under the id of its answer.
+#[track_caller]
+fn is_in_the_ledger(rule: Rule, scene: &Scene, answer: &Answer) {
+    let event = scene.events().pop().unwrap();
+    assert_eq!(event.rule, Some(rule), "{event:?}");
+    assert_eq!(event.status, Some(answer.status), "{rule}");
+    let id = Some(&*event.request_id);
+    assert_eq!(answer.header("x-request-id"), id, "{rule}");
+}

@@ -1,0 +1,177 @@
+//! What the rows of the table are made of: one broker whose store, clock and
+//! Google can be made to fail, and calls that have one thing wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::flows::UnixMs;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::Row;
+use crate::http::outage::Fragile;
+use crate::http::world::{
+    Answer, Browser, World, authorize_path, authorize_query, authorize_with, back_path,
+    result_body, session_body, state, token_body, with,
+};
+use crate::scratch::Scratch;
+
+/// A broker without Google, whose store and whose clock can fail.
+pub(super) struct Scene {
+    fragile: Fragile,
+    clock_panics: Arc<AtomicBool>,
+}
+
+impl std::ops::Deref for Scene {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.fragile.world
+    }
+}
+
+impl Scene {
+    pub(super) async fn set() -> Self {
+        let clock_panics = Arc::new(AtomicBool::new(false));
+        let is_due = clock_panics.clone();
+        let clock = Clock::over(move || {
+            assert!(!is_due.swap(false, Ordering::SeqCst), "as the test asked");
+            UnixMs(1_790_000_000_000)
+        });
+        let without_google = |config: &mut Config| config.upstream.google = None;
+        Self {
+            fragile: Fragile::start_by(clock, without_google).await,
+            clock_panics,
+        }
+    }
+
+    /// Whoever next wants to know the time brings its request down.
+    pub(super) fn panic_at_the_next_look_at_the_clock(&self) {
+        self.clock_panics.store(true, Ordering::SeqCst);
+    }
+
+    /// The store can do nothing with this table any more.
+    pub(super) fn take_away(&self, table: &str) {
+        self.fragile.take_away(table);
+    }
+
+    pub(super) fn browser(&self) -> Browser<'_> {
+        Browser::of(self)
+    }
+
+    /// Starts a login whose request has `value` in `field`.
+    pub(super) async fn start_with(&self, field: &str, value: impl Into<Value>) -> Answer {
+        let body = with(session_body(1), field, value);
+        self.post("/v1/login/session", &body).await
+    }
+
+    /// Reads the result of a pending login with `value` in `field`.
+    pub(super) async fn read_with(&self, field: &str, value: &str) -> Answer {
+        self.session(1).await;
+        let body = with(result_body(1), field, value);
+        self.post("/v1/login/result", &body).await
+    }
+
+    /// Redeems a good code with `value` in `field`.
+    pub(super) async fn redeem_with(&self, field: &str, value: &str) -> Answer {
+        let body = with(token_body(&self.code().await), field, value);
+        self.post("/v1/token", &body).await
+    }
+
+    /// Starts a login with a field said twice.
+    pub(super) async fn start_with_a_field_twice(&self) -> Answer {
+        let body = session_body(1).to_string();
+        let body = body.replacen('{', r#"{"provider":"github","#, 1);
+        let framing = format!("Content-Length: {}", body.len());
+        self.start_by_hand("application/json", &framing, &body)
+            .await
+    }
+
+    /// Starts a login in bytes that no client library would send.
+    pub(super) async fn start_by_hand(&self, media: &str, framing: &str, body: &str) -> Answer {
+        let request = format!(
+            "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Type: {media}\r\n{framing}\r\n\r\n{body}"
+        );
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port()))
+            .await
+            .unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).await.unwrap();
+        answer_in(&said)
+    }
+
+    /// A browser fetches an authorization URL before anybody goes there.
+    pub(super) async fn prefetch(&self) -> Answer {
+        let scout = self.browser().saying("Sec-Purpose", "prefetch");
+        scout.get(&self.session(1).await).await
+    }
+
+    /// A browser whose legacy login is at the provider, and its way back.
+    pub(super) async fn away(&self) -> (Browser<'_>, String) {
+        let browser = self.browser();
+        let away = browser.get(&authorize_path()).await;
+        let back = back_path(&away, "code=upstream-code");
+        (browser, back)
+    }
+
+    /// Goes to `/authorize` with `value` for one parameter.
+    pub(super) async fn authorize_with(&self, name: &'static str, value: &str) -> Answer {
+        let mut query = authorize_query();
+        query.retain(|(own, _)| *own != name);
+        query.push((name, value.to_owned()));
+        self.browser().get(&authorize_with(&query)).await
+    }
+
+    /// The same, and is sent home for it.
+    pub(super) async fn authorize_badly(&self, name: &'static str, value: &str) -> Row {
+        home("invalid_request", self.authorize_with(name, value).await)
+    }
+
+    /// Goes to `/authorize` with a parameter said twice.
+    pub(super) async fn authorize_with_twice(&self, name: &str, value: &str) -> Row {
+        let path = format!("{}&{name}={value}", authorize_path());
+        home("invalid_request", self.browser().get(&path).await)
+    }
+
+    /// A legacy login whose provider sends the browser back with this.
+    pub(super) async fn come_back_with(&self, query: &str, error: &str) -> Row {
+        let browser = self.browser();
+        let away = browser.get(&authorize_path()).await;
+        home(error, browser.come_back(&away, query).await)
+    }
+}
+
+fn home(error: &str, answer: Answer) -> Row {
+    Row::Home(format!("error={error}&state={}", state()), answer)
+}
+
+/// An answer as it came through a socket.
+fn answer_in(said: &str) -> Answer {
+    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let headers: HeaderMap = lines.map(header_in).collect();
+    Answer {
+        status: status.parse().unwrap(),
+        headers,
+        body: body.to_owned(),
+    }
+}
+
+fn header_in(line: &str) -> (HeaderName, HeaderValue) {
+    let (name, value) = line.split_once(": ").unwrap();
+    (name.parse().unwrap(), value.parse().unwrap())
+}
+
+/// What somebody is told who starts a broker with this configuration.
+pub(super) fn told_by_the_configuration(text: &str) -> String {
+    let scratch = Scratch::new();
+    let file = scratch.write("broker.toml", text);
+    Config::load(&file).unwrap_err().to_string()
+}
