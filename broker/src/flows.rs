@@ -14,7 +14,9 @@
 //!                         └─ claim: one browser, the first
 //!
 //!   open    POST /v1/login/session   a key is taken for 600 s, in any project
-//!   claim   GET  /login/{handle}     the authorization URL's first visit
+//!   claim   GET  /login/{handle}     the authorization URL's first visit, if it is
+//!                                    vouched for, or else
+//!           POST /login/{handle}/…   Continue or Cancel on the page that asks
 //!   settle  GET  /callback/…         the first trip to finish
 //!   take    POST /v1/login/result    once; any other read is 400
 //! ```

@@ -20,6 +20,8 @@ mod providers;
 mod revoke;
 mod token;
 mod trips;
+mod visit;
+mod visitor;
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -44,8 +46,10 @@ const SWEEP_EVERY: Duration = Duration::from_secs(15);
 pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
         login::start,
-        login::visit,
-        login::look_at_visit,
+        visit::arrive,
+        visit::look,
+        visit::go_on,
+        visit::cancel,
         login::result,
         authorize::authorize,
         authorize::look,
@@ -59,6 +63,7 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         health::live,
         health::ready,
         pages::style,
+        pages::script,
     ];
     rocket::custom(config(broker.bind))
         .manage(broker)

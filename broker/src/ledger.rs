@@ -10,6 +10,7 @@ use std::sync::Arc;
 use contract::{ClientId, Provider, Rule};
 
 use crate::flows::{Fingerprint, UnixMs};
+use crate::relay::Provenance;
 
 /// One operation, as it ended.
 #[derive(Debug, Clone)]
@@ -31,7 +32,9 @@ pub struct Event {
     pub project: Option<ClientId>,
     /// Which login it was about.
     pub login: Option<Fingerprint>,
-    /// The rule that refused it, or by which the login failed.
+    /// Where the browser's visit began that it answers.
+    pub provenance: Option<Provenance>,
+    /// The rule that refused it or had it asked about, or by which the login failed.
     pub rule: Option<Rule>,
     /// More about that, in fixed words.
     pub why: Option<&'static str>,
@@ -149,6 +152,7 @@ fn log(event: &Event) {
         status = event.status,
         project = event.project.as_ref().map(ClientId::as_str),
         login = event.login.as_ref().map(Fingerprint::as_str),
+        provenance = event.provenance.map(Provenance::as_str),
         rule = event.rule.map(Rule::id),
         rule_says = event.rule.map(Rule::sentence),
         why = event.why,

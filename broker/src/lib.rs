@@ -13,6 +13,7 @@
 //! | [`config`] | one typed configuration |
 //! | [`clock`], [`random`] | the one source of time, and of chance |
 //! | [`projects`] | who may call |
+//! | [`relay`] | which visitors are asked whether they started the sign-in |
 //! | [`flows`] | the two state diagrams; pure |
 //! | [`store`] | what must be single-use |
 //! | [`upstream`] | Google's and GitHub's dialects |
@@ -42,10 +43,12 @@ pub mod ledger;
 pub mod panics;
 pub mod projects;
 pub mod random;
+pub mod relay;
 pub mod seal;
 pub mod store;
 pub mod upstream;
 
+mod printable;
 mod query;
 
 use std::ffi::OsString;

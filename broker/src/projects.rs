@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, RedirectUri, Rule};
+use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri, Rule};
 use serde::Deserialize;
+
+use crate::relay::{RelayGuard, SelectAccount};
 
 /// A registered consumer of the service.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,9 +22,45 @@ pub struct Project {
     /// Where its browsers may come back to. Never empty.
     #[serde(deserialize_with = "callbacks")]
     pub redirect_uris: Vec<RedirectUri>,
+    /// When its visitors are asked whether they started the sign-in.
+    #[serde(default)]
+    pub relay_guard: RelayGuard,
+    /// Where its sign-ins start; if it does not say, on the origin of each login's
+    /// callback. Never empty.
+    #[serde(default, deserialize_with = "start_origins")]
+    pub start_origins: Option<Vec<Origin>>,
+    /// When its visitors see the provider's account picker.
+    #[serde(default)]
+    pub select_account: SelectAccount,
 }
 
 impl Project {
+    /// A project that asks and is asked as is usual.
+    pub fn new(
+        name: String,
+        client_id: ClientId,
+        client_secret_sha256: Digest,
+        redirect_uris: Vec<RedirectUri>,
+    ) -> Self {
+        Self {
+            name,
+            client_id,
+            client_secret_sha256,
+            redirect_uris,
+            relay_guard: RelayGuard::default(),
+            start_origins: None,
+            select_account: SelectAccount::default(),
+        }
+    }
+
+    /// Where the sign-ins start that come home to `callback`.
+    pub fn start_origins(&self, callback: &RedirectUri) -> Vec<Origin> {
+        match &self.start_origins {
+            Some(origins) => origins.clone(),
+            None => vec![callback.origin()],
+        }
+    }
+
     /// Checks that `redirect_uri` is one of the callbacks, byte for byte.
     pub fn check_callback(&self, redirect_uri: &RedirectUri) -> Result<(), Rule> {
         if self.redirect_uris.contains(redirect_uri) {
@@ -110,4 +148,16 @@ fn callbacks<'de, D: serde::Deserializer<'de>>(
         ));
     }
     Ok(callbacks)
+}
+
+fn start_origins<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<Origin>>, D::Error> {
+    let origins = Vec::<Origin>::deserialize(deserializer)?;
+    if origins.is_empty() {
+        return Err(serde::de::Error::custom(
+            "at least one origin; without the key it is the callback's",
+        ));
+    }
+    Ok(Some(origins))
 }

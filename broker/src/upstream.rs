@@ -29,6 +29,26 @@ use github::GitHub;
 use google::Google;
 use health::Health;
 
+/// Whether a provider must let the person choose an account, and so click once,
+/// or may send back at once whoever approved before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AccountPicker {
+    /// It must.
+    Shown,
+    /// As it likes.
+    LeftToThem,
+}
+
+impl AccountPicker {
+    /// What both providers call it in the query of their address.
+    fn parameter(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            AccountPicker::Shown => Some(("prompt", "select_account")),
+            AccountPicker::LeftToThem => None,
+        }
+    }
+}
+
 /// Both providers, as far as they are configured.
 #[derive(Debug)]
 pub struct Upstreams {
@@ -107,7 +127,8 @@ impl Upstreams {
         }
     }
 
-    /// Where the browser of `trip` is sent; `hear` is told of each call for it.
+    /// Where the browser of `trip` is sent, and whether to a choice of accounts;
+    /// `hear` is told of each call for it.
     ///
     /// # Errors
     ///
@@ -115,6 +136,7 @@ impl Upstreams {
     pub(crate) async fn departure(
         &self,
         trip: &Trip,
+        picker: AccountPicker,
         now: UnixMs,
         hear: Hear<'_>,
     ) -> Result<String, Failure> {
@@ -122,8 +144,8 @@ impl Upstreams {
             return Err(Failure::SwitchedOff);
         }
         let departure = match trip.provider {
-            Provider::Google => self.google()?.departure(trip, hear).await,
-            Provider::GitHub => self.github()?.departure(trip),
+            Provider::Google => self.google()?.departure(trip, picker, hear).await,
+            Provider::GitHub => self.github()?.departure(trip, picker),
         };
         if let Err(failure) = departure {
             self.health.note(trip.provider, Some(failure.error()), now);

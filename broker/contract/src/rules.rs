@@ -184,6 +184,15 @@ catalogue! {
     HandleOneBrowser = "handle.one_browser", KitChoice,
         "An authorization URL belongs to the first browser that opens it",
         "Open it in the browser that started the login, once. If this is that browser, start again at the application.";
+    RelayStartOrigin = "relay.start_origin", KitChoice,
+        "A sign-in that begins on a page of the project is not asked about",
+        "Start it by a form or a link on a page of start_origins that is not under Referrer-Policy: no-referrer. Typed addresses and links in messages are always asked about.";
+    RelayOwnPage = "relay.own_page", KitChoice,
+        "Continue and Cancel are pressed on the broker's own page",
+        "Open the authorization URL in a browser and press the button there.";
+    RelayCancelled = "relay.cancelled", KitChoice,
+        "A person may cancel before being sent to a provider",
+        "Offer to start again. Whoever did start it and was asked all the same met relay.start_origin.";
     TripOwnBrowser = "trip.own_browser", KitChoice,
         "A provider's answer counts only in the browser that was sent there",
         "Start again at the application, in one browser, with cookies allowed (curl -L needs a cookie jar).";

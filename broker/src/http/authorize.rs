@@ -9,18 +9,21 @@ use rocket::{get, head};
 use super::SeeOther;
 use super::error::Refusal;
 use super::log::Trace;
-use super::login::to_provider;
 use super::trips::Trips;
+use super::visit::to_provider;
+use super::visitor::Visitor;
 use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::flows::trip::{Seed, Trip};
 use crate::projects::Project;
 use crate::query::{Query, Repeated, encode};
 use crate::random;
+use crate::upstream::AccountPicker;
 
 #[get("/authorize")]
 pub(super) async fn authorize(
     uri: &Origin<'_>,
+    visitor: Visitor,
     trips: Trips<'_>,
     broker: &rocket::State<Broker>,
     trace: &Trace,
@@ -28,6 +31,7 @@ pub(super) async fn authorize(
     let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
     let (project, redirect_uri) = destination(broker, &query)?;
     trace.project(&project.client_id);
+    trace.began(visitor.provenance(&project.start_origins(&redirect_uri)));
     let home = Home {
         redirect_uri,
         state: state(&query).ok(),
@@ -123,7 +127,9 @@ async fn depart(
     );
     let trip = Trip::for_authorization(seed, client, &home.redirect_uri, wish.provider, tie, now);
     let hear = trace.of_calls(broker, trip.provider);
-    match broker.upstreams.departure(&trip, now, &hear).await {
+    // The state comes back through the browser: no click of the person is needed.
+    let picker = AccountPicker::LeftToThem;
+    match broker.upstreams.departure(&trip, picker, now, &hear).await {
         Ok(url) => {
             trips.depart(&trip);
             to_provider(&url)

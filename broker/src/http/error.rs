@@ -48,6 +48,7 @@ pub(super) fn status(rule: Rule) -> Status {
         | Rule::BearerKnown
         | Rule::BearerEnded
         | Rule::BearerExpiry => Status::Unauthorized,
+        Rule::RelayOwnPage => Status::Forbidden,
         Rule::RequestPath | Rule::HandleKnown => Status::NotFound,
         Rule::RequestMethod => Status::MethodNotAllowed,
         Rule::HandleOneBrowser => Status::Gone,
@@ -64,6 +65,7 @@ fn message(status: Status) -> &'static str {
     match status.code {
         400 => "The request was refused.",
         401 => "The credentials were not recognised.",
+        403 => "The request came from elsewhere.",
         404 => "There is nothing here.",
         405 => "The method is not allowed here.",
         410 => "This belongs to another browser.",
@@ -161,7 +163,7 @@ fn rule_of(status: Status) -> Rule {
 /// Rocket's own statuses, as far as they are not in our table.
 fn refusal_status(status: Status) -> Status {
     match status.code {
-        400 | 401 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,
+        400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,
         400..=499 => Status::BadRequest,
         _ => Status::InternalServerError,
     }

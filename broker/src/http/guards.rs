@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use contract::{
-    AccessToken, ClientSecret, LoginResultRequest, LoginSessionRequest, Origin, Rule, TokenRequest,
+    AccessToken, ClientSecret, LoginResultRequest, LoginSessionRequest, Rule, TokenRequest,
 };
 use rocket::data::{self, Data, FromData, ToByteUnit as _};
 use rocket::http::Status;
@@ -193,43 +193,4 @@ fn bearer(request: &Request<'_>) -> Option<AccessToken> {
     scheme
         .eq_ignore_ascii_case("bearer")
         .then(|| token.trim_start_matches(' ').parse().ok())?
-}
-
-/// What a visitor's browser says of itself and of where it comes from.
-pub(super) struct Visitor {
-    is_browser: bool,
-    came_from: Option<String>,
-}
-
-impl Visitor {
-    /// Whether this is a client that is no browser and comes from no page but
-    /// `home`'s or our own: curl, or a test.
-    pub(super) fn is_plain_client(&self, ours: &Origin, home: &Origin) -> bool {
-        let is_foreign = |page: &String| !page_is_of(page, ours) && !page_is_of(page, home);
-        !self.is_browser && !self.came_from.as_ref().is_some_and(is_foreign)
-    }
-}
-
-/// Whether the page at the URL `page` is of `origin`.
-fn page_is_of(page: &str, origin: &Origin) -> bool {
-    url::Url::parse(page).is_ok_and(|url| url.origin().ascii_serialization() == origin.as_str())
-}
-
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for Visitor {
-    type Error = std::convert::Infallible;
-
-    async fn from_request(request: &'r Request<'_>) -> request::Outcome<Self, Self::Error> {
-        let headers = request.headers();
-        let is_fetch_metadata = |name: &str| {
-            name.get(..10)
-                .is_some_and(|start| start.eq_ignore_ascii_case("sec-fetch-"))
-        };
-        request::Outcome::Success(Visitor {
-            is_browser: headers
-                .iter()
-                .any(|header| is_fetch_metadata(header.name().as_str())),
-            came_from: headers.get_one("Referer").map(ToOwned::to_owned),
-        })
-    }
 }

@@ -1,12 +1,30 @@
 //! The headers that every answer carries.
 
-use rocket::Response;
 use rocket::http::{ContentType, Header};
+use rocket::response::{self, Responder};
+use rocket::{Request, Response};
 
-/// Nothing may be loaded, framed or submitted but what the pages need: their
-/// style. No `form-action`: browsers apply it to the redirects after a form too.
+/// Nothing may be loaded or framed but what the pages need: their style. No
+/// `form-action`: browsers apply it to the redirects after a form too.
 const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The same for the one page that has a script.
+const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+/// A page with buttons: it has a script, and names its origin when one is pressed.
+/// Under `no-referrer`, browsers would say `Origin: null`.
+pub(super) struct Pressable<R>(pub(super) R);
+
+impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for Pressable<R> {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'o> {
+        Response::build_from(self.0.respond_to(request)?)
+            .raw_header("Content-Security-Policy", POLICY_WITH_SCRIPT)
+            .raw_header("Referrer-Policy", "same-origin")
+            .ok()
+    }
+}
 
 /// Completes `response`; what it already says stays.
 pub(super) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Scheme) {

@@ -12,6 +12,7 @@ use super::headers::{self, Scheme};
 use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::ledger::{Event, Party, Step};
+use crate::relay::Provenance;
 use crate::store::probe::Point;
 use crate::upstream::{Call, Failure};
 
@@ -26,6 +27,7 @@ pub(super) struct Trace {
 struct Notes {
     project: Option<ClientId>,
     login: Option<Fingerprint>,
+    provenance: Option<Provenance>,
     rule: Option<Rule>,
     why: Option<&'static str>,
     steps: Vec<Step>,
@@ -58,6 +60,11 @@ impl Trace {
     /// Notes which login it is.
     pub(super) fn login(&self, login: &Fingerprint) {
         self.notes().login = Some(login.clone());
+    }
+
+    /// Notes where the visit began.
+    pub(super) fn began(&self, provenance: Provenance) {
+        self.notes().provenance = Some(provenance);
     }
 
     /// Notes the rule that refused the request.
@@ -94,6 +101,7 @@ impl Trace {
                 status: call.outcome.ok(),
                 project: notes.project.clone(),
                 login: notes.login.clone(),
+                provenance: None,
                 rule: call.outcome.err().map(Failure::rule),
                 why: call.outcome.err().map(Failure::why),
                 steps: Vec::new(),
@@ -164,6 +172,7 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
         status: Some(response.status().code),
         project: notes.project.clone(),
         login: notes.login.clone(),
+        provenance: notes.provenance,
         rule: notes.rule,
         why: notes.why,
         steps: notes.steps.clone(),

@@ -1,9 +1,17 @@
 //! The broker's few pages: what a person sees when it cannot send them on.
 
 use askama::Template;
-use contract::Rule;
+use contract::{Origin, Provider, Rule};
 use rocket::get;
-use rocket::response::content::{RawCss, RawHtml};
+use rocket::response::content::{RawCss, RawHtml, RawJavaScript};
+
+use super::headers::Pressable;
+use crate::printable;
+use crate::projects::Project;
+use crate::relay::RelayGuard;
+
+/// As much of a project's name as fits a page, in characters.
+const MAX_NAME_CHARS: usize = 80;
 
 #[derive(Template)]
 #[template(path = "refusal.html")]
@@ -30,6 +38,7 @@ pub(super) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
 fn title(rule: Rule) -> &'static str {
     match rule {
         Rule::HandleKnown | Rule::TripOnce | Rule::TripExpiry => "This sign-in is over",
+        Rule::RelayOwnPage => "This did not come from our own page",
         Rule::HandleOneBrowser => "This sign-in belongs to another browser",
         Rule::TripOwnBrowser => "This sign-in did not begin in this browser",
         Rule::RequestPath => "There is nothing here",
@@ -38,8 +47,53 @@ fn title(rule: Rule) -> &'static str {
     }
 }
 
+#[derive(Template)]
+#[template(path = "question.html")]
+struct QuestionPage<'a> {
+    project: &'a str,
+    host: &'a str,
+    provider: &'static str,
+    handle: &'a str,
+    always_asks: bool,
+    request_id: &'a str,
+}
+
+/// The page that asks whether the person started this sign-in.
+pub(super) fn question(
+    project: &Project,
+    home: &Origin,
+    provider: Provider,
+    handle: &str,
+    request_id: &str,
+) -> Pressable<RawHtml<String>> {
+    let host = host(home);
+    let page = QuestionPage {
+        project: &printable::line(&project.name, MAX_NAME_CHARS).unwrap_or(host.to_owned()),
+        host,
+        provider: provider.display_name(),
+        handle,
+        always_asks: project.relay_guard == RelayGuard::Always,
+        request_id,
+    };
+    Pressable(RawHtml(
+        page.render().expect("the template only writes strings"),
+    ))
+}
+
+/// Host and port: what people see in their address bar.
+fn host(origin: &Origin) -> &str {
+    let text = origin.as_str();
+    text.split_once("://").map_or(text, |(_, host)| host)
+}
+
 /// The pages' one stylesheet.
 #[get("/style.css")]
 pub(super) fn style() -> RawCss<&'static str> {
     RawCss(include_str!("../../templates/style.css"))
+}
+
+/// What keeps Continue from being pressed by mistake.
+#[get("/question.js")]
+pub(super) fn script() -> RawJavaScript<&'static str> {
+    RawJavaScript(include_str!("../../templates/question.js"))
 }

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::Failure;
 use super::access_token::AccessToken;
 use super::client::{Answer, Client, Hear, send};
 use super::normalize::{self, Said};
+use super::{AccountPicker, Failure};
 use crate::config::GitHubConfig;
-use crate::flows::trip::{Purpose, Trip};
+use crate::flows::trip::Trip;
 use crate::query::encode;
 
 /// The newest version of the REST API; without the header an old one answers.
@@ -77,10 +77,10 @@ impl GitHub {
         format!("{}/login/oauth", self.config.web_url)
     }
 
-    pub(super) fn departure(&self, trip: &Trip) -> Result<String, Failure> {
+    pub(super) fn departure(&self, trip: &Trip, picker: AccountPicker) -> Result<String, Failure> {
         let state = trip.upstream_state();
         let challenge = trip.upstream_verifier().challenge();
-        let mut query = vec![
+        let query = [
             ("client_id", self.config.client_id.as_str()),
             ("redirect_uri", &self.callback),
             ("scope", "read:user user:email"),
@@ -88,13 +88,10 @@ impl GitHub {
             ("code_challenge", challenge.as_str()),
             ("code_challenge_method", "S256"),
         ];
-        if let Purpose::Clean { .. } = trip.purpose {
-            query.push(("prompt", "select_account"));
-        }
         Ok(format!(
             "{}/login/oauth/authorize?{}",
             self.config.web_url,
-            encode(query)
+            encode(query.into_iter().chain(picker.parameter()))
         ))
     }
 

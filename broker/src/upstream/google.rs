@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::access_token::AccessToken;
 use super::client::{Answer, Client, Hear, send};
-use super::{Failure, normalize};
+use super::{AccountPicker, Failure, normalize};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
 use crate::flows::UnixMs;
-use crate::flows::trip::{Purpose, Trip};
+use crate::flows::trip::Trip;
 use crate::query::encode;
 use id_token::{Claims, Expected};
 use keys::Keys;
@@ -81,10 +81,15 @@ impl Google {
         self.config.issuer.to_string()
     }
 
-    pub(super) async fn departure(&self, trip: &Trip, hear: Hear<'_>) -> Result<String, Failure> {
+    pub(super) async fn departure(
+        &self,
+        trip: &Trip,
+        picker: AccountPicker,
+        hear: Hear<'_>,
+    ) -> Result<String, Failure> {
         let endpoints = self.keys.endpoints(hear).await?;
         let verifier = trip.upstream_verifier();
-        let mut query = vec![
+        let query = [
             ("client_id", self.config.client_id.clone()),
             ("redirect_uri", self.callback.clone()),
             ("response_type", "code".to_owned()),
@@ -94,10 +99,8 @@ impl Google {
             ("code_challenge", verifier.challenge().as_str().to_owned()),
             ("code_challenge_method", "S256".to_owned()),
         ];
-        if let Purpose::Clean { .. } = trip.purpose {
-            query.push(("prompt", "select_account".to_owned()));
-        }
-        let query = encode(query.iter().map(|(name, value)| (*name, value.as_str())));
+        let query = query.iter().map(|(name, value)| (*name, value.as_str()));
+        let query = encode(query.chain(picker.parameter()));
         Ok(format!("{}?{query}", endpoints.authorization))
     }
 

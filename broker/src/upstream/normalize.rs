@@ -4,6 +4,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::printable::{self, is_disruptive};
+
 /// Longest name or username that is passed on, in characters.
 const MAX_NAME_CHARS: usize = 256;
 
@@ -37,10 +39,7 @@ impl From<String> for Said {
 /// A name or a username: trimmed, without characters that do not print or that
 /// turn text around, and cut at [`MAX_NAME_CHARS`].
 pub(super) fn text(said: Said) -> Option<String> {
-    let clean: String = said.0?.chars().filter(|c| !is_disruptive(*c)).collect();
-    let cut: String = clean.trim().chars().take(MAX_NAME_CHARS).collect();
-    let cut = cut.trim_end();
-    (!cut.is_empty()).then(|| cut.to_owned())
+    printable::line(&said.0?, MAX_NAME_CHARS)
 }
 
 /// An e-mail address: one `@` with something on both sides, nothing unprintable,
@@ -62,19 +61,6 @@ pub(super) fn picture(said: Said) -> Option<String> {
     let url = url::Url::parse(&said.0?).ok()?;
     let fits = url.scheme() == "https" && url.as_str().len() <= MAX_PICTURE_CHARS;
     fits.then(|| url.into())
-}
-
-/// Control characters, and those that reorder the text around them.
-fn is_disruptive(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
-        || ('\u{202A}'..='\u{202E}').contains(&c)
-        || ('\u{2066}'..='\u{206F}').contains(&c)
-        || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
-        || matches!(
-            c,
-            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}'
-        )
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use broker::config::{Config, ConfigError, LogFormat, ProxyConfig};
 use broker::projects::{Project, Projects};
+use broker::relay::{RelayGuard, SelectAccount};
 use broker::seal::{SealKey, Sealer};
 use contract::{ClientSecret, DEVELOPMENT_SECRET, Digest};
 use proptest::prelude::*;
@@ -228,6 +229,59 @@ fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
         "http://127.1/cb",
     ] {
         refused(&project("https://app.example/cb", uri), "redirect_uri");
+    }
+}
+
+#[test]
+fn a_project_is_guarded_as_usual_unless_it_says_otherwise() {
+    let project = |more: &str| {
+        let config = accepted(&format!("{LOCAL}{}{more}", project_of("x")));
+        config.projects[0].clone()
+    };
+    let starts = |project: &Project| {
+        let origins = project.start_origins(&"https://app.example/cb".parse().unwrap());
+        origins.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let usual = project("");
+    assert_eq!(usual.relay_guard, RelayGuard::Auto);
+    assert_eq!(usual.select_account, SelectAccount::Always);
+    assert_eq!(starts(&usual), ["https://app.example"]);
+    for (name, guard) in [
+        ("auto", RelayGuard::Auto),
+        ("always", RelayGuard::Always),
+        ("off", RelayGuard::Off),
+    ] {
+        let said = project(&format!("relay_guard = \"{name}\"\n"));
+        assert_eq!(said.relay_guard, guard);
+    }
+    let said = project("select_account = \"unvouched\"\n");
+    assert_eq!(said.select_account, SelectAccount::Unvouched);
+    let said = project("start_origins = [\"https://www.example\", \"https://b.example\"]\n");
+    assert_eq!(starts(&said), ["https://www.example", "https://b.example"]);
+}
+
+#[test]
+fn a_guard_is_refused_for_each_thing_that_is_wrong_with_it() {
+    for (wrong, named) in [
+        ("relay_guard = \"on\"", "auto, always, off"),
+        ("relay_guard = \"Auto\"", "relay_guard"),
+        ("relay_guard = false", "relay_guard"),
+        ("select_account = \"never\"", "always, unvouched"),
+        ("start_origins = []", "start_origins"),
+        ("start_origins = \"https://app.example\"", "start_origins"),
+        (
+            "start_origins = [\"https://app.example/\"]",
+            "start_origins",
+        ),
+        (
+            "start_origins = [\"https://app.example/start\"]",
+            "start_origins",
+        ),
+        ("start_origins = [\"http://app.example\"]", "start_origins"),
+        ("start_origins = [\"*\"]", "start_origins"),
+        ("start_origin = [\"https://app.example\"]", "start_origin"),
+    ] {
+        refused(&format!("{LOCAL}{}{wrong}\n", project_of("x")), named);
     }
 }
 
@@ -585,12 +639,12 @@ proptest! {
 }
 
 fn project(client_id: &str, secret: &str) -> Project {
-    Project {
-        name: "Ada".to_owned(),
-        client_id: client_id.parse().unwrap(),
-        client_secret_sha256: Digest::of(secret.as_bytes()),
-        redirect_uris: vec!["https://app.example/cb".parse().unwrap()],
-    }
+    Project::new(
+        "Ada".to_owned(),
+        client_id.parse().unwrap(),
+        Digest::of(secret.as_bytes()),
+        vec!["https://app.example/cb".parse().unwrap()],
+    )
 }
 
 #[test]

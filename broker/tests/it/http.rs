@@ -13,6 +13,7 @@ mod health;
 mod ledger;
 mod methods;
 mod outage;
+mod relay;
 mod results;
 mod rules;
 mod sessions;

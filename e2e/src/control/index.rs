@@ -14,7 +14,7 @@ const CALLS: &[(&str, &str)] = &[
     ("GET /api/projects", "the projects, with their secrets"),
     (
         "POST /api/projects",
-        r#"{"name":"…","redirect_uris":["…"]}"#,
+        r#"{"name":"…","redirect_uris":["…"],"relay_guard":"always"}"#,
     ),
     ("GET /api/clock", "what time it is here"),
     ("POST /api/clock/advance", r#"{"seconds":600}"#),

@@ -2,6 +2,7 @@
 
 use broker::flows::Fingerprint;
 use broker::ledger;
+use broker::relay::Provenance;
 use contract::{ClientId, Rule};
 use serde::Serialize;
 
@@ -39,6 +40,8 @@ pub struct Event {
     pub project: Option<String>,
     /// What ties the events of one login together.
     pub login: Option<String>,
+    /// Where a browser's visit began, as far as it tells.
+    pub provenance: Option<&'static str>,
     /// The HTTP status that was answered; null if nothing was.
     pub status: Option<u16>,
     /// The id of the rule that refused it, or by which the login failed.
@@ -74,6 +77,7 @@ pub(crate) fn of_ledger(event: &ledger::Event) -> Event {
         operation: event.operation.clone(),
         project: event.project.as_ref().map(ClientId::to_string),
         login: event.login.as_ref().map(|login| login.as_str().to_owned()),
+        provenance: event.provenance.map(Provenance::as_str),
         status: event.status,
         rule: event.rule.map(Rule::id),
         says: event.rule.map(Rule::sentence),
@@ -116,6 +120,7 @@ impl WireEvent<'_> {
             operation: self.operation.name().to_owned(),
             project: self.told.and_then(|told| told.project.clone()),
             login: self.login.map(|login| login.as_str().to_owned()),
+            provenance: None,
             status: self.status,
             rule: None,
             says: None,

@@ -4,9 +4,7 @@ use e2e::Stack;
 use e2e::faults::{Fault, Order};
 use e2e::logbook::Source;
 
-use crate::chromium;
-use crate::interactive_stack;
-use crate::person::{Flow, Person};
+use crate::person::Flow;
 
 fn strikes(stack: &Stack, operation: &str, fault: Fault) {
     let operation = operation.parse().unwrap();

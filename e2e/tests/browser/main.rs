@@ -6,24 +6,25 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod chromium;
-mod person;
-
 /// One person with a browser of their own, at the demo of a fresh stack.
 macro_rules! at_the_demo {
     (async |$stack:ident, $person:ident| $body:block) => {{
-        let $stack = interactive_stack().await;
-        let session = chromium::open().await;
-        let $person = Person::at(&session, &$stack);
+        let $stack = $crate::interactive_stack().await;
+        let session = $crate::chromium::open().await;
+        let $person = $crate::person::Person::at(&session, &$stack);
         let outcome = async {
             $body
             Ok::<(), thirtyfour::error::WebDriverError>(())
         };
-        chromium::close_after(&session, outcome).await;
+        $crate::chromium::close_after(&session, outcome).await;
     }};
 }
 
+mod chromium;
 mod faults;
+mod person;
+mod relay;
+mod site;
 
 use e2e::{Settings, Stack};
 use person::{Flow, Person};

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use e2e::Stack;
+use serde_json::{Value, json};
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
-use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
+use thirtyfour::{By, Key, WebDriver, WebElement, WindowHandle};
 
 /// Which way to sign in.
 #[derive(Debug, Clone, Copy)]
@@ -150,6 +151,105 @@ impl<'a> Person<'a> {
         self.finds(&format!("main[data-rule='{rule}']"))
             .await
             .map(drop)
+    }
+
+    pub(crate) async fn follows_link(&self) -> WebDriverResult<()> {
+        self.clicks("a").await
+    }
+
+    pub(crate) async fn sees_heading(&self, text: &str) -> WebDriverResult<()> {
+        let heading = self.browser.query(By::Tag("h1")).with_text(text.to_owned());
+        heading.desc(text).first().await.map(drop)
+    }
+
+    /// The broker's page that asks, and whom it names.
+    pub(crate) async fn is_asked(&self, project: &str, origin: &str) -> WebDriverResult<()> {
+        let page = self.finds("main[data-question='relay']").await?;
+        let (text, host) = (page.text().await?, origin.replace("http://", ""));
+        assert!(text.contains(project) && text.contains(&host), "{text}");
+        Ok(())
+    }
+
+    pub(crate) async fn cancels_the_question(&self) -> WebDriverResult<()> {
+        self.clicks("form[action$='/cancel'] button").await
+    }
+
+    /// Continue, once it is there and can be pressed.
+    pub(crate) async fn sees_continue_awake(&self) -> WebDriverResult<WebElement> {
+        let awake = "form[action$='/continue'] button:not([aria-disabled])";
+        let button = self.browser.query(By::Css(awake)).and_displayed();
+        button.desc("Continue, awake").first().await
+    }
+
+    pub(crate) async fn waits_and_continues(&self) -> WebDriverResult<()> {
+        self.sees_continue_awake().await?.click().await
+    }
+
+    /// Presses Continue as soon as there is something to press, and stays.
+    pub(crate) async fn presses_continue_in_vain(&self) -> WebDriverResult<()> {
+        let before = self.address().await?;
+        let button = self
+            .browser
+            .query(By::Css("form[action$='/continue'] button"))
+            .and_displayed();
+        button.first().await?.click().await?;
+        self.is_at(&before).await?;
+        self.finds("main[data-question='relay']").await.map(drop)
+    }
+
+    pub(crate) async fn presses_tab(&self) -> WebDriverResult<()> {
+        let keys = self.browser.action_chain().send_keys(Key::Tab);
+        keys.perform().await
+    }
+
+    pub(crate) async fn presses_enter(&self) -> WebDriverResult<()> {
+        let keys = self.browser.action_chain().send_keys(Key::Enter);
+        keys.perform().await
+    }
+
+    /// What the focused element says; nothing, if none is.
+    pub(crate) async fn focus(&self) -> WebDriverResult<String> {
+        let script = "const at = document.activeElement; \
+                      return at === document.body ? '' : at.textContent.trim();";
+        let text = self.runs(script).await?;
+        Ok(text.as_str().unwrap().to_owned())
+    }
+
+    /// Runs a script on the page.
+    pub(crate) async fn runs(&self, script: &str) -> WebDriverResult<Value> {
+        let answer = self.browser.execute(script, Vec::new()).await?;
+        Ok(answer.json().clone())
+    }
+
+    /// Runs a script on every page from now on, before any of its own.
+    pub(crate) async fn lets_pages_begin_with(&self, script: &str) -> WebDriverResult<()> {
+        self.tells_chromium(
+            "Page.addScriptToEvaluateOnNewDocument",
+            json!({ "source": script }),
+        )
+        .await
+        .map(drop)
+    }
+
+    pub(crate) async fn forbids_scripts(&self) -> WebDriverResult<()> {
+        self.tells_chromium(
+            "Emulation.setScriptExecutionDisabled",
+            json!({ "value": true }),
+        )
+        .await
+        .map(drop)
+    }
+
+    pub(crate) async fn sits_in_the_dark(&self) -> WebDriverResult<()> {
+        let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
+        self.tells_chromium("Emulation.setEmulatedMedia", json!({ "features": dark }))
+            .await
+            .map(drop)
+    }
+
+    /// A command of Chromium's own protocol.
+    pub(crate) async fn tells_chromium(&self, what: &str, how: Value) -> WebDriverResult<Value> {
+        self.browser.cdp().send_raw(what, how).await
     }
 
     pub(crate) async fn sees_no_sideways_scroll(&self, picture: &str) -> WebDriverResult<()> {

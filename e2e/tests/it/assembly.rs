@@ -78,12 +78,12 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
 
 /// The project whose backend `backend` is, with `callbacks` registered.
 pub(crate) fn project(backend: &Backend, callbacks: &[&str]) -> Project {
-    Project {
-        name: backend.client_id.clone(),
-        client_id: parsed(&backend.client_id),
-        client_secret_sha256: parsed(&fresh::challenge(&backend.client_secret)),
-        redirect_uris: callbacks.iter().copied().map(parsed).collect(),
-    }
+    Project::new(
+        backend.client_id.clone(),
+        parsed(&backend.client_id),
+        parsed(&fresh::challenge(&backend.client_secret)),
+        callbacks.iter().copied().map(parsed).collect(),
+    )
 }
 
 fn parsed<T: FromStr<Err: Debug>>(text: &str) -> T {

@@ -91,6 +91,12 @@ impl Browser {
             .await
     }
 
+    /// Follows a link on `page`, and goes wherever it leads, but stops before an
+    /// address that begins with `there`.
+    pub(crate) async fn follow_from(&self, page: &str, url: &str, there: &str) -> Arrival {
+        self.travel(Method::GET, From::Page(page), url, there).await
+    }
+
     /// Types an address, and goes wherever it leads.
     pub(crate) async fn type_in(&self, url: &str) -> Arrival {
         self.travel(Method::GET, From::Typed, url, NOWHERE).await

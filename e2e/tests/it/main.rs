@@ -37,6 +37,7 @@ mod failures;
 mod faults;
 mod hostile_input;
 mod other_browser;
+mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;
 mod start_up;

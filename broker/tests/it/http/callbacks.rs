@@ -202,7 +202,11 @@ async fn a_late_browser_comes_home_and_the_provider_is_not_asked() {
 
 #[tokio::test]
 async fn two_tabs_of_one_browser_do_not_disturb_each_other() {
-    let world = World::start().await;
+    // Both start on the page that the browser is at.
+    let world = World::start_with(|config| {
+        config.projects[0].start_origins = Some(vec!["https://app.example".parse().unwrap()]);
+    })
+    .await;
     let browser = Browser::of(&world);
     let first = browser.get(&world.session(1).await).await;
     let body = with(session_body(2), "redirect_uri", LOCAL_CALLBACK);

@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path, session_body};
 
-const PATHS: [(&str, Method); 13] = [
+const PATHS: [(&str, Method); 16] = [
     ("/v1/login/session", Method::POST),
     ("/v1/login/result", Method::POST),
     ("/v1/token", Method::POST),
@@ -14,8 +14,11 @@ const PATHS: [(&str, Method); 13] = [
     ("/openapi.json", Method::GET),
     ("/authorize", Method::GET),
     ("/login/handle", Method::GET),
+    ("/login/handle/continue", Method::POST),
+    ("/login/handle/cancel", Method::POST),
     ("/callback/github", Method::GET),
     ("/style.css", Method::GET),
+    ("/question.js", Method::GET),
     ("/livez", Method::GET),
     ("/readyz", Method::GET),
 ];

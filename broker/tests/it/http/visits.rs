@@ -121,7 +121,7 @@ async fn curl_may_look_first_where_everything_is_local() {
     let path = local_session(&world).await;
     let curl = Browser::plain(&world);
     assert_eq!(curl.get(&path).await.status, 303);
-    let browser = Browser::of(&world);
+    let browser = Browser::at_local(&world);
     let away = browser.get(&path).await;
     assert_eq!(away.status, 303, "curl has not claimed it");
     browser
@@ -147,50 +147,37 @@ async fn curl_alone_can_finish_where_everything_is_local() {
 async fn curl_does_not_pass_a_browsers_claim() {
     let world = World::start().await;
     let path = local_session(&world).await;
-    assert_eq!(Browser::of(&world).get(&path).await.status, 303);
+    assert_eq!(Browser::at_local(&world).get(&path).await.status, 303);
     let answer = Browser::plain(&world).get(&path).await;
     answer.is_refused(410);
 }
 
-/// Checks whether a first visit claims: then a second browser is turned away.
-async fn claims(world: &World, path: &str, first: Browser<'_>) -> bool {
-    assert_eq!(first.get(path).await.status, 303);
-    match Browser::of(world).get(path).await.status {
-        303 => false,
-        410 => true,
-        other => panic!("{other}"),
-    }
-}
-
 #[tokio::test]
-async fn a_local_client_claims_when_it_is_a_browser_or_comes_from_a_foreign_page() {
-    let check = async |dress: fn(Browser<'_>) -> Browser<'_>, expected: bool| {
-        let world = World::start().await;
-        let path = local_session(&world).await;
-        let client = dress(Browser::plain(&world));
-        assert_eq!(claims(&world, &path, client).await, expected);
+async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_page() {
+    let world = World::start().await;
+    let path = local_session(&world).await;
+    let check = async |name: &'static str, value: &'static str, expected: u16| {
+        let client = Browser::plain(&world).saying(name, value);
+        assert_eq!(client.get(&path).await.status, expected, "{name}: {value}");
     };
-    check(|it| it, false).await;
-    check(|it| it.saying("User-Agent", "Mozilla/5.0"), false).await;
-    check(
-        |it| it.saying("Referer", "http://localhost:3000/start"),
-        false,
-    )
-    .await;
-    check(|it| it.saying("Referer", "http://127.0.0.1:8000/"), false).await;
-    check(|it| it.saying("Referer", "http://localhost:3001/"), true).await;
-    check(|it| it.saying("Referer", "https://evil.test/"), true).await;
-    check(|it| it.saying("Referer", "not a url"), true).await;
-    check(|it| it.saying("Sec-Fetch-Site", "none"), true).await;
-    check(|it| it.saying("sec-fetch-user", "?1"), true).await;
+    check("User-Agent", "Mozilla/5.0", 303).await;
+    check("Referer", "http://localhost:3000/start", 303).await;
+    check("Referer", "http://127.0.0.1:8000/", 303).await;
+    check("Referer", "http://localhost:3001/", 200).await;
+    check("Referer", "https://evil.test/", 200).await;
+    check("Referer", "not a url", 200).await;
+    check("Sec-Fetch-Site", "none", 200).await;
+    check("sec-fetch-user", "?1", 200).await;
+    // None of them has claimed it.
+    assert_eq!(Browser::at_local(&world).get(&path).await.status, 303);
 }
 
 #[tokio::test]
-async fn curl_claims_where_anything_is_not_local() {
+async fn curl_is_asked_where_anything_is_not_local() {
     let world = World::start().await;
     // Its callback is somewhere else.
     let path = world.session(1).await;
-    assert!(claims(&world, &path, Browser::plain(&world)).await);
+    assert_eq!(Browser::plain(&world).get(&path).await.status, 200);
 
     // The provider is the real one.
     let world = World::start_with(|config| {
@@ -199,7 +186,7 @@ async fn curl_claims_where_anything_is_not_local() {
     })
     .await;
     let path = local_session(&world).await;
-    assert!(claims(&world, &path, Browser::plain(&world)).await);
+    assert_eq!(Browser::plain(&world).get(&path).await.status, 200);
 
     // The broker itself is public.
     let world = World::start_with(|config| {
@@ -211,7 +198,7 @@ async fn curl_claims_where_anything_is_not_local() {
     let answer = world.post("/v1/login/session", &body).await.json();
     let url = answer["authorization_url"].as_str().unwrap().to_owned();
     let path = url.strip_prefix("https://broker.example").unwrap();
-    assert!(claims(&world, path, Browser::plain(&world)).await);
+    assert_eq!(Browser::plain(&world).get(path).await.status, 200);
 }
 
 #[tokio::test]

@@ -55,12 +55,12 @@ impl Drop for World {
 }
 
 pub(crate) fn project(name: &str, secret: &str, callbacks: &[&str]) -> Project {
-    Project {
-        name: name.to_owned(),
-        client_id: format!("prj_{name}").parse().unwrap(),
-        client_secret_sha256: Digest::of(secret.as_bytes()),
-        redirect_uris: callbacks.iter().map(|uri| uri.parse().unwrap()).collect(),
-    }
+    Project::new(
+        name.to_owned(),
+        format!("prj_{name}").parse().unwrap(),
+        Digest::of(secret.as_bytes()),
+        callbacks.iter().map(|uri| uri.parse().unwrap()).collect(),
+    )
 }
 
 /// Google, where nobody answers.
@@ -473,25 +473,42 @@ pub(crate) struct Browser<'w> {
 }
 
 impl<'w> Browser<'w> {
+    /// On a page of the consumer at `CALLBACK`.
     pub(crate) fn of(world: &'w World) -> Self {
-        Self {
+        Self::at(world, "https://app.example/")
+    }
+
+    /// On a page of the consumer at `LOCAL_CALLBACK`.
+    pub(crate) fn at_local(world: &'w World) -> Self {
+        Self::at(world, "http://localhost:3000/")
+    }
+
+    /// On a page, from which it navigates.
+    pub(crate) fn at(world: &'w World, page: &'static str) -> Self {
+        Self::dressed(
             world,
-            cookies: Mutex::default(),
-            headers: vec![
+            &[
                 ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8"),
                 ("Sec-Fetch-Site", "cross-site"),
                 ("Sec-Fetch-Mode", "navigate"),
                 ("Sec-Fetch-Dest", "document"),
+                ("Referer", page),
             ],
+        )
+    }
+
+    /// With no headers but these.
+    pub(crate) fn dressed(world: &'w World, headers: &[(&'static str, &'static str)]) -> Self {
+        Self {
+            world,
+            cookies: Mutex::default(),
+            headers: headers.to_vec(),
         }
     }
 
     /// curl with a cookie jar.
     pub(crate) fn plain(world: &'w World) -> Self {
-        Self {
-            headers: Vec::new(),
-            ..Self::of(world)
-        }
+        Self::dressed(world, &[])
     }
 
     /// The same browser with one more header.
@@ -501,8 +518,23 @@ impl<'w> Browser<'w> {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
-        let mut request = self.world.request(Method::GET, path);
-        for (name, value) in &self.headers {
+        self.ask(Method::GET, path, &self.headers).await
+    }
+
+    /// Presses a button on our own page.
+    pub(crate) async fn press(&self, path: &str) -> Answer {
+        self.press_at(path, &[("Origin", BASE), ("Sec-Fetch-Site", "same-origin")])
+            .await
+    }
+
+    /// Presses a button that sends these headers.
+    pub(crate) async fn press_at(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        self.ask(Method::POST, path, headers).await
+    }
+
+    async fn ask(&self, verb: Method, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.world.request(verb, path);
+        for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let cookies = self.cookies();

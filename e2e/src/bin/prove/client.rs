@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use reqwest::RequestBuilder;
-use reqwest::header::{ACCEPT, COOKIE, LOCATION, SET_COOKIE};
+use reqwest::header::{ACCEPT, COOKIE, LOCATION, REFERER, SET_COOKIE};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -188,6 +188,7 @@ impl Client {
             .header("Sec-Fetch-Site", "cross-site")
             .header("Sec-Fetch-Mode", "navigate")
             .header("Sec-Fetch-Dest", "document")
+            .header(REFERER, CALLBACK)
             .header(COOKIE, cookies)
     }
 }

@@ -63,7 +63,8 @@ impl Ready {
     }
 
     async fn call(&self, world: &World) -> reqwest::Result<Reply> {
-        Reply::read(self.request(world).send().await?).await
+        let answer = self.request(world).send().await?;
+        Reply::read(&reqwest::Method::POST, answer).await
     }
 
     /// What the broker commits when it sees the call.

@@ -1,0 +1,255 @@
+//! The browser's part of the clean callback flow: the authorization URL, and the
+//! page that asks whoever was not seen to come from the project.
+
+use std::sync::Arc;
+
+use contract::{Digest, LoginError, RedirectUri, Rule};
+use rocket::response::content::RawHtml;
+use rocket::{Either, Request, State, get, head, post, response};
+
+use super::SeeOther;
+use super::error::Refusal;
+use super::headers::Pressable;
+use super::log::Trace;
+use super::login::settle;
+use super::pages;
+use super::trips::Trips;
+use super::visitor::{OwnPage, Visitor};
+use crate::Broker;
+use crate::flows::clean::{BrowserMark, LoginSession, Outcome};
+use crate::flows::trip::{Seed, Trip};
+use crate::ledger::Step;
+use crate::projects::Project;
+use crate::random;
+use crate::relay::{Passage, RelayGuard};
+use crate::store::{Claim, StoreError};
+use crate::upstream::AccountPicker;
+
+/// The way to the provider, or the page that asks first.
+type Onward = Either<SeeOther, Pressable<RawHtml<String>>>;
+
+/// The authorization URL: the first browser gets the login and a trip.
+#[get("/login/<handle>")]
+pub(super) async fn arrive(
+    handle: &str,
+    visitor: Visitor,
+    trips: Trips<'_>,
+    broker: &State<Broker>,
+    trace: &Trace,
+) -> Result<Onward, TurnedAway> {
+    let door = Door::reach(handle, &trips, broker, trace).await?;
+    let starts = door.project.start_origins(&door.session.redirect_uri);
+    let provenance = visitor.provenance(&starts);
+    trace.began(provenance);
+    let picker = match door.project.select_account.is_for(provenance) {
+        true => AccountPicker::Shown,
+        false => AccountPicker::LeftToThem,
+    };
+    let is_local = door.is_local() && visitor.is_plain(&starts, &broker.base_url);
+    match door.passage(door.project.relay_guard.passage(provenance, is_local)) {
+        Passage::Claim => {
+            door.claim().await?;
+            Ok(Either::Left(door.depart(picker).await?))
+        }
+        Passage::Unclaimed => Ok(Either::Left(door.depart(picker).await?)),
+        Passage::Ask => Ok(Either::Right(door.ask(handle))),
+    }
+}
+
+/// HEAD would run the route above and claim; a link scanner must not.
+#[head("/login/<_>")]
+pub(super) fn look() {}
+
+/// Continue, on the page that asks.
+#[post("/login/<handle>/continue")]
+pub(super) async fn go_on(
+    handle: &str,
+    _own: OwnPage,
+    trips: Trips<'_>,
+    broker: &State<Broker>,
+    trace: &Trace,
+) -> Result<SeeOther, TurnedAway> {
+    let door = Door::reach(handle, &trips, broker, trace).await?;
+    door.claim().await?;
+    Ok(door.depart(AccountPicker::Shown).await?)
+}
+
+/// Cancel, on the page that asks: nobody will sign in by this login any more.
+#[post("/login/<handle>/cancel")]
+pub(super) async fn cancel(
+    handle: &str,
+    _own: OwnPage,
+    trips: Trips<'_>,
+    broker: &State<Broker>,
+    trace: &Trace,
+) -> Result<SeeOther, TurnedAway> {
+    let door = Door::reach(handle, &trips, broker, trace).await?;
+    door.claim().await?;
+    trace.refused(Rule::RelayCancelled);
+    Ok(door.end(LoginError::AccessDenied).await?)
+}
+
+/// A pending login, before a browser that may have it.
+struct Door<'r> {
+    handle: Digest,
+    browser: BrowserMark,
+    session: LoginSession,
+    project: Arc<Project>,
+    trips: &'r Trips<'r>,
+    broker: &'r Broker,
+    trace: &'r Trace,
+}
+
+impl<'r> Door<'r> {
+    /// Finds the login of `handle` and changes nothing.
+    async fn reach(
+        handle: &str,
+        trips: &'r Trips<'r>,
+        broker: &'r Broker,
+        trace: &'r Trace,
+    ) -> Result<Self, TurnedAway> {
+        let handle = Digest::of(handle.as_bytes());
+        let browser = trips
+            .browser_of(&handle)
+            .unwrap_or_else(|| BrowserMark(Digest::from_bytes(random::bytes32())));
+        let now = broker.now();
+        let session = broker.store.find(handle, now).await?;
+        let session = session.ok_or(Rule::HandleKnown)?;
+        trace.project(&session.project);
+        trace.login(&session.login);
+        if !session.admits(browser, now) {
+            return Err(TurnedAway::from(session.turn_away(now)));
+        }
+        let project = broker.projects.find(&session.project);
+        let project = project.ok_or(Rule::RedirectUriRegistered)?;
+        project.check_callback(&session.redirect_uri)?;
+        Ok(Self {
+            handle,
+            browser,
+            session,
+            project,
+            trips,
+            broker,
+            trace,
+        })
+    }
+
+    /// Whether consumer, broker and provider are all on this machine.
+    fn is_local(&self) -> bool {
+        self.broker.base_url.is_loopback()
+            && self.session.redirect_uri.origin().is_loopback()
+            && self.broker.upstreams.is_loopback(self.session.provider)
+    }
+
+    /// The passage that the guard decided on, but for the browser that has the
+    /// login already: it was asked, or need not be.
+    fn passage(&self, decided: Passage) -> Passage {
+        match self.session.claimed_by {
+            Some(_) => Passage::Claim,
+            None => decided,
+        }
+    }
+
+    /// Shows the page that asks.
+    fn ask(&self, handle: &str) -> Pressable<RawHtml<String>> {
+        if self.project.relay_guard == RelayGuard::Auto {
+            self.trace.refused(Rule::RelayStartOrigin);
+        }
+        pages::question(
+            &self.project,
+            &self.session.redirect_uri.origin(),
+            self.session.provider,
+            handle,
+            self.trace.request_id(),
+        )
+    }
+
+    /// Claims the login for this browser, unless another was faster.
+    async fn claim(&self) -> Result<(), TurnedAway> {
+        let now = self.broker.now();
+        match self
+            .broker
+            .store
+            .claim(self.handle, self.browser, now)
+            .await?
+        {
+            Claim::Granted(_) => {
+                self.trace.committed(Step::Claimed);
+                Ok(())
+            }
+            Claim::Refused(Some(session)) => Err(TurnedAway::from(session.turn_away(now))),
+            Claim::Refused(None) => Err(Rule::HandleKnown.into()),
+        }
+    }
+
+    /// Sends the browser to the provider; or home, if the provider cannot even say
+    /// where that is.
+    async fn depart(self, picker: AccountPicker) -> Result<SeeOther, StoreError> {
+        let seed = Seed::from_random(random::bytes32());
+        let trip = Trip::for_session(seed, &self.session, self.handle, self.browser);
+        let now = self.broker.now();
+        let hear = self.trace.of_calls(self.broker, trip.provider);
+        let upstreams = &self.broker.upstreams;
+        match upstreams.departure(&trip, picker, now, &hear).await {
+            Ok(url) => {
+                self.trips.depart(&trip);
+                Ok(to_provider(&url))
+            }
+            Err(failure) => {
+                self.trace.failed(failure);
+                self.end(failure.error()).await
+            }
+        }
+    }
+
+    /// Ends the login, and sends the browser home.
+    async fn end(self, error: LoginError) -> Result<SeeOther, StoreError> {
+        let outcome = Outcome::Failed(error);
+        settle(self.broker, self.trace, self.handle, outcome).await?;
+        Ok(SeeOther(self.session.redirect_uri.into()))
+    }
+}
+
+/// A redirect to a provider. The empty fragment ends whatever fragment the
+/// browser came with, which would else reach the consumer's callback.
+pub(super) fn to_provider(url: &str) -> SeeOther {
+    SeeOther(format!("{url}#"))
+}
+
+/// What a browser gets that is not sent on.
+pub(super) enum TurnedAway {
+    /// Its login is over: home.
+    Home(RedirectUri),
+    /// A refusal.
+    Refused(Refusal),
+}
+
+impl From<Result<RedirectUri, Rule>> for TurnedAway {
+    fn from(turned: Result<RedirectUri, Rule>) -> Self {
+        match turned {
+            Ok(home) => TurnedAway::Home(home),
+            Err(rule) => rule.into(),
+        }
+    }
+}
+
+impl From<Rule> for TurnedAway {
+    fn from(rule: Rule) -> Self {
+        TurnedAway::Refused(rule.into())
+    }
+}
+
+impl From<StoreError> for TurnedAway {
+    fn from(error: StoreError) -> Self {
+        TurnedAway::Refused(error.into())
+    }
+}
+
+impl<'r> response::Responder<'r, 'static> for TurnedAway {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        match self {
+            TurnedAway::Home(home) => SeeOther(home.into()).respond_to(request),
+            TurnedAway::Refused(refusal) => refusal.respond_to(request),
+        }
+    }
+}

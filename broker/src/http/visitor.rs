@@ -1,0 +1,107 @@
+//! What a visitor's browser tells of its own accord: where a navigation began, and
+//! which page a button was pressed on.
+
+use contract::Rule;
+use rocket::http::HeaderMap;
+use rocket::request::{FromRequest, Outcome};
+use rocket::sentinel::Sentinel;
+use rocket::{Ignite, Request, Rocket};
+
+use super::error::status;
+use super::log::Trace;
+use crate::Broker;
+use crate::relay::{CameFrom, Fetch, Visit};
+
+/// Whoever visits.
+pub(super) struct Visitor(Visit);
+
+impl std::ops::Deref for Visitor {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.0
+    }
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Visitor {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        let headers = request.headers();
+        Outcome::Success(Visitor(Visit {
+            fetch: fetch(headers),
+            came_from: came_from(headers),
+        }))
+    }
+}
+
+fn fetch(headers: &HeaderMap<'_>) -> Option<Fetch> {
+    let is_fetch = |name: &str| {
+        name.get(..10)
+            .is_some_and(|start| start.eq_ignore_ascii_case("sec-fetch-"))
+    };
+    let own = |name| only(headers, name).map(ToOwned::to_owned);
+    headers
+        .iter()
+        .any(|header| is_fetch(header.name().as_str()))
+        .then(|| Fetch {
+            site: own("Sec-Fetch-Site"),
+            mode: own("Sec-Fetch-Mode"),
+            dest: own("Sec-Fetch-Dest"),
+        })
+}
+
+fn came_from(headers: &HeaderMap<'_>) -> CameFrom {
+    if !headers.contains("Referer") {
+        return CameFrom::Nowhere;
+    }
+    match only(headers, "Referer").map(url::Url::parse) {
+        Some(Ok(page)) => CameFrom::Page(page.origin().ascii_serialization()),
+        _ => CameFrom::Unreadable,
+    }
+}
+
+/// The value of a header that comes once.
+fn only<'h>(headers: &'h HeaderMap<'_>, name: &str) -> Option<&'h str> {
+    let mut values = headers.get(name);
+    match (values.next(), values.next()) {
+        (Some(value), None) => Some(value),
+        _ => None,
+    }
+}
+
+/// A button that was pressed on a page of ours. Any page on the web can have its
+/// visitor's browser send a form here, but none can make it lie about where it
+/// comes from.
+pub(super) struct OwnPage(());
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for OwnPage {
+    type Error = Rule;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
+        let broker = request
+            .rocket()
+            .state::<Broker>()
+            .expect("the sentinel saw it");
+        let headers = request.headers();
+        let is_ours = only(headers, "Origin") == Some(broker.base_url.as_str())
+            && headers
+                .get("Sec-Fetch-Site")
+                .all(|site| site == "same-origin");
+        if is_ours {
+            Outcome::Success(OwnPage(()))
+        } else {
+            let rule = Rule::RelayOwnPage;
+            Trace::of(request).refused(rule);
+            Outcome::Error((status(rule), rule))
+        }
+    }
+}
+
+impl Sentinel for OwnPage {
+    fn abort(rocket: &Rocket<Ignite>) -> bool {
+        rocket.state::<Broker>().is_none()
+    }
+}

@@ -1,0 +1,24 @@
+//! Texts that others wrote, made fit to be shown: nothing that does not print or
+//! that turns the text around it.
+
+/// `text` on one line: without disruptive characters, trimmed, and cut at
+/// `max_chars`. Nothing, if nothing is left.
+pub(crate) fn line(text: &str, max_chars: usize) -> Option<String> {
+    let clean: String = text.chars().filter(|c| !is_disruptive(*c)).collect();
+    let cut: String = clean.trim().chars().take(max_chars).collect();
+    let cut = cut.trim_end();
+    (!cut.is_empty()).then(|| cut.to_owned())
+}
+
+/// Control characters, and those that reorder the text around them.
+pub(crate) fn is_disruptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
+        || ('\u{202A}'..='\u{202E}').contains(&c)
+        || ('\u{2066}'..='\u{206F}').contains(&c)
+        || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
+        || matches!(
+            c,
+            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}'
+        )
+}

@@ -1,0 +1,160 @@
+//! Where a visit began, and what it gets for that: the guard's two tables.
+
+use broker::relay::{CameFrom, Fetch, Passage, Provenance, RelayGuard, SelectAccount, Visit};
+use contract::Origin;
+
+const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
+
+fn origins(texts: &[&str]) -> Vec<Origin> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn fetch(site: &str, mode: &str, dest: &str) -> Option<Fetch> {
+    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Some(Fetch {
+        site: told(site),
+        mode: told(mode),
+        dest: told(dest),
+    })
+}
+
+fn navigation(site: &str) -> Option<Fetch> {
+    fetch(site, "navigate", "document")
+}
+
+fn page(origin: &str) -> CameFrom {
+    CameFrom::Page(origin.to_owned())
+}
+
+#[track_caller]
+fn began(fetch: Option<Fetch>, came_from: CameFrom, expected: Provenance) {
+    let visit = Visit { fetch, came_from };
+    assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
+}
+
+#[test]
+fn only_a_navigation_of_a_whole_page_from_a_start_origin_is_vouched_for() {
+    for start in STARTS {
+        for site in ["cross-site", "same-site", "same-origin"] {
+            began(navigation(site), page(start), Provenance::Vouched);
+        }
+    }
+    for other in [
+        "https://evil.example",
+        "http://app.example",
+        "https://app.example:444",
+        "https://www.app.example",
+        "https://app.example.evil.example",
+        "http://localhost",
+        "http://localhost:3001",
+        "http://127.0.0.1:3000",
+        "null",
+    ] {
+        began(navigation("cross-site"), page(other), Provenance::Foreign);
+    }
+    began(
+        navigation("cross-site"),
+        CameFrom::Unreadable,
+        Provenance::Foreign,
+    );
+    began(
+        navigation("cross-site"),
+        CameFrom::Nowhere,
+        Provenance::Unnamed,
+    );
+}
+
+#[test]
+fn a_typed_address_is_no_page_whatever_else_is_told() {
+    began(navigation("none"), CameFrom::Nowhere, Provenance::Typed);
+    began(navigation("none"), page(STARTS[0]), Provenance::Typed);
+}
+
+#[test]
+fn what_is_no_navigation_of_a_whole_page_is_vouched_for_by_nobody() {
+    for (mode, dest) in [
+        ("no-cors", "image"),
+        ("navigate", "iframe"),
+        ("navigate", "embed"),
+        ("cors", "empty"),
+        ("navigate", ""),
+        ("", "document"),
+        ("Navigate", "document"),
+    ] {
+        let fetch = fetch("cross-site", mode, dest);
+        began(fetch, page(STARTS[0]), Provenance::Embedded);
+    }
+}
+
+#[test]
+fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
+    began(None, CameFrom::Nowhere, Provenance::Untold);
+    began(None, page(STARTS[0]), Provenance::Untold);
+    began(None, page("https://evil.example"), Provenance::Foreign);
+    began(navigation(""), page(STARTS[0]), Provenance::Untold);
+}
+
+#[test]
+fn a_plain_client_tells_nothing_and_comes_from_no_foreign_page() {
+    let check = |fetch: Option<Fetch>, came_from: CameFrom, expected: bool| {
+        let visit = Visit { fetch, came_from };
+        let ours = "http://127.0.0.1:8000".parse().unwrap();
+        assert_eq!(
+            visit.is_plain(&origins(&STARTS), &ours),
+            expected,
+            "{visit:?}"
+        );
+    };
+    check(None, CameFrom::Nowhere, true);
+    check(None, page(STARTS[1]), true);
+    check(None, page("http://127.0.0.1:8000"), true);
+    check(None, page("https://evil.example"), false);
+    check(None, CameFrom::Unreadable, false);
+    check(navigation("none"), CameFrom::Nowhere, false);
+    check(Some(Fetch::default()), CameFrom::Nowhere, false);
+}
+
+const ALL: [Provenance; 6] = [
+    Provenance::Vouched,
+    Provenance::Foreign,
+    Provenance::Unnamed,
+    Provenance::Typed,
+    Provenance::Embedded,
+    Provenance::Untold,
+];
+
+#[test]
+fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
+    for provenance in ALL {
+        let auto = match provenance {
+            Provenance::Vouched => Passage::Claim,
+            _ => Passage::Ask,
+        };
+        assert_eq!(RelayGuard::Auto.passage(provenance, false), auto);
+        assert_eq!(RelayGuard::Always.passage(provenance, false), Passage::Ask);
+        assert_eq!(RelayGuard::Off.passage(provenance, false), Passage::Claim);
+    }
+}
+
+#[test]
+fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
+    let passage = |guard: RelayGuard| guard.passage(Provenance::Untold, true);
+    assert_eq!(passage(RelayGuard::Auto), Passage::Unclaimed);
+    assert_eq!(passage(RelayGuard::Off), Passage::Unclaimed);
+    assert_eq!(passage(RelayGuard::Always), Passage::Ask);
+}
+
+#[test]
+fn a_project_may_spare_those_who_are_vouched_for_the_choice_of_an_account() {
+    for provenance in ALL {
+        assert!(SelectAccount::Always.is_for(provenance));
+        let expected = provenance != Provenance::Vouched;
+        assert_eq!(SelectAccount::Unvouched.is_for(provenance), expected);
+    }
+}
+
+#[test]
+fn every_provenance_has_a_word_of_its_own_in_the_ledger() {
+    let words: std::collections::HashSet<_> = ALL.map(Provenance::as_str).into();
+    assert_eq!(words.len(), ALL.len());
+}

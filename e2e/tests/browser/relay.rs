@@ -1,0 +1,275 @@
+//! The page that asks, in a real browser: who meets it, and that its Continue
+//! cannot be pressed by mistake.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::person::Flow;
+use crate::site::Site;
+
+/// An app of its own at a stack: a project, and a site that starts its logins.
+struct App<'a> {
+    stack: &'a e2e::Stack,
+    site: Site,
+    project: Value,
+}
+
+impl<'a> App<'a> {
+    async fn at(stack: &'a e2e::Stack) -> Self {
+        let site = Site::called("localhost").await;
+        site.shows("/callback", "<h1>Home</h1>");
+        let new = json!({ "name": "Tickets & More", "redirect_uris": [site.url("/callback")] });
+        let project = call(&format!("{}/api/projects", stack.urls().control), new).await;
+        Self {
+            stack,
+            site,
+            project,
+        }
+    }
+
+    /// What the backend tells of a login.
+    async fn login(&self) -> Login<'_, 'a> {
+        let key = contract::SessionKey::from_random(&broker::random::bytes32());
+        let mut login = Login {
+            app: self,
+            key: key.expose().to_owned(),
+            url: String::new(),
+        };
+        let started = login.call("session", json!({ "provider": "google" })).await;
+        login.url = started["authorization_url"].as_str().unwrap().to_owned();
+        login
+    }
+}
+
+/// A login of the app.
+struct Login<'a, 's> {
+    app: &'a App<'s>,
+    key: String,
+    url: String,
+}
+
+impl Login<'_, '_> {
+    async fn result(&self) -> Value {
+        self.call("result", json!({})).await
+    }
+
+    async fn call(&self, what: &str, mut body: Value) -> Value {
+        for field in ["client_id", "client_secret"] {
+            body[field] = self.app.project[field].clone();
+        }
+        body["redirect_uri"] = self.app.project["redirect_uris"][0].clone();
+        body["session_key"] = self.key.clone().into();
+        let broker = &self.app.stack.urls().broker;
+        call(&format!("{broker}/v1/login/{what}"), body).await
+    }
+}
+
+async fn call(url: &str, body: Value) -> Value {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = client.request(Method::POST, url).json(&body);
+    request.send().await.unwrap().json().await.unwrap()
+}
+
+/// Somebody else's site, with a link to `bait`.
+async fn lure(bait: &str) -> Site {
+    let site = Site::called("evil.localhost").await;
+    let link = format!("<p>Free tickets: <a href=\"{bait}\">here</a>");
+    site.shows("/", &link);
+    site
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_a_strangers_link_is_asked_and_signs_in_only_by_a_click() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        // A fragment must not get through either.
+        let evil = lure(&format!("{}#planted", login.url)).await;
+        person.opens(&evil.url("/")).await?;
+        person.follows_link().await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person.takes_picture("relay-1-question").await?;
+        assert_eq!(login.result().await, json!({ "status": "pending" }));
+
+        person.waits_and_continues().await?;
+        person.is_at_the_imitation_of("google").await?;
+        person.chooses("ada").await?;
+        person.sees_heading("Home").await?;
+        person.is_at(&app.site.url("/callback")).await?;
+        assert_eq!(login.result().await["profile"]["name"], "Ada Lovelace");
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_cancels_ends_the_strangers_login() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        let evil = lure(&login.url).await;
+        person.opens(&evil.url("/")).await?;
+        person.follows_link().await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person.cancels_the_question().await?;
+        person.sees_heading("Home").await?;
+        let denied = json!({ "status": "failed", "error": "access_denied" });
+        assert_eq!(login.result().await, denied);
+    });
+}
+
+/// Time stands still on a page: what is to happen later is kept.
+const FREEZE: &str = "window.setTimeout = (later, ms) => { window.kept = { later, ms }; return 1; }; \
+                      window.clearTimeout = () => { window.kept = null; };";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.lets_pages_begin_with(FREEZE).await?;
+        person.opens(&login.url).await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person.presses_continue_in_vain().await?;
+        assert_eq!(person.runs("return window.kept.ms").await?, json!(1000));
+
+        // Another window comes in front: the second begins anew.
+        person
+            .runs("document.hasFocus = () => false; window.dispatchEvent(new Event('blur'))")
+            .await?;
+        assert_eq!(person.runs("return window.kept").await?, Value::Null);
+        person.presses_continue_in_vain().await?;
+        person
+            .runs("document.hasFocus = () => true; window.dispatchEvent(new Event('focus'))")
+            .await?;
+        person.presses_continue_in_vain().await?;
+        person.takes_picture("relay-2-waiting").await?;
+        assert_eq!(login.result().await, json!({ "status": "pending" }));
+
+        person.runs("window.kept.later()").await?;
+        person.waits_and_continues().await?;
+        person.is_at_the_imitation_of("google").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_works_by_keyboard() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        // A fragment focuses what it names, and names nothing here.
+        person.opens(&format!("{}#continue", login.url)).await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person.sees_continue_awake().await?;
+        assert_eq!(person.focus().await?, "");
+        person.presses_tab().await?;
+        assert_eq!(person.focus().await?, "Cancel");
+        person.presses_tab().await?;
+        assert_eq!(person.focus().await?, "Continue");
+        person.presses_enter().await?;
+        person.is_at_the_imitation_of("google").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_stylesheet_holds_continue_back_for_a_second_too() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.opens(&login.url).await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        let seen = "
+            const button = document.querySelector('.waits button');
+            button.style.animation = 'none';
+            button.getBoundingClientRect();
+            button.style.animation = '';
+            const [wait] = button.getAnimations();
+            wait.pause();
+            return [0, 999, 1000].map((ms) => {
+                wait.currentTime = ms;
+                return getComputedStyle(button).visibility;
+            });";
+        let seen = person.runs(seen).await?;
+        assert_eq!(seen, json!(["hidden", "hidden", "visible"]));
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_works_without_scripts() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        // If scripts ran, Continue would never wake.
+        person.lets_pages_begin_with(FREEZE).await?;
+        person.forbids_scripts().await?;
+        person.opens(&login.url).await?;
+        person.waits_and_continues().await?;
+        person.is_at_the_imitation_of("google").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_fits_a_phone_by_day_and_by_night() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.holds_a_phone().await?;
+        person.opens(&login.url).await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person
+            .sees_no_sideways_scroll("relay-3-phone-waiting")
+            .await?;
+        person.sees_continue_awake().await?;
+        person.sees_no_sideways_scroll("relay-4-phone").await?;
+        person.sits_in_the_dark().await?;
+        person.sees_no_sideways_scroll("relay-5-phone-dark").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        for (rel, is_asked) in [("", false), ("noreferrer", true)] {
+            let login = app.login().await;
+            let evil = Site::called("evil.localhost").await;
+            evil.leads("/out", &login.url);
+            let link = format!("<a rel=\"{rel}\" href=\"{}\">more</a>", evil.url("/out"));
+            app.site.shows("/forum", &link);
+            person.opens(&app.site.url("/forum")).await?;
+            person.follows_link().await?;
+            if is_asked {
+                person.is_asked("Tickets & More", &app.site.url("")).await?;
+            } else {
+                // What remains: it began on a page of the app, and that is all
+                // that a browser tells.
+                person.is_at_the_imitation_of("google").await?;
+            }
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_legacy_flow_ends_the_attack_without_a_question() {
+    at_the_demo!(async |stack, person| {
+        person.goes_home().await?;
+        // The attacker's own address, as the demo built it.
+        let attacker = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
+        let start = format!("{}/legacy/login/google", stack.urls().consumer);
+        let answer = attacker.post(start).send().await.unwrap();
+        let bait = answer.headers()["location"].to_str().unwrap();
+        let evil = lure(&bait.replace('&', "&amp;")).await;
+        person.opens(&evil.url("/")).await?;
+        person.follows_link().await?;
+        person.is_at_the_imitation_of("google").await?;
+        person.chooses("ada").await?;
+        person.meets_problem("no_session").await?;
+        person.takes_picture("relay-6-legacy").await?;
+        // Their own sign-in is not disturbed.
+        person.goes_home().await?;
+        person.starts(Flow::Legacy, "google").await?;
+        person.is_at_the_imitation_of("google").await?;
+    });
+}

@@ -1,0 +1,186 @@
+//! The relayed sign-in: an attacker starts a login at the demo, and has somebody
+//! else's browser finish it. In the clean flow it takes the victim's click on the
+//! broker's page, which says what it is, and leaves its provenance in the ledger;
+//! in the legacy flow it fails.
+//!
+//! What succeeds here is not approved of: it is what remains, kept true.
+
+use crate::browser::{Browser, NOWHERE};
+use crate::login::{Flow, GOOGLE};
+use crate::logs;
+use crate::reply::{PENDING, Reply};
+use crate::world::World;
+
+/// Where the victim meets the attacker's link.
+const LURE: &str = "https://evil.example/free-tickets";
+
+/// An attacker with a login of the demo under way, and the address that they send
+/// around.
+struct Attacker {
+    browser: Browser,
+    bait: String,
+}
+
+impl Attacker {
+    async fn at_the_demo(world: &World, flow: Flow) -> Self {
+        let start = match flow {
+            Flow::Clean => "/login/google",
+            Flow::Legacy => "/legacy/login/google",
+        };
+        let browser = Browser::new();
+        let bait = browser
+            .press_until(&world.demo("/"), &world.demo(start), world.broker())
+            .await
+            .url;
+        assert!(bait.starts_with(world.broker()), "{bait}");
+        Self { browser, bait }
+    }
+
+    /// Claims what the victim's sign-in made of the attacker's login.
+    async fn goes_home(&self, world: &World, flow: Flow) -> Reply {
+        let callback = match flow {
+            Flow::Clean => world.demo("/callback"),
+            Flow::Legacy => world.demo("/legacy/callback"),
+        };
+        let arrival = self.browser.type_in(&callback).await;
+        arrival.reply.expect("a page")
+    }
+}
+
+/// A victim on the page that asks, where the attacker's link led.
+async fn lured(world: &World, attacker: &Attacker) -> (Browser, Reply) {
+    let victim = Browser::new();
+    let arrival = victim.follow_from(LURE, &attacker.bait, NOWHERE).await;
+    let page = arrival.reply.expect("a page");
+    page.is_page(200, "Did you start this sign-in?");
+    assert!(page.body.contains("The demo"), "{}", page.body);
+    let host = world.demo("").replace("http://", "");
+    assert!(page.body.contains(&host), "{}", page.body);
+    (victim, page)
+}
+
+#[track_caller]
+fn has_nobody_in(page: &Reply, problem: &str) {
+    let mark = format!("data-problem=\"{problem}\"");
+    assert!(page.body.contains(&mark), "{mark} in {}", page.body);
+}
+
+#[tokio::test]
+async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
+    let world = World::start().await;
+    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
+    let (victim, _) = lured(&world, &attacker).await;
+    assert_eq!(victim.count_cookies(world.broker()), 0);
+    assert_eq!(world.token_calls(GOOGLE), 0);
+    let page = attacker.goes_home(&world, Flow::Clean).await;
+    has_nobody_in(&page, "pending");
+}
+
+#[tokio::test]
+async fn with_the_victims_click_it_succeeds_and_the_ledger_knows_where_it_began() {
+    let world = World::start().await;
+    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
+    let (victim, page) = lured(&world, &attacker).await;
+    let go_on = format!("{}/continue", attacker.bait);
+    let end = victim.press_until(&attacker.bait, &go_on, NOWHERE).await;
+
+    // The victim stands at the demo, which knows nothing of them …
+    assert_eq!(end.url, world.demo("/callback"));
+    has_nobody_in(&end.reply.expect("a page"), "no_session");
+    // … and the attacker is in, as the victim.
+    let page_of_attacker = attacker.goes_home(&world, Flow::Clean).await;
+    assert!(
+        page_of_attacker.body.contains("Ada Lovelace"),
+        "{}",
+        page_of_attacker.body
+    );
+
+    let request_id = page.header("x-request-id").expect("an id");
+    let visit = logs::lines_with(&[&format!("request_id=\"{request_id}\"")]);
+    let [line] = &visit[..] else {
+        panic!("not one line: {visit:?}")
+    };
+    for told in [
+        "operation=\"GET /login/{handle}\"",
+        "provenance=\"foreign\"",
+        "rule=\"relay.start_origin\"",
+        "committed=false",
+    ] {
+        assert!(line.contains(told), "{told} in {line}");
+    }
+    let operation = "POST /login/{handle}/continue";
+    assert_eq!(logs::calls_about_login_of(request_id, operation), 1);
+}
+
+#[tokio::test]
+async fn a_careful_victim_ends_it_for_the_attacker() {
+    let world = World::start().await;
+    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
+    let (victim, _) = lured(&world, &attacker).await;
+    let cancel = format!("{}/cancel", attacker.bait);
+    let end = victim.press_until(&attacker.bait, &cancel, NOWHERE).await;
+    assert_eq!(end.url, world.demo("/callback"));
+    assert_eq!(world.token_calls(GOOGLE), 0);
+    let page = attacker.goes_home(&world, Flow::Clean).await;
+    has_nobody_in(&page, "access_denied");
+}
+
+#[tokio::test]
+async fn a_page_cannot_press_the_button_for_its_visitor() {
+    let world = World::start().await;
+    let login = world.backend.start_login(GOOGLE).await;
+    for action in ["continue", "cancel"] {
+        let action = format!("{}/{action}", login.authorization_url);
+        let end = Browser::new().press_until(LURE, &action, NOWHERE).await;
+        end.reply
+            .expect("a page")
+            .is_page(403, "This did not come from our own page");
+    }
+    let result = world.backend.result(&login.session_key).await;
+    result.is(200, PENDING);
+}
+
+#[tokio::test]
+async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
+    let world = World::start().await;
+    let attacker = Attacker::at_the_demo(&world, Flow::Legacy).await;
+    let victim = Browser::new();
+    let end = victim.follow_from(LURE, &attacker.bait, NOWHERE).await;
+    assert!(end.url.starts_with(&world.demo("/legacy/callback?code=")));
+    has_nobody_in(&end.reply.expect("a page"), "no_session");
+    let page = attacker.goes_home(&world, Flow::Legacy).await;
+    assert!(!page.body.contains("Ada Lovelace"), "{}", page.body);
+
+    let visit = victim.last_hop_to(world.broker()).reply;
+    let request_id = visit.header("x-request-id").expect("an id");
+    let exchanges = logs::calls_about_login_of(request_id, "POST /v1/token");
+    assert_eq!(exchanges, 0, "the code is nobody's");
+}
+
+#[tokio::test]
+async fn the_demos_own_sign_ins_are_vouched_for() {
+    let world = World::start().await;
+    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
+    let end = attacker
+        .browser
+        .follow_from(&world.demo("/"), &attacker.bait, NOWHERE)
+        .await;
+    assert_eq!(end.url, world.demo("/profile"));
+    let visit = attacker.browser.last_hop_to(&attacker.bait).reply;
+    let request_id = visit.header("x-request-id").expect("an id");
+    let line = logs::lines_with(&[&format!("request_id=\"{request_id}\"")]).remove(0);
+    assert!(line.contains("provenance=\"vouched\""), "{line}");
+}
+
+#[tokio::test]
+async fn a_fragment_does_not_pass_the_page_that_asks() {
+    let world = World::start().await;
+    let login = world.backend.start_login(GOOGLE).await;
+    let url = format!("{}#planted", login.authorization_url);
+    let browser = Browser::new();
+    let asked = browser.type_in(&url).await;
+    assert_eq!(asked.url, url);
+    let go_on = format!("{}/continue", login.authorization_url);
+    let end = browser.press_until(&url, &go_on, NOWHERE).await;
+    assert_eq!(end.url, world.backend.callback);
+}
