@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::reply::Reply;
 
 /// Paths that serve whoever runs a broker, or its pages, and no consumer.
-pub(crate) const NOT_PUBLISHED: [&str; 3] = ["/livez", "/readyz", "/style.css"];
+pub(crate) const NOT_PUBLISHED: [&str; 4] = ["/livez", "/readyz", "/style.css", "/question.js"];
 
 /// Asserts that a broker may answer like this; the answers of others pass.
 #[track_caller]

@@ -18,7 +18,7 @@ async fn guarded(change: impl Fn(&mut broker::projects::Project)) -> World {
 
 impl Answer {
     #[track_caller]
-    fn asks(&self) {
+    pub(super) fn asks(&self) {
         assert_eq!(self.status, 200, "{}", self.body);
         assert!(
             self.body.contains("data-question=\"relay\""),
@@ -70,7 +70,7 @@ async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
     ] {
         visitor.get(&path).await.asks();
         assert_eq!(told(&world), (provenance, Some("relay.start_origin")));
-        assert!(!world.events().pop().unwrap().committed);
+        assert!(!world.events().pop().unwrap().committed());
     }
     assert_eq!(world.result(1).await.json()["status"], "pending");
     let browser = Browser::of(&world);
@@ -193,7 +193,7 @@ async fn cancel_ends_the_login_at_once_and_once() {
     let home = browser.press(&format!("{path}/cancel")).await;
     home.goes_to(CALLBACK);
     assert_eq!(world.last_rule(), Some("relay.cancelled"));
-    assert!(world.events().pop().unwrap().committed);
+    assert!(world.events().pop().unwrap().committed());
     let result = world.result(1).await;
     assert_eq!(
         result.body,

@@ -18,13 +18,15 @@ enum Row {
     Api(u16, Answer),
     /// A person gets this status and a page that names the rule.
     Page(u16, Answer),
-    /// A browser is sent home with this query.
+    /// A browser is sent home with this query, or with none.
     Home(String, Answer),
+    /// A person is asked before anything goes on.
+    Asked(Answer),
     /// It judges no request but this, which is told so.
     Elsewhere(&'static str, String),
 }
 
-use Row::{Api, Elsewhere, Home, Page};
+use Row::{Api, Asked, Elsewhere, Home, Page};
 
 /// Breaks `rule`, and no other.
 #[expect(clippy::too_many_lines, reason = "a table, with a row for each rule")]
@@ -99,6 +101,17 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             let path = at.session(1).await;
             at.browser().get(&path).await;
             Page(410, at.browser().get(&path).await)
+        }
+        Rule::RelayStartOrigin => Asked(at.relayed().await.0),
+        Rule::RelayOwnPage => {
+            let path = format!("{}/continue", at.session(1).await);
+            let accept = [("Accept", "text/html")];
+            Page(403, at.browser().press_at(&path, &accept).await)
+        }
+        Rule::RelayCancelled => {
+            let (_, browser, path) = at.relayed().await;
+            let nothing = String::new();
+            Home(nothing, browser.press(&format!("{path}/cancel")).await)
         }
         Rule::TripOwnBrowser => {
             let (_, back) = at.away().await;
@@ -210,7 +223,12 @@ async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
                 is_in_the_ledger(*rule, &scene, &answer);
             }
             Home(query, answer) => {
-                answer.goes_to(&format!("{CALLBACK}?{query}"));
+                let home = format!("{CALLBACK}?{query}");
+                answer.goes_to(home.trim_end_matches('?'));
+                is_in_the_ledger(*rule, &scene, &answer);
+            }
+            Asked(answer) => {
+                answer.asks();
                 is_in_the_ledger(*rule, &scene, &answer);
             }
             Elsewhere(place, told) => {

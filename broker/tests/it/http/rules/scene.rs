@@ -112,6 +112,13 @@ impl Scene {
         scout.get(&self.session(1).await).await
     }
 
+    /// A browser that followed a stranger's link to an authorization URL.
+    pub(super) async fn relayed(&self) -> (Answer, Browser<'_>, String) {
+        let path = self.session(1).await;
+        let browser = Browser::at(self, "https://evil.example/");
+        (browser.get(&path).await, browser, path)
+    }
+
     /// A browser whose legacy login is at the provider, and its way back.
     pub(super) async fn away(&self) -> (Browser<'_>, String) {
         let browser = self.browser();
