@@ -4,6 +4,7 @@
 
 mod answer;
 mod clock;
+mod contract;
 mod events;
 mod faults;
 mod guard;
@@ -43,6 +44,7 @@ pub(crate) fn rocket(control: Control, bind: SocketAddr) -> Rocket<Build> {
         .manage(control.world.clone())
         .manage(guard::Names(control.host))
         .mount("/", guard::routes())
+        .mount("/", contract::routes())
         .mount(
             "/",
             routes![

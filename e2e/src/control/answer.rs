@@ -151,7 +151,10 @@ impl Fairing for Headers {
             ("Referrer-Policy", "no-referrer"),
             ("X-Content-Type-Options", "nosniff"),
         ] {
-            response.set_raw_header(name, value);
+            // A page may have a policy of its own.
+            if !response.headers().contains(name) {
+                response.set_raw_header(name, value);
+            }
         }
     }
 }

@@ -258,3 +258,20 @@ async fn every_page_fits_a_phone() {
         person.sees_no_sideways_scroll("phone-6-control").await?;
     });
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_reads_the_contract_and_their_browser_asks_nobody_else_for_it() {
+    at_the_demo!(async |stack, person| {
+        let control = &stack.urls().control;
+        person.opens(control).await?;
+        person.follows("the contract").await?;
+        person.reads("Register a session key").await?;
+        person.reads("is marked as this kit").await?;
+        person.takes_picture("contract").await?;
+        let operation = format!("{control}/contract#tag/legacy-flow/POST/v1/revoke");
+        person.opens(&operation).await?;
+        person.reads("This kit").await?;
+        person.takes_picture("contract-operation").await?;
+        person.has_loaded_only_from(control).await?;
+    });
+}

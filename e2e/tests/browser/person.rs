@@ -252,6 +252,30 @@ impl<'a> Person<'a> {
         self.browser.cdp().send_raw(what, how).await
     }
 
+    /// Follows the link that says so.
+    pub(crate) async fn follows(&self, link: &str) -> WebDriverResult<()> {
+        self.browser.find(By::LinkText(link)).await?.click().await
+    }
+
+    /// Waits until a text is on the page, wherever it is.
+    pub(crate) async fn reads(&self, text: &str) -> WebDriverResult<()> {
+        let path = format!("//body[contains(., '{text}')]");
+        let found = self.browser.query(By::XPath(path)).desc(text);
+        found.first().await.map(drop)
+    }
+
+    pub(crate) async fn has_loaded_only_from(&self, origin: &str) -> WebDriverResult<()> {
+        let script = "return performance.getEntriesByType('resource').map(it => it.name);";
+        let loaded = self.browser.execute(script, Vec::new()).await?;
+        let loaded: Vec<String> = loaded.convert()?;
+        assert!(loaded.len() > 2, "{loaded:?}");
+        for url in &loaded {
+            let is_ours = url.starts_with(&format!("{origin}/")) || url.starts_with("data:");
+            assert!(is_ours, "{loaded:?}");
+        }
+        Ok(())
+    }
+
     pub(crate) async fn sees_no_sideways_scroll(&self, picture: &str) -> WebDriverResult<()> {
         self.takes_picture(picture).await?;
         let script = "const page = document.documentElement; \

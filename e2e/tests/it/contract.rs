@@ -5,4 +5,5 @@
 mod differential;
 mod hook;
 mod operations;
+mod page;
 mod statuses;

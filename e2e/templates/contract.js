@@ -1,0 +1,12 @@
+// Nothing here may need, or offer, what is not on this machine.
+Scalar.createApiReference('#contract', {
+  url: '/contract/openapi.json',
+  agent: { disabled: true },
+  defaultOpenAllTags: true,
+  hideClientButton: true,
+  hideTestRequestButton: true,
+  mcp: { disabled: true },
+  showDeveloperTools: 'never',
+  telemetry: false,
+  withDefaultFonts: false,
+});
