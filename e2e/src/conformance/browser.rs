@@ -7,6 +7,7 @@ mod webdriver;
 
 use url::Url;
 
+use super::mask;
 use super::run::{Run, Stop};
 use super::verdict::Evidence;
 
@@ -40,26 +41,38 @@ pub(crate) struct Journey {
     pub(crate) evidence: Evidence,
 }
 
-/// Sends the browser to `url` and waits until it is home.
+/// Sends the browser to `url` and waits until it is home. Where it was in trouble
+/// once, it is not sent again: each time could take minutes.
 pub(crate) async fn go(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Journey, Stop> {
-    let plan = run.plan;
-    let callback = &plan.project.callback;
-    let url_home = match &plan.browser {
-        Browser::Automatic => automatic::go(run, url).await?,
-        Browser::Person(person) => person.go(url, callback, aim)?,
-        Browser::WebDriver(driver) => driver.go(&run.http, url, callback).await?,
-    };
-    let came = match &url_home {
-        Some(url) => format!("the browser came to {}", super::mask::url(url)),
+    if let Some(why) = &run.lost_browser {
+        return Err(Stop::Harness(why.clone()));
+    }
+    let home = travel(run, url, aim).await;
+    if let Err(Stop::Harness(why)) = &home {
+        run.lost_browser = Some(why.clone());
+    }
+    let home = home?;
+    let came = match &home {
+        Some(home) => format!("the browser came to {}", mask::url(home)),
         None => "the browser came home".to_owned(),
     };
     Ok(Journey {
         evidence: Evidence {
-            sent: format!("a browser, to {}", super::mask::url(url)),
+            sent: format!("a browser, to {}", mask::url(url)),
             came,
         },
-        url: url_home,
+        url: home,
     })
+}
+
+async fn travel(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Option<String>, Stop> {
+    let plan = run.plan;
+    let callback = &plan.project.callback;
+    match &plan.browser {
+        Browser::Automatic => automatic::go(run, url).await,
+        Browser::Person(person) => person.go(url, callback, aim),
+        Browser::WebDriver(driver) => driver.go(&run.http, url, callback).await,
+    }
 }
 
 /// Whether an address is the consumer's: at the callback's origin, and, where the

@@ -1,10 +1,11 @@
 //! Requests as they are sent, answers as they come: raw, bounded, one at a time.
 
 use std::error::Error as _;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET_COOKIE};
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
 use serde_json::Value;
 
 use super::{expect, mask};
@@ -58,7 +59,11 @@ pub(crate) struct Exchange {
 /// Who sends.
 #[derive(Debug)]
 pub(crate) struct Http {
-    client: Client,
+    /// What stands on this machine is not asked for through a proxy.
+    is_local: bool,
+    plain: Client,
+    /// Made when it is needed: reading the machine's certificates takes long.
+    encrypted: OnceLock<Client>,
     sent: usize,
 }
 
@@ -126,25 +131,33 @@ impl Answer {
 }
 
 impl Http {
-    /// For a broker at `base_url`. What stands on this machine is not asked for
-    /// through a proxy.
+    /// For a broker at `base_url`.
     ///
     /// # Errors
     ///
-    /// When the machine's certificates cannot be used.
+    /// When no client can be made.
     pub(crate) fn new(base_url: &str) -> Result<Self, String> {
-        let builder = match expect::plain_url(base_url) {
-            Ok(()) if base_url.starts_with("http:") => Client::builder().no_proxy(),
-            _ => Client::builder(),
-        };
-        let client = builder
-            .redirect(reqwest::redirect::Policy::none())
-            // What may be done once is never sent again by anybody but a test.
-            .retry(reqwest::retry::never())
-            .timeout(PATIENCE)
-            .build()
-            .map_err(|error| format!("no HTTP client can be made here: {}", cause(&error)))?;
-        Ok(Self { client, sent: 0 })
+        let is_local = base_url.starts_with("http:") && expect::plain_url(base_url).is_ok();
+        Ok(Self {
+            is_local,
+            plain: made(builder(is_local).tls_certs_only([]))?,
+            encrypted: OnceLock::new(),
+            sent: 0,
+        })
+    }
+
+    /// Who can speak to `url`.
+    fn client(&self, url: &str) -> Result<&Client, String> {
+        if url.starts_with("http:") {
+            return Ok(&self.plain);
+        }
+        match self.encrypted.get() {
+            Some(client) => Ok(client),
+            None => {
+                let client = made(builder(self.is_local))?;
+                Ok(self.encrypted.get_or_init(|| client))
+            }
+        }
     }
 
     /// How many requests were sent.
@@ -156,7 +169,7 @@ impl Http {
     pub(crate) async fn call(&mut self, base_url: &str, call: &Call) -> Result<Exchange, String> {
         let url = format!("{base_url}{}", call.path);
         let mut request = self
-            .client
+            .client(&url)?
             .request(call.method.clone(), url)
             .header(ACCEPT, "application/json");
         if let Some(value) = &call.authorization {
@@ -177,7 +190,7 @@ impl Http {
 
     /// A browser's visit of `url`.
     pub(crate) async fn visit(&mut self, url: &str, cookies: &str) -> Result<Answer, String> {
-        let mut request = self.client.get(url).header(ACCEPT, "text/html");
+        let mut request = self.client(url)?.get(url).header(ACCEPT, "text/html");
         if !cookies.is_empty() {
             request = request.header(COOKIE, cookies);
         }
@@ -191,7 +204,7 @@ impl Http {
         url: &str,
         body: Option<&Value>,
     ) -> Result<Answer, String> {
-        let request = self.client.request(method, url);
+        let request = self.client(url)?.request(method, url);
         send(match body {
             Some(body) => request.json(body),
             None => request,
@@ -206,6 +219,25 @@ impl Http {
         self.sent += 1;
         send(request).await
     }
+}
+
+fn builder(is_local: bool) -> ClientBuilder {
+    let builder = Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        // What may be done once is never sent again by anybody but a test.
+        .retry(reqwest::retry::never())
+        .timeout(PATIENCE);
+    if is_local {
+        builder.no_proxy()
+    } else {
+        builder
+    }
+}
+
+fn made(builder: ClientBuilder) -> Result<Client, String> {
+    builder
+        .build()
+        .map_err(|error| format!("no HTTP client can be made here: {}", cause(&error)))
 }
 
 async fn send(request: RequestBuilder) -> Result<Answer, String> {

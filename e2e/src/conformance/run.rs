@@ -36,6 +36,8 @@ pub(crate) struct Run<'a> {
     pub(crate) token_prefix: Option<String>,
     /// The subjects of the accounts that were seen.
     pub(crate) subjects: BTreeMap<(String, String), String>,
+    /// What happened to the browser, if it cannot be sent anywhere any more.
+    pub(crate) lost_browser: Option<String>,
     mask: Mask,
     judged: BTreeMap<Requirement, Finding>,
     missed: BTreeMap<Requirement, Verdict>,
@@ -58,6 +60,7 @@ impl<'a> Run<'a> {
             providers: Vec::new(),
             token_prefix: None,
             subjects: BTreeMap::new(),
+            lost_browser: None,
             mask,
             judged: BTreeMap::new(),
             missed: BTreeMap::new(),
@@ -209,7 +212,9 @@ impl<'a> Run<'a> {
                     let verdict = Verdict::Harness(why.clone());
                     self.missed.insert(*requirement, verdict);
                 }
-                self.troubles.push(why);
+                if !self.troubles.contains(&why) {
+                    self.troubles.push(why);
+                }
             }
         }
     }

@@ -28,7 +28,6 @@ mod legacy_flow;
 
 mod answers;
 mod arrivals;
-mod conformance;
 mod contract;
 mod control;
 mod cookies;

@@ -17,7 +17,6 @@ use serde_json::json;
 use super::proxy::{self, After, Answered, Asked, Before};
 use crate::assembly::{self, Running, UPSTREAM_SECRET};
 use crate::backend::Backend;
-use crate::logs;
 
 pub(crate) const CALLBACK: &str = "http://localhost:9/conformance";
 pub(crate) const SECOND_CALLBACK: &str = "http://localhost:9/conformance/second";
@@ -40,7 +39,6 @@ impl Ground {
     }
 
     pub(crate) async fn start(store: StoreUrl, before: Before, after: After) -> Self {
-        logs::listen();
         let clock = Clock::system();
         let (front, base_url) = assembly::front();
         let shown = clock.clone();

@@ -1,0 +1,27 @@
+//! The conformance runner: that our broker meets every requirement, and that each
+//! requirement can be broken. Brokers stand behind a proxy that makes some of
+//! them wrong, each in one way.
+//!
+//! A binary of its own, for its thousands of requests would fill the log that `it`
+//! keeps and searches; what stages both is `it`'s.
+
+#[path = "../it/assembly.rs"]
+mod assembly;
+#[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/backend.rs"]
+mod backend;
+#[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/browser.rs"]
+mod browser;
+#[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/fresh.rs"]
+mod fresh;
+#[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/reply.rs"]
+mod reply;
+
+mod command;
+mod ground;
+mod proxy;
+mod right;
+mod wrong;
