@@ -8,6 +8,8 @@ use clap::Args;
 use contract::RedirectUri;
 use mock_upstream::Mode;
 
+use crate::time::StackClock;
+
 /// Where everything listens, and how the stack begins.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
@@ -47,6 +49,10 @@ pub struct Settings {
     /// called
     #[arg(long, value_name = "NAME")]
     pub control_host: Option<String>,
+
+    /// What everything lives by; only in Rust can it be another than the system's.
+    #[arg(skip)]
+    pub clock: StackClock,
 }
 
 impl Settings {
@@ -67,6 +73,7 @@ impl Settings {
             automatic: true,
             upstream_timeout_ms: 3_000,
             control_host: None,
+            clock: StackClock::default(),
         }
     }
 

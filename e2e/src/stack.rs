@@ -37,7 +37,7 @@ impl Stack {
     /// When an address is taken; the error names it and the flag that sets it.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         silence_rocket();
-        let clock = StackClock::default();
+        let clock = settings.clock.clone();
         let place = Place::take("the broker", "broker", settings.broker)?;
         let broker_url = place.url();
         let upstream = start_upstream(&settings, &clock, &broker_url).await?;

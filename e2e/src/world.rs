@@ -61,10 +61,10 @@ impl World {
     /// See [`Stack::reset`](crate::Stack::reset).
     pub(crate) async fn reset(&self) -> Result<(), StartError> {
         let mut broker = self.broker.lock().await;
-        let clock = StackClock::default();
+        let clock = self.clock.anew();
         let launch = Launch {
             urls: &self.urls,
-            clock: clock.world(),
+            clock: clock.clone(),
             projects: &self.projects,
             watch: &self.watch,
             upstream_timeout_ms: self.upstream_timeout_ms,
@@ -73,7 +73,7 @@ impl World {
         self.wire.retarget(fresh.address);
         self.upstream.reset();
         self.demo.reset();
-        self.clock.restart(clock.world());
+        self.clock.restart(clock);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         self.watch.clear();
         // What the old broker is still answering may finish; nobody waits for it.

@@ -80,6 +80,10 @@ fn run(
     });
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "waits for the operating system, which no clock of ours moves"
+)]
 async fn accept(listener: TcpListener, server: SocketAddr) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut patience = tokio::time::interval(DRIP_INTERVAL);
@@ -195,6 +199,10 @@ fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     line.strip_prefix(name)?.strip_prefix(": ")
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "who waits for bytes waits in the machine's time"
+)]
 async fn drip(mut to: impl AsyncWrite + Unpin) -> io::Result<()> {
     let mut interval = tokio::time::interval(DRIP_INTERVAL);
     loop {

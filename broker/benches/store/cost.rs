@@ -52,7 +52,7 @@ pub(crate) async fn measure(
     working.join_all().await;
     let per_step = |time: Duration| time.as_secs_f64() * 1e6 / logins.len() as f64;
     Cost {
-        time_us: per_step(begun.elapsed()),
+        time_us: per_step(now() - begun),
         cpu_us: per_step(cpu() - cpu_before),
     }
 }

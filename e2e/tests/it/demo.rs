@@ -1,5 +1,7 @@
 //! The demo as people use it: its pages through the whole stack.
 
+use std::sync::Arc;
+
 use mock_upstream::Misbehaviour;
 use mock_upstream::people::seeded;
 
@@ -154,10 +156,7 @@ async fn signing_out_ends_the_session_wherever_its_cookie_went() {
         let end = person.signs_out().await;
         assert_eq!(end.url, world.demo("/"));
         assert!(!person.is_signed_in().await);
-        let copy = Person {
-            world: &world,
-            browser: copy,
-        };
+        let copy = Person::with(&world, &Arc::new(copy));
         assert!(!copy.is_signed_in().await);
     }
 }
@@ -226,14 +225,18 @@ const NOT_HERE: &str = "nowhere:";
 /// Somebody at a browser, in front of the demo.
 pub(crate) struct Person<'w> {
     world: &'w World,
-    browser: Browser,
+    browser: Arc<Browser>,
 }
 
 impl<'w> Person<'w> {
     pub(crate) fn at(world: &'w World) -> Self {
+        Self::with(world, &Arc::new(Browser::new()))
+    }
+
+    pub(crate) fn with(world: &'w World, browser: &Arc<Browser>) -> Self {
         Self {
             world,
-            browser: Browser::new(),
+            browser: browser.clone(),
         }
     }
 
@@ -263,12 +266,12 @@ impl<'w> Person<'w> {
     }
 
     /// The same, up to the provider's answer, which the broker has not yet seen.
-    async fn is_at_the_providers_answer(&self, flow: Flow, provider: &str) -> String {
+    pub(crate) async fn is_at_the_providers_answer(&self, flow: Flow, provider: &str) -> String {
         let there = self.world.broker_callback(provider);
         self.presses(flow, provider, &there).await.url
     }
 
-    async fn presses(&self, flow: Flow, provider: &str, there: &str) -> Arrival {
+    pub(crate) async fn presses(&self, flow: Flow, provider: &str, there: &str) -> Arrival {
         let start = match flow {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),

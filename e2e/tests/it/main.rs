@@ -40,3 +40,4 @@ mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;
 mod start_up;
+mod time;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use e2e::{Settings, Stack};
+use e2e::{Settings, Stack, StackClock};
 use mock_upstream::{Misbehaviour, Next, Person, Provider, Upstream};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -30,10 +30,21 @@ pub(crate) struct Halfway {
 
 impl World {
     pub(crate) async fn start() -> Self {
+        Self::start_with(Settings::for_tests()).await
+    }
+
+    /// A world that lives by this clock.
+    pub(crate) async fn by(clock: StackClock) -> Self {
+        Self::start_with(Settings {
+            clock,
+            ..Settings::for_tests()
+        })
+        .await
+    }
+
+    async fn start_with(settings: Settings) -> Self {
         logs::listen();
-        let stack = Stack::start(Settings::for_tests())
-            .await
-            .expect("free ports");
+        let stack = Stack::start(settings).await.expect("free ports");
         let backend = register(&stack, "A test's app", &format!("{NOWHERE}/came/back")).await;
         Self { stack, backend }
     }

@@ -83,9 +83,9 @@ impl Pool {
             self.probe.reached(Point::AfterCommit);
             Ok(outcome)
         };
-        match timeout(STEP, whole).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(abandon(client)),
+        match in_time(whole).await {
+            Some(outcome) => outcome,
+            None => Err(abandon(client)),
         }
     }
 
@@ -103,9 +103,9 @@ impl Pool {
             self.probe.reached(Point::AfterCommit);
             Ok(outcome)
         };
-        match timeout(STEP, whole).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(abandon(client)),
+        match in_time(whole).await {
+            Some(outcome) => outcome,
+            None => Err(abandon(client)),
         }
     }
 
@@ -117,6 +117,15 @@ impl Pool {
             .await?;
         Ok(client)
     }
+}
+
+/// Waits for a step, but not for ever.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a database may be silent is no matter of our clock"
+)]
+async fn in_time<T>(step: impl Future<Output = T>) -> Option<T> {
+    timeout(STEP, step).await.ok()
 }
 
 /// Closes a connection whose step took too long: what it still does must not

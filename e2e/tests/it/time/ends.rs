@@ -1,0 +1,194 @@
+//! What ends: each thing is there on the last millisecond of its life, and gone
+//! on the next.
+
+mod around;
+
+use mock_upstream::Misbehaviour;
+
+use super::{HOUR_MS, MINUTE_MS, SECOND_MS, standing};
+use crate::browser::Browser;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
+use crate::world::{Halfway, World};
+
+/// Makes a thing and looks for it, at the end of its life and right after it. Two
+/// things, since a look may use one up.
+async fn ends<T>(
+    what: &str,
+    after_ms: i64,
+    make: impl AsyncFn(&World) -> T,
+    is_there: impl AsyncFn(&World, &T) -> bool,
+) {
+    let world = standing().await;
+    for (age_ms, expected) in [(after_ms - 1, true), (after_ms, false)] {
+        let thing = make(&world).await;
+        world.advance_to(world.now_ms() + age_ms);
+        let seen = is_there(&world, &thing).await;
+        assert_eq!(seen, expected, "{what}, {age_ms} ms old");
+    }
+}
+
+#[tokio::test]
+async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
+    ends(
+        "a pending login",
+        600 * SECOND_MS,
+        async |it| it.backend.start_login(GOOGLE).await,
+        async |it, login| it.backend.result(&login.session_key).await.status == 200,
+    )
+    .await;
+    ends(
+        "an outcome that nobody has read",
+        600 * SECOND_MS,
+        async |it| it.settled(GITHUB).await,
+        async |it, login| it.backend.result(&login.session_key).await.status == 200,
+    )
+    .await;
+    ends(
+        "a session key's being taken",
+        600 * SECOND_MS,
+        async |it| it.settled(GITHUB).await,
+        async |it, login| {
+            let again = it.backend.start_with(&login.session_key, GITHUB).await;
+            again.status == 400
+        },
+    )
+    .await;
+    ends(
+        "the way home for a browser that opens the URL late",
+        1200 * SECOND_MS,
+        async |it| it.backend.start_login(GOOGLE).await,
+        async |_, login| Browser::new().open(&login.authorization_url).await.status == 303,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_trip_ends_by_the_clock_although_its_cookie_is_still_sent() {
+    for flow in FLOWS {
+        ends(
+            "a trip",
+            600 * SECOND_MS,
+            async |it| it.halfway(flow, GITHUB).await,
+            async |it, trip| {
+                let calls = it.token_calls(GITHUB);
+                trip.deliver(&trip.answer).await;
+                it.token_calls(GITHUB) > calls
+            },
+        )
+        .await;
+    }
+    ends(
+        "the row of a spent trip",
+        600 * SECOND_MS,
+        spent_trip,
+        async |it, trip| {
+            trip.deliver(&trip.answer).await;
+            last_rule(it) == Some("trip.once")
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_broker_keeps_of_a_legacy_login_ends_by_the_clock() {
+    ends(
+        "a handoff code",
+        60 * SECOND_MS,
+        async |it| it.with_code(GOOGLE).await,
+        async |it, (transaction, code)| it.backend.redeem(transaction, code).await.status == 200,
+    )
+    .await;
+    ends(
+        "the row of a code that nobody redeemed",
+        (60 + 900) * SECOND_MS,
+        async |it| it.with_code(GOOGLE).await,
+        async |it, (transaction, code)| {
+            it.backend.redeem(transaction, code).await;
+            last_rule(it) == Some("code.expiry")
+        },
+    )
+    .await;
+    ends(
+        "an access token",
+        900 * SECOND_MS,
+        access_token,
+        async |it, token| it.backend.profile(token).await.status == 200,
+    )
+    .await;
+    ends(
+        "the row of a token that has ended",
+        (900 + 600) * SECOND_MS,
+        access_token,
+        async |it, token| {
+            it.backend.profile(token).await;
+            last_rule(it) == Some("bearer.expiry")
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
+    ends(
+        "the discovery document",
+        HOUR_MS,
+        async |it| it.sign_in(Flow::Legacy, GOOGLE).await,
+        async |it, _| !asks_again(it, "openid-configuration").await,
+    )
+    .await;
+    ends(
+        "Google's keys",
+        24_442 * SECOND_MS,
+        async |it| it.sign_in(Flow::Legacy, GOOGLE).await,
+        async |it, _| !asks_again(it, "certs").await,
+    )
+    .await;
+    for provider in PROVIDERS {
+        ends(
+            "a provider's bad name",
+            5 * MINUTE_MS,
+            async |it| {
+                it.next_goes_wrong(provider, Misbehaviour::Token502);
+                it.sign_in(Flow::Clean, provider).await
+            },
+            async |it, _| !is_available(it, provider).await,
+        )
+        .await;
+    }
+}
+
+async fn spent_trip(world: &World) -> Halfway {
+    let trip = world.halfway(Flow::Legacy, GITHUB).await;
+    trip.deliver(&trip.answer).await;
+    trip
+}
+
+async fn access_token(world: &World) -> String {
+    let (transaction, code) = world.with_code(GOOGLE).await;
+    world.backend.token(&transaction, &code).await
+}
+
+/// The rule of the last call of the broker that was refused.
+fn last_rule(world: &World) -> Option<&'static str> {
+    let events = world.stack.logbook().events(0, None);
+    events.last().and_then(|event| event.rule)
+}
+
+/// Whether one more login with Google makes the broker ask for what has this in
+/// its path.
+async fn asks_again(world: &World, part: &str) -> bool {
+    let count = || {
+        let journal = world.upstream(GOOGLE).journal();
+        journal.iter().filter(|it| it.path.contains(part)).count()
+    };
+    let before = count();
+    world.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
+    count() > before
+}
+
+async fn is_available(world: &World, provider: &str) -> bool {
+    let statuses = world.backend.providers().await.json();
+    let mut statuses = statuses.as_array().expect("an array").iter();
+    let status = statuses.find(|status| status["id"] == provider);
+    status.expect("both are there")["available"] == true
+}

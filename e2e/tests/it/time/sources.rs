@@ -1,0 +1,104 @@
+//! What Clippy cannot see: SQL and scripts that would ask another clock. (What it
+//! can, `.clippy.toml` forbids.)
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What asks the database for the time.
+const OF_DATABASES: &[&str] = &[
+    "now()",
+    "'now'",
+    "clock_timestamp",
+    "statement_timestamp",
+    "current_date",
+    "current_time",
+    "localtime",
+    "unixepoch",
+    "julianday",
+    "strftime",
+];
+
+/// What asks the browser for the time. `new Date(at)` only writes one out.
+const OF_BROWSERS: &[&str] = &[
+    "date.now",
+    "new date()",
+    "performance.now",
+    "http-equiv=\"refresh\"",
+];
+
+/// Where the one and the other could be, from the top of the tree.
+const PLACES: &[(&str, &[&str], &[&str])] = &[
+    ("broker/src/store", &["rs", "sql"], OF_DATABASES),
+    ("broker/templates", &["html", "js", "css"], OF_BROWSERS),
+    ("consumer-demo/templates", &["html", "js"], OF_BROWSERS),
+    ("consumer-demo/static", &["html", "js", "css"], OF_BROWSERS),
+    ("mock-upstream/templates", &["html", "js"], OF_BROWSERS),
+    ("e2e/templates", &["html", "js"], OF_BROWSERS),
+];
+
+#[test]
+fn no_statement_and_no_page_asks_another_clock() {
+    for (place, endings, forbidden) in PLACES {
+        let files = files_in(Path::new(place), endings);
+        assert!(!files.is_empty(), "there is nothing in {place}");
+        for file in files {
+            let text = fs::read_to_string(top().join(&file)).expect("a text");
+            if let Some((line, found)) = offence(&text, forbidden) {
+                panic!("{}:{line}: {found} asks another clock", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_offence_is_found_by_its_line() {
+    let check = |text, forbidden, expected| assert_eq!(offence(text, forbidden), expected);
+    check(
+        "DELETE FROM a\nWHERE ends < NOW()",
+        OF_DATABASES,
+        Some((2, "now()")),
+    );
+    check(
+        "VALUES (CURRENT_TIMESTAMP)",
+        OF_DATABASES,
+        Some((1, "current_time")),
+    );
+    check("const t = Date.now();", OF_BROWSERS, Some((1, "date.now")));
+    check("// nothing is asked with now()", OF_DATABASES, None);
+    check(
+        "let now = clock.now();\nnew Date(event.at)",
+        OF_BROWSERS,
+        None,
+    );
+}
+
+/// The first line, from 1, that has one of `forbidden` outside a comment.
+fn offence(text: &str, forbidden: &[&'static str]) -> Option<(usize, &'static str)> {
+    let lines = text.lines().map(str::trim).map(str::to_lowercase);
+    (1..).zip(lines).find_map(|(number, line)| {
+        let is_comment = line.starts_with("//") || line.starts_with("--");
+        let found = forbidden.iter().find(|it| line.contains(**it))?;
+        (!is_comment).then_some((number, *found))
+    })
+}
+
+/// The files in `folder`, from the top of the tree.
+fn files_in(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
+    let entries = fs::read_dir(top().join(folder)).expect("a folder of the tree");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    names
+        .map(|name| folder.join(name))
+        .flat_map(|path| match top().join(&path).is_dir() {
+            true => files_in(&path, endings),
+            false => vec![path],
+        })
+        .filter(|path| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            ending.is_some_and(|ending| endings.contains(&ending))
+        })
+        .collect()
+}
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

@@ -1,0 +1,170 @@
+//! What is told: each time in an answer, a cookie, an ID token or a journal is
+//! the stack's.
+
+use std::sync::Arc;
+
+use e2e::faults::{Fault, Order};
+use reqwest::Method;
+use reqwest::header::SET_COOKIE;
+use serde_json::{Value, json};
+
+use super::direct::Direct;
+use super::{BEGIN_MS, HOUR_MS, standing};
+use crate::browser::{Browser, Hop};
+use crate::demo::Person;
+use crate::fresh;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
+use crate::reply::Reply;
+use crate::world::World;
+
+/// How far the clock is moved before anything is told: no round number.
+const MOVED_MS: i64 = 12_345_678;
+
+async fn moved() -> World {
+    let world = standing().await;
+    world.advance_to(BEGIN_MS + MOVED_MS);
+    world
+}
+
+#[tokio::test]
+async fn the_control_address_tells_the_time_of_the_stack() {
+    let world = moved().await;
+    let clock = async |method, path, body| world.control(method, path, body).await.json();
+    let step = json!({ "seconds": 54.322 });
+    let told = [
+        clock(Method::GET, "/api/clock", None).await,
+        clock(Method::POST, "/api/clock/advance", Some(step)).await,
+    ];
+    assert_eq!(
+        told[0],
+        json!({ "now": 1_790_012_345, "advanced_seconds": 12_345.678 })
+    );
+    assert_eq!(
+        told[1],
+        json!({ "now": 1_790_012_400, "advanced_seconds": 12_400.0 })
+    );
+}
+
+#[tokio::test]
+async fn whatever_is_written_down_bears_the_time_of_the_stack() {
+    let world = moved().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            world.sign_in(flow, provider).await.is_ada(provider);
+        }
+    }
+    let operation = "GET /api/providers".parse().expect("an operation");
+    world
+        .stack
+        .faults()
+        .arm(Order::next(operation, Fault::Html502));
+    assert_eq!(world.backend.providers().await.status, 502);
+
+    for (path, least) in [
+        ("/api/events", 25),
+        ("/api/logins", 10),
+        ("/api/upstreams/google/requests", 5),
+        ("/api/upstreams/github/requests", 5),
+    ] {
+        let told = world.control(Method::GET, path, None).await.json();
+        let times = all_called("at", &told);
+        assert!(times.len() >= least, "{path} tells {} times", times.len());
+        let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
+        assert_eq!(others, None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
+    let world = moved().await;
+    let now_seconds = world.now_ms() / 1000;
+    let claims = Direct::to(&world, GOOGLE).claims().await;
+    assert_eq!(claims["iat"], now_seconds);
+    assert_eq!(claims["exp"], now_seconds + 3600);
+
+    let github = Direct::to(&world, GITHUB);
+    let reply = github.who_is(&github.access_token().await).await;
+    let resets_seconds = (world.now_ms() + HOUR_MS) / 1000;
+    assert_eq!(
+        reply.header("x-ratelimit-reset"),
+        Some(&*resets_seconds.to_string())
+    );
+}
+
+#[tokio::test]
+async fn what_the_broker_says_of_lifetimes_does_not_age() {
+    for world in [standing().await, moved().await] {
+        let started = world.backend.start_with(&fresh::secret(), GOOGLE).await;
+        assert_eq!(started.json()["expires_in"], 600);
+        let (transaction, code) = world.with_code(GITHUB).await;
+        let redeemed = world.backend.redeem(&transaction, &code).await;
+        assert_eq!(redeemed.json()["expires_in"], 900);
+        let trip = world.halfway(Flow::Clean, GOOGLE).await;
+        let departure = trip.browser.last_hop_to(trip.ticket.url());
+        assert_eq!(max_age_seconds(&departure.reply), [1200]);
+    }
+}
+
+#[tokio::test]
+async fn the_demos_cookie_lives_as_long_as_its_session() {
+    let world = moved().await;
+    let browser = Arc::new(Browser::new());
+    let person = Person::with(&world, &browser);
+    let start = world.demo("/login/google");
+    let started = |hop: Hop| max_age_seconds(&hop.reply);
+
+    person.signs_in(Flow::Clean, GOOGLE).await;
+    assert_eq!(started(browser.last_hop_to(&start)), [600]);
+    let home = browser.last_hop_to(&world.demo("/callback"));
+    assert_eq!(max_age_seconds(&home.reply), [28_800]);
+
+    // A login that is started an hour later does not make the session longer.
+    world.advance_to(world.now_ms() + HOUR_MS);
+    person.is_at_the_providers_answer(Flow::Clean, GOOGLE).await;
+    assert_eq!(started(browser.last_hop_to(&start)), [28_800 - 3_600]);
+}
+
+#[tokio::test]
+async fn the_demo_shows_when_somebody_came_by_the_time_of_the_stack() {
+    let world = standing().await;
+    let browser = Arc::new(Browser::new());
+    let person = Person::with(&world, &browser);
+    person.signs_in(Flow::Clean, GOOGLE).await;
+    world.advance_to(BEGIN_MS + HOUR_MS);
+    let page = person.signs_in(Flow::Clean, GOOGLE).await;
+    let page = page.reply.expect("a page").body;
+    assert!(
+        page.contains(r#"data-field="firstSeen">2026-09-21 14:13 UTC<"#),
+        "{page}"
+    );
+    assert!(
+        page.contains(r#"data-field="lastSeen">2026-09-21 15:13 UTC<"#),
+        "{page}"
+    );
+}
+
+/// Every number with this name, however deep.
+fn all_called(name: &str, value: &Value) -> Vec<i64> {
+    match value {
+        Value::Array(all) => all.iter().flat_map(|it| all_called(name, it)).collect(),
+        Value::Object(members) => {
+            let own = members.get(name).and_then(Value::as_i64);
+            let deeper = members.values().flat_map(|it| all_called(name, it));
+            own.into_iter().chain(deeper).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The `Max-Age` of each cookie that is set.
+fn max_age_seconds(reply: &Reply) -> Vec<u32> {
+    let cookies = reply.headers.get_all(SET_COOKIE).iter();
+    cookies
+        .map(|cookie| {
+            let cookie = cookie.to_str().expect("our cookies are ASCII");
+            let (_, age) = cookie.split_once("; Max-Age=").expect("it says how long");
+            let age = age.split(';').next().expect("a first part");
+            age.parse().expect("seconds")
+        })
+        .collect()
+}
