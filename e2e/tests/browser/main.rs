@@ -8,8 +8,11 @@
 
 /// One person with a browser of their own, at the demo of a fresh stack.
 macro_rules! at_the_demo {
-    (async |$stack:ident, $person:ident| $body:block) => {{
-        let $stack = $crate::interactive_stack().await;
+    (async |$stack:ident, $person:ident| $body:block) => {
+        at_the_demo!(of $crate::interactive_stack(), async |$stack, $person| $body)
+    };
+    (of $start:expr, async |$stack:ident, $person:ident| $body:block) => {{
+        let $stack = $start.await;
         let session = $crate::chromium::open().await;
         let $person = $crate::person::Person::at(&session, &$stack);
         let outcome = async {
@@ -23,8 +26,10 @@ macro_rules! at_the_demo {
 mod chromium;
 mod faults;
 mod person;
-mod relay;
 mod site;
+
+mod across_sites;
+mod relay;
 
 use e2e::{Settings, Stack};
 use person::{Flow, Person};

@@ -240,6 +240,11 @@ impl<'a> Person<'a> {
         .map(drop)
     }
 
+    pub(crate) async fn forgets_cookies(&self) -> WebDriverResult<()> {
+        let all = self.tells_chromium("Network.clearBrowserCookies", json!({}));
+        all.await.map(drop)
+    }
+
     pub(crate) async fn sits_in_the_dark(&self) -> WebDriverResult<()> {
         let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
         self.tells_chromium("Emulation.setEmulatedMedia", json!({ "features": dark }))

@@ -1,14 +1,14 @@
-//! A browser that writes down every step: it keeps cookies by host (not by port,
-//! as browsers do), follows redirects, inherits fragments, says where it comes
-//! from, and never goes where nobody listens.
+//! A browser that writes down every step: it keeps cookies as browsers do, follows
+//! redirects, inherits fragments, says where it comes from, and never goes where
+//! nobody listens.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::{ACCEPT, COOKIE, ORIGIN, REFERER, SET_COOKIE};
 use reqwest::{Client, Method, RequestBuilder};
 use url::Url;
 
+use crate::jar::{Jar, is_same_site};
 use crate::reply::Reply;
 
 /// An origin where nobody listens. A browser that is sent there has arrived.
@@ -44,6 +44,12 @@ pub(crate) struct Arrival {
     pub(crate) reply: Option<Reply>,
 }
 
+/// What a form says.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
+/// What a link says, or a form without fields.
+const NOTHING: Fields<'_> = &[];
+
 /// Where a navigation begins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum From<'a> {
@@ -56,7 +62,7 @@ pub(crate) enum From<'a> {
 pub(crate) struct Browser {
     http: Client,
     manners: Manners,
-    jar: Mutex<BTreeMap<(String, String), String>>,
+    jar: Mutex<Jar>,
     hops: Mutex<Vec<Hop>>,
 }
 
@@ -68,6 +74,14 @@ impl Browser {
     /// A client that keeps cookies and follows redirects, and tells nothing.
     pub(crate) fn plain() -> Self {
         Self::with(Manners::Plain)
+    }
+
+    /// A browser to which some cookies are Strict, whatever they say.
+    pub(crate) fn keeping_in(jar: Jar) -> Self {
+        Self {
+            jar: Mutex::new(jar),
+            ..Self::new()
+        }
     }
 
     fn with(manners: Manners) -> Self {
@@ -87,25 +101,38 @@ impl Browser {
     /// The same, and stops before an address that begins with `there`.
     pub(crate) async fn follow_until(&self, url: &str, there: &str) -> Arrival {
         let home = format!("{NOWHERE}/");
-        self.travel(Method::GET, From::Page(&home), url, there)
+        self.travel(Method::GET, From::Page(&home), url, NOTHING, there)
             .await
     }
 
     /// Follows a link on `page`, and goes wherever it leads, but stops before an
     /// address that begins with `there`.
     pub(crate) async fn follow_from(&self, page: &str, url: &str, there: &str) -> Arrival {
-        self.travel(Method::GET, From::Page(page), url, there).await
+        self.travel(Method::GET, From::Page(page), url, NOTHING, there)
+            .await
     }
 
     /// Types an address, and goes wherever it leads.
     pub(crate) async fn type_in(&self, url: &str) -> Arrival {
-        self.travel(Method::GET, From::Typed, url, NOWHERE).await
+        self.travel(Method::GET, From::Typed, url, NOTHING, NOWHERE)
+            .await
     }
 
     /// Presses the button of a form on `page`, and goes wherever it leads, but
     /// stops before an address that begins with `there`.
     pub(crate) async fn press_until(&self, page: &str, action: &str, there: &str) -> Arrival {
-        self.travel(Method::POST, From::Page(page), action, there)
+        self.submit_until(page, action, NOTHING, there).await
+    }
+
+    /// The same, of a form with these fields.
+    pub(crate) async fn submit_until(
+        &self,
+        page: &str,
+        action: &str,
+        fields: Fields<'_>,
+        there: &str,
+    ) -> Arrival {
+        self.travel(Method::POST, From::Page(page), action, fields, there)
             .await
     }
 
@@ -121,6 +148,7 @@ impl Browser {
             &Method::GET,
             url,
             &Provenance::of(From::Page(&home)),
+            NOTHING,
             headers,
         )
         .await
@@ -129,18 +157,26 @@ impl Browser {
     /// Asks for one address without its body.
     pub(crate) async fn look_at(&self, url: &str) -> Reply {
         let home = format!("{NOWHERE}/");
-        self.step(&Method::HEAD, url, &Provenance::of(From::Page(&home)), &[])
+        let provenance = Provenance::of(From::Page(&home));
+        self.step(&Method::HEAD, url, &provenance, NOTHING, &[])
             .await
     }
 
-    async fn travel(&self, method: Method, from: From<'_>, url: &str, there: &str) -> Arrival {
+    async fn travel(
+        &self,
+        method: Method,
+        from: From<'_>,
+        url: &str,
+        fields: Fields<'_>,
+        there: &str,
+    ) -> Arrival {
         let mut provenance = Provenance::of(from);
-        let (mut method, mut url) = (method, url.to_owned());
+        let (mut method, mut url, mut fields) = (method, url.to_owned(), fields);
         for _ in 0..MOST_HOPS {
             if url.starts_with(there) {
                 return Arrival { url, reply: None };
             }
-            let reply = self.step(&method, &url, &provenance, &[]).await;
+            let reply = self.step(&method, &url, &provenance, fields, &[]).await;
             let Some(next) = reply.location().map(|next| resolve(&url, next)) else {
                 let reply = Some(reply);
                 return Arrival { url, reply };
@@ -151,7 +187,7 @@ impl Browser {
                 reply.status
             );
             provenance.goes_through(&url, &reply);
-            (method, url) = (Method::GET, next);
+            (method, url, fields) = (Method::GET, next, NOTHING);
         }
         panic!("the redirects never end");
     }
@@ -161,10 +197,14 @@ impl Browser {
         method: &Method,
         url: &str,
         provenance: &Provenance,
+        fields: Fields<'_>,
         headers: &[(&str, &str)],
     ) -> Reply {
         let mut request = self.http.request(method.clone(), url);
-        let cookies = self.cookies_for(url);
+        if !fields.is_empty() {
+            request = request.form(fields);
+        }
+        let cookies = locked(&self.jar).header(provenance.initiator.as_ref(), method, &parsed(url));
         if !cookies.is_empty() {
             request = request.header(COOKIE, cookies);
         }
@@ -202,8 +242,7 @@ impl Browser {
 
     /// How many cookies it holds for the host of `url`.
     pub(crate) fn count_cookies(&self, url: &str) -> usize {
-        let host = host(url);
-        locked(&self.jar).keys().filter(|key| key.0 == host).count()
+        locked(&self.jar).count(&parsed(url))
     }
 
     /// Another browser with a copy of all cookies.
@@ -216,9 +255,7 @@ impl Browser {
 
     /// Changes the value of every cookie.
     pub(crate) fn change_cookies(&self, change: impl Fn(&str) -> String) {
-        for value in locked(&self.jar).values_mut() {
-            *value = change(value);
-        }
+        locked(&self.jar).change(change);
     }
 
     /// Forgets all cookies.
@@ -226,30 +263,10 @@ impl Browser {
         locked(&self.jar).clear();
     }
 
-    fn cookies_for(&self, url: &str) -> String {
-        let host = host(url);
-        let jar = locked(&self.jar);
-        let pairs: Vec<_> = jar
-            .iter()
-            .filter(|((owner, _), _)| *owner == host)
-            .map(|((_, name), value)| format!("{name}={value}"))
-            .collect();
-        pairs.join("; ")
-    }
-
     fn keep_cookies(&self, url: &str, reply: &Reply) {
-        let host = host(url);
         for cookie in reply.headers.get_all(SET_COOKIE) {
             let cookie = cookie.to_str().expect("our cookies are ASCII");
-            let (pair, attributes) = cookie.split_once(';').unwrap_or((cookie, ""));
-            let (name, value) = pair.split_once('=').expect("a cookie has a name");
-            let key = (host.clone(), name.to_owned());
-            let ends_now = attributes.split(';').any(|it| it.trim() == "Max-Age=0");
-            if ends_now {
-                locked(&self.jar).remove(&key);
-            } else {
-                locked(&self.jar).insert(key, value.to_owned());
-            }
+            locked(&self.jar).keep(&parsed(url), cookie);
         }
     }
 }
@@ -264,7 +281,7 @@ struct Provenance {
 impl Provenance {
     fn of(from: From<'_>) -> Self {
         let initiator = match from {
-            From::Page(page) => Some(Url::parse(page).expect("a page has an address")),
+            From::Page(page) => Some(parsed(page)),
             From::Typed => None,
         };
         Self {
@@ -289,8 +306,8 @@ impl Provenance {
         let Some(initiator) = &self.initiator else {
             return "none";
         };
-        let url = Url::parse(url).expect("an address");
-        if self.site == "cross-site" || initiator.host() != url.host() {
+        let url = parsed(url);
+        if self.site == "cross-site" || !is_same_site(initiator, &url) {
             "cross-site"
         } else if self.site == "same-site" || initiator.origin() != url.origin() {
             "same-site"
@@ -333,7 +350,7 @@ pub(crate) fn client() -> Client {
 /// Where `location` leads from `url`. A fragment is inherited where the redirect
 /// names none.
 fn resolve(url: &str, location: &str) -> String {
-    let here = Url::parse(url).expect("an address");
+    let here = parsed(url);
     let mut next = here.join(location).expect("an address");
     if let (None, Some(fragment)) = (next.fragment(), here.fragment()) {
         next.set_fragment(Some(fragment));
@@ -351,9 +368,8 @@ fn resolve(url: &str, location: &str) -> String {
     }
 }
 
-fn host(url: &str) -> String {
-    let url = Url::parse(url).expect("an address");
-    url.host_str().expect("a host").to_owned()
+fn parsed(url: &str) -> Url {
+    Url::parse(url).expect("an address")
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

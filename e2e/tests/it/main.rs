@@ -5,14 +5,15 @@
 //! One module per question. The stage that they share: `world` (a stack and a
 //! project of its own), `assembly` (a broker by itself), `lone` (one whose
 //! providers are in trouble), `process` (one in a thread of its own), `backend` (a
-//! consumer's server side), `browser`, `tcp` (what no client would send), `login`
-//! (either flow), `reply`, `published` (what each of a broker's answers is held
-//! against), `logs`, `scanner`, `fresh`.
+//! consumer's server side), `browser` and its `jar`, `tcp` (what no client would
+//! send), `login` (either flow), `reply`, `published` (what each of a broker's
+//! answers is held against), `logs`, `scanner`, `fresh`.
 
 mod assembly;
 mod backend;
 mod browser;
 mod fresh;
+mod jar;
 mod login;
 mod logs;
 mod lone;
@@ -26,6 +27,7 @@ mod world;
 mod clean_flow;
 mod legacy_flow;
 
+mod across_sites;
 mod answers;
 mod arrivals;
 mod contract;

@@ -42,7 +42,7 @@ impl World {
         .await
     }
 
-    async fn start_with(settings: Settings) -> Self {
+    pub(crate) async fn start_with(settings: Settings) -> Self {
         logs::listen();
         let stack = Stack::start(settings).await.expect("free ports");
         let backend = register(&stack, "A test's app", &format!("{NOWHERE}/came/back")).await;

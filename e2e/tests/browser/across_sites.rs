@@ -1,0 +1,98 @@
+//! Consumer, broker and provider on three different sites, as in production: the
+//! cookies come back in a real browser, and as `SameSite=Strict` ones they do not.
+//!
+//! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2, which Linux has.
+
+use e2e::{Settings, Stack};
+use serde_json::{Value, json};
+use thirtyfour::error::WebDriverResult;
+
+use crate::person::{Flow, Person};
+
+async fn stack_across_sites() -> Stack {
+    Stack::start(Settings {
+        automatic: false,
+        google: ([127, 0, 0, 2], 0).into(),
+        ..Settings::for_tests()
+    })
+    .await
+    .unwrap()
+}
+
+/// Sends somebody to the provider, lets the cookie whose name begins with `strict`
+/// become a Strict one there, and sends them back.
+async fn sign_in(person: &Person<'_>, flow: Flow, strict: Option<&str>) -> WebDriverResult<()> {
+    person.goes_home().await?;
+    person.starts(flow, "google").await?;
+    person.is_at_the_imitation_of("google").await?;
+    if let Some(prefix) = strict {
+        make_strict(person, prefix).await?;
+    }
+    person.chooses("ada").await
+}
+
+async fn make_strict(person: &Person<'_>, prefix: &str) -> WebDriverResult<()> {
+    let all = person
+        .tells_chromium("Storage.getCookies", json!({}))
+        .await?;
+    let is_meant = |cookie: &&Value| cookie["name"].as_str().unwrap().starts_with(prefix);
+    let found: Vec<_> = all["cookies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(is_meant)
+        .collect();
+    let [cookie] = found[..] else {
+        panic!("not one {prefix}: {all}");
+    };
+    assert_eq!(cookie["sameSite"], "Lax");
+    let mut strict = json!({ "sameSite": "Strict" });
+    for same in [
+        "name",
+        "value",
+        "domain",
+        "path",
+        "httpOnly",
+        "expires",
+        "sourceScheme",
+    ] {
+        strict[same] = cookie[same].clone();
+    }
+    let set = person.tells_chromium("Network.setCookie", strict).await?;
+    assert_eq!(set["success"], true);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_survives_every_hop_between_three_sites() {
+    at_the_demo!(of stack_across_sites(), async |stack, person| {
+        for flow in [Flow::Clean, Flow::Legacy] {
+            sign_in(&person, flow, None).await?;
+            person.is_signed_in_as("Ada Lovelace").await?;
+            person.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
+            person.signs_out().await?;
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strict_cookie_of_the_broker_does_not_come_back_from_the_provider() {
+    at_the_demo!(of stack_across_sites(), async |_stack, person| {
+        for flow in [Flow::Clean, Flow::Legacy] {
+            sign_in(&person, flow, Some("fsi_trip_")).await?;
+            person.meets_rule("trip.own_browser").await?;
+            person.forgets_cookies().await?;
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_strict_cookie_of_the_demo_does_not_come_back_to_its_callback() {
+    at_the_demo!(of stack_across_sites(), async |_stack, person| {
+        for flow in [Flow::Clean, Flow::Legacy] {
+            sign_in(&person, flow, Some("demo_session")).await?;
+            person.meets_problem("no_session").await?;
+            person.forgets_cookies().await?;
+        }
+    });
+}

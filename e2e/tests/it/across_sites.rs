@@ -1,0 +1,159 @@
+//! The cookies on every hop, with consumer, broker and provider on three different
+//! sites, as in production. On one site, and without a page of the provider's in
+//! between, a `SameSite=Strict` cookie would come back and nobody would notice.
+//!
+//! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2 and .3, which Linux has.
+
+use e2e::Settings;
+use url::Url;
+
+use crate::browser::{Arrival, Browser, NOWHERE};
+use crate::jar::{Jar, is_same_site};
+use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
+use crate::reply::Reply;
+use crate::world::World;
+
+/// The names of the two cookies that a sign-in needs, as they begin on plain HTTP.
+const OF_THE_BROKER: &str = "fsi_trip_";
+const OF_THE_DEMO: &str = "demo_session";
+
+/// A stack whose providers show a page; `providers` are where they listen.
+async fn world_with(providers: [[u8; 4]; 2]) -> World {
+    let [google, github] = providers.map(|ip| (ip, 0).into());
+    let world = World::start_with(Settings {
+        google,
+        github,
+        automatic: false,
+        ..Settings::for_tests()
+    })
+    .await;
+    let urls = world.stack.urls();
+    assert!(!same_site(&urls.consumer, &urls.broker));
+    world
+}
+
+async fn world_across_sites() -> World {
+    let world = world_with([[127, 0, 0, 2], [127, 0, 0, 3]]).await;
+    let urls = world.stack.urls();
+    for provider in [&urls.google, &urls.github] {
+        assert!(!same_site(provider, &urls.broker));
+        assert!(!same_site(provider, &urls.consumer));
+    }
+    world
+}
+
+fn same_site(one: &str, other: &str) -> bool {
+    let url = |text: &str| Url::parse(text).expect("an address");
+    is_same_site(&url(one), &url(other))
+}
+
+/// Goes from the demo to the provider's page, and chooses Ada there.
+async fn signs_in(world: &World, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
+    signs_in_until(world, browser, flow, provider, NOWHERE).await
+}
+
+/// The same, and stops before an address that begins with `there`.
+async fn signs_in_until(
+    world: &World,
+    browser: &Browser,
+    flow: Flow,
+    provider: &str,
+    there: &str,
+) -> Arrival {
+    let start = match flow {
+        Flow::Clean => format!("/login/{provider}"),
+        Flow::Legacy => format!("/legacy/login/{provider}"),
+    };
+    let at_provider = browser
+        .press_until(&world.demo("/"), &world.demo(&start), NOWHERE)
+        .await;
+    let page = at_provider.reply.expect("the provider's page").body;
+    let action = format!("{}/mock/sign-in", world.upstream(provider).url());
+    let fields = [
+        ("request", between(&page, "name=\"request\" value=\"")),
+        ("person", "ada"),
+    ];
+    browser
+        .submit_until(&at_provider.url, &action, &fields, there)
+        .await
+}
+
+/// What stands in `page` from `begin` to the next quotation mark.
+fn between<'p>(page: &'p str, begin: &str) -> &'p str {
+    let (_, rest) = page.split_once(begin).expect("it is on the page");
+    rest.split_once('"').expect("it ends").0
+}
+
+fn page_of(arrival: Arrival) -> Reply {
+    arrival.reply.expect("a page")
+}
+
+#[tokio::test]
+async fn a_sign_in_survives_every_hop_between_three_sites() {
+    let world = world_across_sites().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let browser = Browser::new();
+            let end = signs_in(&world, &browser, flow, provider).await;
+            assert_eq!(end.url, world.demo("/profile"), "{flow:?} {provider}");
+            assert!(page_of(end).body.contains("Ada Lovelace"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
+    let world = world_across_sites().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let browser = Browser::keeping_in(Jar::making_strict(OF_THE_BROKER));
+            let end = signs_in(&world, &browser, flow, provider).await;
+            page_of(end).is_page(400, "This sign-in did not begin in this browser");
+            assert_eq!(world.token_calls(provider), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
+    let world = world_across_sites().await;
+    for flow in FLOWS {
+        let browser = Browser::keeping_in(Jar::making_strict(OF_THE_DEMO));
+        let page = page_of(signs_in(&world, &browser, flow, GOOGLE).await);
+        assert!(
+            page.body.contains("data-problem=\"no_session\""),
+            "{}",
+            page.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn on_one_site_with_the_provider_a_strict_cookie_would_go_unnoticed() {
+    let world = world_with([[127, 0, 0, 1]; 2]).await;
+    let browser = Browser::keeping_in(Jar::making_strict(OF_THE_BROKER));
+    let end = signs_in(&world, &browser, Flow::Clean, GOOGLE).await;
+    assert_eq!(end.url, world.demo("/profile"));
+}
+
+#[tokio::test]
+async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
+    let world = world_across_sites().await;
+    for flow in FLOWS {
+        let browser = Browser::new();
+        let home = world.demo("/");
+        let calls = world.token_calls(GOOGLE);
+        let at_callback = signs_in_until(&world, &browser, flow, GOOGLE, &home).await;
+        let thief = browser.with_the_same_cookies();
+        let end = browser.type_in(&at_callback.url).await;
+        assert_eq!(end.url, world.demo("/profile"));
+
+        // The session of the demo is another now.
+        let page = page_of(thief.type_in(&world.demo("/profile")).await);
+        assert!(!page.body.contains("Ada Lovelace"), "{}", page.body);
+        // The trip is spent.
+        let answer = browser.last_hop_to(&world.broker_callback(GOOGLE)).url;
+        thief.type_in(&answer).await;
+        assert_eq!(world.token_calls(GOOGLE), calls + 1);
+    }
+}
