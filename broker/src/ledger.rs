@@ -91,6 +91,11 @@ macro_rules! steps {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$step => $name,)+ }
             }
+
+            /// What it means, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$step => $meaning,)+ }
+            }
         }
     };
 }

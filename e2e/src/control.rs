@@ -1,6 +1,6 @@
 //! The control address: everything a test in any language needs to move the
 //! stack, as JSON over HTTP. DESIGN.md's table of calls, with examples, is in
-//! `e2e/README.md`.
+//! `e2e/README.md`. For people it has the pages of the inspector.
 
 mod answer;
 mod clock;
@@ -20,8 +20,11 @@ use rocket::serde::json::{Json, Value, json};
 use rocket::shield::Shield;
 use rocket::{Build, Rocket, State, catchers, get, post, routes};
 
+use crate::inspector;
 use crate::world::World;
-use answer::{Done, Refused};
+use answer::Done;
+pub(crate) use answer::Refused;
+pub(crate) use clock::step as advance;
 
 /// What the control address serves, and by which names it may be called.
 #[derive(Clone)]
@@ -45,6 +48,7 @@ pub(crate) fn rocket(control: Control, bind: SocketAddr) -> Rocket<Build> {
         .manage(guard::Names(control.host))
         .mount("/", guard::routes())
         .mount("/", contract::routes())
+        .mount("/", inspector::routes())
         .mount(
             "/",
             routes![

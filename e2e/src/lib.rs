@@ -27,6 +27,7 @@
 //! | [`logbook`] | what happened, masked |
 //! | [`truth`] | where a login stands, by the store |
 //! | [`control`] | the control address |
+//! | `inspector` | its pages: every login as a sequence diagram |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |
 //! | [`conformance`] | holds any broker against the contract |
@@ -52,6 +53,7 @@ pub mod truth;
 pub mod wire;
 
 mod hosted;
+mod inspector;
 mod place;
 mod start_error;
 mod world;

@@ -117,6 +117,10 @@ impl Script {
         self.lock().queue.push_back(next);
     }
 
+    pub(crate) fn queued(&self) -> Vec<Next> {
+        self.lock().queue.iter().cloned().collect()
+    }
+
     /// Takes the entry for the sign-in that begins now.
     pub(crate) fn take_next(&self) -> Option<Next> {
         self.lock().queue.pop_front()

@@ -181,6 +181,12 @@ impl Upstream {
         Ok(())
     }
 
+    /// What is queued, the next first.
+    #[must_use]
+    pub fn queued(&self) -> Vec<Next> {
+        self.desk.script.queued()
+    }
+
     /// What it can do wrong.
     #[must_use]
     pub fn misbehaviours(&self) -> &'static [Misbehaviour] {

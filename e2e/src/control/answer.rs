@@ -23,14 +23,14 @@ impl<'r> Responder<'r, 'static> for Done {
 
 /// A control call that is not obeyed.
 #[derive(Debug, Clone)]
-pub(super) struct Refused {
+pub(crate) struct Refused {
     status: Status,
     message: String,
 }
 
 impl Refused {
     /// 400: the call itself is wrong.
-    pub(super) fn bad(message: impl Into<String>) -> Self {
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self {
             status: Status::BadRequest,
             message: message.into(),
@@ -38,7 +38,7 @@ impl Refused {
     }
 
     /// 403: the caller may not.
-    pub(super) fn forbidden(message: impl Into<String>) -> Self {
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self {
             status: Status::Forbidden,
             message: message.into(),
@@ -46,7 +46,7 @@ impl Refused {
     }
 
     /// 404: there is no such thing.
-    pub(super) fn missing(message: impl Into<String>) -> Self {
+    pub(crate) fn missing(message: impl Into<String>) -> Self {
         Self {
             status: Status::NotFound,
             message: message.into(),
@@ -54,15 +54,23 @@ impl Refused {
     }
 
     /// 415: the body is not JSON.
-    pub(super) fn media_type() -> Self {
+    pub(crate) fn media_type() -> Self {
         Self {
             status: Status::UnsupportedMediaType,
             message: "a body must be sent as application/json".to_owned(),
         }
     }
 
+    /// 415: what was sent to a form is none.
+    pub(crate) fn media_type_of_form() -> Self {
+        Self {
+            status: Status::UnsupportedMediaType,
+            message: "a form must be sent as application/x-www-form-urlencoded".to_owned(),
+        }
+    }
+
     /// 500: the stack could not.
-    pub(super) fn failed(message: impl Into<String>) -> Self {
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self {
             status: Status::InternalServerError,
             message: message.into(),
@@ -122,11 +130,19 @@ pub(super) fn catch(status: Status, request: &Request<'_>) -> Refused {
     said.clone().unwrap_or_else(|| Refused {
         status,
         message: match status.code {
-            404 => "there is no such call; the calls are listed at /".to_owned(),
+            404 => "there is no such call; the calls are listed at /calls".to_owned(),
             _ => status.reason_lossy().to_owned(),
         },
     })
 }
+
+/// What the pages may load and do: nothing from anywhere else, and no script that
+/// stands in a page.
+const POLICY: (&str, &str) = (
+    "Content-Security-Policy",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+);
 
 /// What every answer carries.
 pub(super) struct Headers;
@@ -143,18 +159,18 @@ impl Fairing for Headers {
     async fn on_response<'r>(&self, _: &'r Request<'_>, response: &mut Response<'r>) {
         for (name, value) in [
             ("Cache-Control", "no-store"),
-            (
-                "Content-Security-Policy",
-                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
-                 form-action 'self'; frame-ancestors 'none'",
-            ),
-            ("Referrer-Policy", "no-referrer"),
+            // Our own forms must name their origin, which `no-referrer` would hide.
+            ("Referrer-Policy", "same-origin"),
             ("X-Content-Type-Options", "nosniff"),
         ] {
             // A page may have a policy of its own.
             if !response.headers().contains(name) {
                 response.set_raw_header(name, value);
             }
+        }
+        // A picture brings a narrower one.
+        if !response.headers().contains(POLICY.0) {
+            response.set_raw_header(POLICY.0, POLICY.1);
         }
     }
 }

@@ -33,13 +33,18 @@ pub(super) fn read(world: &State<Arc<World>>) -> Json<Time> {
     })
 }
 
-#[post("/api/clock/advance", data = "<step>")]
+#[post("/api/clock/advance", data = "<wish>")]
 #[expect(
     clippy::needless_pass_by_value,
     reason = "Rocket hands a body over by value"
 )]
-pub(super) fn advance(step: Body<Step>, world: &State<Arc<World>>) -> Result<Json<Time>, Refused> {
-    let Step { seconds } = step.0;
+pub(super) fn advance(wish: Body<Step>, world: &State<Arc<World>>) -> Result<Json<Time>, Refused> {
+    step(world, wish.0.seconds)?;
+    Ok(read(world))
+}
+
+/// Moves the clock ahead, if it may be moved so far.
+pub(crate) fn step(world: &World, seconds: f64) -> Result<(), Refused> {
     if !(0.0..=MOST_SECONDS).contains(&seconds) {
         return Err(Refused::bad(
             "seconds must be between 0 and 315360000: the clock does not go back; \
@@ -47,7 +52,7 @@ pub(super) fn advance(step: Body<Step>, world: &State<Arc<World>>) -> Result<Jso
         ));
     }
     world.clock.advance(Duration::from_secs_f64(seconds));
-    Ok(read(world))
+    Ok(())
 }
 
 #[expect(

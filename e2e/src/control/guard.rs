@@ -55,8 +55,31 @@ fn check(request: &Request<'_>) -> Result<(), Refused> {
             "a page of another site may not control the stack",
         ));
     }
+    if is_form(request) {
+        return check_form(request);
+    }
     if has_body(request) && !request.content_type().is_some_and(|media| media.is_json()) {
         return Err(Refused::media_type());
+    }
+    Ok(())
+}
+
+/// Whether it is for one of the forms of the page.
+fn is_form(request: &Request<'_>) -> bool {
+    request.uri().path().starts_with("/do/")
+}
+
+/// A browser sends forms of any page to any address, without asking and in a media
+/// type that our other calls refuse. It says from which origin, and here it must.
+fn check_form(request: &Request<'_>) -> Result<(), Refused> {
+    if !request.headers().contains("Origin") {
+        return Err(Refused::forbidden(
+            "this is for the forms of the page; the calls for programs are listed at /calls",
+        ));
+    }
+    let is_form = request.content_type().is_some_and(|media| media.is_form());
+    if has_body(request) && !is_form {
+        return Err(Refused::media_type_of_form());
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The control address in a browser: where everything is, and what can be called.
+//! Where everything is, and what can be called, as a page.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ struct Index<'a> {
     calls: &'static [(&'static str, &'static str)],
 }
 
-#[get("/")]
+#[get("/calls")]
 pub(super) fn page(world: &State<Arc<World>>) -> RawHtml<String> {
     let index = Index {
         urls: &world.urls,

@@ -392,7 +392,7 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
 #[tokio::test]
 async fn its_page_lists_the_calls_and_loads_nothing_foreign() {
     let world = World::start().await;
-    let page = get(&world, "/").await;
+    let page = get(&world, "/calls").await;
     assert_eq!(page.status, 200);
     assert_eq!(
         page.header("content-type"),
@@ -511,7 +511,7 @@ async fn a_body_that_is_broken_or_huge_is_refused() {
 #[tokio::test]
 async fn a_call_that_does_not_exist_says_where_the_calls_are_listed() {
     let world = World::start().await;
-    refuses(&get(&world, "/api/nothing").await, 404, "listed at /");
+    refuses(&get(&world, "/api/nothing").await, 404, "listed at /calls");
 }
 
 #[track_caller]

@@ -37,6 +37,7 @@ mod demo;
 mod failures;
 mod faults;
 mod hostile_input;
+mod inspector;
 mod other_browser;
 mod relay;
 mod replay_and_expiry;

@@ -1,0 +1,32 @@
+//! The files that the pages are made of. They are part of the program: nothing is
+//! fetched from anywhere else.
+
+use rocket::get;
+use rocket::http::ContentType;
+
+use super::diagram;
+
+type Asset = (ContentType, &'static str);
+
+#[get("/inspector.css")]
+pub(super) fn style() -> Asset {
+    (ContentType::CSS, include_str!("../../static/inspector.css"))
+}
+
+#[get("/diagram.css")]
+pub(super) fn diagram_style() -> Asset {
+    (ContentType::CSS, diagram::STYLE)
+}
+
+#[get("/inspector.js")]
+pub(super) fn script() -> Asset {
+    (
+        ContentType::JavaScript,
+        include_str!("../../static/inspector.js"),
+    )
+}
+
+#[get("/icon.svg")]
+pub(super) fn icon() -> Asset {
+    (ContentType::SVG, include_str!("../../static/icon.svg"))
+}

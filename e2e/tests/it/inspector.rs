@@ -1,0 +1,317 @@
+//! The pages of the control address: what they show of logins, what they never
+//! show, and who may use their forms.
+
+mod forms;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::backend::Backend;
+use crate::browser::Browser;
+use crate::fresh;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
+use crate::reply::Reply;
+use crate::world::World;
+
+#[tokio::test]
+async fn the_newest_login_is_drawn_with_every_call() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    world.sign_in(Flow::Legacy, GITHUB).await.is_ada(GITHUB);
+    let page = page(&world, "/").await;
+    for words in [
+        "<h1 id=\"story-title\">Browser authorization with GitHub</h1>",
+        "Browser to Broker: GET /authorize\"",
+        "Broker to GitHub: POST token",
+        "Consumer to Broker: POST /v1/token\"",
+        "Broker to Consumer: 200 OK\"",
+        "A test&#39;s app",
+        // The other one is in the list.
+        "Clean callback with Google",
+    ] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
+    assert!(!page.contains("POST /v1/login/session\""));
+}
+
+#[tokio::test]
+async fn an_arrow_leads_to_what_crossed_the_wire() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let call = call_of(&world, "POST /v1/login/session").await;
+    let path = format!("{}?call={}", path_of(&call), text(&call["request_id"]));
+    assert!(
+        page(&world, &path_of(&call))
+            .await
+            .contains(&format!("href=\"{path}\""))
+    );
+    let page = page(&world, &path).await;
+    for words in [
+        "id=\"exchange\"",
+        "<code>POST /v1/login/session</code>",
+        "<code>200 OK</code>",
+        "x-request-id",
+        "A login is pending.",
+        "&#34;client_secret&#34;: &#34;[masked",
+        "&#34;expires_in&#34;: 600",
+        "aria-current=\"true\"",
+    ] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_replay_says_rule_law_and_advice() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    world.backend.result(&login.session_key).await;
+    world.backend.result(&login.session_key).await.is_refused();
+    let calls = calls_of(&world, "POST /v1/login/result").await;
+    let refused = calls.last().expect("the second read");
+    let page = page(&world, "/").await;
+    assert!(page.contains("class=\"step refused\""));
+    for said in ["rule", "says", "law", "advice"] {
+        let said = text(&refused[said]);
+        assert!(page.contains(&escaped(said)), "{said} in {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
+    let world = World::start().await;
+    let login = world.settled(GOOGLE).await;
+    let fault = json!({ "operation": "POST /v1/login/result", "fault": "lose_response" });
+    let armed = world
+        .control(Method::POST, "/api/faults", Some(fault))
+        .await;
+    assert_eq!(armed.status, 201, "{}", armed.body);
+    let waits = page(&world, "/").await;
+    assert!(
+        waits.contains("<code>lose_response</code> at the next"),
+        "{waits}"
+    );
+    let request = world.backend.result_request(&login.session_key);
+    let lost = world
+        .backend
+        .request(Method::POST, "/v1/login/result")
+        .json(&request)
+        .send()
+        .await;
+    assert!(lost.is_err(), "{lost:?}");
+    let page = page(&world, "/").await;
+    for words in [
+        "class=\"step struck\"",
+        "class=\"broken\"",
+        "Committed all the same: The outcome was read, and cannot be read again.",
+        "No fault is armed.",
+    ] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_belongs_to_no_login_is_found_too() {
+    let world = World::start().await;
+    assert!(!page(&world, "/").await.contains("/others"));
+    world.backend.providers().await;
+    let refused = world.backend.post("/v1/login/result", &json!({})).await;
+    refused.is_refused();
+    assert!(
+        page(&world, "/")
+            .await
+            .contains("Calls that belong to no login (1)")
+    );
+    let others = page(&world, "/others").await;
+    assert!(others.contains("Consumer to Broker: POST /v1/login/result"));
+    assert!(others.contains("✕ Refused: "), "{others}");
+    assert!(!others.contains("/api/providers\""));
+}
+
+#[tokio::test]
+async fn a_login_that_nobody_knows_is_a_page_that_says_so() {
+    let world = World::start().await;
+    for path in ["/logins/nobody", "/logins/%3Cscript%3E"] {
+        let reply = get(&world, path).await;
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(reply.body.contains("Nothing is known of this login"));
+        assert!(!reply.body.contains("<script>"));
+    }
+    assert_eq!(get(&world, "/logins/nobody/diagram.svg").await.status, 404);
+}
+
+#[tokio::test]
+async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let call = call_of(&world, "POST /v1/login/session").await;
+    let picture = get(&world, &format!("{}/diagram.svg", path_of(&call))).await;
+    assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
+    let (_, rest) = picture.body.split_once("<style>").expect("a style");
+    let (style, _) = rest.split_once("</style>").expect("its end");
+    let digest = base64::Engine::encode(
+        &base64::engine::general_purpose::STANDARD,
+        Sha256::digest(style),
+    );
+    let policy = picture.header("content-security-policy");
+    let expected = format!("default-src 'none'; style-src 'sha256-{digest}'");
+    assert_eq!(policy, Some(expected.as_str()));
+    for word in ["href", "<script", "url(", "@import"] {
+        assert!(!picture.body.contains(word), "{word}");
+    }
+    assert!(picture.body.contains("POST /v1/login/session"));
+}
+
+#[tokio::test]
+async fn pages_run_no_script_and_take_no_style_but_their_own() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    for path in ["/", "/calls", "/others"] {
+        let reply = get(&world, path).await;
+        let policy = reply.header("content-security-policy").expect("a policy");
+        for part in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+        ] {
+            assert!(policy.contains(part), "{policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        for word in [
+            "<script>",
+            "<style",
+            " style=",
+            " onclick=",
+            "src=\"http",
+            "//cdn",
+        ] {
+            assert!(!reply.body.contains(word), "{path}: {word}");
+        }
+    }
+    for (path, media_type) in [
+        ("/inspector.js", "text/javascript"),
+        ("/inspector.css", "text/css; charset=utf-8"),
+        ("/diagram.css", "text/css; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
+    ] {
+        let reply = get(&world, path).await;
+        assert_eq!(reply.header("content-type"), Some(media_type), "{path}");
+        assert!(
+            !reply.body.contains("http:") || path == "/icon.svg",
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_page_shows_a_secret() {
+    let world = World::start().await;
+    let mut secrets = vec![world.backend.client_secret.clone()];
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let begun = world.halfway(flow, provider).await;
+            secrets.extend(values_of(&begun.answer));
+            match &begun.ticket {
+                Ticket::Clean(login) => {
+                    secrets.push(login.session_key.clone());
+                    let handle = login.authorization_url.rsplit('/').next();
+                    secrets.push(handle.expect("a handle").to_owned());
+                }
+                Ticket::Legacy(transaction) => {
+                    secrets.push(transaction.state.clone());
+                    secrets.push(transaction.verifier.clone());
+                }
+            }
+            begun.finish(&world.backend).await.is_ada(provider);
+        }
+    }
+    let mut pages = page(&world, "/").await + &page(&world, "/others").await;
+    for event in events(&world).await.as_array().expect("a list") {
+        if let (Some(login), Some(call)) = (event["login"].as_str(), event["request_id"].as_str()) {
+            let path = format!("/logins/{login}");
+            pages += &page(&world, &format!("{path}?call={call}")).await;
+            pages += &get(&world, &format!("{path}/diagram.svg")).await.body;
+        }
+    }
+    assert!(pages.contains("[masked"));
+    for secret in secrets {
+        let found = crate::scanner::find(&pages, &secret);
+        assert_eq!(found, None, "{secret}");
+    }
+}
+
+#[tokio::test]
+async fn a_project_may_be_called_anything() {
+    let world = World::start().await;
+    let name = "<script>alert(1)</script>\" onload=\"";
+    let backend: Backend = world.other_project(name).await;
+    let login = backend.start_login(GOOGLE).await;
+    Browser::new().follow(&login.authorization_url).await;
+    let page = page(&world, "/").await;
+    assert!(
+        !page.contains("<script>") && !page.contains("\" onload"),
+        "{page}"
+    );
+    assert!(page.contains(&escaped(name)));
+}
+
+#[tokio::test]
+async fn a_foreign_name_of_an_exchange_opens_nothing() {
+    let world = World::start().await;
+    world.backend.start_login(GOOGLE).await;
+    for call in ["nobody", "%22%3E%3Cscript%3E", &fresh::secret()] {
+        let page = page(&world, &format!("/?call={call}")).await;
+        assert!(!page.contains("id=\"exchange\"") && !page.contains("<script>"));
+    }
+}
+
+/// Every value in the query of `url` that could be a secret.
+fn values_of(url: &str) -> Vec<String> {
+    let url = url::Url::parse(url).expect("a URL");
+    let pairs = url.query_pairs();
+    let secret = pairs.filter(|(name, _)| name == "code" || name == "state");
+    secret.map(|(_, value)| value.into_owned()).collect()
+}
+
+/// As a template writes it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&#38;")
+        .replace('<', "&#60;")
+        .replace('>', "&#62;")
+        .replace('"', "&#34;")
+        .replace('\'', "&#39;")
+}
+
+async fn page(world: &World, path: &str) -> String {
+    let reply = get(world, path).await;
+    assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+    reply.body
+}
+
+async fn get(world: &World, path: &str) -> Reply {
+    world.control(Method::GET, path, None).await
+}
+
+async fn events(world: &World) -> Value {
+    get(world, "/api/events?after=0").await.json()
+}
+
+async fn calls_of(world: &World, operation: &str) -> Vec<Value> {
+    let events = events(world).await;
+    let events = events.as_array().expect("a list").iter();
+    let is_it = |event: &&Value| event["operation"] == operation;
+    events.filter(is_it).cloned().collect()
+}
+
+async fn call_of(world: &World, operation: &str) -> Value {
+    let calls = calls_of(world, operation).await;
+    calls.into_iter().next().expect("such a call")
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a string")
+}
+
+fn path_of(call: &Value) -> String {
+    format!("/logins/{}", text(&call["login"]))
+}

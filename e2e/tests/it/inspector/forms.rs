@@ -1,0 +1,172 @@
+//! The forms of the page: what they do, and that no other page may send them.
+
+use reqwest::header::{CONTENT_TYPE, ORIGIN, REFERER};
+
+use super::{get, page};
+use crate::backend::send;
+use crate::browser::client;
+use crate::login::{Flow, GOOGLE};
+use crate::reply::Reply;
+use crate::world::World;
+
+const FORMS: [(&str, &str); 5] = [
+    ("/do/advance", "seconds=600"),
+    ("/do/misbehave", "what=google+deny"),
+    ("/do/strike", "operation=POST+%2Fv1%2Ftoken&fault=refuse"),
+    ("/do/clear", ""),
+    ("/do/reset", ""),
+];
+
+#[tokio::test]
+async fn the_clock_is_moved_and_the_page_says_how_far() {
+    let world = World::start().await;
+    assert!(page(&world, "/").await.contains("the system’s time"));
+    for seconds in [60, 600, 900] {
+        own(&world, "/do/advance", &format!("seconds={seconds}"))
+            .await
+            .sends_to("/calls");
+    }
+    assert!(
+        page(&world, "/")
+            .await
+            .contains("<strong>26 minutes ahead</strong>")
+    );
+    assert!((1_560_000..1_561_000).contains(&world.stack.clock().advanced_ms()));
+}
+
+#[tokio::test]
+async fn a_misbehaviour_waits_until_somebody_signs_in() {
+    let world = World::start().await;
+    own(&world, "/do/misbehave", "what=google+deny")
+        .await
+        .sends_to("/calls");
+    assert!(
+        page(&world, "/")
+            .await
+            .contains("Google: <code>deny</code>")
+    );
+    world
+        .sign_in(Flow::Clean, GOOGLE)
+        .await
+        .is_error("access_denied");
+    assert!(page(&world, "/").await.contains("Nothing is planned."));
+}
+
+#[tokio::test]
+async fn a_fault_is_armed_and_taken_back() {
+    let world = World::start().await;
+    let form = "operation=POST+%2Fv1%2Flogin%2Fresult&fault=lose_response";
+    own(&world, "/do/strike", form).await.sends_to("/calls");
+    let standing = get(&world, "/api/faults").await.json();
+    assert_eq!(standing[0]["operation"], "POST /v1/login/result");
+    assert_eq!(standing[0]["fault"], "lose_response");
+    own(&world, "/do/clear", "").await.sends_to("/calls");
+    assert_eq!(get(&world, "/api/faults").await.body, "[]");
+}
+
+#[tokio::test]
+async fn a_new_world_leads_to_the_beginning() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    own(&world, "/do/reset", "").await.sends_to("/");
+    assert!(page(&world, "/").await.contains("No login yet"));
+}
+
+#[tokio::test]
+async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
+    let world = World::start().await;
+    for (path, body, word) in [
+        ("/do/advance", "seconds=-1", "seconds"),
+        ("/do/advance", "seconds=NaN", "seconds"),
+        ("/do/misbehave", "what=gitlab+deny", "what"),
+        ("/do/misbehave", "what=google+nothing", "what"),
+        ("/do/strike", "operation=x&fault=refuse", "operation"),
+        (
+            "/do/strike",
+            "operation=POST+%2Fv1%2Ftoken&fault=x",
+            "fault",
+        ),
+    ] {
+        let reply = own(&world, path, body).await;
+        assert_eq!(reply.status, 400, "{body}");
+        assert!(reply.body.contains(word), "{}", reply.body);
+    }
+    assert_eq!(world.stack.clock().advanced_ms(), 0);
+}
+
+#[tokio::test]
+async fn no_other_page_can_send_them() {
+    let world = World::start().await;
+    world.advance_seconds(10);
+    let control = world.stack.urls().control.clone();
+    for (path, body) in FORMS {
+        for origin in [
+            None,
+            Some("null"),
+            Some("https://evil.example"),
+            Some("http://127.0.0.1:1"),
+        ] {
+            let form = client()
+                .post(format!("{control}{path}"))
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(body);
+            let form = match origin {
+                Some(origin) => form.header(ORIGIN, origin),
+                None => form,
+            };
+            assert_eq!(send(form).await.status, 403, "{path} {origin:?}");
+        }
+    }
+    assert_eq!(world.stack.clock().advanced_ms(), 10_000);
+    assert!(world.stack.upstream().google().queued().is_empty());
+    assert_eq!(get(&world, "/api/faults").await.body, "[]");
+}
+
+#[tokio::test]
+async fn a_form_is_sent_as_a_form() {
+    let world = World::start().await;
+    let control = &world.stack.urls().control;
+    let json = client()
+        .post(format!("{control}/do/advance"))
+        .header(ORIGIN, control)
+        .header(CONTENT_TYPE, "application/json")
+        .body(r#"{"seconds":600}"#);
+    assert_eq!(send(json).await.status, 415);
+    // And the calls for programs take none, whoever sends it.
+    let form = client()
+        .post(format!("{control}/api/clock/advance"))
+        .header(ORIGIN, control)
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body("seconds=600");
+    assert_eq!(send(form).await.status, 415);
+    assert_eq!(world.stack.clock().advanced_ms(), 0);
+}
+
+#[tokio::test]
+async fn a_form_leads_back_to_no_page_of_anybody_else() {
+    let world = World::start().await;
+    let control = &world.stack.urls().control;
+    for referer in [
+        "https://evil.example/",
+        "",
+        &format!("{control}//evil.example"),
+    ] {
+        let form = form(&world, "/do/clear", "").header(REFERER, referer);
+        send(form).await.sends_to("/");
+    }
+}
+
+/// Sends the form as the page at `/calls` would.
+async fn own(world: &World, path: &str, body: &str) -> Reply {
+    let page = format!("{}/calls", world.stack.urls().control);
+    send(form(world, path, body).header(REFERER, page)).await
+}
+
+fn form(world: &World, path: &str, body: &str) -> reqwest::RequestBuilder {
+    let control = &world.stack.urls().control;
+    client()
+        .post(format!("{control}{path}"))
+        .header(ORIGIN, control)
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(body.to_owned())
+}
