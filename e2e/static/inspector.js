@@ -54,19 +54,33 @@ function replace(id, fresh) {
     main.append(fresh);
   } else {
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-    if (id === "story") markNew(old, fresh);
+    const isSame = id === "story" && isSameLogin(old, fresh);
+    if (isSame) markNew(old, fresh);
     old.replaceWith(fresh);
+    if (id === "story") follow(isSame);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 }
 
-/** Marks the arrows of the same login that were not there before. */
+function isSameLogin(old, fresh) {
+  const [its, other] = [old, fresh].map((story) => story.querySelector("#fingerprint")?.textContent);
+  return its === other;
+}
+
+/** Marks the arrows that were not there before. */
 function markNew(old, fresh) {
-  const isSame = old.querySelector("#fingerprint")?.textContent === fresh.querySelector("#fingerprint")?.textContent;
-  if (!isSame) return;
   for (const step of fresh.querySelectorAll(".step[id]")) {
     if (!old.querySelector(`#${CSS.escape(step.id)}`)) step.classList.add("new");
   }
+}
+
+/** Keeps what is new in sight, for whoever follows the newest login and chooses nothing. */
+function follow(isSame) {
+  if (location.pathname !== "/" || document.activeElement?.matches("select")) return;
+  if (document.getElementById("exchange")) return;
+  const isNew = document.querySelector(".step.new");
+  if (!isSame) document.getElementById("story-title").scrollIntoView({ block: "nearest" });
+  else if (isNew) document.querySelector(".diagram > :last-child").scrollIntoView({ block: "nearest" });
 }
 
 // Links within the page: a login, an arrow, the way back.

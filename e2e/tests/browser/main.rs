@@ -23,12 +23,15 @@ macro_rules! at_the_demo {
     }};
 }
 
+mod app;
 mod chromium;
-mod faults;
 mod person;
 mod site;
+mod teacher;
 
 mod across_sites;
+mod faults;
+mod inspector;
 mod relay;
 
 use e2e::{Settings, Stack};

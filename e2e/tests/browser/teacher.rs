@@ -1,0 +1,205 @@
+//! A teacher at the control address: what they do there, and what they see.
+
+use serde_json::{Value, json};
+use thirtyfour::error::WebDriverResult;
+use thirtyfour::extensions::query::ElementQueryable as _;
+use thirtyfour::{By, Key, WebDriver, WebElement};
+
+use crate::person::picture_path;
+
+/// As many presses of Tab as anybody would bear.
+const MOST_TABS: usize = 60;
+
+/// Somebody who shows a class what happens.
+pub(crate) struct Teacher<'a> {
+    browser: &'a WebDriver,
+    control: String,
+}
+
+impl<'a> Teacher<'a> {
+    /// Opens the control address at `control`.
+    pub(crate) async fn at(browser: &'a WebDriver, control: &str) -> WebDriverResult<Self> {
+        let teacher = Self {
+            browser,
+            control: control.to_owned(),
+        };
+        teacher.prefers("light").await?;
+        browser.goto(control).await?;
+        teacher.execute("window.isTheSamePage = true;").await?;
+        Ok(teacher)
+    }
+
+    pub(crate) async fn opens(&self, path: &str) -> WebDriverResult<()> {
+        self.browser.goto(format!("{}{path}", self.control)).await
+    }
+
+    /// Waits until the story is called so.
+    pub(crate) async fn sees_story(&self, title: &str) -> WebDriverResult<()> {
+        self.finds_text("#story-title", title).await.map(drop)
+    }
+
+    /// Waits until an arrow says so, and is drawn as `mood`.
+    pub(crate) async fn sees_arrow(&self, says: &str, mood: &str) -> WebDriverResult<()> {
+        self.finds(&format!(".step.{mood}[aria-label='{says}']"))
+            .await
+            .map(drop)
+    }
+
+    pub(crate) async fn sees_no_arrow(&self, says: &str) -> WebDriverResult<()> {
+        let arrow = By::Css(format!(".step[aria-label='{says}']"));
+        let is_there = self.browser.query(arrow).nowait().exists().await?;
+        assert!(!is_there, "{says}");
+        Ok(())
+    }
+
+    /// Waits until `selector` shows `text`.
+    pub(crate) async fn sees(&self, selector: &str, text: &str) -> WebDriverResult<()> {
+        self.finds_text(selector, text).await.map(drop)
+    }
+
+    pub(crate) async fn has_not_reloaded(&self) -> WebDriverResult<()> {
+        let same = self
+            .execute("return window.isTheSamePage === true;")
+            .await?;
+        assert_eq!(same, json!(true), "the page was loaded anew");
+        Ok(())
+    }
+
+    pub(crate) async fn clicks_arrow(&self, says: &str) -> WebDriverResult<()> {
+        let arrow = self.finds(&format!("a.step[aria-label='{says}']")).await?;
+        arrow.scroll_into_view().await?;
+        arrow.click().await
+    }
+
+    pub(crate) async fn clicks(&self, selector: &str) -> WebDriverResult<()> {
+        self.finds(selector).await?.click().await
+    }
+
+    /// Chooses an option of a field.
+    pub(crate) async fn selects(&self, field: &str, value: &str) -> WebDriverResult<()> {
+        let selector = format!("#{field} option[value='{value}']");
+        self.finds(&selector).await?.click().await
+    }
+
+    /// Presses Tab until `selector` has the focus.
+    pub(crate) async fn tabs_to(&self, selector: &str) -> WebDriverResult<()> {
+        for _ in 0..MOST_TABS {
+            if self.has_focus(selector).await? {
+                return Ok(());
+            }
+            self.presses(Key::Tab).await?;
+        }
+        panic!("{selector} is not reached by Tab");
+    }
+
+    pub(crate) async fn presses(&self, key: Key) -> WebDriverResult<()> {
+        let active = self.browser.active_element().await?;
+        active.send_keys(key).await
+    }
+
+    /// Waits until `selector` has the focus.
+    pub(crate) async fn is_led_to(&self, selector: &str) -> WebDriverResult<()> {
+        self.finds(&format!("{selector}:focus")).await.map(drop)
+    }
+
+    pub(crate) async fn has_focus(&self, selector: &str) -> WebDriverResult<bool> {
+        let focused = By::Css(format!("{selector}:focus"));
+        self.browser.query(focused).nowait().exists().await
+    }
+
+    pub(crate) async fn is_shown(&self, selector: &str) -> WebDriverResult<bool> {
+        self.finds(selector).await?.is_displayed().await
+    }
+
+    /// Waits until `selector` is gone.
+    pub(crate) async fn sees_no(&self, selector: &str) -> WebDriverResult<()> {
+        let query = self.browser.query(By::Css(selector));
+        let is_gone = query.not_exists().await?;
+        assert!(is_gone, "{selector}");
+        Ok(())
+    }
+
+    pub(crate) async fn takes_picture(&self, name: &str) -> WebDriverResult<()> {
+        self.browser.screenshot(&picture_path(name)).await
+    }
+
+    pub(crate) async fn sees_no_sideways_scroll(&self) -> WebDriverResult<()> {
+        let script = "const page = document.documentElement; \
+                      return page.scrollWidth - page.clientWidth;";
+        assert_eq!(self.execute(script).await?, json!(0));
+        Ok(())
+    }
+
+    /// The last row of the diagram is on the screen.
+    pub(crate) async fn sees_the_end_of_the_diagram(&self) -> WebDriverResult<()> {
+        let script = "const end = document.querySelector('.diagram > :last-child'); \
+                      return end.getBoundingClientRect().bottom <= innerHeight;";
+        assert_eq!(self.execute(script).await?, json!(true));
+        Ok(())
+    }
+
+    pub(crate) async fn scrolls_to(&self, selector: &str) -> WebDriverResult<()> {
+        self.finds(selector).await?.scroll_into_view().await
+    }
+
+    /// A screen of this size, as phones and projectors have.
+    pub(crate) async fn has_screen(&self, width: u32, height: u32) -> WebDriverResult<()> {
+        let metrics = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
+        });
+        self.commands("Emulation.setDeviceMetricsOverride", metrics)
+            .await
+    }
+
+    pub(crate) async fn likes_it_dark(&self) -> WebDriverResult<()> {
+        self.prefers("dark").await
+    }
+
+    /// Likes colours so, and no motion: pictures are taken at any moment.
+    async fn prefers(&self, scheme: &str) -> WebDriverResult<()> {
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]);
+        let media = json!({ "features": features });
+        self.commands("Emulation.setEmulatedMedia", media).await
+    }
+
+    pub(crate) async fn runs_no_scripts(&self) -> WebDriverResult<()> {
+        let disabled = json!({ "value": true });
+        self.commands("Emulation.setScriptExecutionDisabled", disabled)
+            .await
+    }
+
+    async fn commands(&self, command: &str, parameters: Value) -> WebDriverResult<()> {
+        self.browser.cdp().send_raw(command, parameters).await?;
+        Ok(())
+    }
+
+    async fn execute(&self, script: &str) -> WebDriverResult<Value> {
+        let returned = self.browser.execute(script, Vec::new()).await?;
+        Ok(returned.json().clone())
+    }
+
+    async fn finds(&self, selector: &str) -> WebDriverResult<WebElement> {
+        self.browser
+            .query(By::Css(selector))
+            .desc(selector)
+            .first()
+            .await
+    }
+
+    async fn finds_text(&self, selector: &str, text: &str) -> WebDriverResult<WebElement> {
+        let text = text.to_owned();
+        self.browser
+            .query(By::Css(selector))
+            .desc(&format!("{selector} with {text}"))
+            .with_filter(move |element: WebElement| {
+                let text = text.clone();
+                // What was found a moment ago may have been replaced meanwhile.
+                async move { Ok(element.text().await.is_ok_and(|its| its.contains(&text))) }
+            })
+            .first()
+            .await
+    }
+}
