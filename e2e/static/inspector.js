@@ -76,11 +76,16 @@ function markNew(old, fresh) {
 
 /** Keeps what is new in sight, for whoever follows the newest login and chooses nothing. */
 function follow(isSame) {
-  if (location.pathname !== "/" || document.activeElement?.matches("select")) return;
-  if (document.getElementById("exchange")) return;
-  const isNew = document.querySelector(".step.new");
-  if (!isSame) document.getElementById("story-title").scrollIntoView({ block: "nearest" });
-  else if (isNew) document.querySelector(".diagram > :last-child").scrollIntoView({ block: "nearest" });
+  const isBusy = document.activeElement?.matches("select") || document.getElementById("exchange");
+  if (location.pathname !== "/" || isBusy) return;
+  if (isSame && !document.querySelector(".step.new")) return;
+  document.querySelector(".diagram > :last-child")?.scrollIntoView({ block: "nearest" });
+}
+
+/** Keeps the chosen arrow in sight, above what it opened. */
+function showChosen() {
+  const chosen = [...document.querySelectorAll("#story [aria-current]")];
+  chosen.find((it) => it.getClientRects().length > 0)?.scrollIntoView({ block: "nearest" });
 }
 
 // Links within the page: a login, an arrow, the way back.
@@ -97,6 +102,7 @@ document.addEventListener("click", async (event) => {
     document.getElementById(arrow)?.focus();
   } else {
     document.getElementById("exchange-title")?.focus({ preventScroll: true });
+    showChosen();
   }
 });
 

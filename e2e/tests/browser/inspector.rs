@@ -46,6 +46,7 @@ async fn a_login_is_drawn_while_it_happens() {
             .sees(".login .state", "waits for the person")
             .await?;
         teacher.sees_no_arrow(READS).await?;
+        teacher.sees_the_end_of_the_diagram().await?;
         teacher.takes_picture("inspector-1-under-way").await?;
 
         person.chooses("ada").await?;
@@ -74,6 +75,7 @@ async fn a_click_on_an_arrow_shows_the_masked_exchange() {
         teacher.sees("#exchange", "200 OK").await?;
         teacher.sees("#exchange", "A login is pending.").await?;
         teacher.is_led_to("#exchange-title").await?;
+        teacher.sees_the_chosen_arrow().await?;
         teacher.takes_picture("inspector-4-exchange").await?;
         teacher.has_screen(1920, 1080).await?;
         teacher.takes_picture("inspector-5-projector").await?;

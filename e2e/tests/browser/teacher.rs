@@ -10,6 +10,10 @@ use crate::person::picture_path;
 /// As many presses of Tab as anybody would bear.
 const MOST_TABS: usize = 60;
 
+/// The page also looks every few seconds, which would hide that news do not reach it.
+const NO_LOOKING_NOW_AND_THEN: &str = "const often = window.setInterval; \
+     window.setInterval = (look, ms) => ms < 1000 ? often(look, ms) : 0;";
+
 /// Somebody who shows a class what happens.
 pub(crate) struct Teacher<'a> {
     browser: &'a WebDriver,
@@ -24,6 +28,10 @@ impl<'a> Teacher<'a> {
             control: control.to_owned(),
         };
         teacher.prefers("light").await?;
+        let script = json!({ "source": NO_LOOKING_NOW_AND_THEN });
+        teacher
+            .commands("Page.addScriptToEvaluateOnNewDocument", script)
+            .await?;
         browser.goto(control).await?;
         teacher.execute("window.isTheSamePage = true;").await?;
         Ok(teacher)
@@ -132,9 +140,23 @@ impl<'a> Teacher<'a> {
 
     /// The last row of the diagram is on the screen.
     pub(crate) async fn sees_the_end_of_the_diagram(&self) -> WebDriverResult<()> {
-        let script = "const end = document.querySelector('.diagram > :last-child'); \
-                      return end.getBoundingClientRect().bottom <= innerHeight;";
-        assert_eq!(self.execute(script).await?, json!(true));
+        self.sees_whole(".diagram > :last-child", "innerHeight")
+            .await
+    }
+
+    /// The arrow that is chosen stands above the exchange that it opened.
+    pub(crate) async fn sees_the_chosen_arrow(&self) -> WebDriverResult<()> {
+        let exchange = "document.querySelector('#exchange').getBoundingClientRect().top";
+        self.sees_whole(".step[aria-current]", exchange).await
+    }
+
+    /// `selector` ends above `limit`, a length in the page's script.
+    async fn sees_whole(&self, selector: &str, limit: &str) -> WebDriverResult<()> {
+        let script = format!(
+            "const seen = document.querySelector('{selector}').getBoundingClientRect(); \
+             return seen.top >= 0 && seen.bottom <= {limit};"
+        );
+        assert_eq!(self.execute(&script).await?, json!(true), "{selector}");
         Ok(())
     }
 
