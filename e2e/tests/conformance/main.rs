@@ -17,6 +17,12 @@ mod browser;
 #[path = "../it/fresh.rs"]
 mod fresh;
 #[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/jar.rs"]
+mod jar;
+#[expect(dead_code, reason = "what `it` uses, too")]
+#[path = "../it/published.rs"]
+mod published;
+#[expect(dead_code, reason = "what `it` uses, too")]
 #[path = "../it/reply.rs"]
 mod reply;
 

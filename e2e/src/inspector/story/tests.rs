@@ -13,6 +13,7 @@ fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Eve
         operation: operation.to_owned(),
         project: Some("demo".to_owned()),
         login: Some("aLogin".to_owned()),
+        provenance: None,
         status: Some(200),
         rule: None,
         says: None,
