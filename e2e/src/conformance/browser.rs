@@ -2,6 +2,7 @@
 //! browser driven through WebDriver.
 
 mod automatic;
+mod home;
 mod person;
 mod webdriver;
 
@@ -11,6 +12,7 @@ use super::mask;
 use super::run::{Run, Stop};
 use super::verdict::Evidence;
 
+use home::Home;
 pub use person::Person;
 pub use webdriver::WebDriver;
 
@@ -70,8 +72,14 @@ async fn travel(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Option<String>
     let callback = &plan.project.callback;
     match &plan.browser {
         Browser::Automatic => automatic::go(run, url).await,
-        Browser::Person(person) => person.go(url, callback, aim),
-        Browser::WebDriver(driver) => driver.go(&run.http, url, callback).await,
+        Browser::Person(person) => {
+            let _home = Home::at(callback).await;
+            person.go(url, callback, aim)
+        }
+        Browser::WebDriver(driver) => {
+            let _home = Home::at(callback).await;
+            driver.go(&run.http, url, callback).await
+        }
     }
 }
 

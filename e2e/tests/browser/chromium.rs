@@ -47,25 +47,33 @@ impl Driver {
     }
 }
 
+/// How every browser here is started.
+pub(crate) const ARGUMENTS: &[&str] = &[
+    "--headless=new",
+    // Chromium's sandbox does not start for root, as which CI runs.
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    // It calls nobody but us.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--window-size=1200,1000",
+];
+
+/// Where the driver is.
+pub(crate) fn driver() -> &'static str {
+    &DRIVER.url
+}
+
 /// Opens a browser with a profile of its own.
 pub(crate) async fn open() -> WebDriver {
     let mut chromium = ChromeCapabilities::new();
-    for argument in [
-        "--headless=new",
-        // Chromium's sandbox does not start for root, as which CI runs.
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        // It calls nobody but us.
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--no-first-run",
-        "--window-size=1200,1000",
-    ] {
+    for argument in ARGUMENTS {
         chromium.add_arg(argument).unwrap();
     }
-    WebDriver::new(DRIVER.url.as_str(), chromium).await.unwrap()
+    WebDriver::new(driver(), chromium).await.unwrap()
 }
 
 /// Awaits what the person does, and closes the browser whatever came of it.

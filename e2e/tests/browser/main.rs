@@ -25,6 +25,7 @@ macro_rules! at_the_demo {
 
 mod app;
 mod chromium;
+mod conformance;
 mod person;
 mod site;
 mod teacher;

@@ -64,7 +64,7 @@ impl WebDriver {
         callback: &str,
     ) -> Result<String, Stop> {
         let there = format!("{session}/url");
-        // A callback where nobody listens is an error to some drivers; where the
+        // A callback where nobody answers is an error to some drivers; where the
         // browser stands says more.
         let to = json!({ "url": url });
         let opened = self.ask(http, Method::POST, &there, Some(&to)).await;
