@@ -46,12 +46,15 @@ impl Sentinel for OwnForm {
     }
 }
 
-/// A person really goes there: not a browser that fetches ahead.
+/// A person really goes there: not a browser that fetches ahead, and not a form.
 ///
 /// A callback consumes, so it must not run for a page that nobody may ever look
 /// at. The answer is 503 and not an empty 200, which a browser would keep and
 /// then show as the page; after a 503 it asks anew. (HEAD, which Rocket answers
 /// with the GET handler, has routes of its own beside each callback.)
+///
+/// A form whose body begins `_method=get` comes here as well: Rocket makes a GET of
+/// such a POST. It is answered 405, as a POST is.
 pub(crate) struct Visit(());
 
 #[rocket::async_trait]
@@ -65,6 +68,8 @@ impl<'r> FromRequest<'r> for Visit {
         });
         if is_prefetch {
             Error((Status::ServiceUnavailable, ()))
+        } else if request.content_type().is_some_and(|media| media.is_form()) {
+            Error((Status::MethodNotAllowed, ()))
         } else {
             Success(Visit(()))
         }

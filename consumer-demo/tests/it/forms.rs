@@ -1,8 +1,9 @@
 //! Who may start a login or sign out: C3. And which methods do anything at all.
 
 use rocket::http::{ContentType, Header, Method, Status};
+use rocket::local::asynchronous::LocalRequest;
 
-use crate::world::{CONSUMER, RESULT, World, ada};
+use crate::world::{Browser, CONSUMER, RESULT, World, ada};
 
 const FORMS: [&str; 4] = [
     "/login/google",
@@ -132,9 +133,31 @@ async fn an_unknown_provider_is_an_unknown_page() {
     assert_eq!(world.broker.count(), 0);
 }
 
+async fn check_harmless(method: Method, header: Option<(&'static str, &'static str)>, status: u16) {
+    check_visit_harmless(status, |browser, path| {
+        let mut request = browser.request(method, path);
+        if let Some((name, value)) = header {
+            request.add_header(Header::new(name, value));
+        }
+        request
+    })
+    .await;
+}
+
+async fn check_form_harmless(body: &str) {
+    check_visit_harmless(405, |browser, path| {
+        let request = browser.request(Method::Post, path);
+        request.header(ContentType::Form).body(body)
+    })
+    .await;
+}
+
 /// Visits both callbacks in a way that must change nothing, with a clean and a
 /// legacy login under way; then finishes both.
-async fn check_harmless(method: Method, header: Option<(&'static str, &'static str)>, status: u16) {
+async fn check_visit_harmless(
+    status: u16,
+    visit: impl for<'b> Fn(&'b Browser, &str) -> LocalRequest<'b>,
+) {
     let world = World::new().await;
     let browser = world.browser();
     browser.start_clean("google").await;
@@ -143,12 +166,8 @@ async fn check_harmless(method: Method, header: Option<(&'static str, &'static s
     let calls = world.broker.count();
 
     for path in ["/callback", &legacy] {
-        let mut request = browser.request(method, path);
-        if let Some((name, value)) = header {
-            request.add_header(Header::new(name, value));
-        }
-        let answer = browser.send(request).await;
-        assert_eq!(answer.status.code, status, "{method} {path}");
+        let answer = browser.send(visit(&browser, path)).await;
+        assert_eq!(answer.status.code, status, "{path}");
         assert_eq!(answer.set_cookie(), None);
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
@@ -162,6 +181,13 @@ async fn check_harmless(method: Method, header: Option<(&'static str, &'static s
 #[rocket::async_test]
 async fn a_head_changes_nothing() {
     check_harmless(Method::Head, None, 200).await;
+}
+
+#[rocket::async_test]
+async fn a_form_that_claims_to_be_a_get_spends_no_login() {
+    // Rocket reads the method out of a form's body, and runs the GET's handler.
+    check_form_harmless("_method=get").await;
+    check_form_harmless("_method=GET&code=x").await;
 }
 
 #[rocket::async_test]

@@ -1,15 +1,17 @@
 //! The headers of every answer, whoever makes it.
 
+use std::collections::HashSet;
+
 use broker::seal::SealKey;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::world::{Answer, Browser, World, authorize_path};
+use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
 
 #[tokio::test]
 async fn a_request_id_is_always_ours_and_never_twice_the_same() {
     let world = World::start().await;
-    let mut ids = std::collections::HashSet::new();
+    let mut ids = HashSet::new();
     for _ in 0..20 {
         let request = world
             .request(Method::GET, "/api/providers")
@@ -38,10 +40,6 @@ async fn a_page_may_load_its_style_and_nothing_else() {
         assert!(policy.split("; ").any(|own| own == part), "{policy}");
     }
     assert!(!policy.contains("unsafe"), "{policy}");
-    assert_eq!(
-        page.header("cross-origin-opener-policy"),
-        Some("same-origin")
-    );
     assert!(
         page.body
             .contains(r#"<link rel="stylesheet" href="/style.css">"#)
@@ -55,29 +53,121 @@ async fn a_page_may_load_its_style_and_nothing_else() {
     assert!(!style.body.contains("url("), "nothing of others is loaded");
 }
 
+/// Each of our routes, asked well and badly, in a world that is reached by HTTP or
+/// by HTTPS.
 #[tokio::test]
-async fn a_redirect_does_not_sever_a_popup_from_its_opener() {
-    let world = World::start().await;
-    let away = Browser::of(&world).get(&authorize_path()).await;
-    assert_eq!(away.status, 303);
-    assert_eq!(away.header("cross-origin-opener-policy"), None);
-}
-
-#[tokio::test]
-async fn transport_security_is_promised_only_by_an_https_broker() {
-    let world = World::start().await;
-    let answer = world.get("/api/providers").await;
-    assert_eq!(answer.header("strict-transport-security"), None);
-    let world = World::start_with(|config| {
+async fn every_answer_of_every_route_carries_its_headers() {
+    let https = World::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
     })
     .await;
-    let answer = world.get("/api/providers").await;
-    assert_eq!(
-        answer.header("strict-transport-security"),
-        Some("max-age=31536000")
-    );
+    ask_everything(&https, Some("max-age=31536000")).await;
+    let http = World::start().await;
+    ask_everything(&http, None).await;
+
+    // And each of them was asked so that it did what it is for.
+    sign_in_by_every_route(&http).await;
+    let done: HashSet<_> = http
+        .events()
+        .into_iter()
+        .filter(|event| event.status < 400)
+        .map(|event| event.operation)
+        .collect();
+    for (method, path) in &http.routes {
+        assert!(
+            done.contains(&format!("{method} {path}")),
+            "{method} {path}"
+        );
+    }
+}
+
+const METHODS: [Method; 8] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::PATCH,
+    Method::OPTIONS,
+    Method::TRACE,
+];
+
+/// Asks for each path by each method, as a program, as a browser, and as a page of
+/// somebody else.
+async fn ask_everything(world: &World, promise: Option<&str>) {
+    let paths = world.routes.iter().map(|(_, path)| path.as_str());
+    let paths: HashSet<_> = paths.chain(["/", "/nowhere", "/v1/nowhere"]).collect();
+    assert!(paths.len() > 15, "{paths:?}");
+    for path in paths {
+        let path = path
+            .replace("{handle}", "unknown")
+            .replace("{provider}", "github")
+            .replace("{_}", "unknown");
+        for verb in METHODS {
+            for dress in [
+                |request: RequestBuilder| request,
+                |request: RequestBuilder| request.header("Accept", "text/html"),
+                |request: RequestBuilder| {
+                    request
+                        .header("Origin", "https://evil.example")
+                        .header("Access-Control-Request-Method", "POST")
+                        .json(&"junk")
+                },
+                |request: RequestBuilder| request.form(&[("_method", "get")]),
+                |request: RequestBuilder| request.query(&[("session_key", "x")]),
+            ] {
+                let answer = Answer::to(dress(world.request(verb.clone(), &path))).await;
+                answer.is_complete();
+                let promised = answer.header("strict-transport-security");
+                assert_eq!(promised, promise, "{verb} {path}");
+            }
+        }
+    }
+}
+
+/// Signs in by both flows, with everything that a backend or a browser can ask for
+/// on the way.
+async fn sign_in_by_every_route(world: &World) {
+    let path = world.session(1).await;
+    for (key, action) in [(2, "cancel"), (3, "continue")] {
+        let asked = world.session(key).await;
+        let stranger = Browser::at(world, "https://evil.example/");
+        let page = stranger.get(&asked).await;
+        page.is_complete_but_for_its_policies();
+        let pressed = stranger.press(&format!("{asked}/{action}")).await;
+        assert_eq!(pressed.status, 303);
+        pressed.is_complete();
+    }
+    let browser = Browser::of(world);
+    let away = browser.get(&path).await;
+    let back = back_path(&away, "code=upstream-code");
+    browser.get(&back).await.goes_to(CALLBACK);
+    let token = world.access_token().await;
+    let authorize = authorize_path();
+    let mut answers = vec![
+        away,
+        world.result(1).await,
+        world.profile(&token).await,
+        world.revoke(&token).await,
+        Browser::of(world).get(&authorize).await,
+    ];
+    for path in [
+        "/api/providers",
+        "/livez",
+        "/readyz",
+        "/style.css",
+        "/question.js",
+    ] {
+        answers.push(world.get(path).await);
+    }
+    for path in [&path, &authorize, &back] {
+        answers.push(Answer::to(world.request(Method::HEAD, path)).await);
+    }
+    for answer in answers {
+        assert!(answer.status < 400, "{answer:?}");
+        answer.is_complete();
+    }
 }
 
 /// Sends bytes and returns whatever comes back until the connection closes.

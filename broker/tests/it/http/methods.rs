@@ -244,3 +244,28 @@ async fn a_form_cannot_ask_for_another_method() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let form = async |path: &str| {
+        let cookies = browser.cookies().into_iter();
+        let cookies: Vec<_> = cookies.map(|(n, v)| format!("{n}={v}")).collect();
+        let request = world
+            .request(Method::POST, path)
+            .header("Referer", "https://app.example/")
+            .header("Cookie", cookies.join("; "))
+            .form(&[("_method", "get")]);
+        Answer::to(request).await.is_refused(415);
+    };
+    form(&path).await;
+    let away = browser.get(&path).await;
+    assert_eq!(away.status, 303, "nobody has claimed it");
+    let back = back_path(&away, "code=upstream-code");
+    form(&back).await;
+    assert_eq!(world.calls_upstream().await, 0);
+    browser.get(&back).await.goes_to(CALLBACK);
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}

@@ -28,12 +28,18 @@ pub(crate) const CALLBACK: &str = "https://app.example/cb";
 pub(crate) const LOCAL_CALLBACK: &str = "http://localhost:3000/cb";
 pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
 
+/// What a page of ours may load, and who may frame it.
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 pub(crate) struct World {
     port: u16,
     pub(crate) clock: Clock,
     pub(crate) projects: Projects,
     client: reqwest::Client,
     events: Arc<Mutex<Vec<Event>>>,
+    /// Method and path of each route, as the ledger names them.
+    pub(crate) routes: Vec<(String, String)>,
     pub(crate) github: MockServer,
     shutdown: rocket::Shutdown,
 }
@@ -181,8 +187,11 @@ impl World {
             .await
             .unwrap();
         let shutdown = rocket.shutdown();
+        let routes = rocket.routes().filter(|route| is_own(route));
+        let routes = routes.map(named).collect();
         tokio::spawn(rocket.launch());
         Self {
+            routes,
             port: port.await.unwrap(),
             clock,
             projects,
@@ -284,6 +293,19 @@ impl World {
     pub(crate) async fn calls_upstream(&self) -> usize {
         self.github.received_requests().await.unwrap().len()
     }
+}
+
+/// Not one of those that refuse what no route is for.
+fn is_own(route: &rocket::Route) -> bool {
+    route
+        .name
+        .as_deref()
+        .is_some_and(|name| name != "wrong method")
+}
+
+fn named(route: &rocket::Route) -> (String, String) {
+    let path = route.uri.to_string().replace('<', "{").replace('>', "}");
+    (route.method.to_string(), path)
 }
 
 /// 43 characters, the same for the same number.
@@ -443,17 +465,28 @@ impl Answer {
         assert_eq!(self.set_cookies(), Vec::<String>::new());
     }
 
-    /// Checks the headers that every answer carries.
+    /// Checks the headers that every answer carries, but for the page that asks.
     #[track_caller]
     pub(crate) fn is_complete(&self) {
-        assert_eq!(self.header("cache-control"), Some("no-store"));
+        self.is_complete_but_for_its_policies();
         assert_eq!(self.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(self.header("content-security-policy"), Some(POLICY));
+    }
+
+    /// Checks the headers that every answer carries.
+    #[track_caller]
+    pub(crate) fn is_complete_but_for_its_policies(&self) {
+        assert_eq!(self.header("cache-control"), Some("no-store"));
         assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
         let id = self.header("x-request-id").unwrap();
         assert_eq!(id.len(), 16, "{id}");
-        assert!(self.header("content-security-policy").is_some());
-        assert_eq!(self.header("access-control-allow-origin"), None);
         assert_eq!(self.header("server"), None);
+        let mut names = self.headers.keys().map(reqwest::header::HeaderName::as_str);
+        assert!(!names.any(|name| name.starts_with("access-control-")));
+        // On a redirect it would sever a popup from its opener.
+        let is_page = self.header("content-type") == Some("text/html; charset=utf-8");
+        let opener = self.header("cross-origin-opener-policy");
+        assert_eq!(opener, is_page.then_some("same-origin"));
     }
 
     /// Checks that the browser is sent exactly there.
