@@ -13,7 +13,7 @@ up *FLAGS:
     cargo run -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _postgres lint
+test: _chromium _postgres _python _node lint && test-examples
     cargo test --workspace --features e2e/browser,e2e/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
@@ -27,6 +27,12 @@ test-browser: _chromium
 # Run only the storage suite, on SQLite and on PostgreSQL
 test-storage: _postgres
     cargo test -p broker --features postgres --test it storage::
+
+# Run the example consumers' own tests, in Rust, Python and JavaScript
+test-examples: _python _node
+    cargo test -p e2e --test consumer_test
+    python3 e2e/examples/consumer_test.py
+    node --test e2e/examples/consumer.test.mjs
 
 # Check the code: format, lints, the published contract, licences and sources of what we depend on
 check: lint check-contract _cargo-deny
@@ -112,6 +118,13 @@ _postgres:
     set -euo pipefail
     if ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then exit 0; fi
     {{ just_executable() }} _install postgresql
+
+# The interpreters of two of the examples
+_python:
+    command -v python3 >/dev/null || {{ just_executable() }} _install python3
+
+_node:
+    command -v node >/dev/null || {{ just_executable() }} _install nodejs
 
 _install *PACKAGES:
     #!/usr/bin/env bash

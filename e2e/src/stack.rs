@@ -1,4 +1,7 @@
-//! The stack: what is started, in which order, and how it is taken down.
+//! The stack: what is started, in which order, and how it is taken down. What a
+//! test does with it is in `handle`.
+
+mod handle;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -10,15 +13,12 @@ use mock_upstream::{MockUpstream, Settings as MockSettings};
 use tokio::sync::Mutex;
 
 use crate::control::{self, Control};
-use crate::faults::Faults;
 use crate::hosted::{Hosted, silence_rocket};
-use crate::logbook::Logbook;
 use crate::place::Place;
 use crate::projects::{Credentials, Registry};
 use crate::settings::Settings;
 use crate::start_error::StartError;
 use crate::time::StackClock;
-use crate::truth::{Login, login};
 use crate::wire::{Watch, Wire};
 use crate::world::{Launch, UPSTREAM_CLIENT, UPSTREAM_SECRET, Urls, World, origin};
 
@@ -83,60 +83,6 @@ impl Stack {
             consumer,
             control,
         })
-    }
-
-    /// Where everything is.
-    pub fn urls(&self) -> &Urls {
-        &self.world.urls
-    }
-
-    /// The one clock.
-    pub fn clock(&self) -> &StackClock {
-        &self.world.clock
-    }
-
-    /// The imitated providers.
-    pub fn upstream(&self) -> &MockUpstream {
-        &self.world.upstream
-    }
-
-    /// The projects, with their secrets.
-    pub fn projects(&self) -> &Registry {
-        &self.world.projects
-    }
-
-    /// What the wire does wrong.
-    pub fn faults(&self) -> &Faults {
-        &self.world.watch.faults
-    }
-
-    /// What happened: the broker's ledger, and what the wire did.
-    pub fn logbook(&self) -> &Logbook {
-        &self.world.watch.logbook
-    }
-
-    /// The truth about a login, whatever its client heard; none if no event tells
-    /// of it. Its name is the fingerprint that its events bear.
-    pub async fn login(&self, fingerprint: &str) -> Option<Login> {
-        login(&self.world, fingerprint).await
-    }
-
-    /// The URL of the broker past the wire, where nothing is struck or written
-    /// down: to measure what the wire adds.
-    pub async fn broker_past_the_wire(&self) -> String {
-        let broker = self.world.broker.lock().await;
-        let address = broker.as_ref().map(|broker| broker.address);
-        format!("http://{}", address.expect("it runs until the stack stops"))
-    }
-
-    /// Begins a new world: a fresh broker on an empty store, the system's time,
-    /// nobody signed in anywhere. Registered projects stay.
-    ///
-    /// # Errors
-    ///
-    /// When the fresh broker does not start; the old world goes on then.
-    pub async fn reset(&self) -> Result<(), StartError> {
-        self.world.reset().await
     }
 
     /// Lets open requests finish, for a moment, and stops everything.

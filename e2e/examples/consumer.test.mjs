@@ -1,0 +1,212 @@
+// A consumer of the Federated Sign-In Service, and the tests that it should pass.
+//
+//     node --test e2e/examples/consumer.test.mjs
+//
+// Node 20 is all it needs. The stack is started for the tests; to use one that is
+// up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { createInterface } from 'node:readline'
+import { after, before, beforeEach, test } from 'node:test'
+
+/** One call, and the JSON that it is answered with. Never a second one. */
+async function call(method, url, body) {
+  const answer = await fetch(url, {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    body: body && JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  })
+  if (answer.status >= 400 && answer.status < 500) throw new Refused(await answer.text())
+  if (!answer.ok) throw new Error(`status ${answer.status}`)
+  const text = await answer.text()
+  return text ? JSON.parse(text) : null
+}
+
+class Refused extends Error {}
+
+// The consumer: one page, one button, one session cookie. Yours takes its place. (It
+// is the smallest that passes; the one to learn from is `consumer-demo`.)
+
+const consumer = {
+  url: '', // these three are known before the first request
+  broker: '',
+  project: null,
+  sessions: new Map(), // by cookie: { key } under way, { who } signed in
+}
+
+const secret = () => randomBytes(32).toString('base64url')
+const callback = () => `${consumer.url}/callback`
+
+function askBroker(path, fields) {
+  const { client_id, client_secret } = consumer.project
+  const body = { client_id, client_secret, redirect_uri: callback(), ...fields }
+  return call('POST', consumer.broker + path, body)
+}
+
+const server = createServer(async (request, response) => {
+  const cookie = /\bsid=([\w-]+)/.exec(request.headers.cookie)?.[1]
+  const session = consumer.sessions.get(cookie) ?? {}
+  if (request.method === 'POST') await startLogin(response)
+  else if (request.url === '/callback') await finishLogin(response, session)
+  else show(response, session.who ? `Signed in as ${session.who}.` : 'Nobody is signed in.')
+})
+
+/** The button: a fresh key, kept here; the browser gets an address. */
+async function startLogin(response) {
+  const [key, cookie] = [secret(), secret()]
+  const fields = { session_key: key, provider: 'google' }
+  const { authorization_url } = await askBroker('/v1/login/session', fields)
+  consumer.sessions.set(cookie, { key })
+  response.writeHead(303, {
+    Location: authorization_url,
+    // Lax, or it is not sent on the way back from the provider.
+    'Set-Cookie': `sid=${cookie}; Path=/; HttpOnly; SameSite=Lax`,
+  })
+  response.end()
+}
+
+async function finishLogin(response, session) {
+  const { key } = session
+  if (!key) return show(response, 'Nothing is under way.')
+  delete session.key // taken, so that nobody asks twice
+  let result
+  try {
+    result = await askBroker('/v1/login/result', { session_key: key })
+  } catch (error) {
+    if (error instanceof Refused) return show(response, 'That took too long.')
+    // The result may be consumed or not: asking again cannot help.
+    return show(response, 'The answer was lost.')
+  }
+  if (result.status === 'pending') {
+    session.key = key // nothing was consumed
+    return show(response, 'The sign-in is not finished.')
+  }
+  if (result.status === 'failed') return show(response, `It failed: ${result.error}.`)
+  // A name may be null. Accounts are kept by `subject`, which never is.
+  const { name, subject } = result.profile
+  session.who = name ?? `account ${subject}`
+  response.writeHead(303, { Location: '/' }).end()
+}
+
+function show(response, text) {
+  const safe = text.replace(/[&<>]/g, (it) => `&#${it.charCodeAt(0)};`)
+  const button = '<form method="post" action="/login"><button>Sign in</button></form>'
+  response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' })
+  response.end(`<!doctype html><p>${safe}</p>${button}`)
+}
+
+// The stack: started here, or already up.
+
+let started
+let control = process.env.STACK_CONTROL
+
+/** A stack on free ports, and the address that it is controlled at. */
+async function startStack() {
+  const free = ['broker', 'control', 'google', 'github'].map((it) => `--${it}=127.0.0.1:0`)
+  const flags = ['--quiet', '--automatic', '--consumer=localhost:0', ...free]
+  started = spawn('cargo', ['run', '--quiet', '--', ...flags], {
+    cwd: new URL('.', import.meta.url),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface({ input: started.stdout })) {
+    const [what, address] = line.trim().split(/\s+/)
+    if (what === 'control') return address
+  }
+  throw new Error('the stack did not start')
+}
+
+const stack = (method, path, body) => call(method, control + path, body)
+
+before(async () => {
+  control ??= await startStack()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  consumer.url = `http://localhost:${server.address().port}`
+  consumer.broker = (await stack('GET', '/api/stack')).broker
+  const ours = { name: 'My consumer', redirect_uris: [callback()] }
+  consumer.project = await stack('POST', '/api/projects', ours)
+})
+
+after(() => {
+  server.close()
+  server.closeAllConnections()
+  started?.kill()
+})
+
+/** It keeps cookies, by host, and follows redirects. */
+class Browser {
+  #cookies = new Map()
+
+  open = (url) => this.#go('GET', url)
+  press = (url) => this.#go('POST', url)
+
+  async #go(method, url) {
+    const jar = this.#cookies.get(new URL(url).hostname) ?? new Map()
+    this.#cookies.set(new URL(url).hostname, jar)
+    const headers = { Cookie: [...jar].map((pair) => pair.join('=')).join('; ') }
+    const answer = await fetch(url, { method, headers, redirect: 'manual' })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)
+      jar.set(name, value)
+    }
+    const next = answer.headers.get('Location')
+    return next ? this.#go('GET', new URL(next, url).href) : answer.text()
+  }
+}
+
+let browser
+
+/** A new world for each test, in which nobody need click at the provider. */
+beforeEach(async () => {
+  await stack('POST', '/api/reset')
+  await stack('PUT', '/api/upstreams/google', { mode: 'automatic' })
+  browser = new Browser()
+})
+
+/** Presses the button; what the browser shows in the end. */
+const signIn = () => browser.press(`${consumer.url}/login`)
+const home = () => browser.open(consumer.url)
+
+test('a person signs in', async () => {
+  assert.match(await signIn(), /Signed in as Ada Lovelace\./)
+  assert.match(await home(), /Signed in as Ada Lovelace\./)
+})
+
+test('a name may be missing', async () => {
+  await stack('POST', '/api/upstreams/google/next', { person: { id: '4711', name: null } })
+  assert.match(await signIn(), /Signed in as account sub_/)
+})
+
+test('who cancels is told so and may start again', async () => {
+  await stack('POST', '/api/upstreams/google/next', { misbehave: 'deny' })
+  assert.match(await signIn(), /It failed: access_denied\./)
+  assert.match(await home(), /Nobody is signed in\./)
+  assert.match(await signIn(), /Signed in as/)
+})
+
+test('a login ends after 600 seconds', async () => {
+  await stack('PUT', '/api/upstreams/google', { mode: 'interactive' })
+  assert.match(await signIn(), /Choose an account/)
+  await stack('POST', '/api/clock/advance', { seconds: 600 })
+  assert.match(await browser.open(callback()), /That took too long\./)
+  assert.match(await home(), /Nobody is signed in\./)
+})
+
+test('a lost answer is not asked for again', async () => {
+  const operation = 'POST /v1/login/result'
+  await stack('POST', '/api/faults', { operation, fault: 'lose_response' })
+  assert.match(await signIn(), /The answer was lost\./)
+  assert.match(await home(), /Nobody is signed in\./)
+
+  const [login] = await stack('GET', '/api/logins')
+  const reads = login.calls.filter((it) => it.operation === operation)
+  assert.deepEqual(reads.map((it) => it.heard), [false], 'one call, and no answer')
+  assert.equal(login.state, 'consumed', 'so a second one would get nothing')
+
+  assert.match(await signIn(), /Signed in as/, 'one click starts again')
+})

@@ -1,0 +1,210 @@
+"""A consumer of the Federated Sign-In Service, and the tests that it should pass.
+
+    python3 e2e/examples/consumer_test.py
+
+Python's standard library is all it needs. The stack is started for the tests; to
+use one that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
+"""
+
+import json
+import os
+import secrets
+import subprocess
+import threading
+import unittest
+from html import escape
+from http.client import HTTPException
+from http.cookiejar import CookieJar
+from http.cookies import SimpleCookie
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.error import HTTPError
+from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+
+
+def call(method, url, body=None):
+    """One call, and the JSON that it is answered with. Never a second one."""
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read() or "null")
+
+
+# The consumer: one page, one button, one session cookie. Yours takes its place. (It
+# is the smallest that passes; the one to learn from is `consumer-demo`.)
+
+
+class Consumer(ThreadingHTTPServer):
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Pages)
+        self.url = f"http://localhost:{self.server_port}"
+        self.callback = f"{self.url}/callback"
+        self.broker = self.project = None  # set before the first request
+        self.sessions = {}  # by cookie: {"key": …} under way, {"who": …} signed in
+
+    def ask_broker(self, path, **fields):
+        credentials = {name: self.project[name] for name in ("client_id", "client_secret")}
+        fields |= credentials | {"redirect_uri": self.callback}
+        return call("POST", self.broker + path, fields)
+
+
+class Pages(BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/callback":
+            self.finish_login()
+        else:
+            who = self.session().get("who")
+            self.show(f"Signed in as {who}." if who else "Nobody is signed in.")
+
+    def do_POST(self):
+        """The button: a fresh key, kept here; the browser gets an address."""
+        key = secrets.token_urlsafe(32)
+        started = self.server.ask_broker("/v1/login/session", session_key=key, provider="google")
+        cookie = secrets.token_urlsafe(32)
+        self.server.sessions[cookie] = {"key": key}
+        self.send_response(303)
+        self.send_header("Location", started["authorization_url"])
+        # Lax, or it is not sent on the way back from the provider.
+        self.send_header("Set-Cookie", f"sid={cookie}; Path=/; HttpOnly; SameSite=Lax")
+        self.end_headers()
+
+    def finish_login(self):
+        session = self.session()
+        key = session.pop("key", None)  # taken, so that nobody asks twice
+        if key is None:
+            return self.show("Nothing is under way.")
+        try:
+            result = self.server.ask_broker("/v1/login/result", session_key=key)
+        except HTTPError:
+            return self.show("That took too long.")
+        except (OSError, HTTPException, ValueError):
+            # The result may be consumed or not: asking again cannot help.
+            return self.show("The answer was lost.")
+        if result["status"] == "pending":
+            session["key"] = key  # nothing was consumed
+            return self.show("The sign-in is not finished.")
+        if result["status"] == "failed":
+            return self.show(f"It failed: {result['error']}.")
+        # A name may be null. Accounts are kept by `subject`, which never is.
+        profile = result["profile"]
+        session["who"] = profile["name"] or f"account {profile['subject']}"
+        self.send_response(303)
+        self.send_header("Location", "/")
+        self.end_headers()
+
+    def session(self):
+        cookie = SimpleCookie(self.headers.get("Cookie")).get("sid")
+        return self.server.sessions.get(cookie and cookie.value, {})
+
+    def show(self, text):
+        button = '<form method="post" action="/login"><button>Sign in</button></form>'
+        page = f"<!doctype html><p>{escape(text)}</p>{button}".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_):
+        pass
+
+
+# The stack: started here, or already up.
+
+
+def start_stack():
+    """A stack on free ports, and the address that it is controlled at."""
+    free = ["--consumer=localhost:0"]
+    free += [f"--{part}=127.0.0.1:0" for part in ("broker", "control", "google", "github")]
+    command = ["cargo", "run", "--quiet", "--", "--quiet", "--automatic", *free]
+    here = os.path.dirname(os.path.abspath(__file__))
+    stack = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True)
+    for line in stack.stdout:
+        if line.split()[:1] == ["control"]:
+            return stack, line.split()[1]
+    raise SystemExit("the stack did not start")
+
+
+class Browser:
+    """It keeps cookies and follows redirects."""
+
+    def __init__(self):
+        self.opener = build_opener(HTTPCookieProcessor(CookieJar()))
+
+    def open(self, url):
+        return self.opener.open(url, timeout=10).read().decode()
+
+    def press(self, url):
+        return self.opener.open(url, data=b"", timeout=10).read().decode()
+
+
+class ConsumerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.control = os.environ.get("STACK_CONTROL")
+        if cls.control is None:
+            stack, cls.control = start_stack()
+            cls.addClassCleanup(stack.stdout.close)
+            cls.addClassCleanup(stack.wait)
+            cls.addClassCleanup(stack.terminate)
+        cls.consumer = Consumer()
+        cls.addClassCleanup(cls.consumer.server_close)
+        cls.addClassCleanup(cls.consumer.shutdown)
+        threading.Thread(target=cls.consumer.serve_forever).start()
+        ours = {"name": "My consumer", "redirect_uris": [cls.consumer.callback]}
+        cls.consumer.project = cls.stack("POST", "/api/projects", ours)
+        cls.consumer.broker = cls.stack("GET", "/api/stack")["broker"]
+
+    @classmethod
+    def stack(cls, method, path, body=None):
+        return call(method, cls.control + path, body)
+
+    def setUp(self):
+        """A new world for each test, in which nobody need click at the provider."""
+        self.stack("POST", "/api/reset")
+        self.stack("PUT", "/api/upstreams/google", {"mode": "automatic"})
+        self.browser = Browser()
+
+    def sign_in(self):
+        """Presses the button; what the browser shows in the end."""
+        return self.browser.press(self.consumer.url + "/login")
+
+    def home(self):
+        return self.browser.open(self.consumer.url)
+
+    def test_a_person_signs_in(self):
+        self.assertIn("Signed in as Ada Lovelace.", self.sign_in())
+        self.assertIn("Signed in as Ada Lovelace.", self.home())
+
+    def test_a_name_may_be_missing(self):
+        nameless = {"id": "4711", "name": None}
+        self.stack("POST", "/api/upstreams/google/next", {"person": nameless})
+        self.assertIn("Signed in as account sub_", self.sign_in())
+
+    def test_who_cancels_is_told_so_and_may_start_again(self):
+        self.stack("POST", "/api/upstreams/google/next", {"misbehave": "deny"})
+        self.assertIn("It failed: access_denied.", self.sign_in())
+        self.assertIn("Nobody is signed in.", self.home())
+        self.assertIn("Signed in as", self.sign_in())
+
+    def test_a_login_ends_after_600_seconds(self):
+        self.stack("PUT", "/api/upstreams/google", {"mode": "interactive"})
+        self.assertIn("Choose an account", self.sign_in())
+        self.stack("POST", "/api/clock/advance", {"seconds": 600})
+        self.assertIn("That took too long.", self.browser.open(self.consumer.callback))
+        self.assertIn("Nobody is signed in.", self.home())
+
+    def test_a_lost_answer_is_not_asked_for_again(self):
+        once = {"operation": "POST /v1/login/result", "fault": "lose_response"}
+        self.stack("POST", "/api/faults", once)
+        self.assertIn("The answer was lost.", self.sign_in())
+        self.assertIn("Nobody is signed in.", self.home())
+
+        [login] = self.stack("GET", "/api/logins")
+        reads = [it for it in login["calls"] if it["operation"] == once["operation"]]
+        self.assertEqual([it["heard"] for it in reads], [False], "one call, and no answer")
+        self.assertEqual(login["state"], "consumed", "so a second one would get nothing")
+
+        self.assertIn("Signed in as", self.sign_in(), "one click starts again")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,187 @@
+//! A consumer of the Federated Sign-In Service, and the tests that it should pass.
+//!
+//! `cargo test -p e2e --test consumer_test`: the stack runs in the test's own
+//! process, one for each test.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+mod consumer;
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use e2e::faults::{Fault, Order};
+use e2e::{Settings, Stack, StackClock};
+use mock_upstream::{Misbehaviour, Mode, Next, Person, Upstream};
+use reqwest::{Client, Method, redirect};
+use url::Url;
+
+#[tokio::test]
+async fn a_person_signs_in() {
+    let world = World::start().await;
+    shows(&world.sign_in().await, "Signed in as Ada Lovelace.");
+    shows(&world.home().await, "Signed in as Ada Lovelace.");
+}
+
+#[tokio::test]
+async fn a_name_may_be_missing() {
+    let world = World::start().await;
+    let nameless = Person {
+        id: "4711".into(),
+        ..Person::default()
+    };
+    world.google().queue(Next::Person(nameless)).unwrap();
+    shows(&world.sign_in().await, "Signed in as account sub_");
+}
+
+#[tokio::test]
+async fn who_cancels_is_told_so_and_may_start_again() {
+    let world = World::start().await;
+    let cancel = Next::Misbehave(Misbehaviour::Deny);
+    world.google().queue(cancel).unwrap();
+    shows(&world.sign_in().await, "It failed: access_denied.");
+    shows(&world.home().await, "Nobody is signed in.");
+    shows(&world.sign_in().await, "Signed in as");
+}
+
+#[tokio::test]
+async fn a_login_ends_after_600_seconds_and_not_a_millisecond_before() {
+    for (passed_ms, expected) in [(599_999, "not finished"), (600_000, "took too long")] {
+        let world = World::start().await;
+        world.google().set_mode(Mode::Interactive);
+        shows(&world.sign_in().await, "Choose an account");
+        let passed = Duration::from_millis(passed_ms);
+        world.stack.clock().advance(passed);
+        shows(&world.visit("/callback").await, expected);
+        shows(&world.home().await, "Nobody is signed in.");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_not_asked_for_again() {
+    let world = World::start().await;
+    let read = "POST /v1/login/result".parse().unwrap();
+    let order = Order::next(read, Fault::LoseResponse);
+    world.stack.faults().arm(order);
+    shows(&world.sign_in().await, "The answer was lost.");
+    shows(&world.home().await, "Nobody is signed in.");
+
+    // The truth: one call, which consumed the result, and no answer.
+    let name = world.stack.logbook().logins(1).remove(0);
+    let login = world.stack.login(&name).await.unwrap();
+    let calls = login.calls.iter();
+    let reads = calls.filter(|call| call.operation == read.name());
+    let heard: Vec<_> = reads.map(|call| (call.committed, call.heard)).collect();
+    assert_eq!(heard, [(true, false)]);
+
+    // One click starts again.
+    shows(&world.sign_in().await, "Signed in as");
+}
+
+#[track_caller]
+fn shows(page: &str, text: &str) {
+    assert!(page.contains(text), "{text} in {page}");
+}
+
+/// A stack, the consumer in front of it, and somebody at a browser.
+struct World {
+    stack: Stack,
+    /// Of the consumer.
+    url: String,
+    browser: Browser,
+}
+
+impl World {
+    async fn start() -> Self {
+        // Free ports, providers that ask nobody, and a clock that moves by hand.
+        let settings = Settings {
+            clock: StackClock::standing_at(1_790_000_000_000),
+            ..Settings::for_tests()
+        };
+        let stack = Stack::start(settings).await.unwrap();
+        let (consumer, url) = consumer::start().await;
+        let callback = format!("{url}/callback");
+        let callbacks = vec![callback.parse().unwrap()];
+        let project = stack.projects().register("My consumer".into(), callbacks);
+        consumer.set_up(consumer::Settings {
+            callback,
+            broker: stack.urls().broker.clone(),
+            client_id: project.client_id.to_string(),
+            client_secret: project.client_secret.expose().to_owned(),
+        });
+        Self {
+            stack,
+            url,
+            browser: Browser::new(),
+        }
+    }
+
+    fn google(&self) -> &Upstream {
+        self.stack.upstream().google()
+    }
+
+    /// Presses the button; what the browser shows in the end.
+    async fn sign_in(&self) -> String {
+        let button = format!("{}/login", self.url);
+        self.browser.go(Method::POST, &button).await
+    }
+
+    async fn home(&self) -> String {
+        self.visit("/").await
+    }
+
+    async fn visit(&self, path: &str) -> String {
+        let url = format!("{}{path}", self.url);
+        self.browser.go(Method::GET, &url).await
+    }
+}
+
+/// It keeps cookies, by host, and follows redirects.
+struct Browser {
+    http: Client,
+    cookies: Mutex<HashMap<(String, String), String>>,
+}
+
+impl Browser {
+    fn new() -> Self {
+        let http = Client::builder().redirect(redirect::Policy::none());
+        Self {
+            http: http.build().unwrap(),
+            cookies: Mutex::default(),
+        }
+    }
+
+    async fn go(&self, mut method: Method, url: &str) -> String {
+        let mut url: Url = url.parse().unwrap();
+        loop {
+            let host = url.host_str().unwrap().to_owned();
+            let request = self.http.request(method, url.clone());
+            let answer = request
+                .header("Cookie", self.cookies(&host))
+                .send()
+                .await
+                .unwrap();
+            for cookie in answer.headers().get_all("Set-Cookie") {
+                let cookie = cookie.to_str().unwrap().split(';').next().unwrap();
+                let (name, value) = cookie.split_once('=').unwrap();
+                let key = (host.clone(), name.to_owned());
+                self.cookies.lock().unwrap().insert(key, value.to_owned());
+            }
+            let Some(next) = answer.headers().get("Location") else {
+                return answer.text().await.unwrap();
+            };
+            url = url.join(next.to_str().unwrap()).unwrap();
+            method = Method::GET;
+        }
+    }
+
+    fn cookies(&self, host: &str) -> String {
+        let cookies = self.cookies.lock().unwrap();
+        let own = cookies.iter().filter(|((owner, _), _)| owner == host);
+        let pairs: Vec<_> = own
+            .map(|((_, name), value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("; ")
+    }
+}
