@@ -2,7 +2,7 @@
 //
 //     node --test e2e/examples/consumer.test.mjs
 //
-// Node 20 is all it needs. The stack is started for the tests; to use one that is
+// Node 18 or newer is all it needs. The stack is started for the tests; to use one that is
 // up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
 
 import assert from 'node:assert/strict'

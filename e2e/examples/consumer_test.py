@@ -2,7 +2,7 @@
 
     python3 e2e/examples/consumer_test.py
 
-Python's standard library is all it needs. The stack is started for the tests; to
+Python 3.9 or newer is all it needs. The stack is started for the tests; to
 use one that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
 """
 

@@ -34,6 +34,7 @@ mod contract;
 mod control;
 mod cookies;
 mod demo;
+mod examples;
 mod failures;
 mod faults;
 mod hostile_input;

@@ -1,0 +1,17 @@
+//! What the README shows of the examples is what is in them.
+
+#[test]
+fn the_excerpt_in_the_readme_is_in_its_example() {
+    let readme = include_str!("../../README.md");
+    let example = include_str!("../../examples/consumer_test.py");
+    let (_, rest) = readme.split_once("```python\n").expect("an excerpt");
+    let (excerpt, _) = rest.split_once("```").expect("its end");
+    assert!(excerpt.lines().count() > 5, "{excerpt}");
+    // In the example it stands in a class.
+    let indented = |line: &str| match line {
+        "" => "\n".to_owned(),
+        line => format!("    {line}\n"),
+    };
+    let excerpt: String = excerpt.lines().map(indented).collect();
+    assert!(example.contains(&excerpt), "{excerpt}");
+}
