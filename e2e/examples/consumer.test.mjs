@@ -2,8 +2,9 @@
 //
 //     node --test e2e/examples/consumer.test.mjs
 //
-// Node 18 or newer is all it needs. The stack is started for the tests; to use one that is
-// up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
+// Node 18 or newer is all it needs. The stack is started for the tests; to use one
+// that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010. It is
+// reset before each test.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

@@ -2,8 +2,9 @@
 
     python3 e2e/examples/consumer_test.py
 
-Python 3.9 or newer is all it needs. The stack is started for the tests; to
-use one that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010.
+Python 3.9 or newer is all it needs. The stack is started for the tests; to use one
+that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010. It is
+reset before each test.
 """
 
 import json
