@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::story::{Aside, Mood};
+use super::story::Aside;
 use super::{layout, words};
 use crate::logbook::{Event, Exchange};
 
@@ -46,24 +46,5 @@ impl Remark {
     pub(crate) fn new(aside: Aside) -> Self {
         let mood = layout::mood(aside.mood);
         Self { mood, aside }
-    }
-}
-
-impl Aside {
-    /// What there is to say about an event.
-    pub(crate) fn of(event: &Event) -> Option<Self> {
-        match event.fault {
-            Some(_) => Some(Self::of_fault(event)),
-            None => Self::of_refusal(event),
-        }
-    }
-
-    /// A word for a list.
-    pub(crate) fn in_short(event: &Event) -> Option<(Mood, String)> {
-        match (event.fault, event.rule) {
-            (Some(fault), _) => Some((Mood::Struck, format!("⚡ {fault}"))),
-            (None, Some(rule)) => Some((Mood::Refused, format!("✕ {rule}"))),
-            (None, None) => None,
-        }
     }
 }

@@ -2,15 +2,13 @@
 //! show, and who may use their forms.
 
 mod forms;
+mod safety;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::backend::Backend;
-use crate::browser::Browser;
-use crate::fresh;
-use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
+use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::reply::Reply;
 use crate::world::World;
 
@@ -160,117 +158,6 @@ async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
         assert!(!picture.body.contains(word), "{word}");
     }
     assert!(picture.body.contains("POST /v1/login/session"));
-}
-
-#[tokio::test]
-async fn pages_run_no_script_and_take_no_style_but_their_own() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    for path in ["/", "/calls", "/others"] {
-        let reply = get(&world, path).await;
-        let policy = reply.header("content-security-policy").expect("a policy");
-        for part in [
-            "default-src 'none'",
-            "script-src 'self'",
-            "style-src 'self'",
-        ] {
-            assert!(policy.contains(part), "{policy}");
-        }
-        assert!(!policy.contains("unsafe"), "{policy}");
-        for word in [
-            "<script>",
-            "<style",
-            " style=",
-            " onclick=",
-            "src=\"http",
-            "//cdn",
-        ] {
-            assert!(!reply.body.contains(word), "{path}: {word}");
-        }
-    }
-    for (path, media_type) in [
-        ("/inspector.js", "text/javascript"),
-        ("/inspector.css", "text/css; charset=utf-8"),
-        ("/diagram.css", "text/css; charset=utf-8"),
-        ("/icon.svg", "image/svg+xml"),
-    ] {
-        let reply = get(&world, path).await;
-        assert_eq!(reply.header("content-type"), Some(media_type), "{path}");
-        assert!(
-            !reply.body.contains("http:") || path == "/icon.svg",
-            "{path}"
-        );
-    }
-}
-
-#[tokio::test]
-async fn no_page_shows_a_secret() {
-    let world = World::start().await;
-    let mut secrets = vec![world.backend.client_secret.clone()];
-    for flow in FLOWS {
-        for provider in PROVIDERS {
-            let begun = world.halfway(flow, provider).await;
-            secrets.extend(values_of(&begun.answer));
-            match &begun.ticket {
-                Ticket::Clean(login) => {
-                    secrets.push(login.session_key.clone());
-                    let handle = login.authorization_url.rsplit('/').next();
-                    secrets.push(handle.expect("a handle").to_owned());
-                }
-                Ticket::Legacy(transaction) => {
-                    secrets.push(transaction.state.clone());
-                    secrets.push(transaction.verifier.clone());
-                }
-            }
-            begun.finish(&world.backend).await.is_ada(provider);
-        }
-    }
-    let mut pages = page(&world, "/").await + &page(&world, "/others").await;
-    for event in events(&world).await.as_array().expect("a list") {
-        if let (Some(login), Some(call)) = (event["login"].as_str(), event["request_id"].as_str()) {
-            let path = format!("/logins/{login}");
-            pages += &page(&world, &format!("{path}?call={call}")).await;
-            pages += &get(&world, &format!("{path}/diagram.svg")).await.body;
-        }
-    }
-    assert!(pages.contains("[masked"));
-    for secret in secrets {
-        let found = crate::scanner::find(&pages, &secret);
-        assert_eq!(found, None, "{secret}");
-    }
-}
-
-#[tokio::test]
-async fn a_project_may_be_called_anything() {
-    let world = World::start().await;
-    let name = "<script>alert(1)</script>\" onload=\"";
-    let backend: Backend = world.other_project(name).await;
-    let login = backend.start_login(GOOGLE).await;
-    Browser::new().follow(&login.authorization_url).await;
-    let page = page(&world, "/").await;
-    assert!(
-        !page.contains("<script>") && !page.contains("\" onload"),
-        "{page}"
-    );
-    assert!(page.contains(&escaped(name)));
-}
-
-#[tokio::test]
-async fn a_foreign_name_of_an_exchange_opens_nothing() {
-    let world = World::start().await;
-    world.backend.start_login(GOOGLE).await;
-    for call in ["nobody", "%22%3E%3Cscript%3E", &fresh::secret()] {
-        let page = page(&world, &format!("/?call={call}")).await;
-        assert!(!page.contains("id=\"exchange\"") && !page.contains("<script>"));
-    }
-}
-
-/// Every value in the query of `url` that could be a secret.
-fn values_of(url: &str) -> Vec<String> {
-    let url = url::Url::parse(url).expect("a URL");
-    let pairs = url.query_pairs();
-    let secret = pairs.filter(|(name, _)| name == "code" || name == "state");
-    secret.map(|(_, value)| value.into_owned()).collect()
 }
 
 /// As a template writes it.
