@@ -31,7 +31,7 @@ impl Served {
     pub(crate) fn start(mut broker: Broker) -> Self {
         let mut process = broker.0.stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::of(&mut process);
-        let address = address_in(&log.says("serving"));
+        let address = log.find("where it serves", address_in);
         Self {
             process,
             address,
@@ -75,11 +75,11 @@ impl Served {
     }
 }
 
-/// The address at the end of a readable line, or in one of JSON.
-fn address_in(line: &str) -> String {
-    let (_, address) = line.split_once("127.0.0.1:").unwrap();
-    let port: String = address.chars().take_while(char::is_ascii_digit).collect();
-    format!("127.0.0.1:{port}")
+/// The address in the line, readable or of JSON, that says where it serves.
+fn address_in(line: &str) -> Option<String> {
+    let marks = ["serving address=", "\"serving\",\"address\":\""];
+    let (_, address) = marks.iter().find_map(|mark| line.split_once(mark))?;
+    Some(address.split('"').next()?.to_owned())
 }
 
 /// What a process writes to standard error, line by line.
@@ -105,14 +105,20 @@ impl Log {
     /// The first line that says this.
     #[track_caller]
     fn says(&self, this: &str) -> String {
+        self.find(this, |line| line.contains(this).then(|| line.to_owned()))
+    }
+
+    /// What `found` finds in the first line in which it finds it.
+    #[track_caller]
+    fn find(&self, what: &str, found: impl Fn(&str) -> Option<String>) -> String {
         let mut read = self.read.borrow_mut();
         loop {
-            if let Some(line) = read.iter().find(|line| line.contains(this)) {
-                return line.clone();
+            if let Some(it) = read.iter().find_map(|line| found(line)) {
+                return it;
             }
             match self.coming.recv_timeout(Duration::from_secs(20)) {
                 Ok(line) => read.push(line),
-                Err(_) => panic!("it never said {this:?}:\n{}", read.join("\n")),
+                Err(_) => panic!("it never said {what:?}:\n{}", read.join("\n")),
             }
         }
     }
