@@ -73,12 +73,12 @@ async fn travel(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Option<String>
     match &plan.browser {
         Browser::Automatic => automatic::go(run, url).await,
         Browser::Person(person) => {
-            let _home = Home::at(callback).await;
+            let _home = Home::at(callback, url).await;
             person.go(url, callback, aim)
         }
         Browser::WebDriver(driver) => {
-            let _home = Home::at(callback).await;
-            driver.go(&run.http, url, callback).await
+            let home = Home::at(callback, url).await;
+            driver.go(&run.http, home.start(), url, callback).await
         }
     }
 }

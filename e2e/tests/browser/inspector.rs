@@ -117,6 +117,8 @@ async fn a_refused_replay_is_red_and_says_what_to_do() {
         let app = App::at(&stack);
         let url = app.starts_login().await;
         person.opens(&url).await?;
+        // Nobody saw where they come from.
+        person.waits_and_continues().await?;
         person.chooses("ada").await?;
         assert_eq!(app.reads_result().await, 200);
         assert_eq!(app.reads_result().await, 400);

@@ -272,7 +272,7 @@ async fn every_page_fits_a_phone() {
 async fn a_person_reads_the_contract_and_their_browser_asks_nobody_else_for_it() {
     at_the_demo!(async |stack, person| {
         let control = &stack.urls().control;
-        person.opens(control).await?;
+        person.opens(&format!("{control}/calls")).await?;
         person.follows("the contract").await?;
         person.reads("Register a session key").await?;
         person.reads("is marked as this kit").await?;

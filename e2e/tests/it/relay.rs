@@ -168,7 +168,8 @@ async fn the_demos_own_sign_ins_are_vouched_for() {
     assert_eq!(end.url, world.demo("/profile"));
     let visit = attacker.browser.last_hop_to(&attacker.bait).reply;
     let request_id = visit.header("x-request-id").expect("an id");
-    let line = logs::lines_with(&[&format!("request_id=\"{request_id}\"")]).remove(0);
+    let request_id = format!("request_id=\"{request_id}\"");
+    let line = logs::lines_with(&[&request_id, "from=\"browser\""]).remove(0);
     assert!(line.contains("provenance=\"vouched\""), "{line}");
 }
 

@@ -1,4 +1,4 @@
-//! A real browser through WebDriver. Five calls of its protocol are needed, so
+//! A real browser through WebDriver. A few calls of its protocol are needed, so
 //! they are made here and no client library is carried along for them.
 
 use std::time::Duration;
@@ -31,11 +31,12 @@ impl WebDriver {
         }
     }
 
-    /// Opens `url` in a browser of its own and waits until it stands at an address
-    /// that begins with the callback.
+    /// Opens `url` in a browser of its own, from the page `start` if there is one,
+    /// and waits until it stands at an address that begins with the callback.
     pub(super) async fn go(
         &self,
         http: &Http,
+        start: Option<&str>,
         url: &str,
         callback: &str,
     ) -> Result<Option<String>, Stop> {
@@ -47,7 +48,8 @@ impl WebDriver {
             return Err(self.stop("it opened no session"));
         };
         let session = format!("/session/{id}");
-        let arrived = self.travel(http, &session, url, callback).await;
+        let way = (start, url);
+        let arrived = self.travel(http, &session, way, callback).await;
         let _ = self.ask(http, Method::DELETE, &session, None).await;
         arrived.map(Some)
     }
@@ -60,14 +62,17 @@ impl WebDriver {
         &self,
         http: &Http,
         session: &str,
-        url: &str,
+        (start, url): (Option<&str>, &str),
         callback: &str,
     ) -> Result<String, Stop> {
         let there = format!("{session}/url");
         // A callback where nobody answers is an error to some drivers; where the
         // browser stands says more.
-        let to = json!({ "url": url });
+        let to = json!({ "url": start.unwrap_or(url) });
         let opened = self.ask(http, Method::POST, &there, Some(&to)).await;
+        if start.is_some() {
+            self.click_the_link(http, session).await?;
+        }
         let tries = PATIENCE.as_millis() / PAUSE.as_millis();
         for _ in 0..tries {
             let at = self.ask(http, Method::GET, &there, None).await?;
@@ -79,6 +84,20 @@ impl WebDriver {
         }
         opened?;
         Err(self.stop("the browser did not come back to the callback within 3 minutes"))
+    }
+
+    async fn click_the_link(&self, http: &Http, session: &str) -> Result<(), Stop> {
+        let link = json!({ "using": "css selector", "value": "a" });
+        let found = format!("{session}/element");
+        let found = self.ask(http, Method::POST, &found, Some(&link)).await?;
+        let id = found
+            .as_object()
+            .and_then(|it| it.values().next()?.as_str());
+        let id = id.ok_or_else(|| self.stop("it found no link on our own page"))?;
+        let click = format!("{session}/element/{id}/click");
+        // A callback where nobody answers is an error to some drivers here, too.
+        let _ = self.ask(http, Method::POST, &click, Some(&json!({}))).await;
+        Ok(())
     }
 
     /// One call; the answer's `value`.

@@ -151,6 +151,37 @@ impl Witness {
         self.notes("GET", "/callback/{provider}", 303, home);
     }
 
+    /// The page that asks, and its buttons.
+    async fn question(&self) {
+        let (world, path) = (&self.world, "/login/{handle}");
+        let handle = async || {
+            let login = world.backend.start_login(GITHUB).await;
+            let (_, handle) = login.authorization_url.rsplit_once('/').expect("a path");
+            handle.to_owned()
+        };
+        let typed = self
+            .request("GET", &path.replace("{handle}", &handle().await))
+            .header("Sec-Fetch-Mode", "navigate")
+            .header("Sec-Fetch-Dest", "document")
+            .header("Sec-Fetch-Site", "none");
+        self.sees("GET", path, 200, typed).await;
+        for action in ["continue", "cancel"] {
+            let path = format!("{path}/{action}");
+            let press = |handle: &str| {
+                let url = path.replace("{handle}", handle);
+                self.request("POST", &url).header("Origin", world.broker())
+            };
+            let (one, other) = (handle().await, handle().await);
+            let elsewhere = press(&one).header("Origin", "http://evil.example");
+            self.sees("POST", &path, 403, elsewhere).await;
+            self.sees("POST", &path, 404, press("unknown")).await;
+            self.sees("POST", &path, 303, press(&one)).await;
+            let at = format!("{}/login/{other}", world.broker());
+            Browser::new().open(&at).await;
+            self.sees("POST", &path, 410, press(&other)).await;
+        }
+    }
+
     async fn elsewhere(&self) {
         for path in ["/api/providers", "/openapi.json"] {
             self.sees("GET", path, 200, self.request("GET", path)).await;
@@ -176,6 +207,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
     witness.result().await;
     witness.exchange().await;
     witness.browsers().await;
+    witness.question().await;
     witness.elsewhere().await;
     let listed = operations().chain([("GET", UNLISTED, unlisted())]);
     let documented: BTreeSet<_> = listed
