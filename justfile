@@ -13,7 +13,7 @@ up *FLAGS:
     cargo run -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _postgres _python _node lint && test-examples
+test: _chromium _postgres _python _node lint check-contract && test-examples
     cargo test --workspace --features e2e/browser,e2e/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
@@ -39,7 +39,7 @@ check: lint check-contract _cargo-deny
     cargo deny check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
-check-contract:
+check-contract: _python
     #!/usr/bin/env bash
     set -euo pipefail
     tools=target/contract-tools
@@ -121,7 +121,7 @@ _postgres:
 
 # The interpreters of two of the examples
 _python:
-    command -v python3 >/dev/null || {{ just_executable() }} _install python3
+    python3 -c "import venv, ensurepip" 2>/dev/null || {{ just_executable() }} _install python3 python3-venv
 
 _node:
     command -v node >/dev/null || {{ just_executable() }} _install nodejs

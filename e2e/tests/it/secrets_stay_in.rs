@@ -424,24 +424,31 @@ impl Run {
 
 /// Everything that the control address tells of what happened.
 async fn everything_served(world: &World) -> String {
-    let book = world.stack.logbook();
-    let events = book.events(0, None);
-    let exchanges = events
-        .iter()
-        .map(|event| format!("/api/exchanges/{}", event.request_id));
-    let logins = book.logins(usize::MAX);
-    let logins = logins.iter().map(|login| format!("/api/logins/{login}"));
     let journals = PROVIDERS.map(|provider| format!("/api/upstreams/{provider}/requests"));
     let lists = [
         "/",
+        "/others",
+        "/calls",
         "/api/events",
         "/api/logins",
         "/api/faults",
         "/api/stack",
     ];
-    let addresses = lists.map(ToOwned::to_owned).into_iter();
+    let mut addresses: Vec<_> = lists.map(ToOwned::to_owned).into();
+    addresses.extend(journals);
+    for event in world.stack.logbook().events(0, None) {
+        let id = &event.request_id;
+        addresses.push(format!("/api/exchanges/{id}"));
+        if let (Some(login), "broker") = (&event.login, event.to) {
+            addresses.push(format!("/logins/{login}?call={id}"));
+        }
+    }
+    for login in world.stack.logbook().logins(usize::MAX) {
+        addresses.push(format!("/api/logins/{login}"));
+        addresses.push(format!("/logins/{login}/diagram.svg"));
+    }
     let mut served = String::new();
-    for address in addresses.chain(journals).chain(exchanges).chain(logins) {
+    for address in addresses {
         let reply = world.control(Method::GET, &address, None).await;
         served.push_str(&reply.body);
         served.push_str(&format!("{:?}", reply.headers));
