@@ -44,7 +44,7 @@ impl SelectAccount {
 /// What a visitor's browser tells of its own accord.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
-    /// The `Sec-Fetch-*` headers; nothing, if there is not one of them.
+    /// The `Sec-Fetch-*` headers, if a browser sent them.
     pub fetch: Option<Fetch>,
     /// The page that sent it here.
     pub came_from: CameFrom,

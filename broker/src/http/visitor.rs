@@ -36,20 +36,24 @@ impl<'r> FromRequest<'r> for Visitor {
     }
 }
 
+/// What a browser tells of its fetch. It tells all three; the `fetch` of Node, which
+/// is none, says `Sec-Fetch-Mode: cors` of its own accord and no more.
 fn fetch(headers: &HeaderMap<'_>) -> Option<Fetch> {
-    let is_fetch = |name: &str| {
-        name.get(..10)
-            .is_some_and(|start| start.eq_ignore_ascii_case("sec-fetch-"))
-    };
     let own = |name| only(headers, name).map(ToOwned::to_owned);
-    headers
-        .iter()
-        .any(|header| is_fetch(header.name().as_str()))
-        .then(|| Fetch {
-            site: own("Sec-Fetch-Site"),
-            mode: own("Sec-Fetch-Mode"),
-            dest: own("Sec-Fetch-Dest"),
-        })
+    let is_a_browsers = headers.iter().any(|header| {
+        let name = header.name().as_str();
+        starts_with(name, "sec-fetch-") && !name.eq_ignore_ascii_case("sec-fetch-mode")
+    });
+    is_a_browsers.then(|| Fetch {
+        site: own("Sec-Fetch-Site"),
+        mode: own("Sec-Fetch-Mode"),
+        dest: own("Sec-Fetch-Dest"),
+    })
+}
+
+fn starts_with(name: &str, start: &str) -> bool {
+    let beginning = name.get(..start.len());
+    beginning.is_some_and(|it| it.eq_ignore_ascii_case(start))
 }
 
 fn came_from(headers: &HeaderMap<'_>) -> CameFrom {

@@ -168,6 +168,9 @@ async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_pa
     check("Referer", "not a url", 200).await;
     check("Sec-Fetch-Site", "none", 200).await;
     check("sec-fetch-user", "?1", 200).await;
+    check("Sec-Fetch-Dest", "document", 200).await;
+    // The fetch of Node says so, and no browser says this alone.
+    check("sec-fetch-mode", "cors", 303).await;
     // None of them has claimed it.
     assert_eq!(Browser::at_local(&world).get(&path).await.status, 303);
 }
