@@ -1,7 +1,7 @@
 //! The consumer demo against a scripted broker, request by request.
 //!
 //! One module per question; `world.rs` is the stage that they share. `C1`
-//! to `C20` are the checks of the threat catalogue, section 3c.
+//! to `C20` are checks of the threat catalogue: `e2e/THREATS.md` lists them.
 
 #![expect(
     clippy::unwrap_used,

@@ -44,4 +44,5 @@ mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;
 mod start_up;
+mod threats;
 mod time;
