@@ -13,6 +13,7 @@ mod flows;
 mod http;
 mod log_lines;
 mod people;
+mod random;
 mod relay;
 mod scratch;
 mod served;

@@ -96,6 +96,31 @@ async fn c5_what_the_callback_address_says_changes_nothing() {
 }
 
 #[rocket::async_test]
+async fn c12_no_parameter_chooses_where_a_browser_goes() {
+    let world = World::new().await;
+    for wish in [
+        "https://evil.example/",
+        "//evil.example/",
+        "/\\evil.example/",
+        "/%5cevil.example/",
+        "/%09/evil.example/",
+        "/profile.evil.example",
+        "javascript:alert(1)",
+    ] {
+        let wish: String = url::form_urlencoded::byte_serialize(wish.as_bytes()).collect();
+        let wishes = format!("?returnTo={wish}&next={wish}&rd={wish}&redirect={wish}");
+        let browser = world.browser();
+        let away = browser.press(&format!("/login/google{wishes}")).await;
+        assert!(away.location().starts_with("http://127.0.0.1:"), "{wish}");
+        assert!(!away.location().contains("evil"), "{wish}");
+        let home = browser.get(&format!("/callback{wishes}")).await;
+        assert_eq!(home.location(), "/profile", "{wish}");
+        let out = browser.press(&format!("/sign-out{wishes}")).await;
+        assert_eq!(out.location(), "/", "{wish}");
+    }
+}
+
+#[rocket::async_test]
 async fn c8_a_pending_result_is_asked_for_three_times_and_then_left_to_the_person() {
     let world = World::new().await;
     let browser = world.browser();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rocket::http::Status;
+use rocket::http::{Status, StatusClass};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
@@ -96,6 +96,9 @@ async fn every_answer_carries_the_same_careful_headers() {
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert_eq!(answer.header("server"), None);
+        // 307 and 308 would have a browser repeat a body at the new address.
+        let is_redirect = answer.status.class() == StatusClass::Redirection;
+        assert!(!is_redirect || answer.status == Status::SeeOther);
     }
 }
 

@@ -113,6 +113,34 @@ async fn a_token_in_the_query_or_the_body_is_not_seen() {
 }
 
 #[tokio::test]
+async fn no_user_agent_cookie_or_query_stands_for_a_token() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for agent in ["kube-probe/1.31", "GoogleHC/1.0", "ELB-HealthChecker/2.0"] {
+        let dress = |request: RequestBuilder| request.header("User-Agent", agent);
+        check_each(&world, dress, "Bearer").await;
+    }
+    for cookie in [
+        format!("access_token={token}"),
+        format!("Authorization=Bearer {token}"),
+        "admin=true".to_owned(),
+    ] {
+        let dress = |request: RequestBuilder| request.header("Cookie", &cookie);
+        check_each(&world, dress, "Bearer").await;
+    }
+    for query in ["path=/livez", "next=/readyz", "x=%23/livez", "/livez"] {
+        let dress = |request: RequestBuilder| {
+            let (client, request) = request.build_split();
+            let mut request = request.unwrap();
+            request.url_mut().set_query(Some(query));
+            RequestBuilder::from_parts(client, request)
+        };
+        check_each(&world, dress, "Bearer").await;
+    }
+    assert_eq!(world.profile(&token).await.status, 200, "none was revoked");
+}
+
+#[tokio::test]
 async fn a_token_that_nobody_issued_is_an_invalid_token() {
     let world = World::start().await;
     let answer = world.profile(&format!("fsi_{}", key(1))).await;

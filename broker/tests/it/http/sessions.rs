@@ -4,8 +4,8 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::world::{
-    Answer, BASE, Browser, LOCAL_CALLBACK, World, authorize_query, authorize_with, session_body,
-    with,
+    Answer, BASE, Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, authorize_query,
+    authorize_with, session_body, state, with,
 };
 
 #[tokio::test]
@@ -46,6 +46,43 @@ async fn no_header_changes_where_a_browser_is_sent() {
         let url = Answer::to(request).await.json()["authorization_url"].clone();
         assert!(url.as_str().unwrap().starts_with(BASE), "{name}: {url}");
     }
+}
+
+#[tokio::test]
+async fn no_parameter_changes_where_a_browser_is_sent() {
+    const NAMES: [&str; 7] = [
+        "next",
+        "url",
+        "redirect",
+        "return_to",
+        "back",
+        "target_link_uri",
+        "post_logout_redirect_uri",
+    ];
+    let world = World::start().await;
+    let wishes: Vec<_> = NAMES
+        .map(|name| format!("{name}=https://evil.test/"))
+        .into();
+    let wishes = wishes.join("&");
+
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let away = browser.get(&format!("{path}?{wishes}")).await;
+    let to_provider = away.location().unwrap();
+    assert!(
+        to_provider.starts_with(&world.github.uri()),
+        "{to_provider}"
+    );
+    assert!(!to_provider.contains("evil.test"), "{to_provider}");
+    let answer = format!("code=upstream-code&{wishes}");
+    browser.come_back(&away, &answer).await.goes_to(CALLBACK);
+
+    let away = browser.get(&format!("{}&{wishes}", authorize_path())).await;
+    let to_provider = away.location().unwrap();
+    assert!(!to_provider.contains("evil.test"), "{to_provider}");
+    let answer = format!("error=access_denied&{wishes}");
+    let home = format!("{CALLBACK}?error=access_denied&state={}", state());
+    browser.come_back(&away, &answer).await.goes_to(&home);
 }
 
 #[tokio::test]

@@ -53,6 +53,33 @@ async fn every_field_that_is_anothers_leaves_the_code_untouched() {
 }
 
 #[tokio::test]
+async fn what_a_statement_could_be_made_of_is_a_code_like_any_other() {
+    let world = World::start().await;
+    let code = world.code().await;
+    for text in [
+        "' OR '1'='1",
+        "' OR 1=1 --",
+        "'; DROP TABLE grants; --",
+        "x' UNION SELECT 1 --",
+        "\" OR \"\"=\"",
+        "$1",
+        "?1",
+        "%",
+        "_",
+        "\\",
+        "\0",
+    ] {
+        for (field, rule) in [("code", "code.known"), ("client_id", "client.recognised")] {
+            let body = with(token_body(&code), field, text);
+            let status = if field == "code" { 400 } else { 401 };
+            world.post("/v1/token", &body).await.is_refused(status);
+            assert_eq!(world.last_rule(), Some(rule), "{text:?}");
+        }
+    }
+    assert_eq!(world.token(&code).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_code_lives_60_seconds() {
     let world = World::start().await;
     let (early, late) = (world.code().await, world.code().await);

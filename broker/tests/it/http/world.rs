@@ -483,6 +483,8 @@ impl Answer {
         assert_eq!(self.header("server"), None);
         let mut names = self.headers.keys().map(reqwest::header::HeaderName::as_str);
         assert!(!names.any(|name| name.starts_with("access-control-")));
+        // 307 and 308 would have a browser repeat a body at the new address.
+        assert!(self.status == 303 || self.status / 100 != 3, "{self:?}");
         // On a redirect it would sever a popup from its opener.
         let is_page = self.header("content-type") == Some("text/html; charset=utf-8");
         let opener = self.header("cross-origin-opener-policy");
