@@ -5,6 +5,8 @@
 //! keys are fatal in both, because a misspelt one would be a silent default.
 
 mod complaint;
+mod ip_header;
+mod limits;
 mod proxy;
 
 use std::collections::HashSet;
@@ -21,6 +23,8 @@ use crate::projects::Project;
 use crate::seal::SealKey;
 use crate::store::StoreUrl;
 use complaint::complaint;
+pub use ip_header::{IpHeader, NoIpHeader};
+pub use limits::LimitsConfig;
 pub use proxy::{ProxyConfig, ProxyUrl};
 
 /// Everything that a deployment decides.
@@ -38,6 +42,13 @@ pub struct Config {
     /// Where the rows are.
     #[serde(default)]
     pub store: StoreConfig,
+    /// The header in which the proxy in front says where a request comes from.
+    /// Without it the peer's address counts, and no header.
+    #[serde(default)]
+    pub ip_header: Option<IpHeader>,
+    /// How much is let in.
+    #[serde(default)]
+    pub limits: LimitsConfig,
     /// How the log is written.
     #[serde(default)]
     pub log: LogConfig,

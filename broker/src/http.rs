@@ -18,6 +18,7 @@ mod pages;
 mod profile;
 mod providers;
 mod revoke;
+mod source;
 mod token;
 mod trips;
 mod visit;
@@ -65,7 +66,14 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         pages::style,
         pages::script,
     ];
-    rocket::custom(config(broker.bind))
+    let config = Config {
+        ip_header: broker
+            .ip_header
+            .as_ref()
+            .map(|it| it.as_str().to_owned().into()),
+        ..config(broker.bind)
+    };
+    rocket::custom(config)
         .manage(broker)
         // Ours, in `headers`, are stricter.
         .attach(Shield::new())

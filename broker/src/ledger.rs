@@ -147,6 +147,10 @@ impl fmt::Debug for Ledger {
 }
 
 fn log(event: &Event) {
+    // Whoever floods us must not flood the log; an alarm in `limits` speaks for all.
+    if event.status == Some(429) {
+        return;
+    }
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
     tracing::info!(
         target: "ledger",

@@ -18,6 +18,7 @@
 //! | [`store`] | what must be single-use |
 //! | [`upstream`] | Google's and GitHub's dialects |
 //! | [`seal`] | what a browser keeps for us |
+//! | `limits` | how much of it is let in |
 //! | [`ledger`] | what happened and why |
 //! | [`http`] | routes, guards, statuses, pages |
 //!
@@ -48,6 +49,7 @@ pub mod seal;
 pub mod store;
 pub mod upstream;
 
+mod limits;
 mod printable;
 mod query;
 
@@ -59,9 +61,10 @@ use contract::Origin;
 use rocket::{Build, Rocket};
 
 use clock::Clock;
-use config::{Config, ConfigError};
+use config::{Config, ConfigError, IpHeader};
 use flows::UnixMs;
 use ledger::Ledger;
+use limits::Limits;
 use projects::Projects;
 use seal::{SealKey, Sealer};
 use store::probe::Probe;
@@ -73,7 +76,9 @@ pub struct Broker {
     base_url: Origin,
     bind: std::net::SocketAddr,
     clock: Clock,
+    ip_header: Option<IpHeader>,
     ledger: Ledger,
+    limits: Limits,
     probe: Probe,
     projects: Projects,
     sealer: Sealer,
@@ -146,6 +151,7 @@ impl Broker {
         };
         let sealer = sealer(&config)?;
         let upstreams = Upstreams::new(&config.upstream, config.base_url.as_str(), &clock)?;
+        let limits = Limits::new(&config.limits, &clock);
         config
             .projects
             .into_iter()
@@ -154,7 +160,9 @@ impl Broker {
             base_url: config.base_url,
             bind: config.bind,
             clock,
+            ip_header: config.ip_header,
             ledger,
+            limits,
             probe,
             projects,
             sealer,

@@ -6,7 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use broker::clock::Clock;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
+    UpstreamSecret,
 };
 use broker::ledger::{self, Ledger};
 use broker::store::probe::Probe;
@@ -132,6 +133,8 @@ impl Launch<'_> {
             store: StoreConfig {
                 url: StoreUrl::SqliteMemory,
             },
+            ip_header: None,
+            limits: LimitsConfig::default(),
             log: LogConfig::default(),
             upstream: UpstreamConfig {
                 google: Some(GoogleConfig {

@@ -153,6 +153,9 @@ catalogue! {
     ClientRecognised = "client.recognised", Spec("Authentication"),
         "A call carries the credentials of a project",
         "Check client_id and client_secret; which of them is wrong is not told.";
+    ClientTries = "client.tries", KitChoice,
+        "Wrong credentials for one client come from one address only a few times a minute",
+        "Stop, and compare the client_secret that is deployed with the one that was issued. The right one is served at once.";
     RedirectUriRegistered = "redirect_uri.registered", Spec("RedirectUri"),
         "The redirect_uri is exactly one of the project's callbacks",
         "Compare byte for byte: localhost and 127.0.0.1, a port and a trailing slash all count.";

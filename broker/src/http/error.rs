@@ -54,6 +54,7 @@ pub(super) fn status(rule: Rule) -> Status {
         Rule::HandleOneBrowser => Status::Gone,
         Rule::BodySize => Status::PayloadTooLarge,
         Rule::BodyMediaType => Status::UnsupportedMediaType,
+        Rule::ClientTries => Status::TooManyRequests,
         Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
         Rule::BrokerFault => Status::InternalServerError,
         _ => Status::BadRequest,
@@ -84,6 +85,9 @@ impl<'r> Responder<'r, 'static> for Refusal {
         response.set_status(self.status);
         if self.status == Status::Unauthorized && is_about_bearer(self.rule) {
             response.set_raw_header("WWW-Authenticate", challenge(request));
+        }
+        if let Some(seconds) = Trace::of(request).retry_after_s() {
+            response.set_raw_header("Retry-After", seconds.to_string());
         }
         Ok(response)
     }

@@ -16,6 +16,7 @@ use rocket::{Ignite, Request, Rocket};
 
 use super::error::{Refusal, status};
 use super::log::Trace;
+use super::source::Source;
 use crate::Broker;
 use crate::projects::Project;
 
@@ -103,19 +104,32 @@ async fn authenticate<T: ClientRequest>(
     data: Data<'_>,
 ) -> Result<Authenticated<T>, Refusal> {
     let body: T = json(request, data).await?;
-    let broker = request
-        .rocket()
-        .state::<Broker>()
-        .expect("the sentinel saw it");
-    let project = broker
+    let project = broker(request)
         .projects
         .authenticate(body.client_id(), body.client_secret())
-        .map_err(|rule| Refusal::with_status(rule, T::UNRECOGNISED))?;
+        .map_err(|rule| unrecognised(request, body.client_id(), rule, T::UNRECOGNISED))?;
     Trace::of(request).project(&project.client_id);
     Ok(Authenticated {
         project,
         request: body,
     })
+}
+
+/// What wrong credentials are told, or that they come too often. Only they are
+/// counted: nobody can lock out whoever has the right ones.
+fn unrecognised(request: &Request<'_>, client_id: &str, rule: Rule, status: Status) -> Refusal {
+    let Source(source) = Source::of(request);
+    match broker(request).limits.wrong_secret(client_id, source) {
+        Ok(()) => Refusal::with_status(rule, status),
+        Err(later) => Trace::of(request).later(later).into(),
+    }
+}
+
+fn broker<'r>(request: &'r Request<'_>) -> &'r Broker {
+    request
+        .rocket()
+        .state::<Broker>()
+        .expect("the sentinel saw it")
 }
 
 impl<T> Sentinel for Authenticated<T> {

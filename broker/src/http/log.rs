@@ -12,6 +12,7 @@ use super::headers::{self, Scheme};
 use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::ledger::{Event, Party, Step};
+use crate::limits::Later;
 use crate::relay::Provenance;
 use crate::store::probe::Point;
 use crate::upstream::{Call, Failure};
@@ -30,6 +31,7 @@ struct Notes {
     provenance: Option<Provenance>,
     rule: Option<Rule>,
     why: Option<&'static str>,
+    retry_after_s: Option<u64>,
     steps: Vec<Step>,
 }
 
@@ -70,6 +72,17 @@ impl Trace {
     /// Notes the rule that refused the request.
     pub(super) fn refused(&self, rule: Rule) {
         self.notes().rule = Some(rule);
+    }
+
+    /// Notes when the caller may come again. Returns the rule that it has to keep.
+    pub(super) fn later(&self, later: Later) -> Rule {
+        self.notes().retry_after_s = Some(later.in_seconds);
+        later.rule
+    }
+
+    /// In how many seconds the caller may come again, if it came too often.
+    pub(super) fn retry_after_s(&self) -> Option<u64> {
+        self.notes().retry_after_s
     }
 
     /// Notes why a login failed at its provider.

@@ -146,6 +146,7 @@ fn an_unknown_key_is_fatal_in_every_table_and_named() {
         format!("{LOCAL}cookie_key = []\n"),
         format!("{LOCAL}[stores]\n"),
         format!("{LOCAL}[store]\nurl = \"sqlite::memory:\"\nurls = 1\n"),
+        format!("{LOCAL}[limits]\nwrong_secrets = 19\n"),
         format!("{LOCAL}[log]\nformatt = \"json\"\n"),
         format!("{LOCAL}[upstream]\ntimeout = 1\n"),
         format!("{LOCAL}[upstream.gitlab]\nclient_id = \"x\"\n"),
@@ -180,6 +181,21 @@ fn a_missing_or_malformed_value_names_its_key() {
         "store.url",
     );
     refused(&format!("{LOCAL}[log]\nformat = \"xml\"\n"), "log.format");
+    let never = "[limits]\nwrong_secrets_per_minute = 0\n";
+    refused(
+        &format!("{LOCAL}{never}"),
+        "limits.wrong_secrets_per_minute",
+    );
+    for header in [
+        "",
+        "X_Real_IP",
+        "X-Real-IP, X",
+        "X-Forwarded-For",
+        "forwarded",
+    ] {
+        let text = format!("ip_header = \"{header}\"\n{LOCAL}");
+        refused(&text, "`ip_header`: expected the name of one header");
+    }
     refused(
         &format!("{LOCAL}[upstream]\ntimeout_ms = -1\n"),
         "timeout_ms",

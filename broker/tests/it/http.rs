@@ -11,6 +11,7 @@ mod gates;
 mod headers;
 mod health;
 mod ledger;
+mod limits;
 mod methods;
 mod outage;
 mod relay;

@@ -30,6 +30,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::RequestHttp, "infrastructure may answer"),
     (Rule::RequestPrefetch, "a browser's part"),
     (Rule::BodySize, "infrastructure may answer"),
+    (Rule::ClientTries, "how many are too many is the operator's"),
     (Rule::ProviderOffered, "needs a provider that is off"),
     (Rule::HandleKnown, "a browser's part"),
     (Rule::HandleOneBrowser, "a browser's part"),

@@ -7,7 +7,8 @@ use std::str::FromStr;
 
 use broker::Broker;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
+    UpstreamSecret,
 };
 use broker::projects::Project;
 use broker::store::StoreUrl;
@@ -55,6 +56,8 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
         store: StoreConfig {
             url: StoreUrl::SqliteMemory,
         },
+        ip_header: None,
+        limits: LimitsConfig::default(),
         log: LogConfig::default(),
         upstream: UpstreamConfig {
             google: Some(GoogleConfig {

@@ -74,6 +74,12 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
 
         // Who calls.
         Rule::ClientRecognised => Api(401, at.start_with("client_secret", BOB_SECRET).await),
+        Rule::ClientTries => {
+            for _ in 0..19 {
+                at.start_with("client_secret", BOB_SECRET).await;
+            }
+            Api(429, at.start_with("client_secret", BOB_SECRET).await)
+        }
         Rule::RedirectUriRegistered => Api(400, at.start_with("redirect_uri", BOB_CALLBACK).await),
         Rule::ProviderOffered => Api(400, at.start_with("provider", "google").await),
 

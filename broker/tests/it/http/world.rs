@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use broker::clock::Clock;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LogConfig, StoreConfig, UpstreamConfig, UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
+    UpstreamSecret,
 };
 use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
@@ -148,6 +149,8 @@ impl World {
             store: StoreConfig {
                 url: StoreUrl::SqliteMemory,
             },
+            ip_header: None,
+            limits: LimitsConfig::default(),
             log: LogConfig::default(),
             upstream: UpstreamConfig {
                 timeout_ms: 5_000,

@@ -21,6 +21,9 @@ type Seen = RefCell<BTreeSet<(String, String, u16)>>;
 /// A path that is no operation's, by which the document's `x-unlisted` is meant.
 const UNLISTED: &str = "/nowhere";
 
+/// As many as are told so within a minute, by default.
+const WRONG_SECRETS: u32 = 19;
+
 struct Witness {
     world: World,
     seen: Seen,
@@ -121,6 +124,21 @@ impl Witness {
         }
     }
 
+    /// Wrong secrets of nobody's, until they are too many.
+    async fn guesses(&self) {
+        let backend = &self.world.backend;
+        let nobodys = |body| with(body, "client_id", "prj_nobody");
+        let session = nobodys(backend.session_request(&fresh::secret(), GITHUB));
+        for _ in 0..WRONG_SECRETS {
+            self.posts("/v1/login/session", 401, &session).await;
+        }
+        self.posts("/v1/login/session", 429, &session).await;
+        let result = nobodys(backend.result_request(&fresh::secret()));
+        self.posts("/v1/login/result", 429, &result).await;
+        let token = nobodys(backend.token_request(&fresh::secret(), "code"));
+        self.posts("/v1/token", 429, &token).await;
+    }
+
     async fn browsers(&self) {
         let world = &self.world;
         let login = world.backend.start_login(GITHUB).await;
@@ -206,6 +224,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
     witness.session().await;
     witness.result().await;
     witness.exchange().await;
+    witness.guesses().await;
     witness.browsers().await;
     witness.question().await;
     witness.elsewhere().await;
@@ -239,6 +258,16 @@ async fn the_examples_of_refusals_are_what_the_broker_says() {
     let large = "x".repeat(33 * 1024);
     let large = request(Method::POST, "/v1/token").json(&large);
     says("TooLarge", large).await;
+    let nobodys = with(
+        world.backend.session_request(&fresh::secret(), GITHUB),
+        "client_id",
+        "prj_nobody",
+    );
+    let guess = || request(Method::POST, "/v1/login/session").json(&nobodys);
+    for _ in 0..WRONG_SECRETS {
+        send(guess()).await;
+    }
+    says("TooMany", guess()).await;
     let prefetch = request(Method::GET, "/authorize").header("Sec-Purpose", "prefetch");
     says("Unavailable", prefetch).await;
     let claimed = world.backend.start_login(GITHUB).await.authorization_url;
@@ -249,7 +278,7 @@ async fn the_examples_of_refusals_are_what_the_broker_says() {
         .get(&claimed)
         .header("Sec-Fetch-Site", "none");
     says("AnotherBrowsers", another).await;
-    assert_eq!(examples.as_object().map(serde_json::Map::len), Some(8));
+    assert_eq!(examples.as_object().map(serde_json::Map::len), Some(9));
 }
 
 fn with(mut body: Value, field: &str, value: &str) -> Value {

@@ -1,0 +1,26 @@
+//! How much is let in at once, and how often.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+/// The `[limits]` table.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LimitsConfig {
+    /// How many wrong secrets for one `client_id` and from one address are told so
+    /// within a minute; the next ones get 429. The right secret is served always.
+    pub wrong_secrets_per_minute: NonZeroU32,
+}
+
+impl Default for LimitsConfig {
+    fn default() -> Self {
+        Self {
+            wrong_secrets_per_minute: some(19),
+        }
+    }
+}
+
+fn some(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).expect("a constant of ours is not zero")
+}

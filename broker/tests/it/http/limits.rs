@@ -1,0 +1,141 @@
+//! Where too much is refused, and who is served all the same.
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::flows::UnixMs;
+use reqwest::Method;
+use serde_json::Value;
+
+use super::world::{Answer, World, all, result_body, session_body, token_body, with};
+
+/// The header by which the proxies of these tests say where a request comes from.
+const HEADER: &str = "X-Real-IP";
+
+const HERE: &str = "203.0.113.7";
+const THERE: &str = "203.0.113.8";
+
+/// A broker behind a proxy, on a clock that stands.
+async fn behind_a_proxy() -> World {
+    limited(|_| ()).await
+}
+
+async fn limited(change: impl FnOnce(&mut Config)) -> World {
+    let clock = Clock::standing_at(UnixMs(1_790_000_000_000));
+    World::start_by(clock, |config| {
+        config.ip_header = Some(HEADER.to_owned().try_into().unwrap());
+        change(config);
+    })
+    .await
+}
+
+async fn post_from(world: &World, source: &str, path: &str, body: &Value) -> Answer {
+    let request = world.request(Method::POST, path).header(HEADER, source);
+    Answer::to(request.json(body)).await
+}
+
+fn wrong(body: Value) -> Value {
+    with(body, "client_secret", "wrong")
+}
+
+/// Sends a wrong secret of Ada's, as a backend does that starts a login.
+async fn guess(world: &World, source: &str) -> Answer {
+    post_from(world, source, "/v1/login/session", &wrong(session_body(1))).await
+}
+
+#[track_caller]
+fn is_later(answer: &Answer, seconds: &str) {
+    answer.is_refused(429);
+    assert_eq!(answer.header("retry-after"), Some(seconds));
+}
+
+#[tokio::test]
+async fn of_a_thousand_wrong_secrets_nineteen_are_told_so_and_the_right_one_is_served() {
+    let world = behind_a_proxy().await;
+    let answers = all(1000, || guess(&world, HERE)).await;
+    let told = answers.iter().filter(|answer| answer.status == 401);
+    assert_eq!(told.count(), 19);
+    for later in answers.iter().filter(|answer| answer.status != 401) {
+        is_later(later, "4");
+        assert_eq!(later.json()["message"], "There were too many requests.");
+    }
+    let right = post_from(&world, HERE, "/v1/login/session", &session_body(1)).await;
+    assert_eq!(right.status, 200, "{}", right.body);
+    assert_eq!(right.header("retry-after"), None);
+}
+
+#[tokio::test]
+async fn every_operation_that_takes_a_secret_counts_and_each_answers_429() {
+    let world = behind_a_proxy().await;
+    for _ in 0..19 {
+        guess(&world, HERE).await.is_refused(401);
+    }
+    for (path, body) in [
+        ("/v1/login/session", session_body(1)),
+        ("/v1/login/result", result_body(1)),
+        ("/v1/token", token_body("code")),
+    ] {
+        is_later(&post_from(&world, HERE, path, &wrong(body)).await, "4");
+        assert_eq!(world.last_rule(), Some("client.tries"));
+    }
+}
+
+#[tokio::test]
+async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
+    let world = behind_a_proxy().await;
+    for _ in 0..20 {
+        guess(&world, HERE).await;
+    }
+    guess(&world, HERE).await.is_refused(429);
+    guess(&world, THERE).await.is_refused(401);
+    for (client_id, known) in [("prj_bob", true), ("prj_nobody", false)] {
+        let body = with(wrong(session_body(1)), "client_id", client_id);
+        for status in [[401; 19].as_slice(), &[429]].concat() {
+            let answer = post_from(&world, HERE, "/v1/login/session", &body).await;
+            assert_eq!(answer.status, status, "known: {known}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_waits_as_long_as_told_is_told_again_and_not_a_moment_earlier() {
+    let world = behind_a_proxy().await;
+    for _ in 0..19 {
+        guess(&world, HERE).await.is_refused(401);
+    }
+    is_later(&guess(&world, HERE).await, "4");
+    world.pass_ms(3_000);
+    is_later(&guess(&world, HERE).await, "1");
+    world.pass_ms(1_000);
+    guess(&world, HERE).await.is_refused(401);
+    guess(&world, HERE).await.is_refused(429);
+    world.pass_ms(60_000);
+    for _ in 0..19 {
+        guess(&world, HERE).await.is_refused(401);
+    }
+    guess(&world, HERE).await.is_refused(429);
+}
+
+#[tokio::test]
+async fn nobody_says_where_they_call_from_unless_a_proxy_is_configured() {
+    let world = limited(|config| config.ip_header = None).await;
+    for host in 0..19 {
+        guess(&world, &format!("203.0.113.{host}"))
+            .await
+            .is_refused(401);
+    }
+    guess(&world, THERE).await.is_refused(429);
+}
+
+#[tokio::test]
+async fn the_number_of_wrong_secrets_is_the_operators() {
+    let world = limited(|config| {
+        config.limits.wrong_secrets_per_minute = 2.try_into().unwrap();
+    })
+    .await;
+    let answers = [
+        guess(&world, HERE).await.status,
+        guess(&world, HERE).await.status,
+        guess(&world, HERE).await.status,
+    ];
+    assert_eq!(answers, [401, 401, 429]);
+}
