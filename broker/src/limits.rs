@@ -23,6 +23,7 @@ pub(crate) struct Later {
 #[derive(Debug)]
 pub(crate) struct Limits {
     wrong_secrets: Frequency<([u8; 32], Option<IpAddr>)>,
+    callbacks: Frequency<IpAddr>,
     /// When the log last said that secrets are being tried.
     alarms: Frequency<Rule>,
 }
@@ -31,6 +32,7 @@ impl Limits {
     pub(crate) fn new(config: &LimitsConfig, clock: &Clock) -> Self {
         Self {
             wrong_secrets: Frequency::per_minute(config.wrong_secrets_per_minute, clock),
+            callbacks: Frequency::per_minute(config.callbacks_per_minute, clock),
             alarms: Frequency::per_minute(std::num::NonZeroU32::MIN, clock),
         }
     }
@@ -44,7 +46,7 @@ impl Limits {
     ) -> Result<(), Later> {
         let rule = Rule::ClientTries;
         let who = (*Digest::of(client_id.as_bytes()).as_bytes(), source);
-        self.wrong_secrets.count(who).map_err(|in_seconds| {
+        self.wrong_secrets.count(&who).map_err(|in_seconds| {
             if self.may_sound(rule) {
                 tracing::error!(
                     source = source.map(tracing::field::display),
@@ -56,8 +58,25 @@ impl Limits {
         })
     }
 
+    /// Counts a browser that comes back from a provider. One from nowhere known is
+    /// let in: all of them may come through one proxy.
+    pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), Later> {
+        let rule = Rule::TripCrowd;
+        let Some(source) = source else { return Ok(()) };
+        self.callbacks.count(&source).map_err(|in_seconds| {
+            if self.may_sound(rule) {
+                tracing::error!(
+                    %source,
+                    "more browsers come back from one address than limits.callbacks_per_minute, \
+                     and are answered 429: if that is your proxy's address, set ip_header"
+                );
+            }
+            Later { rule, in_seconds }
+        })
+    }
+
     /// Whether the log may speak of `rule` again: once a minute.
     fn may_sound(&self, rule: Rule) -> bool {
-        self.alarms.count(rule).is_ok()
+        self.alarms.count(&rule).is_ok()
     }
 }

@@ -202,6 +202,9 @@ catalogue! {
     TripOnce = "trip.once", KitChoice,
         "A provider's answer counts once",
         "Nothing to do in the clean flow; in the legacy one, start again at the application.";
+    TripCrowd = "trip.crowd", KitChoice,
+        "Only so many browsers come back from a provider within a minute from one address",
+        "Wait a moment and reload this page; the sign-in is not lost.";
     TripExpiry = "trip.expiry", KitChoice,
         "A provider's answer counts within 600 seconds",
         "Start again at the application.";

@@ -11,12 +11,16 @@ pub struct LimitsConfig {
     /// How many wrong secrets for one `client_id` and from one address are told so
     /// within a minute; the next ones get 429. The right secret is served always.
     pub wrong_secrets_per_minute: NonZeroU32,
+    /// How many browsers may come back from a provider within a minute from one
+    /// address, as long as addresses are known.
+    pub callbacks_per_minute: NonZeroU32,
 }
 
 impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             wrong_secrets_per_minute: some(19),
+            callbacks_per_minute: some(600),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::authorize::Home;
 use super::error::Refusal;
 use super::log::Trace;
 use super::login::settle;
+use super::source::Source;
 use super::trips::Trips;
 use crate::Broker;
 use crate::flows::clean::Outcome;
@@ -25,6 +26,7 @@ pub(super) async fn arrive(
     provider: &str,
     uri: &Origin<'_>,
     trips: Trips<'_>,
+    source: Source,
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
@@ -33,6 +35,8 @@ pub(super) async fn arrive(
     let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
     trace.project(&trip.project);
     trace.login(&trip.login);
+    let later = |later| trace.later(later);
+    broker.limits.callback(source.0).map_err(later)?;
     let home = home(broker, trip).ok_or(Rule::RedirectUriRegistered)?;
     match &trip.purpose {
         Purpose::Clean { handle, .. } => clean(broker, trace, trip, &query, *handle, home).await,

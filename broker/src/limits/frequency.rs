@@ -40,14 +40,14 @@ impl<K: Hash + Eq + Clone> Frequency<K> {
     ///
     /// When it is one too many: in how many seconds the next may pass. When too
     /// many others are remembered, a stranger is one too many at once.
-    pub(super) fn count(&self, who: K) -> Result<(), u64> {
+    pub(super) fn count(&self, who: &K) -> Result<(), u64> {
         if self.limiter.len() >= MOST_REMEMBERED {
             self.limiter.retain_recent();
         }
         if self.limiter.len() >= MOST_REMEMBERED {
             return Err(60);
         }
-        self.limiter.check_key(&who).map_err(|not_until| {
+        self.limiter.check_key(who).map_err(|not_until| {
             let wait = not_until.wait_time_from(self.clock.now());
             u64::try_from(wait.as_millis().div_ceil(1000).max(1)).unwrap_or(60)
         })
@@ -97,14 +97,14 @@ mod tests {
         let clock = Clock::standing_at(UnixMs(5_000));
         let frequency = Frequency::per_minute(NonZeroU32::MIN, &clock);
         for who in 0..MOST_REMEMBERED {
-            assert_eq!(frequency.count(who), Ok(()));
+            assert_eq!(frequency.count(&who), Ok(()));
         }
         for stranger in MOST_REMEMBERED..MOST_REMEMBERED + 100 {
-            assert_eq!(frequency.count(stranger), Err(60));
+            assert_eq!(frequency.count(&stranger), Err(60));
         }
         assert_eq!(frequency.limiter.len(), MOST_REMEMBERED);
         clock.advance(Duration::from_secs(120));
-        assert_eq!(frequency.count(0), Ok(()));
+        assert_eq!(frequency.count(&0), Ok(()));
         assert_eq!(frequency.limiter.len(), 1);
     }
 
@@ -112,9 +112,9 @@ mod tests {
     fn a_clock_that_is_moved_as_far_as_it_goes_breaks_nothing() {
         let clock = Clock::standing_at(UnixMs(5_000));
         let frequency = Frequency::per_minute(NonZeroU32::MIN, &clock);
-        assert_eq!(frequency.count(()), Ok(()));
-        assert_eq!(frequency.count(()), Err(60));
+        assert_eq!(frequency.count(&()), Ok(()));
+        assert_eq!(frequency.count(&()), Err(60));
         clock.advance(Duration::MAX);
-        assert_eq!(frequency.count(()), Ok(()));
+        assert_eq!(frequency.count(&()), Ok(()));
     }
 }

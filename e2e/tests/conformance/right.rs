@@ -39,6 +39,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::RelayCancelled, "a browser's part"),
     (Rule::TripOwnBrowser, "a browser's part"),
     (Rule::TripOnce, "a browser's part"),
+    (Rule::TripCrowd, "a browser's part"),
     (Rule::TripExpiry, "a browser's part"),
     (Rule::UpstreamInvalid, "needs a provider that lies"),
     (

@@ -1,12 +1,21 @@
 //! Where too much is refused, and who is served all the same.
 
+use std::num::NonZeroU32;
+
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::flows::UnixMs;
 use reqwest::Method;
 use serde_json::Value;
 
-use super::world::{Answer, World, all, result_body, session_body, token_body, with};
+use super::world::{
+    Answer, Browser, World, all, authorize_path, back_path, parameter, result_body, session_body,
+    token_body, with,
+};
+
+fn many(number: u32) -> NonZeroU32 {
+    number.try_into().unwrap()
+}
 
 /// The header by which the proxies of these tests say where a request comes from.
 const HEADER: &str = "X-Real-IP";
@@ -129,7 +138,7 @@ async fn nobody_says_where_they_call_from_unless_a_proxy_is_configured() {
 #[tokio::test]
 async fn the_number_of_wrong_secrets_is_the_operators() {
     let world = limited(|config| {
-        config.limits.wrong_secrets_per_minute = 2.try_into().unwrap();
+        config.limits.wrong_secrets_per_minute = many(2);
     })
     .await;
     let answers = [
@@ -138,4 +147,76 @@ async fn the_number_of_wrong_secrets_is_the_operators() {
         guess(&world, HERE).await.status,
     ];
     assert_eq!(answers, [401, 401, 429]);
+}
+
+/// A legacy login's way back from the provider, from this address.
+async fn come_back_from<'w>(world: &'w World, source: &'static str) -> (Browser<'w>, String) {
+    let browser = Browser::of(world).saying(HEADER, source);
+    let away = browser.get(&authorize_path()).await;
+    (browser, back_path(&away, "code=upstream-code"))
+}
+
+#[tokio::test]
+async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
+    let world = limited(|config| config.limits.callbacks_per_minute = many(10)).await;
+    let answers = all(30, || async {
+        let (browser, back) = come_back_from(&world, HERE).await;
+        browser.get(&back).await
+    })
+    .await;
+    let home = answers.iter().filter(|answer| answer.status == 303);
+    assert_eq!(home.count(), 10);
+    for later in answers.iter().filter(|answer| answer.status != 303) {
+        later.is_refusal_page(429, "trip.crowd");
+        assert_eq!(later.header("retry-after"), Some("6"));
+    }
+    // Three calls for each who was let in.
+    assert_eq!(world.calls_upstream().await, 30);
+    let (browser, back) = come_back_from(&world, THERE).await;
+    assert_eq!(browser.get(&back).await.status, 303);
+}
+
+#[tokio::test]
+async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
+    let world = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
+    let (first, back) = come_back_from(&world, HERE).await;
+    assert_eq!(first.get(&back).await.status, 303);
+    let (second, back) = come_back_from(&world, HERE).await;
+    let page = second.get(&back).await;
+    page.is_refusal_page(429, "trip.crowd");
+    assert_eq!(page.header("retry-after"), Some("60"));
+    world.pass_ms(59_999);
+    second.get(&back).await.is_refusal_page(429, "trip.crowd");
+    world.pass_ms(1);
+    let home = second.get(&back).await;
+    let code = parameter(home.location().unwrap(), "code").unwrap();
+    assert_eq!(world.token(&code).await.status, 200);
+}
+
+#[tokio::test]
+async fn callbacks_without_a_trip_use_up_nothing() {
+    let world = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
+    let (browser, back) = come_back_from(&world, HERE).await;
+    for _ in 0..5 {
+        let stranger = Browser::of(&world).saying(HEADER, HERE);
+        stranger
+            .get(&back)
+            .await
+            .is_refusal_page(400, "trip.own_browser");
+    }
+    assert_eq!(browser.get(&back).await.status, 303);
+}
+
+/// This machine is a proxy that does not say for whom, or a suite.
+#[tokio::test]
+async fn callbacks_from_loopback_are_not_counted() {
+    let world = limited(|config| {
+        config.ip_header = None;
+        config.limits.callbacks_per_minute = many(1);
+    })
+    .await;
+    for _ in 0..5 {
+        let (browser, back) = come_back_from(&world, HERE).await;
+        assert_eq!(browser.get(&back).await.status, 303);
+    }
 }

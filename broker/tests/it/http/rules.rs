@@ -128,6 +128,10 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
+        Rule::TripCrowd => {
+            at.back_from_one_address().await;
+            Page(429, at.back_from_one_address().await)
+        }
         Rule::TripExpiry => {
             let (browser, back) = at.away().await;
             at.pass_ms(600_000);

@@ -3,12 +3,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
+use broker::{Broker, Surroundings};
+use e2e::wire::Wire;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use url::Url;
 
-use crate::backend::send;
-use crate::browser::Browser;
+use crate::assembly::{self, Running};
+use crate::backend::{Backend, send};
+use crate::browser::{Browser, NOWHERE};
 use crate::fresh;
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::published::{operations, unlisted};
@@ -169,6 +174,37 @@ impl Witness {
         self.notes("GET", "/callback/{provider}", 303, home);
     }
 
+    /// Two browsers come back from one address, where one a minute is let in.
+    async fn crowd(&self) {
+        let (listener, base_url) = assembly::front();
+        let backend = Backend::of(
+            &base_url,
+            &json!({
+                "client_id": "crowded",
+                "client_secret": fresh::secret(),
+                "redirect_uris": [format!("{NOWHERE}/crowded/back")],
+            }),
+        );
+        let mut config = assembly::config(&base_url, NOWHERE, NOWHERE, "secret");
+        config.projects = vec![assembly::project(&backend, &[&backend.callback])];
+        config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
+        config.limits.callbacks_per_minute = NonZeroU32::MIN;
+        let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
+        let broker = Running::launch(broker).await;
+        let _wire = Wire::carry(listener, broker.address, Default::default()).expect("a wire");
+        for status in [303, 429] {
+            let browser = Browser::new();
+            let away = browser.open(&backend.start_authorization(GITHUB).url).await;
+            let away = Url::parse(away.location().expect("the provider")).expect("a URL");
+            let mut query = away.query_pairs();
+            let (_, state) = query.find(|(name, _)| name == "state").expect("a state");
+            let back = format!("{base_url}/callback/{GITHUB}?error=access_denied&state={state}");
+            let from = [("X-Real-IP", "203.0.113.7")];
+            let reply = browser.open_with(&back, &from).await;
+            self.notes("GET", "/callback/{provider}", status, reply);
+        }
+    }
+
     /// The page that asks, and its buttons.
     async fn question(&self) {
         let (world, path) = (&self.world, "/login/{handle}");
@@ -226,6 +262,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
     witness.exchange().await;
     witness.guesses().await;
     witness.browsers().await;
+    witness.crowd().await;
     witness.question().await;
     witness.elsewhere().await;
     let listed = operations().chain([("GET", UNLISTED, unlisted())]);

@@ -1,6 +1,7 @@
 //! What the rows of the table are made of: one broker whose store, clock and
 //! Google can be made to fail, and calls that have one thing wrong.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,9 +43,14 @@ impl Scene {
             assert!(!is_due.swap(false, Ordering::SeqCst), "as the test asked");
             UnixMs(1_790_000_000_000)
         });
-        let without_google = |config: &mut Config| config.upstream.google = None;
+        let change = |config: &mut Config| {
+            config.upstream.google = None;
+            // From an address that nobody names, as many come back as like to.
+            config.ip_header = Some("X-Real-IP".to_owned().try_into().unwrap());
+            config.limits.callbacks_per_minute = NonZeroU32::MIN;
+        };
         Self {
-            fragile: Fragile::start_by(clock, without_google).await,
+            fragile: Fragile::start_by(clock, change).await,
             clock_panics,
         }
     }
@@ -125,6 +131,13 @@ impl Scene {
         let away = browser.get(&authorize_path()).await;
         let back = back_path(&away, "code=upstream-code");
         (browser, back)
+    }
+
+    /// A browser comes back from the provider, from an address that the proxy names.
+    pub(super) async fn back_from_one_address(&self) -> Answer {
+        let browser = self.browser().saying("X-Real-IP", "203.0.113.7");
+        let away = browser.get(&authorize_path()).await;
+        browser.come_back(&away, "code=upstream-code").await
     }
 
     /// Goes to `/authorize` with `value` for one parameter.

@@ -1,6 +1,7 @@
 //! The broker that the histories are played to: a real one, on a real database,
 //! by a clock that stands still between the steps.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use broker::Surroundings;
@@ -55,6 +56,8 @@ impl Stage {
         let backends = ["a", "b"].map(|name| backend(&base_url, name));
         let (google, github) = (upstream.google().url(), upstream.github().url());
         let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        // The model knows of none.
+        config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
         config.store.url = database.store;
         config.cookie_keys = database.cookie_keys;
         config.projects = backends
