@@ -150,7 +150,12 @@ impl Broker {
             None => open(&config.store.url, &probe)?,
         };
         let sealer = sealer(&config)?;
-        let upstreams = Upstreams::new(&config.upstream, config.base_url.as_str(), &clock)?;
+        let upstreams = Upstreams::new(
+            &config.upstream,
+            config.limits.upstream_calls,
+            config.base_url.as_str(),
+            &clock,
+        )?;
         let limits = Limits::new(&config.limits, &clock);
         config
             .projects

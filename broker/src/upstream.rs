@@ -15,6 +15,8 @@ mod hostile;
 mod normalize;
 pub mod online;
 
+use std::num::NonZeroU32;
+
 use contract::{Profile, Provider, ProviderStatus};
 
 use crate::clock::Clock;
@@ -58,25 +60,31 @@ pub struct Upstreams {
 }
 
 impl Upstreams {
-    /// The providers of `config`, whose callbacks are under `base_url`.
+    /// The providers of `config`, whose callbacks are under `base_url`, each with at
+    /// most so many calls of ours under way.
     ///
     /// # Errors
     ///
     /// When the HTTP client cannot be made.
-    pub fn new(config: &UpstreamConfig, base_url: &str, clock: &Clock) -> reqwest::Result<Self> {
+    pub fn new(
+        config: &UpstreamConfig,
+        most_calls: NonZeroU32,
+        base_url: &str,
+        clock: &Clock,
+    ) -> reqwest::Result<Self> {
         let client = Client::new(config)?;
         let google = config.google.clone().map(|google| {
             Google::new(
                 google,
                 callback_url(base_url, Provider::Google),
-                client.clone(),
+                client.taking_turns(most_calls),
                 clock.clone(),
             )
         });
-        let github = config
-            .github
-            .clone()
-            .map(|github| GitHub::new(github, callback_url(base_url, Provider::GitHub), client));
+        let github = config.github.clone().map(|github| {
+            let callback = callback_url(base_url, Provider::GitHub);
+            GitHub::new(github, callback, client.taking_turns(most_calls))
+        });
         Ok(Self {
             google,
             github,

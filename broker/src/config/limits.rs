@@ -14,6 +14,9 @@ pub struct LimitsConfig {
     /// How many browsers may come back from a provider within a minute from one
     /// address, as long as addresses are known.
     pub callbacks_per_minute: NonZeroU32,
+    /// How many calls to one provider may be under way at once. One more waits for
+    /// its turn, as long as a call may take.
+    pub upstream_calls: NonZeroU32,
 }
 
 impl Default for LimitsConfig {
@@ -21,6 +24,7 @@ impl Default for LimitsConfig {
         Self {
             wrong_secrets_per_minute: some(19),
             callbacks_per_minute: some(600),
+            upstream_calls: some(256),
         }
     }
 }

@@ -1,14 +1,18 @@
 //! One HTTP client for both providers, with every limit that a stranger's server
 //! needs: no redirect followed, no proxy that nobody configured, a time limit for
 //! the whole call, a cap on the body, nothing decompressed, and no second try of
-//! anything.
+//! anything. So many calls to one provider are under way at once, and no more.
 
 use std::error::Error;
 use std::io;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 use reqwest::{ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
 use serde::de::DeserializeOwned;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Failure;
 use crate::config::{ProxyConfig, UpstreamConfig};
@@ -19,9 +23,14 @@ pub(super) const MAX_BODY_BYTES: usize = 256 * 1024;
 /// Idle connections kept for each of a provider's hosts.
 const MOST_IDLE: usize = 32;
 
-/// Makes calls to providers.
+/// Makes calls to providers. Clones share their turns.
 #[derive(Debug, Clone)]
-pub(super) struct Client(reqwest::Client);
+pub(super) struct Client {
+    http: reqwest::Client,
+    turns: Arc<Semaphore>,
+    /// How long a call waits for its turn.
+    patience: Duration,
+}
 
 /// A provider's answer, read to its end.
 #[derive(Debug)]
@@ -45,15 +54,61 @@ impl Client {
                 "federated-sign-in-broker/",
                 env!("CARGO_PKG_VERSION")
             ));
-        through(&config.proxy, builder)?.build().map(Self)
+        Ok(Self {
+            http: through(&config.proxy, builder)?.build()?,
+            turns: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+            patience: config.timeout(),
+        })
+    }
+
+    /// The same client for one provider, to which it makes so many calls at once.
+    pub(super) fn taking_turns(&self, calls: NonZeroU32) -> Self {
+        let calls = usize::try_from(calls.get()).unwrap_or(usize::MAX);
+        Self {
+            turns: Arc::new(Semaphore::new(calls.min(Semaphore::MAX_PERMITS))),
+            ..self.clone()
+        }
     }
 
     pub(super) fn get(&self, url: &str) -> RequestBuilder {
-        self.0.get(url)
+        self.http.get(url)
     }
 
     pub(super) fn post(&self, url: &str) -> RequestBuilder {
-        self.0.post(url)
+        self.http.post(url)
+    }
+
+    /// Sends `request` and reads the answer, up to the cap; `hear` is told.
+    pub(super) async fn send(
+        &self,
+        operation: &'static str,
+        request: RequestBuilder,
+        hear: Hear<'_>,
+    ) -> Result<Answer, Failure> {
+        let answer = match self.turn().await {
+            Ok(_turn) => read(request).await,
+            Err(failure) => Err(failure),
+        };
+        hear(Call {
+            operation,
+            outcome: answer
+                .as_ref()
+                .map(|answer| answer.status.as_u16())
+                .map_err(|failure| *failure),
+        });
+        answer
+    }
+
+    /// Waits for a turn. Whoever waits longest is next.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it waits for calls to a provider, which are limited by the same time"
+    )]
+    async fn turn(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        match tokio::time::timeout(self.patience, self.turns.acquire()).await {
+            Ok(Ok(turn)) => Ok(turn),
+            Ok(Err(_)) | Err(_) => Err(Failure::Crowded),
+        }
     }
 }
 
@@ -77,23 +132,6 @@ pub(crate) struct Call {
 
 /// Whoever hears of each call that is made for a login.
 pub(crate) type Hear<'a> = &'a (dyn Fn(Call) + Send + Sync);
-
-/// Sends `request` and reads the answer, up to the cap; `hear` is told.
-pub(super) async fn send(
-    operation: &'static str,
-    request: RequestBuilder,
-    hear: Hear<'_>,
-) -> Result<Answer, Failure> {
-    let answer = read(request).await;
-    hear(Call {
-        operation,
-        outcome: answer
-            .as_ref()
-            .map(|answer| answer.status.as_u16())
-            .map_err(|failure| *failure),
-    });
-    answer
-}
 
 async fn read(request: RequestBuilder) -> Result<Answer, Failure> {
     let mut response = request.send().await.map_err(|error| no_answer(&error))?;
@@ -193,5 +231,26 @@ impl Answer {
             headers,
             body: body.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_gets_no_turn_gives_up_and_who_waits_for_another_provider_does_not() {
+        let config = UpstreamConfig {
+            timeout_ms: 20,
+            ..UpstreamConfig::default()
+        };
+        let client = Client::new(&config).unwrap();
+        let [one, other] = [(); 2].map(|()| client.taking_turns(NonZeroU32::MIN));
+        let held = one.turn().await.unwrap();
+        assert_eq!(one.turn().await.unwrap_err(), Failure::Crowded);
+        assert_eq!(one.clone().turn().await.unwrap_err(), Failure::Crowded);
+        assert!(other.turn().await.is_ok());
+        drop(held);
+        assert!(one.turn().await.is_ok());
     }
 }

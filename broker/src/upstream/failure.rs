@@ -40,7 +40,8 @@ error_map! {
     SwitchedOff => ProviderUnavailable, "the provider is switched off";
     OwnCredentials => ProviderUnavailable, "the provider refuses our own credentials";
 
-    // Whether our call was answered.
+    // Whether our call was made and answered.
+    Crowded => ProviderUnavailable, "too many calls to the provider are under way";
     Timeout => ProviderUnavailable, "the provider did not answer in time";
     Unreachable => ProviderUnavailable, "the provider cannot be reached";
     Untrusted => ProviderUnavailable, "the provider's certificate is not trusted";
@@ -116,7 +117,8 @@ impl Failure {
     pub(super) fn may_pass(self) -> bool {
         matches!(
             self,
-            Self::Timeout
+            Self::Crowded
+                | Self::Timeout
                 | Self::Unreachable
                 | Self::Untrusted
                 | Self::Broken

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, Hear, send};
+use super::client::{Answer, Client, Hear};
 use super::normalize::{self, Said};
 use super::{AccountPicker, Failure};
 use crate::config::GitHubConfig;
@@ -129,7 +129,7 @@ impl GitHub {
                 ("redirect_uri", &self.callback),
                 ("code_verifier", verifier.expose()),
             ]);
-        token(&send("POST token", request, hear).await?)
+        token(&self.client.send("POST token", request, hear).await?)
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -139,7 +139,8 @@ impl GitHub {
         path: &str,
         hear: Hear<'_>,
     ) -> Result<T, Failure> {
-        heard(&send(operation, self.api(token, path), hear).await?)
+        let request = self.api(token, path);
+        heard(&self.client.send(operation, request, hear).await?)
     }
 
     fn api(&self, token: &AccessToken, path: &str) -> RequestBuilder {

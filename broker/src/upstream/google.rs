@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, Hear, send};
+use super::client::{Answer, Client, Hear};
 use super::{AccountPicker, Failure, normalize};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
@@ -135,7 +135,7 @@ impl Google {
             ("redirect_uri", &self.callback),
             ("code_verifier", verifier.expose()),
         ]);
-        tokens(&send("POST token", request, hear).await?)
+        tokens(&self.client.send("POST token", request, hear).await?)
     }
 }
 

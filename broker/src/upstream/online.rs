@@ -4,7 +4,7 @@
 use contract::Origin;
 
 use super::Failure;
-use super::client::{Client, Hear, send};
+use super::client::{Client, Hear};
 use super::google::keys::Keys;
 use crate::clock::Clock;
 use crate::config::{GitHubConfig, GoogleConfig, UpstreamConfig};
@@ -78,12 +78,8 @@ async fn ask_github(github: &GitHubConfig, client: &Client) -> [Finding; 2] {
 /// Any answer will do that does not speak of trouble: what stands at the root of
 /// these hosts is nobody's promise.
 async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
-    let answer = send(
-        "GET robots",
-        client.get(&format!("{origin}/robots.txt")),
-        UNHEARD,
-    )
-    .await;
+    let request = client.get(&format!("{origin}/robots.txt"));
+    let answer = client.send("GET robots", request, UNHEARD).await;
     match answer {
         // It came from there, however long it is.
         Err(Failure::TooLarge) => Ok("answers".to_owned()),

@@ -8,7 +8,7 @@ use jsonwebtoken::DecodingKey;
 use tokio::sync::Mutex;
 
 use super::super::Failure;
-use super::super::client::{Answer, Client, Hear, send};
+use super::super::client::{Answer, Client, Hear};
 use super::discovery::Endpoints;
 use super::key_set::KeySet;
 use super::shelf::Shelf;
@@ -110,7 +110,8 @@ impl Keys {
         url: &str,
         hear: Hear<'_>,
     ) -> Result<Answer, Failure> {
-        let answer = send(operation, self.client.get(url), hear).await;
+        let request = self.client.get(url);
+        let answer = self.client.send(operation, request, hear).await;
         answer.map_err(Failure::of_document)
     }
 }

@@ -2,7 +2,9 @@
 //! what the ledger says, and that the browser comes home in both flows.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 
+use broker::ledger::Party;
 use broker::seal::SealKey;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
@@ -52,6 +54,7 @@ rows! {
         Reply::of(200, JSON, r#"{"error":"incorrect_client_credentials"}"#)
     );
 
+    Crowded is provider_unavailable: a_provider_with_which_too_many_are_busy => crowded();
     Timeout is provider_unavailable: a_provider_that_is_silent => github_in_200_ms(TOKEN, Reply::Silence);
     Unreachable is provider_unavailable: a_provider_that_is_not_there => github_elsewhere("http://127.0.0.1:1".to_owned());
     Untrusted is provider_unavailable: a_provider_whose_certificate_nobody_signed => github_elsewhere(tls_server().await);
@@ -172,6 +175,33 @@ async fn github_in_200_ms(failure: Failure, path: &str, reply: Reply) {
     let stage = Stage::start_with(|config| config.upstream.timeout_ms = 200).await;
     stage.github.replies(path, reply);
     check(failure, &stage, GitHub, |_| (), "code=a").await;
+}
+
+/// With one call at a time, and a provider that is silent, the third who waits
+/// gives up before the second does.
+async fn crowded(failure: Failure) {
+    let stage = Stage::start_with(|config| {
+        config.upstream.timeout_ms = 2_000;
+        config.limits.upstream_calls = NonZeroU32::MIN;
+    })
+    .await;
+    stage.github.replies(TOKEN, Reply::Silence);
+    let keys = [1, 2, 3];
+    let [one, two, three] = keys.map(|key| stage.depart(GitHub, key));
+    let (one, two, three) = (one.await, two.await, three.await);
+    let homes = tokio::join!(one.back("code=a"), two.back("code=a"), three.back("code=a"));
+    for home in [homes.0, homes.1, homes.2] {
+        home.goes_to(CALLBACK);
+    }
+    for key in keys {
+        assert_eq!(stage.outcome(key).await, is(failure.error().as_str()));
+    }
+    let calls = stage.github.calls_to(TOKEN).len();
+    assert_eq!(calls, 2, "one was never made");
+    let events = stage.world.events();
+    let made = events.iter().filter(|it| it.to == Party::Provider(GitHub));
+    let why = made.filter(|it| it.why == Some(failure.why()));
+    assert_eq!(why.count(), 1);
 }
 
 async fn github_elsewhere(failure: Failure, url: String) {

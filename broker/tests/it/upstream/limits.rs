@@ -1,12 +1,13 @@
 //! A provider that answers slowly, hugely, cunningly, or not at all.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use contract::Provider::{self, GitHub, Google};
 
 use super::script::{ENDLESS_BYTES, Reply, Script};
 use super::stage::{DISCOVERY, EMAILS, KEYS, OUR_SECRET, Stage, TOKEN, USER, is};
-use crate::http::world::CALLBACK;
+use crate::http::world::{CALLBACK, all};
 
 /// Every call that a login makes, and to whom.
 const CALLS: [(Provider, &str); 6] = [
@@ -270,5 +271,44 @@ async fn while_one_provider_hangs_people_sign_in_through_the_other() {
             () = others => {}
         }
         assert_eq!(stage.world.result(1).await.json()["status"], "pending");
+    }
+}
+
+#[tokio::test]
+async fn calls_to_a_provider_take_turns_and_another_provider_has_its_own() {
+    let stage = Stage::start_with(|config| {
+        config.upstream.timeout_ms = 600_000;
+        config.limits.upstream_calls = NonZeroU32::MIN;
+    })
+    .await;
+    let (one, two) = (stage.depart(GitHub, 1).await, stage.depart(GitHub, 2).await);
+    stage.github.replies(TOKEN, Reply::Silence);
+    let others = async {
+        stage.github.is_called_at(TOKEN).await;
+        for key in 3..13 {
+            assert!(stage.sign_in(Google, key).await.is_ok());
+        }
+        assert_eq!(stage.github.calls_to(TOKEN).len(), 1, "one of two waits");
+    };
+    tokio::select! {
+        _ = one.back("code=a-code") => panic!("it hangs"),
+        _ = two.back("code=a-code") => panic!("it waits"),
+        () = others => {}
+    }
+}
+
+#[tokio::test]
+async fn all_who_wait_for_their_turn_get_it() {
+    let stage = Stage::start_with(|config| config.limits.upstream_calls = NonZeroU32::MIN).await;
+    let mut keys = 0..20;
+    let answers = all(20, || {
+        let key = keys.next().unwrap();
+        let stage = &stage;
+        async move { stage.depart(GitHub, key).await.back("code=a-code").await }
+    })
+    .await;
+    assert!(answers.iter().all(|answer| answer.status == 303));
+    for key in 0..20 {
+        assert!(stage.outcome(key).await.is_ok());
     }
 }
