@@ -1,18 +1,18 @@
 //! What each command does, and the one line it says when it cannot.
 
+mod check;
+mod credentials;
+
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use broker::clock::Clock;
-use broker::config::{Config, LogFormat, UpstreamConfig};
-use broker::random::bytes32;
+use broker::config::{Config, LogFormat};
 use broker::store::StoreError;
-use broker::upstream::online::{self, Finding};
 use broker::{Broker, StartError, Surroundings};
 use clap::{Parser, Subcommand};
-use contract::{ClientSecret, Digest, Provider, RedirectUri};
+use contract::RedirectUri;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -55,6 +55,15 @@ enum Command {
         #[arg(long = "redirect-uri", required = true, value_name = "URL")]
         redirect_uris: Vec<RedirectUri>,
     },
+    /// Make another secret for a project, beside which the one it has stays good:
+    /// the TOML on standard output, the secret, shown only now, on standard error
+    NewSecret {
+        /// The project's client_id
+        client_id: String,
+        /// The configuration file
+        #[arg(long, default_value = "broker.toml")]
+        config: PathBuf,
+    },
 }
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -82,16 +91,19 @@ impl Cli {
             Command::Check { config, online } => {
                 let config = Config::load(&config)?;
                 let upstream = config.upstream.clone();
-                check(config).await?;
+                check::check(config).await?;
                 if online {
-                    ask_providers(&upstream).await?;
+                    check::ask_providers(&upstream).await?;
                 }
                 Ok(())
             }
             Command::NewProject {
                 name,
                 redirect_uris,
-            } => new_project(&name, &redirect_uris),
+            } => credentials::new_project(&name, &redirect_uris),
+            Command::NewSecret { client_id, config } => {
+                credentials::new_secret(&client_id, &Config::load(&config)?)
+            }
         }
     }
 }
@@ -166,95 +178,4 @@ fn write_log(format: LogFormat) {
         LogFormat::Readable => log.init(),
         LogFormat::Json => log.json().init(),
     }
-}
-
-async fn check(config: Config) -> Outcome {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "serves     {} on {}", config.base_url, config.bind)?;
-    writeln!(out, "store      {}", config.store.url)?;
-    for provider in Provider::ALL {
-        let state = match provider {
-            Provider::Google => config.upstream.google.as_ref().map(|google| google.enabled),
-            Provider::GitHub => config.upstream.github.as_ref().map(|github| github.enabled),
-        };
-        let state = match state {
-            None => "not configured",
-            Some(false) => "switched off",
-            Some(true) => "on",
-        };
-        let callback = broker::upstream::callback_url(config.base_url.as_str(), provider);
-        writeln!(
-            out,
-            "{provider:<10} {state}; register the callback {callback}"
-        )?;
-    }
-    for project in &config.projects {
-        writeln!(out, "project    {} ({})", project.name, project.client_id)?;
-    }
-    let url = config.store.url.clone();
-    let ready = assemble(config)?.ready().await;
-    ready.map_err(|source| StartError::Store { url, source })?;
-    writeln!(
-        out,
-        "The store opens. Nothing is wrong with this configuration."
-    )?;
-    Ok(())
-}
-
-/// Says what the providers' servers answer; an error if one does not as it should.
-async fn ask_providers(upstream: &UpstreamConfig) -> Outcome {
-    let findings = online::ask(upstream, &Clock::system()).await?;
-    let mut out = std::io::stdout().lock();
-    let mut failures = 0;
-    for Finding { what, found } in findings {
-        match found {
-            Ok(found) => writeln!(out, "online     {what}: {found}")?,
-            Err(failure) => {
-                failures += 1;
-                let advice = online::advice(failure);
-                writeln!(out, "online     {what}: FAILED, {}", failure.why())?;
-                writeln!(out, "           {advice}")?;
-            }
-        }
-    }
-    match failures {
-        0 => Ok(()),
-        1 => Err("one question to a provider failed, see above".into()),
-        n => Err(format!("{n} questions to providers failed, see above").into()),
-    }
-}
-
-fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome {
-    let secret = ClientSecret::from_random(&bytes32());
-    let mut id = Digest::from_bytes(bytes32()).to_text();
-    id.truncate(22);
-    let client_id = format!("prj_{id}");
-    let quoted = |text: &str| format!("{text:?}");
-    let callbacks: Vec<_> = redirect_uris
-        .iter()
-        .map(|uri| quoted(uri.as_str()))
-        .collect();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "\n[[project]]")?;
-    writeln!(out, "name = {}", toml_text(name))?;
-    writeln!(out, "client_id = {}", quoted(&client_id))?;
-    writeln!(
-        out,
-        "client_secret_sha256 = {}",
-        quoted(&secret.digest().to_text())
-    )?;
-    writeln!(out, "redirect_uris = [{}]", callbacks.join(", "))?;
-    writeln!(
-        std::io::stderr(),
-        "client_id: {client_id}\nclient_secret (shown only now): {}",
-        secret.expose()
-    )?;
-    Ok(())
-}
-
-/// A TOML basic string: like JSON's, whose escapes TOML shares. Only DEL, which
-/// JSON writes as it is, TOML does not take.
-fn toml_text(text: &str) -> String {
-    let json = serde_json::Value::from(text).to_string();
-    json.replace('\u{7f}', "\\u007f")
 }

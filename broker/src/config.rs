@@ -5,6 +5,7 @@
 //! keys are fatal in both, because a misspelt one would be a silent default.
 
 mod complaint;
+mod exposure;
 mod ip_header;
 mod limits;
 mod proxy;
@@ -209,6 +210,19 @@ pub enum ConfigError {
     /// Something that only this machine may see would be seen by others.
     #[error("{0}")]
     Exposed(&'static str),
+    /// Others on this machine may read a file of secrets.
+    #[error(
+        "{path} holds a secret ({secret}), but its mode {mode:03o} lets others on this machine \
+         read it: chmod 600 {path}"
+    )]
+    Readable {
+        /// Which file.
+        path: String,
+        /// Which of its secrets.
+        secret: &'static str,
+        /// Its permissions.
+        mode: u32,
+    },
     /// A provider would be another than the one whose name it has.
     #[error("{0}")]
     Foreign(&'static str),
@@ -226,14 +240,17 @@ impl Config {
     /// # Errors
     ///
     /// When the file is unreadable, a key is unknown, missing or malformed, or
-    /// development credentials would face the network.
+    /// development credentials would face the network; and when a broker that
+    /// others can reach has its secrets in a file that others can read.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         // figment takes a file that is not there for an empty one.
         std::fs::File::open(path).map_err(|source| ConfigError::Unreadable {
             path: path.to_owned(),
             source,
         })?;
-        let mut config: Config = Figment::from(Toml::file_exact(path))
+        let file = Figment::from(Toml::file_exact(path));
+        let mut config: Config = file
+            .clone()
             .merge(Env::prefixed("BROKER_").split("__"))
             .extract()
             .map_err(|error| ConfigError::Invalid(complaint(&error)))?;
@@ -242,6 +259,9 @@ impl Config {
             .url
             .beside(path.parent().unwrap_or(Path::new("")));
         config.check()?;
+        if !config.is_local() {
+            exposure::check_file(path, &file)?;
+        }
         Ok(config)
     }
 
@@ -273,24 +293,6 @@ impl Config {
         } else {
             Err(ConfigError::Ambiguous)
         }
-    }
-
-    /// What must not face the network.
-    fn check_exposure(&self) -> Result<(), ConfigError> {
-        if self.projects.iter().any(Project::is_for_development) {
-            return Err(ConfigError::Exposed(
-                "a project has the development secret, but base_url or bind is not loopback: \
-                 make its credentials with `broker new-project`",
-            ));
-        }
-        if self.cookie_keys.is_empty() {
-            return Err(ConfigError::Exposed(
-                "cookie_keys is empty, but base_url or bind is not loopback: \
-                 add 32 random bytes in base64url, for instance from \
-                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
-            ));
-        }
-        Ok(())
     }
 
     /// Whether only this machine can reach the broker.

@@ -19,6 +19,10 @@ pub struct Project {
     /// SHA-256 of its secret, base64url.
     #[serde(deserialize_with = "digest_text")]
     pub client_secret_sha256: Digest,
+    /// SHA-256 of the secret that it had before, which is good too while its
+    /// backends change over.
+    #[serde(default, deserialize_with = "previous_digest_text")]
+    pub previous_client_secret_sha256: Option<Digest>,
     /// Where its browsers may come back to. Never empty.
     #[serde(deserialize_with = "callbacks")]
     pub redirect_uris: Vec<RedirectUri>,
@@ -46,6 +50,7 @@ impl Project {
             name,
             client_id,
             client_secret_sha256,
+            previous_client_secret_sha256: None,
             redirect_uris,
             relay_guard: RelayGuard::default(),
             start_origins: None,
@@ -79,7 +84,17 @@ impl Project {
 
     /// Whether this project has the secret that everybody knows.
     pub fn is_for_development(&self) -> bool {
-        self.client_secret_sha256 == Digest::of(DEVELOPMENT_SECRET.as_bytes())
+        let known = Digest::of(DEVELOPMENT_SECRET.as_bytes());
+        self.secrets().contains(&known)
+    }
+
+    /// The digests of its secret and of the one before; without one, the same twice.
+    fn secrets(&self) -> [Digest; 2] {
+        let current = self.client_secret_sha256;
+        [
+            current,
+            self.previous_client_secret_sha256.unwrap_or(current),
+        ]
     }
 }
 
@@ -114,11 +129,21 @@ impl Projects {
         secret: &ClientSecret,
     ) -> Result<Arc<Project>, Rule> {
         let project = client_id.parse().ok().and_then(|id| self.find(&id));
-        let expected = project
+        let [current, previous] = project
             .as_ref()
-            .map_or(Digest::of(b""), |known| known.client_secret_sha256);
-        let matches = secret.digest() == expected;
-        project.filter(|_| matches).ok_or(Rule::ClientRecognised)
+            .map_or([Digest::of(b""); 2], |known| known.secrets());
+        let digest = secret.digest();
+        let (is_current, is_previous) = (digest == current, digest == previous);
+        let project = project
+            .filter(|_| is_current | is_previous)
+            .ok_or(Rule::ClientRecognised)?;
+        if !is_current {
+            tracing::info!(
+                project = project.client_id.as_str(),
+                "came with its previous secret"
+            );
+        }
+        Ok(project)
     }
 }
 
@@ -136,6 +161,12 @@ fn digest_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Dige
     String::deserialize(deserializer)?
         .parse()
         .map_err(serde::de::Error::custom)
+}
+
+fn previous_digest_text<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Digest>, D::Error> {
+    digest_text(deserializer).map(Some)
 }
 
 fn callbacks<'de, D: serde::Deserializer<'de>>(

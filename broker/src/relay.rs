@@ -34,7 +34,26 @@ pub enum SelectAccount {
     Unvouched,
 }
 
+impl RelayGuard {
+    /// Its name in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Always => "always",
+            Self::Off => "off",
+        }
+    }
+}
+
 impl SelectAccount {
+    /// Its name in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::Unvouched => "unvouched",
+        }
+    }
+
     /// Whether it is shown at a visit of this provenance.
     pub fn is_for(self, provenance: Provenance) -> bool {
         self == SelectAccount::Always || provenance != Provenance::Vouched

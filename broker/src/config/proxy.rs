@@ -18,6 +18,13 @@ pub enum ProxyConfig {
     At(ProxyUrl),
 }
 
+impl ProxyConfig {
+    /// Whether its address bears a password.
+    pub(super) fn has_password(&self) -> bool {
+        matches!(self, Self::At(url) if url.0.password().is_some())
+    }
+}
+
 /// A proxy's address, which may bear a password. `Debug` is redacted.
 #[derive(Clone)]
 pub struct ProxyUrl(Url);

@@ -25,6 +25,11 @@ impl StoreUrl {
             StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => self,
         }
     }
+
+    /// Whether the address bears a password.
+    pub fn has_password(&self) -> bool {
+        matches!(self, StoreUrl::Postgres(url) if url.has_password())
+    }
 }
 
 impl FromStr for StoreUrl {

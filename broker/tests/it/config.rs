@@ -1,6 +1,9 @@
 //! The configuration and the command line: what is refused, in which words, and
 //! that no secret is among them.
 
+mod credentials;
+mod exposure;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
@@ -26,6 +29,12 @@ fn project_of(secret: &str) -> String {
          client_secret_sha256 = \"{}\"\nredirect_uris = [\"https://app.example/cb\"]\n",
         Digest::of(secret.as_bytes()).to_text()
     )
+}
+
+/// The line of a project that had another secret before.
+fn previous(secret: &str) -> String {
+    let digest = Digest::of(secret.as_bytes()).to_text();
+    format!("previous_client_secret_sha256 = \"{digest}\"\n")
 }
 
 fn google(rest: &str) -> String {
@@ -338,9 +347,19 @@ fn a_broker_that_others_can_reach_has_cookie_keys_of_its_own() {
     refused(&format!("{LOCAL}{everywhere6}"), "cookie_keys");
     refused(&format!("{PUBLIC}cookie_keys = []\n"), "cookie_keys");
     assert!(!accepted(&format!("{PUBLIC}{COOKIE_KEY}")).is_local());
-    assert!(!accepted(&format!("{LOCAL}{everywhere}{COOKIE_KEY}")).is_local());
+    assert!(!accepted(&format!("{PUBLIC}{everywhere}{COOKIE_KEY}")).is_local());
     accepted(&format!("{LOCAL}bind = \"[::1]:8000\"\n"));
     accepted(&format!("{LOCAL}bind = \"127.0.0.2:8000\"\n"));
+}
+
+#[test]
+fn a_broker_that_others_can_reach_is_not_at_an_http_address() {
+    for bind in ["0.0.0.0:8000", "[::]:8000", "192.0.2.1:8000"] {
+        refused(
+            &format!("{LOCAL}bind = \"{bind}\"\n{COOKIE_KEY}"),
+            "base_url is http",
+        );
+    }
 }
 
 #[test]
@@ -354,6 +373,11 @@ fn a_broker_that_others_can_reach_refuses_the_development_secret() {
     refused(&everywhere, "development secret");
     let second = format!("{PUBLIC}{COOKIE_KEY}{}{known}", project_of("x"));
     refused(&second, "development secret");
+    let before = format!("{}{}", project_of("x"), previous(DEVELOPMENT_SECRET));
+    refused(
+        &format!("{PUBLIC}{COOKIE_KEY}{before}"),
+        "development secret",
+    );
     accepted(&format!("{LOCAL}{known}"));
     accepted(&format!("{PUBLIC}{COOKIE_KEY}{}", project_of("x")));
 }

@@ -1,5 +1,7 @@
 //! A folder of a test's own, gone when the test is.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -21,11 +23,18 @@ impl Scratch {
         self.0.join(name)
     }
 
-    /// Writes a file and says where it is.
+    /// Writes a file that its owner alone may read, and says where it is.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.file(name);
         std::fs::write(&path, text).unwrap();
+        self.set_mode(name, 0o600);
         path
+    }
+
+    /// Says who may read and write a file.
+    pub(crate) fn set_mode(&self, name: &str, mode: u32) {
+        let permissions = Permissions::from_mode(mode);
+        std::fs::set_permissions(self.file(name), permissions).unwrap();
     }
 
     /// Every file here whose name begins like this, with its bytes.

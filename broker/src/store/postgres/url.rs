@@ -16,6 +16,12 @@ impl PostgresUrl {
         Some(Self(text.to_owned()))
     }
 
+    /// Whether a password stands in it.
+    pub(crate) fn has_password(&self) -> bool {
+        let config = self.0.parse::<Config>();
+        config.is_ok_and(|config| config.get_password().is_some())
+    }
+
     /// The address, for the driver alone.
     pub(crate) fn expose(&self) -> &str {
         &self.0

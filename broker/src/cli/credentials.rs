@@ -1,0 +1,76 @@
+//! Credentials for projects: the TOML to configure on standard output, and the
+//! secret, which is shown only once, on standard error.
+
+use std::io::Write;
+
+use broker::config::Config;
+use broker::random::bytes32;
+use contract::{ClientSecret, Digest, RedirectUri};
+
+use super::Outcome;
+
+/// Makes a project's first credentials.
+pub(super) fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome {
+    let secret = ClientSecret::from_random(&bytes32());
+    let mut id = Digest::from_bytes(bytes32()).to_text();
+    id.truncate(22);
+    let client_id = format!("prj_{id}");
+    let callbacks: Vec<_> = redirect_uris
+        .iter()
+        .map(|uri| quoted(uri.as_str()))
+        .collect();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n[[project]]")?;
+    writeln!(out, "name = {}", toml_text(name))?;
+    writeln!(out, "client_id = {}", quoted(&client_id))?;
+    digest_line(&mut out, "client_secret_sha256", &secret.digest())?;
+    writeln!(out, "redirect_uris = [{}]", callbacks.join(", "))?;
+    show(&client_id, &secret)
+}
+
+/// Makes the next secret of a project that is configured.
+pub(super) fn new_secret(client_id: &str, config: &Config) -> Outcome {
+    let project = config
+        .projects
+        .iter()
+        .find(|project| project.client_id.as_str() == client_id)
+        .ok_or("no project of this configuration has that client_id: `broker check` lists them")?;
+    if project.previous_client_secret_sha256.is_some() {
+        return Err(
+            "the project has a previous_client_secret_sha256 already, and two secrets are good \
+             at once: remove that line first, when nobody uses the older one any more"
+                .into(),
+        );
+    }
+    let secret = ClientSecret::from_random(&bytes32());
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "# Instead of the client_secret_sha256 of {client_id}:")?;
+    digest_line(&mut out, "client_secret_sha256", &secret.digest())?;
+    let previous = &project.client_secret_sha256;
+    digest_line(&mut out, "previous_client_secret_sha256", previous)?;
+    show(client_id, &secret)
+}
+
+fn digest_line(out: &mut impl Write, key: &str, digest: &Digest) -> std::io::Result<()> {
+    writeln!(out, "{key} = {}", quoted(&digest.to_text()))
+}
+
+fn show(client_id: &str, secret: &ClientSecret) -> Outcome {
+    writeln!(
+        std::io::stderr(),
+        "client_id: {client_id}\nclient_secret (shown only now): {}",
+        secret.expose()
+    )?;
+    Ok(())
+}
+
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+/// A TOML basic string: like JSON's, whose escapes TOML shares. Only DEL, which
+/// JSON writes as it is, TOML does not take.
+fn toml_text(text: &str) -> String {
+    let json = serde_json::Value::from(text).to_string();
+    json.replace('\u{7f}', "\\u007f")
+}

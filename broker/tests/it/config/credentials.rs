@@ -1,0 +1,69 @@
+//! Secrets of which two are good at once.
+
+use broker::projects::Projects;
+use contract::ClientSecret;
+
+use super::{LOCAL, accepted, previous, project_of, refused};
+use crate::command::{Broker, Said};
+use crate::scratch::Scratch;
+
+/// Who is let in by this configuration.
+fn projects(text: &str) -> Projects {
+    accepted(text).projects.into_iter().collect()
+}
+
+fn secret(text: &str) -> ClientSecret {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_project_may_have_a_secret_and_the_one_before() {
+    let both = projects(&format!("{LOCAL}{}{}", project_of("new"), previous("old")));
+    for good in ["new", "old"] {
+        assert!(both.authenticate("prj_ada", &secret(good)).is_ok());
+    }
+    assert!(both.authenticate("prj_ada", &secret("older")).is_err());
+    assert!(both.authenticate("prj_bob", &secret("old")).is_err());
+    let over = projects(&format!("{LOCAL}{}", project_of("new")));
+    assert!(over.authenticate("prj_ada", &secret("old")).is_err());
+}
+
+#[test]
+fn a_previous_secret_that_is_no_digest_is_named() {
+    let line = "previous_client_secret_sha256 = \"GOCSPX\"\n";
+    refused(
+        &format!("{LOCAL}{}{line}", project_of("x")),
+        "previous_client_secret_sha256",
+    );
+}
+
+/// What `new-secret` says for the project of this configuration.
+fn new_secret(text: &str, client_id: &str) -> Said {
+    let scratch = Scratch::new();
+    let config = scratch.write("broker.toml", text);
+    let config = config.to_str().unwrap();
+    Broker::run(&["new-secret", client_id, "--config", config]).output()
+}
+
+#[test]
+fn what_new_secret_prints_lets_in_the_new_and_the_old() {
+    let before = format!("{LOCAL}{}", project_of("old"));
+    let said = new_secret(&before, "prj_ada");
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let shown = said.err.trim().rsplit(' ').next().unwrap();
+    assert!(!said.out.contains(shown));
+    let stays = |line: &&str| !line.starts_with("client_secret_sha256");
+    let kept: Vec<_> = before.lines().filter(stays).collect();
+    let after = projects(&format!("{}\n{}", kept.join("\n"), said.out));
+    for good in [shown, "old"] {
+        assert!(after.authenticate("prj_ada", &secret(good)).is_ok());
+    }
+}
+
+#[test]
+fn a_third_secret_or_one_for_nobody_is_refused() {
+    let project = format!("{LOCAL}{}", project_of("x"));
+    new_secret(&project, "prj_bob").failed("broker check");
+    let rotating = format!("{project}{}", previous("y"));
+    new_secret(&rotating, "prj_ada").failed("previous_client_secret_sha256");
+}

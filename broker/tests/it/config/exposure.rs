@@ -1,0 +1,117 @@
+//! Files that others on the machine may read, and what `broker check` tells.
+
+use super::{COOKIE_KEY, LOCAL, PUBLIC, google, previous, project_of};
+use crate::command::{Broker, Said};
+use crate::scratch::Scratch;
+
+const MEMORY: &str = "store.url = \"sqlite::memory:\"\n";
+
+/// What `check` says to a file of this text and mode; `serve` refuses the same in
+/// the same words.
+fn with_mode(text: &str, mode: u32) -> Said {
+    let scratch = Scratch::new();
+    let path = scratch.write("broker.toml", text);
+    scratch.set_mode("broker.toml", mode);
+    let said = Broker::with("check", &path).output();
+    if said.code != Some(0) {
+        let served = Broker::with("serve", &path).output();
+        assert_eq!(served.err, said.err);
+    }
+    said
+}
+
+#[test]
+fn a_broker_that_others_can_reach_keeps_its_secrets_in_a_file_of_its_own() {
+    let keyed = format!("{PUBLIC}{COOKIE_KEY}{MEMORY}");
+    for mode in [0o644, 0o604, 0o666] {
+        let said = with_mode(&keyed, mode);
+        said.failed("cookie_keys");
+        said.failed(&format!("mode {mode:o}"));
+        said.failed("chmod 600 ");
+        said.failed("broker.toml");
+    }
+    for mode in [0o600, 0o400] {
+        let said = with_mode(&keyed, mode);
+        assert_eq!(said.code, Some(0), "{}", said.err);
+    }
+}
+
+#[test]
+fn on_loopback_or_without_a_secret_anybody_may_read_the_file() {
+    let local = format!("{LOCAL}{COOKIE_KEY}{MEMORY}{}", google(""));
+    assert_eq!(with_mode(&local, 0o644).code, Some(0));
+    let scratch = Scratch::new();
+    let text = format!("{PUBLIC}{MEMORY}{}", project_of("x"));
+    let path = scratch.write("broker.toml", &text);
+    scratch.set_mode("broker.toml", 0o644);
+    let keys = COOKIE_KEY.split_once(" = ").unwrap().1.trim();
+    let said = Broker::with("check", &path)
+        .env("BROKER_COOKIE_KEYS", keys)
+        .output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+}
+
+#[track_caller]
+fn tells(text: &str, lines: &[&str]) {
+    let said = with_mode(text, 0o600);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    for line in lines {
+        let found = said.out.lines().any(|told| told.trim() == *line);
+        assert!(found, "{line}\nin\n{}", said.out);
+    }
+}
+
+#[test]
+fn checking_tells_the_guard_of_each_project() {
+    let project = |more: &str| format!("{LOCAL}{MEMORY}{}{more}", project_of("x"));
+    tells(
+        &project(""),
+        &[
+            "comes home to https://app.example/cb",
+            "relay guard auto: who does not come from the origin of the login's callback \
+             is asked; account picker always",
+        ],
+    );
+    tells(
+        &project(
+            "start_origins = [\"https://a.example\", \"https://b.example\"]\n\
+             select_account = \"unvouched\"\n",
+        ),
+        &[
+            "relay guard auto: who does not come from https://a.example or \
+             https://b.example is asked; account picker unvouched",
+        ],
+    );
+    tells(
+        &project("relay_guard = \"always\"\n"),
+        &["relay guard always: everybody is asked; account picker always"],
+    );
+    tells(
+        &project(&previous("y")),
+        &["its previous secret is good, too"],
+    );
+}
+
+#[test]
+fn checking_notes_what_is_worth_a_second_look() {
+    tells(
+        &format!("{LOCAL}{MEMORY}"),
+        &[
+            "note       no provider is on: nobody can sign in",
+            "note       no project: nobody may call; see `broker new-project`",
+        ],
+    );
+    let odd = project_of("x").replace("https://app.example/cb", "http://localhost:3000/cb");
+    let keys = COOKIE_KEY.replace(']', ", \"HxAPDg0MCwoJCAcGBQQDAgEAHx4dHBsaGRgXFhUUExI\"]");
+    let exposed = "bind = \"0.0.0.0:8000\"\n";
+    tells(
+        &format!("{PUBLIC}{exposed}{keys}{MEMORY}{odd}relay_guard = \"off\"\n"),
+        &[
+            "cookies    2 keys: the first seals, any opens",
+            "note       what listens here speaks http: let only a proxy that encrypts reach it",
+            "note       Ada: relay_guard is off, so whoever sends a sign-in to somebody else \
+             gets in as them",
+            "note       Ada: http://localhost:3000/cb is for development, on the visitor's own machine",
+        ],
+    );
+}
