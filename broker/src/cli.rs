@@ -7,8 +7,10 @@ use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use broker::config::{Config, LogFormat};
+use broker::http::InFlight;
 use broker::store::StoreError;
 use broker::{Broker, StartError, Surroundings};
 use clap::{Parser, Subcommand};
@@ -125,7 +127,13 @@ async fn serve(config: Config) -> Outcome {
     }
     let rocket = broker.rocket().attach(say_where()).ignite().await?;
     stop_on_signal(rocket.shutdown())?;
-    match rocket.launch().await {
+    let in_flight = rocket.state::<InFlight>().cloned().unwrap_or_default();
+    let all_are_home = last_is_home(rocket.shutdown(), in_flight);
+    let launched = tokio::select! {
+        launched = rocket.launch() => launched,
+        () = all_are_home => return Ok(()),
+    };
+    match launched {
         Ok(_) => Ok(()),
         Err(error) => Err(match error.kind() {
             // Somebody was still waiting for a provider; they start again.
@@ -137,6 +145,20 @@ async fn serve(config: Config) -> Outcome {
             other => other.to_string().into(),
         }),
     }
+}
+
+/// Waits until the broker is told to stop, and then until whoever was on the way
+/// has an answer.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the last bytes of an answer, and requests on the wire, are the system's to carry"
+)]
+async fn last_is_home(told_to_stop: rocket::Shutdown, in_flight: InFlight) {
+    const LAST_BYTES: Duration = Duration::from_secs(1);
+    told_to_stop.await;
+    tokio::time::sleep(LAST_BYTES).await;
+    in_flight.none().await;
+    tokio::time::sleep(LAST_BYTES).await;
 }
 
 fn assemble(config: Config) -> Result<Broker, StartError> {

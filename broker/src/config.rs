@@ -8,7 +8,9 @@ mod complaint;
 mod exposure;
 mod ip_header;
 mod limits;
+mod operator;
 mod proxy;
+mod tls;
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -26,7 +28,9 @@ use crate::store::StoreUrl;
 use complaint::complaint;
 pub use ip_header::{IpHeader, NoIpHeader};
 pub use limits::LimitsConfig;
+pub use operator::OperatorConfig;
 pub use proxy::{ProxyConfig, ProxyUrl};
+pub use tls::TlsConfig;
 
 /// Everything that a deployment decides.
 #[derive(Debug, Clone, Deserialize)]
@@ -37,6 +41,15 @@ pub struct Config {
     /// The address to listen on.
     #[serde(default = "default_bind")]
     pub bind: SocketAddr,
+    /// With what it encrypts by itself; absent means that a proxy does.
+    #[serde(default)]
+    pub tls: Option<TlsConfig>,
+    /// What only its operator may see.
+    #[serde(default)]
+    pub operator: OperatorConfig,
+    /// How long it goes on, once told to stop, with what has begun, in seconds.
+    #[serde(default = "default_shutdown_seconds")]
+    pub shutdown_seconds: u32,
     /// What seals the browsers' trips, newest first. Replicas share them.
     #[serde(default)]
     pub cookie_keys: Vec<SealKey>,
@@ -223,6 +236,17 @@ pub enum ConfigError {
         /// Its permissions.
         mode: u32,
     },
+    /// What it would encrypt with cannot be used.
+    #[error("{path}: {why}")]
+    Tls {
+        /// Which file.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Two keys cannot both be meant.
+    #[error("{0}")]
+    Contradictory(&'static str),
     /// A provider would be another than the one whose name it has.
     #[error("{0}")]
     Foreign(&'static str),
@@ -254,10 +278,9 @@ impl Config {
             .merge(Env::prefixed("BROKER_").split("__"))
             .extract()
             .map_err(|error| ConfigError::Invalid(complaint(&error)))?;
-        config.store.url = config
-            .store
-            .url
-            .beside(path.parent().unwrap_or(Path::new("")));
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.store.url = config.store.url.beside(folder);
+        config.tls = config.tls.map(|tls| tls.beside(folder));
         config.check()?;
         if !config.is_local() {
             exposure::check_file(path, &file)?;
@@ -275,6 +298,8 @@ impl Config {
         if !self.is_local() {
             self.check_exposure()?;
         }
+        self.operator.check()?;
+        self.check_tls()?;
         self.upstream.check()?;
         if matches!(self.store.url, StoreUrl::Postgres(_)) && self.cookie_keys.is_empty() {
             return Err(ConfigError::Incomplete(
@@ -322,6 +347,12 @@ impl Default for UpstreamConfig {
 
 fn default_bind() -> SocketAddr {
     SocketAddr::new(IpAddr::from([127, 0, 0, 1]), 8000)
+}
+
+/// Longer than a provider may take for one call, shorter than the 30 seconds that
+/// those who run processes allow for them to end.
+fn default_shutdown_seconds() -> u32 {
+    25
 }
 
 fn yes() -> bool {

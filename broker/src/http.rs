@@ -11,6 +11,7 @@ mod gates;
 mod guards;
 mod headers;
 mod health;
+mod in_flight;
 mod log;
 mod login;
 mod openapi;
@@ -29,12 +30,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rocket::config::{Ident, LogLevel, Shutdown};
+use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
 use rocket::fairing::AdHoc;
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::shield::Shield;
 use rocket::{Build, Config, Request, Response, Rocket, catchers, routes};
+
+pub use in_flight::InFlight;
 
 use crate::Broker;
 use crate::clock::Clock;
@@ -66,15 +69,11 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         pages::style,
         pages::script,
     ];
-    let config = Config {
-        ip_header: broker
-            .ip_header
-            .as_ref()
-            .map(|it| it.as_str().to_owned().into()),
-        ..config(broker.bind)
-    };
-    rocket::custom(config)
+    let in_flight = InFlight::default();
+    rocket::custom(own_config(&broker))
         .manage(broker)
+        .manage(in_flight.clone())
+        .attach(in_flight)
         // Ours, in `headers`, are stricter.
         .attach(Shield::new())
         .attach(log::Recorder)
@@ -83,6 +82,22 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         .mount("/", gates::wrong_methods(&routes))
         .mount("/", routes)
         .register("/", catchers![error::catch])
+}
+
+/// The settings of a broker: it may encrypt, and takes its time to stop.
+fn own_config(broker: &Broker) -> Config {
+    let usual = config(broker.bind);
+    let tls = |tls: &crate::config::TlsConfig| TlsConfig::from_paths(&tls.certificates, &tls.key);
+    let ip_header = broker.ip_header.as_ref();
+    Config {
+        tls: broker.tls.as_ref().map(tls),
+        ip_header: ip_header.map(|it| it.as_str().to_owned().into()),
+        shutdown: Shutdown {
+            grace: broker.shutdown_seconds,
+            ..usual.shutdown.clone()
+        },
+        ..usual
+    }
 }
 
 /// Rocket's settings for a server at `bind` that reads no configuration of its

@@ -61,7 +61,7 @@ use contract::Origin;
 use rocket::{Build, Rocket};
 
 use clock::Clock;
-use config::{Config, ConfigError, IpHeader};
+use config::{Config, ConfigError, IpHeader, TlsConfig};
 use flows::UnixMs;
 use ledger::Ledger;
 use limits::Limits;
@@ -75,6 +75,8 @@ use upstream::Upstreams;
 pub struct Broker {
     base_url: Origin,
     bind: std::net::SocketAddr,
+    tls: Option<TlsConfig>,
+    shutdown_seconds: u32,
     clock: Clock,
     ip_header: Option<IpHeader>,
     ledger: Ledger,
@@ -164,6 +166,8 @@ impl Broker {
         Ok(Self {
             base_url: config.base_url,
             bind: config.bind,
+            tls: config.tls,
+            shutdown_seconds: config.shutdown_seconds,
             clock,
             ip_header: config.ip_header,
             ledger,

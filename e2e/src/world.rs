@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use broker::clock::Clock;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
-    UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
+    UpstreamConfig, UpstreamSecret,
 };
 use broker::ledger::{self, Ledger};
 use broker::store::probe::Probe;
@@ -129,6 +129,9 @@ impl Launch<'_> {
             base_url: origin(&self.urls.broker),
             // Behind the wire, wherever there is room.
             bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            tls: None,
+            operator: OperatorConfig::default(),
+            shutdown_seconds: 2,
             cookie_keys: Vec::new(),
             store: StoreConfig {
                 url: StoreUrl::SqliteMemory,

@@ -32,6 +32,9 @@ pub(super) async fn check(config: Config) -> Outcome {
 
 fn tell(out: &mut impl Write, config: &Config) -> Result<()> {
     writeln!(out, "serves     {} on {}", config.base_url, config.bind)?;
+    if let Some(tls) = &config.tls {
+        writeln!(out, "encrypts   with {}", tls.certificates.display())?;
+    }
     writeln!(out, "store      {}", config.store.url)?;
     writeln!(out, "cookies    {}", cookies(config))?;
     for provider in Provider::ALL {
@@ -105,7 +108,7 @@ fn notes(config: &Config) -> Vec<String> {
     if config.is_local() {
         return notes;
     }
-    if !config.bind.ip().is_loopback() {
+    if config.tls.is_none() && !config.bind.ip().is_loopback() {
         notes.push(
             "what listens here speaks http: let only a proxy that encrypts reach it".to_owned(),
         );

@@ -76,11 +76,12 @@ impl Said {
 
 /// Ends a program that serves when it should have refused, so that its test fails
 /// and does not wait for ever; unless what this returns is dropped in time.
-fn deadline(process_id: u32) -> Sender<()> {
+pub(crate) fn deadline(process_id: u32) -> Sender<()> {
     let (in_time, over) = channel();
     std::thread::spawn(move || {
         if over.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
-            let _ = Command::new("kill").arg(process_id.to_string()).status();
+            let process_id = process_id.to_string();
+            let _ = Command::new("kill").args(["-KILL", &process_id]).status();
         }
     });
     in_time

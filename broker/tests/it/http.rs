@@ -16,6 +16,7 @@ mod methods;
 mod outage;
 mod relay;
 mod results;
+mod rotation;
 mod rules;
 mod sessions;
 mod tokens;

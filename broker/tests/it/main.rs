@@ -17,6 +17,8 @@ mod random;
 mod relay;
 mod scratch;
 mod served;
+mod stopping;
 mod storage;
+mod tls;
 mod trouble;
 mod upstream;

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::command::Broker;
+use crate::command::{Broker, deadline};
 use crate::http::world::{Answer, session_body};
 
 pub(crate) struct Served {
@@ -36,7 +36,11 @@ impl Served {
             process,
             address,
             log,
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            client: reqwest::Client::builder()
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .build()
+                .unwrap(),
         }
     }
 
@@ -48,6 +52,24 @@ impl Served {
     #[track_caller]
     pub(crate) fn logged(&self, says: &str) -> String {
         self.log.says(says)
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Tells it to stop, as whoever runs services does.
+    pub(crate) fn terminate(&self) {
+        let process_id = self.process_id().to_string();
+        let told = Command::new("kill").arg(process_id).status().unwrap();
+        assert!(told.success());
+    }
+
+    /// How it ended by itself; nothing, if it had to be killed.
+    pub(crate) fn ended(mut self) -> Option<i32> {
+        let _in_time = deadline(self.process_id());
+        self.process.wait().unwrap().code()
     }
 
     /// Kills it. Returns all that it logged.
@@ -69,7 +91,7 @@ impl Served {
         self.post("/v1/login/session", &session_body(key)).await
     }
 
-    fn request(&self, verb: Method, path: &str) -> reqwest::RequestBuilder {
+    pub(crate) fn request(&self, verb: Method, path: &str) -> reqwest::RequestBuilder {
         let url = format!("http://{}{path}", self.address);
         self.client.request(verb, url)
     }

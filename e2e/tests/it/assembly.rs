@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use broker::Broker;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
-    UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
+    UpstreamConfig, UpstreamSecret,
 };
 use broker::projects::Project;
 use broker::store::StoreUrl;
@@ -52,6 +52,9 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
     Config {
         base_url: parsed(base_url),
         bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+        tls: None,
+        operator: OperatorConfig::default(),
+        shutdown_seconds: 2,
         cookie_keys: Vec::new(),
         store: StoreConfig {
             url: StoreUrl::SqliteMemory,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use broker::clock::Clock;
 use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, StoreConfig, UpstreamConfig,
-    UpstreamSecret,
+    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
+    UpstreamConfig, UpstreamSecret,
 };
 use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
@@ -145,6 +145,9 @@ impl World {
         let mut config = Config {
             base_url: BASE.parse().unwrap(),
             bind: "127.0.0.1:0".parse().unwrap(),
+            tls: None,
+            operator: OperatorConfig::default(),
+            shutdown_seconds: 2,
             cookie_keys: Vec::new(),
             store: StoreConfig {
                 url: StoreUrl::SqliteMemory,

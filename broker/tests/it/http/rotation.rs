@@ -1,0 +1,45 @@
+//! Cookie keys change while browsers are on their way, at brokers that are
+//! restarted one after the other.
+
+use broker::seal::SealKey;
+
+use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
+
+/// A broker with these keys.
+async fn broker(keys: &[u8]) -> World {
+    let keys = keys.iter().map(|key| SealKey::from_random(&[*key; 32]));
+    let keys = keys.collect();
+    World::start_with(|config| config.cookie_keys = keys).await
+}
+
+/// Sets out at a broker with some keys, and comes back to one with others.
+async fn trip(from: &[u8], to: &[u8]) -> Answer {
+    let (from, to) = (broker(from).await, broker(to).await);
+    let before = Browser::of(&from);
+    let away = before.get(&authorize_path()).await;
+    let after = Browser::of(&to);
+    for (name, value) in before.cookies() {
+        after.plant(&name, &value);
+    }
+    after.get(&back_path(&away, "code=upstream-code")).await
+}
+
+#[tokio::test]
+async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
+    let steps: [&[u8]; 4] = [&[1], &[1, 2], &[2, 1], &[2]];
+    for pair in steps.windows(2) {
+        for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
+            let home = trip(from, to).await;
+            assert_eq!(home.status, 303, "{from:?} to {to:?}: {}", home.body);
+            assert!(home.location().unwrap().starts_with(CALLBACK));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_gone_opens_nothing() {
+    for (from, to) in [(&[1][..], &[2][..]), (&[2, 1], &[1])] {
+        let lost = trip(from, to).await;
+        lost.is_refusal_page(400, "trip.own_browser");
+    }
+}
