@@ -57,7 +57,7 @@ fn every_test_that_is_named_exists() {
         for (file, name) in &entry.tests {
             let source = fs::read_to_string(top().join(file))
                 .unwrap_or_else(|error| panic!("{}: {file}: {error}", entry.id));
-            let exists = functions(&source).any(|function| function == name);
+            let exists = functions(&source).chain(rows(&source)).any(|it| it == name);
             assert!(exists, "{}: there is no {name} in {file}", entry.id);
         }
     }
@@ -140,6 +140,15 @@ fn functions(source: &str) -> impl Iterator<Item = &str> {
         let is_definition = before.split_whitespace().all(|it| words.contains(&it));
         let (name, _) = after.split_once('(')?;
         is_definition.then_some(name)
+    })
+}
+
+/// The names in a table of which each row is a test: `This is that: name => how;`.
+fn rows(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| {
+        let (case, row) = line.split_once(": ")?;
+        let (name, _) = row.split_once(" => ")?;
+        case.contains(" is ").then_some(name)
     })
 }
 
