@@ -53,6 +53,20 @@ check-contract: _python
 advisories: _cargo-deny
     cargo deny check advisories
 
+# List what each program is made of, as CycloneDX 1.5 in target/sbom
+sbom: _cargo-cyclonedx
+    #!/usr/bin/env bash
+    set -euo pipefail
+    # Of the commit's time, not of now: the same tree gives the same lists.
+    SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+    export SOURCE_DATE_EPOCH
+    # It writes each list beside the manifest of its program, and nowhere else.
+    cargo cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
+    mkdir -p target/sbom
+    for list in */*_bin.cdx.json; do
+        mv --verbose "$list" "target/sbom/$(basename "$list" _bin.cdx.json).json"
+    done
+
 # Check the format and the lints
 lint:
     cargo fmt --all -- --check
@@ -158,3 +172,6 @@ _cargo-mutants:
 
 _cargo-deny:
     command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
+
+_cargo-cyclonedx:
+    command -v cargo-cyclonedx >/dev/null || cargo install --locked cargo-cyclonedx
