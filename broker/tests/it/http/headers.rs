@@ -196,8 +196,7 @@ async fn a_request_line_that_reaches_us_gets_our_answer_however_odd_it_is() {
         "/login/../v1/token",
         "http://evil.test/login/x",
     ] {
-        let request = format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        let answer = raw(&world, request.as_bytes()).await;
+        let answer = raw(&world, line(target).as_bytes()).await;
         assert!(answer.starts_with("http/1.1 40"), "{target}: {answer}");
         assert!(
             answer.contains("\"error\":\"request_failed\""),
@@ -222,4 +221,27 @@ async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
     );
     let answer = raw(&world, request.as_bytes()).await;
     assert!(answer.starts_with("http/1.1 401"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_fragment_in_a_request_line_opens_nothing() {
+    let world = World::start().await;
+    let answer = raw(&world, line("/livez").as_bytes()).await;
+    assert!(answer.starts_with("http/1.1 200"), "{answer}");
+    for (target, status) in [
+        ("/v1/profile#/livez", 401),
+        ("/v1/profile?#/livez", 401),
+        ("/v1/profile?x=#/livez", 401),
+        ("/v1/profile%23/livez", 404),
+        ("/v1/profile%3F/livez", 404),
+    ] {
+        let answer = raw(&world, line(target).as_bytes()).await;
+        let expected = format!("http/1.1 {status}");
+        assert!(answer.starts_with(&expected), "{target}: {answer}");
+    }
+}
+
+/// A whole request for `target`, as no client would write it.
+fn line(target: &str) -> String {
+    format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 }
