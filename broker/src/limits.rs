@@ -1,14 +1,17 @@
 //! What is bounded, so that one caller cannot take what all others need.
 
 mod frequency;
+mod sessions;
 
 use std::net::IpAddr;
 
-use contract::{Digest, Rule};
+use contract::{ClientId, Digest, Rule};
 
 use crate::clock::Clock;
 use crate::config::LimitsConfig;
+use crate::flows::UnixMs;
 use frequency::Frequency;
+use sessions::Sessions;
 
 /// Somebody who is to come again later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,8 @@ pub(crate) struct Later {
 pub(crate) struct Limits {
     wrong_secrets: Frequency<([u8; 32], Option<IpAddr>)>,
     callbacks: Frequency<IpAddr>,
-    /// When the log last said that secrets are being tried.
+    sessions: Sessions,
+    /// When the log last spoke of each rule.
     alarms: Frequency<Rule>,
 }
 
@@ -33,6 +37,7 @@ impl Limits {
         Self {
             wrong_secrets: Frequency::per_minute(config.wrong_secrets_per_minute, clock),
             callbacks: Frequency::per_minute(config.callbacks_per_minute, clock),
+            sessions: Sessions::at_most(config.live_sessions),
             alarms: Frequency::per_minute(std::num::NonZeroU32::MIN, clock),
         }
     }
@@ -73,6 +78,27 @@ impl Limits {
             }
             Later { rule, in_seconds }
         })
+    }
+
+    /// Counts a login session that `project` begins. Returns what
+    /// [`not_begun`](Self::not_begun) asks for.
+    pub(crate) fn session(&self, project: &ClientId, now: UnixMs) -> Result<UnixMs, Later> {
+        let rule = Rule::SessionRoom;
+        self.sessions.count(project, now).map_err(|in_seconds| {
+            if self.may_sound(rule) {
+                tracing::error!(
+                    project = project.as_str(),
+                    "a project has as many login sessions as limits.live_sessions allows, and \
+                     more are answered 429: look who makes its backend start them"
+                );
+            }
+            Later { rule, in_seconds }
+        })
+    }
+
+    /// Takes back a session that was counted and did not begin.
+    pub(crate) fn not_begun(&self, project: &ClientId, counted: UnixMs) {
+        self.sessions.uncount(project, counted);
     }
 
     /// Whether the log may speak of `rule` again: once a minute.

@@ -164,6 +164,9 @@ catalogue! {
         "Ask GET /api/providers what is on offer.";
 
     // The clean callback flow.
+    SessionRoom = "session.room", KitChoice,
+        "A project has only so many login sessions under way",
+        "Start a login only when a person asks for one, and limit how often anybody may ask.";
     SessionKeyFresh = "session_key.fresh", Spec("LoginSessionRequest"),
         "A session_key is freshly generated for each login",
         "Make a new key for every login, also after a failed one.";

@@ -17,6 +17,8 @@ pub struct LimitsConfig {
     /// How many calls to one provider may be under way at once. One more waits for
     /// its turn, as long as a call may take.
     pub upstream_calls: NonZeroU32,
+    /// How many login sessions one project may have begun that have not ended.
+    pub live_sessions: NonZeroU32,
 }
 
 impl Default for LimitsConfig {
@@ -25,6 +27,7 @@ impl Default for LimitsConfig {
             wrong_secrets_per_minute: some(19),
             callbacks_per_minute: some(600),
             upstream_calls: some(256),
+            live_sessions: some(1_000_000),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn status(rule: Rule) -> Status {
         Rule::HandleOneBrowser => Status::Gone,
         Rule::BodySize => Status::PayloadTooLarge,
         Rule::BodyMediaType => Status::UnsupportedMediaType,
-        Rule::ClientTries | Rule::TripCrowd => Status::TooManyRequests,
+        Rule::ClientTries | Rule::SessionRoom | Rule::TripCrowd => Status::TooManyRequests,
         Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
         Rule::BrokerFault => Status::InternalServerError,
         _ => Status::BadRequest,

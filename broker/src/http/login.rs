@@ -31,11 +31,15 @@ pub(super) async fn start(
     }
     let handle = Digest::from_bytes(random::bytes32()).to_text();
     let now = broker.now();
-    match broker
-        .store
-        .open(open(&request, Digest::of(handle.as_bytes()), now), now)
-        .await?
-    {
+    let (limits, project) = (&broker.limits, &request.project.client_id);
+    let later = |later| trace.later(later);
+    let counted = limits.session(project, now).map_err(later)?;
+    let login = open(&request, Digest::of(handle.as_bytes()), now);
+    let opened = broker.store.open(login, now).await;
+    if !matches!(opened, Ok(Opened::Fresh)) {
+        limits.not_begun(project, counted);
+    }
+    match opened? {
         Opened::KeyTaken => Err(Rule::SessionKeyFresh.into()),
         Opened::Fresh => {
             trace.committed(Step::Opened);

@@ -32,6 +32,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::BodySize, "infrastructure may answer"),
     (Rule::ClientTries, "how many are too many is the operator's"),
     (Rule::ProviderOffered, "needs a provider that is off"),
+    (Rule::SessionRoom, "how many are too many is the operator's"),
     (Rule::HandleKnown, "a browser's part"),
     (Rule::HandleOneBrowser, "a browser's part"),
     (Rule::RelayStartOrigin, "a browser's part"),

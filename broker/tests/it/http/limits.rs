@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::flows::UnixMs;
+use contract::Rule;
 use reqwest::Method;
 use serde_json::Value;
 
 use super::world::{
-    Answer, Browser, World, all, authorize_path, back_path, parameter, result_body, session_body,
-    token_body, with,
+    Answer, BOB_CALLBACK, BOB_SECRET, Browser, World, all, authorize_path, back_path, parameter,
+    result_body, session_body, sign_in, token_body, with,
 };
 
 fn many(number: u32) -> NonZeroU32 {
@@ -219,4 +220,72 @@ async fn callbacks_from_loopback_are_not_counted() {
         let (browser, back) = come_back_from(&world, HERE).await;
         assert_eq!(browser.get(&back).await.status, 303);
     }
+}
+
+#[tokio::test]
+async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
+    let world = limited(|config| config.limits.live_sessions = many(10)).await;
+    let mut keys = 0..30;
+    let answers = all(30, || {
+        let body = session_body(keys.next().unwrap());
+        let world = &world;
+        async move { world.post("/v1/login/session", &body).await }
+    })
+    .await;
+    let begun = answers.iter().filter(|answer| answer.status == 200);
+    assert_eq!(begun.count(), 10);
+    for later in answers.iter().filter(|answer| answer.status != 200) {
+        // The second in which they begin is over first.
+        is_later(later, "601");
+    }
+    let refused = world.events();
+    let mut refused = refused.iter().filter(|event| event.status == Some(429));
+    assert!(refused.all(|event| event.rule == Some(Rule::SessionRoom)));
+}
+
+#[tokio::test]
+async fn there_is_room_again_when_sessions_end_and_not_when_they_are_consumed() {
+    let world = limited(|config| config.limits.live_sessions = many(2)).await;
+    let begin = async |key| world.post("/v1/login/session", &session_body(key)).await;
+    sign_in(&world, 1).await;
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    world.pass_ms(300_000);
+    assert_eq!(begin(2).await.status, 200);
+    is_later(&begin(3).await, "301");
+    world.pass_ms(300_999);
+    is_later(&begin(3).await, "1");
+    world.pass_ms(1);
+    assert_eq!(begin(3).await.status, 200);
+    is_later(&begin(4).await, "300");
+}
+
+#[tokio::test]
+async fn a_login_that_does_not_begin_takes_no_room() {
+    let world = limited(|config| config.limits.live_sessions = many(2)).await;
+    world.session(1).await;
+    for _ in 0..5 {
+        let again = world.post("/v1/login/session", &session_body(1)).await;
+        again.is_refused(400);
+        assert_eq!(world.last_rule(), Some("session_key.fresh"));
+    }
+    world.session(2).await;
+    is_later(
+        &world.post("/v1/login/session", &session_body(3)).await,
+        "601",
+    );
+}
+
+#[tokio::test]
+async fn a_project_that_has_no_room_takes_none_from_another() {
+    let world = limited(|config| config.limits.live_sessions = many(1)).await;
+    world.session(1).await;
+    world
+        .post("/v1/login/session", &session_body(2))
+        .await
+        .is_refused(429);
+    let bobs = with(session_body(3), "client_id", "prj_bob");
+    let bobs = with(bobs, "client_secret", BOB_SECRET);
+    world
+        .session_with(&with(bobs, "redirect_uri", BOB_CALLBACK))
+        .await;
 }

@@ -84,6 +84,11 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
         Rule::ProviderOffered => Api(400, at.start_with("provider", "google").await),
 
         // The clean callback flow.
+        Rule::SessionRoom => {
+            at.session(1).await;
+            at.session(2).await;
+            Api(429, at.post("/v1/login/session", &session_body(3)).await)
+        }
         Rule::SessionKeyFresh => {
             at.session(1).await;
             Api(400, at.post("/v1/login/session", &session_body(1)).await)
