@@ -15,6 +15,7 @@ mod in_flight;
 mod log;
 mod login;
 mod openapi;
+mod operator;
 mod pages;
 mod profile;
 mod providers;
@@ -38,6 +39,7 @@ use rocket::shield::Shield;
 use rocket::{Build, Config, Request, Response, Rocket, catchers, routes};
 
 pub use in_flight::InFlight;
+pub use operator::operator;
 
 use crate::Broker;
 use crate::clock::Clock;

@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contract::{ClientId, Provider, Rule};
 
@@ -30,6 +31,8 @@ pub struct Event {
     pub status: Option<u16>,
     /// Whose login it was about.
     pub project: Option<ClientId>,
+    /// Where the person of that login signs in.
+    pub provider: Option<Provider>,
     /// Which login it was about.
     pub login: Option<Fingerprint>,
     /// Where the browser's visit began that it answers.
@@ -38,6 +41,8 @@ pub struct Event {
     pub rule: Option<Rule>,
     /// More about that, in fixed words.
     pub why: Option<&'static str>,
+    /// How long a provider took, if one was called.
+    pub took: Option<Duration>,
     /// The steps of it that were committed to the store, in their order.
     pub steps: Vec<Step>,
 }

@@ -20,6 +20,7 @@
 //! | [`seal`] | what a browser keeps for us |
 //! | `limits` | how much of it is let in |
 //! | [`ledger`] | what happened and why |
+//! | [`metrics`] | how often, and how long it took |
 //! | [`http`] | routes, guards, statuses, pages |
 //!
 //! # Invariants
@@ -41,6 +42,7 @@ pub mod config;
 pub mod flows;
 pub mod http;
 pub mod ledger;
+pub mod metrics;
 pub mod panics;
 pub mod projects;
 pub mod random;
@@ -65,9 +67,11 @@ use config::{Config, ConfigError, IpHeader, TlsConfig};
 use flows::UnixMs;
 use ledger::Ledger;
 use limits::Limits;
+use metrics::Metrics;
 use projects::Projects;
 use seal::{SealKey, Sealer};
 use store::probe::Probe;
+use store::timed::Timed;
 use store::{Store, StoreError, StoreUrl};
 use upstream::Upstreams;
 
@@ -98,6 +102,8 @@ pub struct Surroundings {
     pub projects: Projects,
     /// What it writes.
     pub ledger: Ledger,
+    /// What it counts and measures, if anybody asks.
+    pub metrics: Option<Metrics>,
     /// Who watches its steps.
     pub probe: Probe,
     /// Where it keeps what happens once; without one, where its configuration says.
@@ -142,15 +148,21 @@ impl Broker {
         let Surroundings {
             clock,
             projects,
-            ledger,
+            mut ledger,
+            metrics,
             probe,
             store,
         } = surroundings;
         config.check()?;
-        let store = match store {
+        let mut store = match store {
             Some(store) => store,
             None => open(&config.store.url, &probe)?,
         };
+        if let Some(metrics) = metrics {
+            let heard = metrics.clone();
+            ledger = ledger.subscribed(Arc::new(move |event| heard.hear(event)));
+            store = Arc::new(Timed { store, metrics });
+        }
         let sealer = sealer(&config)?;
         let upstreams = Upstreams::new(
             &config.upstream,

@@ -10,6 +10,7 @@ pub mod sqlite;
 
 mod row;
 mod sql;
+pub(crate) mod timed;
 mod url;
 
 use std::sync::Arc;

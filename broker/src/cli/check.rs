@@ -37,6 +37,10 @@ fn tell(out: &mut impl Write, config: &Config) -> Result<()> {
     }
     writeln!(out, "store      {}", config.store.url)?;
     writeln!(out, "cookies    {}", cookies(config))?;
+    match config.operator.bind {
+        None => writeln!(out, "metrics    nowhere")?,
+        Some(bind) => writeln!(out, "metrics    http://{bind}/metrics")?,
+    }
     for provider in Provider::ALL {
         let state = match is_on(&config.upstream, provider) {
             None => "not configured",

@@ -35,6 +35,7 @@ pub(super) async fn arrive(
     let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
     trace.project(&trip.project);
     trace.login(&trip.login);
+    trace.provider(trip.provider);
     let later = |later| trace.later(later);
     broker.limits.callback(source.0).map_err(later)?;
     let home = home(broker, trip).ok_or(Rule::RedirectUriRegistered)?;

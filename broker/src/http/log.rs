@@ -27,6 +27,7 @@ pub(super) struct Trace {
 #[derive(Debug, Default)]
 struct Notes {
     project: Option<ClientId>,
+    provider: Option<Provider>,
     login: Option<Fingerprint>,
     provenance: Option<Provenance>,
     rule: Option<Rule>,
@@ -57,6 +58,11 @@ impl Trace {
     /// Notes whose login it is.
     pub(super) fn project(&self, project: &ClientId) {
         self.notes().project = Some(project.clone());
+    }
+
+    /// Notes where its person signs in.
+    pub(super) fn provider(&self, provider: Provider) {
+        self.notes().provider = Some(provider);
     }
 
     /// Notes which login it is.
@@ -113,6 +119,8 @@ impl Trace {
                 operation: call.operation.to_owned(),
                 status: call.outcome.ok(),
                 project: notes.project.clone(),
+                provider: Some(provider),
+                took: Some(call.took),
                 login: notes.login.clone(),
                 provenance: None,
                 rule: call.outcome.err().map(Failure::rule),
@@ -184,6 +192,8 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
         operation: operation(request),
         status: Some(response.status().code),
         project: notes.project.clone(),
+        provider: notes.provider,
+        took: None,
         login: notes.login.clone(),
         provenance: notes.provenance,
         rule: notes.rule,

@@ -117,6 +117,7 @@ impl<'r> Door<'r> {
         let session = session.ok_or(Rule::HandleKnown)?;
         trace.project(&session.project);
         trace.login(&session.login);
+        trace.provider(session.provider);
         if !session.admits(browser, now) {
             return Err(TurnedAway::from(session.turn_away(now)));
         }

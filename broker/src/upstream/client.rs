@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Failure;
+use crate::clock::Stopwatch;
 use crate::config::{ProxyConfig, UpstreamConfig};
 
 /// No honest answer of either provider is near this size.
@@ -85,7 +86,9 @@ impl Client {
         request: RequestBuilder,
         hear: Hear<'_>,
     ) -> Result<Answer, Failure> {
-        let answer = match self.turn().await {
+        let turn = self.turn().await;
+        let watch = Stopwatch::start();
+        let answer = match turn {
             Ok(_turn) => read(request).await,
             Err(failure) => Err(failure),
         };
@@ -95,6 +98,7 @@ impl Client {
                 .as_ref()
                 .map(|answer| answer.status.as_u16())
                 .map_err(|failure| *failure),
+            took: watch.elapsed(),
         });
         answer
     }
@@ -128,6 +132,8 @@ pub(crate) struct Call {
     pub(crate) operation: &'static str,
     /// The HTTP status of the answer, or why there was none.
     pub(crate) outcome: Result<u16, Failure>,
+    /// How long that took, the whole answer included.
+    pub(crate) took: Duration,
 }
 
 /// Whoever hears of each call that is made for a login.

@@ -1,0 +1,167 @@
+//! What the real program tells its operator, after logins that are known.
+
+use reqwest::Method;
+
+use crate::command::Broker;
+use crate::http::world::{ADA_SECRET, Answer, session_body, state, token_body, verifier, with};
+use crate::served::Served;
+use crate::slow_github::{SlowGitHub, coming_back};
+use crate::trouble::Place;
+
+/// A broker that is watched, and where.
+fn watched(broker: Broker) -> (Served, String) {
+    let served = Served::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
+    let line = served.logged("serving metrics");
+    let (_, address) = line.rsplit_once("address=").unwrap();
+    let url = format!("http://{address}/metrics");
+    (served, url)
+}
+
+async fn ask(url: &str) -> Answer {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    Answer::to(client.request(Method::GET, url)).await
+}
+
+/// What stands in `text` behind each line that begins like this.
+#[track_caller]
+fn tells(text: &str, counted: &str, times: u32) {
+    let line = format!("{counted} {times}");
+    assert!(text.lines().any(|told| told == line), "{line}\nin\n{text}");
+}
+
+#[tokio::test]
+async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
+    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (served, url) = watched(github.broker(&place));
+    github.may_answer.add_permits(2);
+    for _ in 0..2 {
+        let home = Answer::to(coming_back(&served, "code=upstream-code").await).await;
+        assert_eq!(home.status, 303, "{}", home.body);
+    }
+    let declined = coming_back(&served, "error=access_denied").await;
+    assert_eq!(Answer::to(declined).await.status, 303);
+    let stranger = with(session_body(1), "client_id", "prj_nobody");
+    served
+        .post("/v1/login/session", &stranger)
+        .await
+        .is_refused(401);
+    served.session(1).await;
+    served.session(1).await.is_refused(400);
+    served.get("/no/such/path").await.is_refused(404);
+
+    let told = ask(&url).await;
+    assert_eq!(told.status, 200);
+    assert_eq!(
+        told.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    for (counted, times) in [
+        (
+            "broker_logins_total{provider=\"github\",outcome=\"succeeded\"}",
+            2,
+        ),
+        (
+            "broker_logins_total{provider=\"github\",outcome=\"upstream.denied\"}",
+            1,
+        ),
+        ("broker_steps_total{step=\"spent\"}", 3),
+        ("broker_steps_total{step=\"issued\"}", 2),
+        ("broker_steps_total{step=\"opened\"}", 1),
+        ("broker_refusals_total{rule=\"client.recognised\"}", 1),
+        ("broker_refusals_total{rule=\"session_key.fresh\"}", 1),
+        (
+            "broker_requests_total{operation=\"POST /v1/login/session\",status=\"401\"}",
+            1,
+        ),
+        (
+            "broker_requests_total{operation=\"GET (no route)\",status=\"404\"}",
+            1,
+        ),
+        (
+            "broker_upstream_calls_total{provider=\"github\",operation=\"POST token\",outcome=\"2xx\"}",
+            2,
+        ),
+        (
+            "broker_upstream_call_seconds_count{provider=\"github\",operation=\"POST token\"}",
+            2,
+        ),
+        ("broker_store_step_seconds_count{step=\"spend\"}", 3),
+        ("broker_store_step_seconds_count{step=\"issue\"}", 2),
+        ("broker_store_step_seconds_count{step=\"open\"}", 2),
+    ] {
+        tells(&told.body, counted, times);
+    }
+    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+}
+
+#[tokio::test]
+async fn nothing_that_somebody_sent_is_among_the_metrics() {
+    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (served, url) = watched(github.broker(&place));
+    github.may_answer.add_permits(1);
+    let back = coming_back(&served, "code=upstream-code").await;
+    Answer::to(back).await;
+    served.post("/v1/token", &token_body(&verifier())).await;
+    served.get("/a-path-of-mine?a=query").await;
+    served.get("/login/a-handle-of-mine").await;
+    let told = ask(&url).await.body;
+    tells(&told, "broker_refusals_total{rule=\"handle.known\"}", 1);
+    for sent in [
+        ADA_SECRET,
+        "prj_ada",
+        "upstream-code",
+        &state(),
+        &verifier(),
+        "a-path-of-mine",
+        "query",
+        "a-handle-of-mine",
+        "gho_token",
+        "Lovelace",
+    ] {
+        assert!(!told.contains(sent), "{sent}\nin\n{told}");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_at_the_operators_address_alone_and_nothing_else_is_there() {
+    let place = Place::new();
+    let (served, url) = watched(Broker::with("serve", &place.config));
+    served.get("/metrics").await.is_refused(404);
+    let broker = url.replace("/metrics", "/api/providers");
+    assert_eq!(ask(&broker).await.status, 404);
+    served.terminate();
+    assert_eq!(served.ended(), Some(0));
+}
+
+#[test]
+fn an_operators_address_that_others_can_reach_must_be_meant() {
+    let place = Place::new();
+    let check =
+        |bind: &str| Broker::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
+    check("0.0.0.0:9000")
+        .output()
+        .failed("operator.exposed = true");
+    let meant = check("0.0.0.0:9000").env("BROKER_OPERATOR__EXPOSED", "true");
+    let said = meant.output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(
+        said.out.contains("metrics    http://0.0.0.0:9000/metrics"),
+        "{}",
+        said.out
+    );
+    assert_eq!(check("[::1]:9000").output().code, Some(0));
+}
+
+#[test]
+fn an_operators_port_that_is_taken_is_one_line() {
+    let place = Place::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let broker = Broker::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);
+    let said = broker.output();
+    assert_eq!(said.code, Some(1));
+    let line = format!("broker: cannot listen on {address}: ");
+    let last = said.err.lines().last().unwrap();
+    assert!(last.starts_with(&line), "{}", said.err);
+    assert!(last.ends_with("BROKER_OPERATOR__BIND"), "{}", said.err);
+}

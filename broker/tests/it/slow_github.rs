@@ -1,0 +1,96 @@
+//! A provider that takes its time, for the real program.
+
+use std::sync::Arc;
+
+use reqwest::Method;
+use rocket::fairing::AdHoc;
+use rocket::serde::json::Json;
+use rocket::{Config, State, get, post, routes};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::command::Broker;
+use crate::http::world::{authorize_path, back_path};
+use crate::served::Served;
+use crate::trouble::Place;
+
+/// GitHub, which gives no token until it is told to.
+pub(crate) struct SlowGitHub {
+    url: String,
+    /// Has a permit for each that asked for a token.
+    asked: Arc<Semaphore>,
+    /// A permit for each answer that it may give.
+    pub(crate) may_answer: Arc<Semaphore>,
+}
+
+#[derive(Clone)]
+struct Gate {
+    asked: Arc<Semaphore>,
+    may_answer: Arc<Semaphore>,
+}
+
+#[post("/login/oauth/access_token")]
+async fn token(gate: &State<Gate>) -> Json<Value> {
+    gate.asked.add_permits(1);
+    gate.may_answer.acquire().await.unwrap().forget();
+    Json(json!({ "access_token": "gho_token", "token_type": "bearer", "scope": "" }))
+}
+
+#[get("/user")]
+fn user() -> Json<Value> {
+    Json(json!({ "id": 583_231, "login": "ada", "name": "Ada Lovelace", "avatar_url": null }))
+}
+
+#[get("/user/emails")]
+fn emails() -> Json<Value> {
+    Json(json!([]))
+}
+
+impl SlowGitHub {
+    pub(crate) async fn start() -> Self {
+        let gate = Gate {
+            asked: Arc::new(Semaphore::new(0)),
+            may_answer: Arc::new(Semaphore::new(0)),
+        };
+        let (sender, port) = oneshot::channel();
+        let sender = std::sync::Mutex::new(Some(sender));
+        let liftoff = AdHoc::on_liftoff("port", move |rocket| {
+            let sender = sender.lock().unwrap().take().unwrap();
+            sender.send(rocket.config().port).unwrap();
+            Box::pin(async {})
+        });
+        let config: Config = broker::http::config("127.0.0.1:0".parse().unwrap());
+        let rocket = rocket::custom(config)
+            .manage(gate.clone())
+            .mount("/", routes![token, user, emails])
+            .attach(liftoff);
+        tokio::spawn(rocket.launch());
+        Self {
+            url: format!("http://127.0.0.1:{}", port.await.unwrap()),
+            asked: gate.asked,
+            may_answer: gate.may_answer,
+        }
+    }
+
+    /// A broker whose people it signs in.
+    pub(crate) fn broker(&self, place: &Place) -> Broker {
+        Broker::with("serve", &place.config)
+            .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
+            .env("BROKER_UPSTREAM__GITHUB__API_URL", &self.url)
+            .env("BROKER_UPSTREAM__TIMEOUT_MS", "60000")
+    }
+
+    pub(crate) async fn is_asked(&self) {
+        self.asked.acquire().await.unwrap().forget();
+    }
+}
+
+/// A browser that comes back from the provider with this query.
+pub(crate) async fn coming_back(served: &Served, query: &str) -> reqwest::RequestBuilder {
+    let away = served.get(&authorize_path()).await;
+    assert_eq!(away.status, 303, "{}", away.body);
+    let cookie = &away.set_cookies()[0];
+    let (cookie, _) = cookie.split_once(';').unwrap();
+    let back = back_path(&away, query);
+    served.request(Method::GET, &back).header("Cookie", cookie)
+}
