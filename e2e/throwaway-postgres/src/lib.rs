@@ -5,6 +5,7 @@
 //! anybody else to run it; never root itself, which PostgreSQL refuses.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// The group whose members must prove a password; everybody else is trusted. It
@@ -75,6 +76,11 @@ impl Server {
     pub fn url_of_role(&self, role: &str, password: &str) -> String {
         self.url("postgres")
             .replacen("broker@", &format!("{role}:{password}@"), 1)
+    }
+
+    /// Where its cluster is.
+    pub fn cluster(&self) -> PathBuf {
+        Path::new(&self.folder).join("data")
     }
 
     /// Ends the server and everything it serves with SIGKILL.

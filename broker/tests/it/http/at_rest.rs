@@ -43,6 +43,68 @@ async fn no_secret_is_in_the_database_or_in_the_ledger() {
     let scratch = Scratch::new();
     let file = scratch.file("broker.db");
     let world = World::start_with(|config| config.store.url = StoreUrl::SqliteFile(file)).await;
+    let secrets = secrets_of_a_whole_life(&world).await;
+    let files = scratch.read_all("broker.db");
+    assert!(files.len() >= 2, "a database and its key");
+    check(&files, &secrets);
+
+    let ledger = format!("{:?}", world.events());
+    for (secret, form) in in_all_forms(&secrets) {
+        let is_told = contains(ledger.as_bytes(), &form);
+        assert!(!is_told, "{secret} is in the ledger");
+    }
+    assert!(!ledger.contains("/login/oauth") && !ledger.contains("app.example"));
+}
+
+/// The log that a server writes ahead has every row as it ever was.
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn no_secret_is_in_what_postgresql_writes_down() {
+    use throwaway_postgres::{Durability, Server};
+
+    let server = Server::start(Durability::Hasty).unwrap();
+    let url = server.url("postgres");
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    client.query("SELECT pg_switch_wal()", &[]).await.unwrap();
+
+    let world = World::start_with(crate::http::health::on_postgres(&url)).await;
+    let secrets = secrets_of_a_whole_life(&world).await;
+
+    let segment = "SELECT pg_walfile_name(pg_current_wal_lsn())";
+    let segment: String = client.query_one(segment, &[]).await.unwrap().get(0);
+    let mut bytes = std::fs::read(server.cluster().join("pg_wal").join(&segment)).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes.truncate(end + 1);
+    check(&[(segment, bytes)], &secrets);
+}
+
+/// Checks that a secret is in none of the files, in whatever form.
+#[track_caller]
+fn check(files: &[(String, Vec<u8>)], secrets: &[String]) {
+    let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(total > 4096, "the rows are in the files");
+    let mut contents = files.iter().map(|(_, bytes)| bytes);
+    assert!(
+        contents.any(|bytes| contains(bytes, b"ada@mail.example")),
+        "what is stored is found by this search"
+    );
+    for (secret, form) in in_all_forms(secrets) {
+        for (name, bytes) in files {
+            assert!(!contains(bytes, &form), "{secret} is in {name}");
+        }
+    }
+}
+
+fn in_all_forms(secrets: &[String]) -> impl Iterator<Item = (&String, Vec<u8>)> {
+    let each = secrets.iter();
+    each.flat_map(|secret| forms(secret).into_iter().map(move |form| (secret, form)))
+}
+
+/// Signs in as far as one can come in either flow, and tells what was secret.
+async fn secrets_of_a_whole_life(world: &World) -> Vec<String> {
     let mut secrets = vec![
         ADA_SECRET.to_owned(),
         "GitHubSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx".to_owned(),
@@ -54,7 +116,7 @@ async fn no_secret_is_in_the_database_or_in_the_ledger() {
         key(2),
         key(3),
     ];
-    let browser = Browser::of(&world);
+    let browser = Browser::of(world);
 
     // One login read, one unread, one pending.
     for n in [1, 2, 3] {
@@ -88,28 +150,5 @@ async fn no_secret_is_in_the_database_or_in_the_ledger() {
         secrets.push(code);
     }
     secrets.extend(browser.cookies().into_values());
-
-    let files = scratch.read_all("broker.db");
-    assert!(files.len() >= 2, "a database and its key");
-    let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
-    assert!(total > 4096, "the rows are in the files");
-    assert!(
-        files
-            .iter()
-            .any(|(_, bytes)| contains(bytes, b"ada@mail.example")),
-        "what is stored is found by this search"
-    );
-    let ledger = format!("{:?}", world.events());
-    for secret in &secrets {
-        for form in forms(secret) {
-            for (name, bytes) in &files {
-                assert!(!contains(bytes, &form), "{secret} is in {name}");
-            }
-            assert!(
-                !contains(ledger.as_bytes(), &form),
-                "{secret} is in the ledger"
-            );
-        }
-    }
-    assert!(!ledger.contains("/login/oauth") && !ledger.contains("app.example"));
+    secrets
 }
