@@ -34,8 +34,8 @@ test-examples: _python _node
     python3 e2e/examples/consumer_test.py
     node --test e2e/examples/consumer.test.mjs
 
-# Check the code: format, lints, the published contract, licences and sources of what we depend on
-check: lint check-contract _cargo-deny
+# Check the code: format, lints, the published contract, the systemd unit, licences and sources of what we depend on
+check: lint check-contract check-service _cargo-deny
     cargo deny check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
@@ -48,6 +48,19 @@ check-contract: _python
         $tools/bin/pip install --quiet openapi-spec-validator==0.9.0
     fi
     $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
+
+# Check the broker's systemd unit: is every line understood, and how much may it do?
+check-service: _systemd
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mkdir -p target/systemd
+    unit=target/systemd/broker.service
+    # It asks for the program, too, which need not be installed here.
+    sed 's|/usr/local/bin/broker|/bin/true|' broker/systemd/broker.service > $unit
+    # What it does not understand it only mentions.
+    said=$(systemd-analyze verify --man=no $unit 2>&1) && [ -z "$said" ] || { echo "$said" >&2; exit 1; }
+    # Of 100, which is a service that may do anything.
+    systemd-analyze security --offline=true --no-pager --threshold=15 $unit
 
 # Check what we depend on against the advisory database (needs the network)
 advisories: _cargo-deny
@@ -132,6 +145,10 @@ _postgres:
     set -euo pipefail
     if ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then exit 0; fi
     {{ just_executable() }} _install postgresql
+
+# What judges systemd units, from Debian's packages
+_systemd:
+    command -v systemd-analyze >/dev/null || {{ just_executable() }} _install systemd
 
 # The interpreters of two of the examples
 _python:
