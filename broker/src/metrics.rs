@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::Provider;
+use contract::{Provider, Rule};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -26,6 +26,7 @@ pub struct Metrics {
     logins: Counted<Login>,
     steps: Counted<Committed>,
     refusals: Counted<Refusal>,
+    visits: Counted<Visit>,
     requests: Counted<Request>,
     calls: Counted<Call>,
     call_seconds: Measured<Called>,
@@ -47,6 +48,11 @@ struct Committed {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Refusal {
     rule: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Visit {
+    provenance: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -81,6 +87,7 @@ impl Metrics {
             logins: Family::default(),
             steps: Family::default(),
             refusals: Family::default(),
+            visits: Family::default(),
             requests: Family::default(),
             calls: Family::default(),
             call_seconds: Family::new_with_constructor(seconds_of_a_call),
@@ -103,6 +110,11 @@ impl Metrics {
             "refusals",
             "Requests that were refused, by rule",
             self.refusals.clone(),
+        );
+        all.register(
+            "visits",
+            "Browsers that came to sign in, by where their visit began",
+            self.visits.clone(),
         );
         all.register(
             "requests",
@@ -173,16 +185,23 @@ impl Metrics {
         for step in event.steps.iter().map(|step| step.name()) {
             self.steps.get_or_create(&Committed { step }).inc();
         }
-        if let (400.., Some(rule)) = (status, event.rule) {
-            let rule = rule.id();
-            self.refusals.get_or_create(&Refusal { rule }).inc();
+        if let Some(provenance) = event.provenance {
+            let provenance = provenance.as_str();
+            self.visits.get_or_create(&Visit { provenance }).inc();
         }
-        if let (true, Some(provider)) = (ends_a_login(event), event.provider) {
-            let provider = provider.as_str();
-            let outcome = event.rule.map_or("succeeded", |rule| rule.id());
-            self.logins
-                .get_or_create(&Login { provider, outcome })
-                .inc();
+        match (event.provider, event.rule) {
+            (Some(provider), rule) if ends_a_login(event) => {
+                let provider = provider.as_str();
+                let outcome = rule.map_or("succeeded", Rule::id);
+                let login = Login { provider, outcome };
+                self.logins.get_or_create(&login).inc();
+            }
+            // A page that asks is an answer, not a refusal.
+            (_, Some(rule)) if status >= 300 => {
+                let rule = rule.id();
+                self.refusals.get_or_create(&Refusal { rule }).inc();
+            }
+            _ => {}
         }
     }
 
@@ -222,10 +241,11 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// A login ends with an outcome or a code; or when its trip is spent for nothing.
+/// A login ends with an outcome or a code; when its trip is spent for nothing; or
+/// when its provider cannot even say where to go.
 fn ends_a_login(event: &Event) -> bool {
     let ends = |step: &Step| matches!(step, Step::Settled | Step::Issued | Step::Spent);
-    event.steps.iter().any(ends)
+    event.steps.iter().any(ends) || event.rule == Some(Rule::UpstreamUnavailable)
 }
 
 /// A provider may answer with any number.

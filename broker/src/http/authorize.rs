@@ -125,6 +125,7 @@ async fn depart(
         (wish.state, wish.challenge),
         broker.now(),
     );
+    trace.provider(wish.provider);
     let trip = Trip::for_authorization(seed, client, &home.redirect_uri, wish.provider, tie, now);
     let hear = trace.of_calls(broker, trip.provider);
     // The state comes back through the browser: no click of the person is needed.

@@ -3,7 +3,10 @@
 use reqwest::Method;
 
 use crate::command::Broker;
-use crate::http::world::{ADA_SECRET, Answer, session_body, state, token_body, verifier, with};
+use crate::http::world::{
+    ADA_SECRET, Answer, authorize_query, authorize_with, session_body, state, token_body, verifier,
+    with,
+};
 use crate::served::Served;
 use crate::slow_github::{SlowGitHub, coming_back};
 use crate::trouble::Place;
@@ -15,6 +18,14 @@ fn watched(broker: Broker) -> (Served, String) {
     let (_, address) = line.rsplit_once("address=").unwrap();
     let url = format!("http://{address}/metrics");
     (served, url)
+}
+
+/// A legacy login through this provider.
+fn for_provider(provider: &str) -> Vec<(&'static str, String)> {
+    let mut query = authorize_query();
+    let asked = query.iter_mut().find(|(name, _)| *name == "provider");
+    asked.unwrap().1 = provider.to_owned();
+    query
 }
 
 async fn ask(url: &str) -> Answer {
@@ -32,7 +43,13 @@ fn tells(text: &str, counted: &str, times: u32) {
 #[tokio::test]
 async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let (served, url) = watched(github.broker(&place));
+    // Port 1 of loopback: closed on any sane machine.
+    let broker = github
+        .broker(&place)
+        .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
+        .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
+        .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
+    let (served, url) = watched(broker);
     github.may_answer.add_permits(2);
     for _ in 0..2 {
         let home = Answer::to(coming_back(&served, "code=upstream-code").await).await;
@@ -48,6 +65,10 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
     served.session(1).await;
     served.session(1).await.is_refused(400);
     served.get("/no/such/path").await.is_refused(404);
+    let unreachable = authorize_with(&for_provider("google"));
+    assert_eq!(served.get(&unreachable).await.status, 303);
+    let off = authorize_with(&for_provider("nobody"));
+    assert_eq!(served.get(&off).await.status, 303);
 
     let told = ask(&url).await;
     assert_eq!(told.status, 200);
@@ -64,6 +85,16 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
             "broker_logins_total{provider=\"github\",outcome=\"upstream.denied\"}",
             1,
         ),
+        (
+            "broker_logins_total{provider=\"google\",outcome=\"upstream.unavailable\"}",
+            1,
+        ),
+        (
+            "broker_upstream_calls_total{provider=\"google\",operation=\"GET discovery\",outcome=\"upstream.unavailable\"}",
+            1,
+        ),
+        ("broker_refusals_total{rule=\"provider.known\"}", 1),
+        ("broker_visits_total{provenance=\"untold\"}", 5),
         ("broker_steps_total{step=\"spent\"}", 3),
         ("broker_steps_total{step=\"issued\"}", 2),
         ("broker_steps_total{step=\"opened\"}", 1),
