@@ -3,18 +3,21 @@
 //! It hears what the ledger hears. Every label is one of a set that the source
 //! fixes: no login, no project, no address, nothing that somebody sent.
 
+mod labels;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{Provider, Rule};
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::ledger::{Event, Party, Step};
+use labels::{Call, Called, Committed, Login, Refusal, Request, StoreStep, Visit};
 
 type Counted<L> = Family<L, Counter>;
 type Measured<L> = Family<L, Histogram, fn() -> Histogram>;
@@ -32,51 +35,6 @@ pub struct Metrics {
     call_seconds: Measured<Called>,
     store_seconds: Measured<StoreStep>,
     store_failures: Counted<StoreStep>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Login {
-    provider: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Committed {
-    step: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Refusal {
-    rule: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Visit {
-    provenance: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request {
-    operation: String,
-    status: u16,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Call {
-    provider: &'static str,
-    operation: String,
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Called {
-    provider: &'static str,
-    operation: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StoreStep {
-    step: &'static str,
 }
 
 impl Metrics {
