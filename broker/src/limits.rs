@@ -4,6 +4,7 @@ mod frequency;
 mod sessions;
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use contract::{ClientId, Digest, Rule};
 
@@ -28,6 +29,8 @@ pub(crate) struct Limits {
     wrong_secrets: Frequency<([u8; 32], Option<IpAddr>)>,
     callbacks: Frequency<IpAddr>,
     sessions: Sessions,
+    /// How long a body may take to come.
+    pub(crate) body_timeout: Duration,
     /// When the log last spoke of each rule.
     alarms: Frequency<Rule>,
 }
@@ -38,6 +41,7 @@ impl Limits {
             wrong_secrets: Frequency::per_minute(config.wrong_secrets_per_minute, clock),
             callbacks: Frequency::per_minute(config.callbacks_per_minute, clock),
             sessions: Sessions::at_most(config.live_sessions),
+            body_timeout: Duration::from_millis(config.body_timeout_ms.get().into()),
             alarms: Frequency::per_minute(std::num::NonZeroU32::MIN, clock),
         }
     }

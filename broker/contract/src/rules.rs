@@ -133,6 +133,9 @@ catalogue! {
     BodySize = "body.size", KitChoice,
         "A body is at most 32 KiB",
         "Send only the fields of the request's table.";
+    BodyTime = "body.time", KitChoice,
+        "A body comes at once",
+        "Send the whole body right behind the head of the request; look for a proxy that holds it back.";
     BodyJson = "body.json", Spec("Endpoints"),
         "A body is exactly one JSON object in UTF-8",
         "Serialize one object; no byte order mark, nothing before or after it.";

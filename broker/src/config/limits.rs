@@ -19,6 +19,8 @@ pub struct LimitsConfig {
     pub upstream_calls: NonZeroU32,
     /// How many login sessions one project may have begun that have not ended.
     pub live_sessions: NonZeroU32,
+    /// How long a request's body may take to come, in milliseconds.
+    pub body_timeout_ms: NonZeroU32,
 }
 
 impl Default for LimitsConfig {
@@ -28,6 +30,7 @@ impl Default for LimitsConfig {
             callbacks_per_minute: some(600),
             upstream_calls: some(256),
             live_sessions: some(1_000_000),
+            body_timeout_ms: some(10_000),
         }
     }
 }

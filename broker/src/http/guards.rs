@@ -3,11 +3,12 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contract::{
     AccessToken, ClientSecret, LoginResultRequest, LoginSessionRequest, Rule, TokenRequest,
 };
-use rocket::data::{self, Data, FromData, ToByteUnit as _};
+use rocket::data::{self, Capped, Data, FromData, ToByteUnit as _};
 use rocket::http::Status;
 use rocket::request::{self, FromRequest};
 use rocket::sentinel::Sentinel;
@@ -144,11 +145,7 @@ async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Res
     if !request.content_type().is_some_and(|media| media.is_json()) {
         return Err(Rule::BodyMediaType);
     }
-    let bytes = data
-        .open(MAX_BODY_KIB.kibibytes())
-        .into_bytes()
-        .await
-        .map_err(|_| Rule::RequestHttp)?;
+    let bytes = whole(data, broker(request).limits.body_timeout).await?;
     if !bytes.is_complete() {
         return Err(Rule::BodySize);
     }
@@ -157,6 +154,19 @@ async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Res
         return Err(Rule::BodyJson);
     }
     serde_json::from_slice(&bytes).map_err(|error| broken_rule(&error))
+}
+
+/// What comes of the body within this time, up to the cap.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it waits for a client, who may never go on"
+)]
+async fn whole(data: Data<'_>, time: Duration) -> Result<Capped<Vec<u8>>, Rule> {
+    let body = data.open(MAX_BODY_KIB.kibibytes()).into_bytes();
+    match tokio::time::timeout(time, body).await {
+        Ok(bytes) => bytes.map_err(|_| Rule::RequestHttp),
+        Err(_) => Err(Rule::BodyTime),
+    }
 }
 
 /// The rule behind a parser's error. Only its fixed beginning is looked at: what

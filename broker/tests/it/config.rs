@@ -22,6 +22,15 @@ const PUBLIC: &str = "base_url = \"https://broker.example\"\n";
 const COOKIE_KEY: &str = "cookie_keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]\n";
 const UPSTREAM_SECRET: &str = "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";
 
+/// Every key of the `[limits]` table.
+const LIMITS: [&str; 5] = [
+    "wrong_secrets_per_minute",
+    "callbacks_per_minute",
+    "upstream_calls",
+    "live_sessions",
+    "body_timeout_ms",
+];
+
 /// A project whose secret is `secret`.
 fn project_of(secret: &str) -> String {
     format!(
@@ -190,11 +199,10 @@ fn a_missing_or_malformed_value_names_its_key() {
         "store.url",
     );
     refused(&format!("{LOCAL}[log]\nformat = \"xml\"\n"), "log.format");
-    let never = "[limits]\nwrong_secrets_per_minute = 0\n";
-    refused(
-        &format!("{LOCAL}{never}"),
-        "limits.wrong_secrets_per_minute",
-    );
+    for limit in LIMITS {
+        let never = format!("{LOCAL}[limits]\n{limit} = 0\n");
+        refused(&never, &format!("`limits.{limit}`: expected"));
+    }
     for header in [
         "",
         "X_Real_IP",

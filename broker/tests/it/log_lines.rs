@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::command::Broker;
+use crate::http::world::{session_body, with};
 use crate::served::Served;
 use crate::trouble::Place;
 
@@ -73,4 +74,32 @@ async fn a_readable_line_holds_the_same() {
     }
     let login = |line: &str| line.split_once("login=").unwrap().1[..14].to_owned();
     assert_eq!(login(&line), login(&opened));
+}
+
+/// A flood must not fill the log.
+#[tokio::test]
+async fn what_comes_too_often_is_one_line_for_all_of_it() {
+    let place = Place::new();
+    let mut broker = Broker::with("serve", &place.config);
+    broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");
+    broker.0.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1");
+    let served = Served::start(broker);
+    served.session(1).await;
+    let guess = with(session_body(1), "client_secret", "hunter2");
+    assert_eq!(served.post("/v1/login/session", &guess).await.status, 401);
+    for key in 2..12 {
+        assert_eq!(served.session(key).await.status, 429);
+        assert_eq!(served.post("/v1/login/session", &guess).await.status, 429);
+    }
+    served.get("/api/providers").await;
+    served.logged("/api/providers");
+    let log = served.kill();
+    for says in ["limits.live_sessions", "wrong secrets come too often"] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
+        assert_eq!(lines.len(), 1, "{log}");
+        assert!(lines[0].contains("ERROR"), "{log}");
+    }
+    for silent in ["session.room", "client.tries", "status=429", "hunter2"] {
+        assert!(!log.contains(silent), "{silent} in {log}");
+    }
 }

@@ -31,6 +31,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::RequestPrefetch, "a browser's part"),
     (Rule::BodySize, "infrastructure may answer"),
     (Rule::ClientTries, "how many are too many is the operator's"),
+    (Rule::BodyTime, "infrastructure may answer"),
     (Rule::ProviderOffered, "needs a provider that is off"),
     (Rule::SessionRoom, "how many are too many is the operator's"),
     (Rule::HandleKnown, "a browser's part"),

@@ -8,6 +8,8 @@ use broker::flows::UnixMs;
 use contract::Rule;
 use reqwest::Method;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use super::world::{
     Answer, BOB_CALLBACK, BOB_SECRET, Browser, World, all, authorize_path, back_path, parameter,
@@ -288,4 +290,30 @@ async fn a_project_that_has_no_room_takes_none_from_another() {
     world
         .session_with(&with(bobs, "redirect_uri", BOB_CALLBACK))
         .await;
+}
+
+/// Sends the head of a request and half a body, and reads until we hang up. Rocket
+/// waits for the first 14 bytes itself.
+async fn stop_halfway(world: &World) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", world.port()))
+        .await
+        .unwrap();
+    let half = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+         Content-Length: 1000\r\n\r\n{\"client_id\": \"prj_ada\",";
+    stream.write_all(half.as_bytes()).await.unwrap();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.unwrap();
+    said
+}
+
+#[tokio::test]
+async fn a_body_that_stops_halfway_is_answered_and_hung_up_on() {
+    let world = limited(|config| config.limits.body_timeout_ms = many(500)).await;
+    for _ in 0..3 {
+        let said = stop_halfway(&world).await;
+        assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
+        assert!(said.contains("\"request_failed\""), "{said}");
+        assert_eq!(world.last_rule(), Some("body.time"));
+    }
+    world.session(1).await;
 }

@@ -66,6 +66,11 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             Api(415, at.start_by_hand(media, framing, "{}").await)
         }
         Rule::BodySize => Api(413, at.start_with("session_key", "x".repeat(40_000)).await),
+        Rule::BodyTime => {
+            let (media, framing) = ("application/json", "Content-Length: 1000");
+            let half = r#"{"client_id": "prj_ada","#;
+            Api(400, at.start_by_hand(media, framing, half).await)
+        }
         Rule::BodyJson => Api(400, at.post("/v1/token", &json!([])).await),
         Rule::BodyUnknownField => Api(400, at.start_with("nonce", "x").await),
         Rule::BodyDuplicateField => Api(400, at.start_with_a_field_twice().await),

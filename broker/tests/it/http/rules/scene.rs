@@ -48,6 +48,7 @@ impl Scene {
             // From an address that nobody names, as many come back as like to.
             config.ip_header = Some("X-Real-IP".to_owned().try_into().unwrap());
             config.limits.callbacks_per_minute = NonZeroU32::MIN;
+            config.limits.body_timeout_ms = 2_000.try_into().unwrap();
             config.limits.live_sessions = 2.try_into().unwrap();
         };
         Self {
