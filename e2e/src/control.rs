@@ -23,7 +23,7 @@ use rocket::{Build, Rocket, State, catchers, get, post, routes};
 use crate::inspector;
 use crate::world::World;
 use answer::Done;
-pub(crate) use answer::Refused;
+pub(crate) use answer::{Refused, parsed};
 pub(crate) use clock::step as advance;
 
 /// What the control address serves, and by which names it may be called.

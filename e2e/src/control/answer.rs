@@ -1,6 +1,9 @@
 //! How the control address answers: JSON, and on a refusal one sentence that
 //! names what was wrong and what would be right.
 
+use std::fmt::Display;
+use std::str::FromStr;
+
 use rocket::data::{self, Data, FromData, ToByteUnit as _};
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::Status;
@@ -121,6 +124,12 @@ async fn read<T: DeserializeOwned>(data: Data<'_>) -> Result<T, Refused> {
     }
     // Nothing secret is sent here, so the parser may say what it met.
     serde_json::from_slice(&bytes).map_err(|error| Refused::bad(error.to_string()))
+}
+
+/// One of the words that `name` may be; the refusal lists them.
+pub(crate) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Refused> {
+    text.parse()
+        .map_err(|error| Refused::bad(format!("{name}: {error}")))
 }
 
 /// What no handler answered.

@@ -8,7 +8,7 @@ use rocket::serde::json::{Json, Value, json};
 use rocket::{State, delete, get, post};
 use serde::Deserialize;
 
-use super::answer::{Body, Done, Refused};
+use super::answer::{Body, Done, Refused, parsed};
 use crate::faults::{Fault, Order, Standing};
 use crate::world::World;
 
@@ -69,14 +69,6 @@ fn order(wish: Wish) -> Result<Order, Refused> {
         ))),
         (Some(_), _) => Err(Refused::bad("delay_ms belongs to the fault delay alone")),
     }
-}
-
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
-    name: &str,
-    text: &str,
-) -> Result<T, Refused> {
-    text.parse()
-        .map_err(|error| Refused::bad(format!("{name}: {error}")))
 }
 
 #[get("/api/faults")]

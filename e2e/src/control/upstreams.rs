@@ -1,5 +1,7 @@
 //! The imitated providers: who signs in next, what goes wrong, what was asked.
 
+use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use mock_upstream::journal::Entry;
@@ -9,7 +11,7 @@ use rocket::serde::json::{Json, Value, json};
 use rocket::{State, get, post, put};
 use serde::Deserialize;
 
-use super::answer::{Body, Done, Refused};
+use super::answer::{Body, Done, Refused, parsed};
 use crate::world::World;
 
 #[derive(Deserialize)]
@@ -116,11 +118,9 @@ fn find<'w>(world: &'w State<Arc<World>>, name: &str) -> Result<&'w Upstream, Re
 }
 
 /// An optional switch; the error names it and lists what it may be.
-fn setting<T: std::str::FromStr>(name: &str, word: Option<String>) -> Result<Option<T>, Refused>
-where
-    T::Err: std::fmt::Display,
-{
-    word.map(|word| word.parse())
-        .transpose()
-        .map_err(|error: T::Err| Refused::bad(format!("{name}: {error}")))
+fn setting<T: FromStr<Err: Display>>(
+    name: &str,
+    word: Option<String>,
+) -> Result<Option<T>, Refused> {
+    word.map(|word| parsed(name, &word)).transpose()
 }

@@ -14,7 +14,7 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::Redirect;
 use rocket::{FromForm, Request, State, post};
 
-use crate::control::{self, Refused};
+use crate::control::{self, Refused, parsed};
 use crate::faults::{Fault, Order};
 use crate::operation::Operation;
 use crate::world::World;
@@ -77,14 +77,6 @@ pub(super) fn strike(strike: Form<Strike<'_>>, from: From<'_>, world: &State<Arc
 pub(super) fn clear(from: From<'_>, world: &State<Arc<World>>) -> Back {
     world.watch.faults.clear();
     from.back()
-}
-
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
-    name: &str,
-    text: &str,
-) -> Result<T, Refused> {
-    text.parse()
-        .map_err(|error| Refused::bad(format!("{name}: {error}")))
 }
 
 /// The page that a form was on, as its `Referer` tells.
