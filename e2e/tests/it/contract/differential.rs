@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::published;
 use body::{Body, Endpoint};
 use broker::{Broker, Verdict};
-use reading::Reading;
+use reading::{Begun, Reading};
 
 /// How many bodies of each request type a run judges.
 const BODIES: u32 = 10_000;
@@ -55,6 +55,7 @@ fn judge(endpoint: Endpoint) {
     let judges = Judges {
         schema: published::schema(endpoint.schema()),
         broker: Broker::start(),
+        begun: RefCell::default(),
         met: RefCell::default(),
     };
     let mut runner = TestRunner::new(Config {
@@ -99,13 +100,14 @@ fn check_coverage(endpoint: Endpoint, met: &Met) {
 struct Judges {
     schema: Validator,
     broker: Broker,
+    begun: RefCell<Begun>,
     met: RefCell<Met>,
 }
 
 impl Judges {
     fn hear(&self, body: &Body) -> Result<(), TestCaseError> {
         let text = body.text();
-        let reading = reading::read(body, &text);
+        let reading = reading::read(body, &text, &mut self.begun.borrow_mut());
         let schema = match serde_json::from_str::<Value>(&text) {
             Ok(value) => self.schema.is_valid(&value),
             // What is no JSON is nothing that a schema could accept.

@@ -1,6 +1,8 @@
 //! What the specification's tables say of a body, written down plainly and by
 //! nobody's library.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::body::{Body, Endpoint, Kind, Shape};
@@ -50,6 +52,9 @@ impl Reading {
 /// How many bytes a body has at most.
 const MOST_BYTES: usize = 32 * 1024;
 
+/// What a request for a login gets that begins one.
+const BEGINS: (u16, Option<&str>) = (200, None);
+
 /// Whether `rule` is about a body's form, and not about what it asks for.
 pub(super) fn is_about_form(endpoint: Endpoint, rule: &str) -> bool {
     rule == "body.size" || rules(endpoint).contains(&rule)
@@ -75,12 +80,33 @@ const RULES_OF_SHAPE: [&str; 5] = [
     "body.field_type",
 ];
 
-pub(super) fn read(body: &Body, text: &str) -> Reading {
+/// The session keys that have begun a login.
+#[derive(Debug, Default)]
+pub(super) struct Begun(HashSet<String>);
+
+/// Reads a body after those that began a login with the keys in `begun`, and
+/// adds its own if it begins one.
+pub(super) fn read(body: &Body, text: &str, begun: &mut Begun) -> Reading {
     let mut reading = read_parsed(body);
     if text.len() > MOST_BYTES {
         reading.faults.push(unseen("body.size", Beyond::BodySize));
     }
+    if reading.is_well_formed() && reading.outcome == BEGINS && !begun.is_new(body) {
+        reading.outcome = (400, Some("session_key.fresh"));
+    }
     reading
+}
+
+impl Begun {
+    /// Whether the key of `body` has begun no login; from now on it has.
+    fn is_new(&mut self, body: &Body) -> bool {
+        let Shape::Object(members, _) = &body.shape else {
+            return true;
+        };
+        let keys = members.iter().filter(|(name, _)| name == "session_key");
+        let mut keys = keys.filter_map(|(_, value)| value.as_str());
+        keys.all(|key| self.0.insert(key.to_owned()))
+    }
 }
 
 fn read_parsed(body: &Body) -> Reading {
@@ -194,7 +220,7 @@ fn outcome(endpoint: Endpoint, members: &[(String, Value)]) -> (u16, Option<&'st
         .iter()
         .any(|callback| sends("redirect_uri", callback));
     match endpoint {
-        Endpoint::Session if is_ours && is_registered => (200, None),
+        Endpoint::Session if is_ours && is_registered => BEGINS,
         Endpoint::Session if is_ours => (400, Some("redirect_uri.registered")),
         Endpoint::Result if is_ours => (400, Some("result.known")),
         Endpoint::Token if is_ours => (400, Some("code.known")),
