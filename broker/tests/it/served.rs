@@ -104,6 +104,13 @@ fn address_in(line: &str) -> Option<String> {
     Some(address.split('"').next()?.to_owned())
 }
 
+/// The same line, unless it holds what looks like a secret.
+#[track_caller]
+fn without_secrets(line: String) -> String {
+    assert_eq!(leak_sentinel::suspicious(&line), None, "in {line}");
+    line
+}
+
 /// What a process writes to standard error, line by line.
 struct Log {
     coming: Receiver<String>,
@@ -139,7 +146,7 @@ impl Log {
                 return it;
             }
             match self.coming.recv_timeout(Duration::from_secs(20)) {
-                Ok(line) => read.push(line),
+                Ok(line) => read.push(without_secrets(line)),
                 Err(_) => panic!("it never said {what:?}:\n{}", read.join("\n")),
             }
         }
@@ -148,7 +155,7 @@ impl Log {
     /// All of it, once the process has ended.
     fn rest(&self) -> String {
         let mut read = self.read.borrow_mut();
-        read.extend(self.coming.iter());
+        read.extend(self.coming.iter().map(without_secrets));
         read.join("\n")
     }
 }

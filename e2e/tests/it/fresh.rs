@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use leak_sentinel::MARK;
 use sha2::{Digest as _, Sha256};
 
 static DRAWN: AtomicU64 = AtomicU64::new(0);
 
-/// 43 characters of base64url: a session key, a state or a verifier.
+/// 43 characters of base64url: a session key, a state or a verifier. It begins
+/// with the mark by which the sentinel knows it, cut off as it may be.
 pub(crate) fn secret() -> String {
     let number = DRAWN.fetch_add(1, Ordering::Relaxed);
-    base64url(&Sha256::digest(format!("{number} of these tests")))
+    let drawn = base64url(&Sha256::digest(format!("{number} of these tests")));
+    format!("{MARK}{}", &drawn[MARK.len()..])
 }
 
 /// The challenge that `verifier` meets.

@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
+use crate::sentinel;
+
 static LINES: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(Mutex::default);
 static LISTENING: Once = Once::new();
 
@@ -10,6 +12,7 @@ static LISTENING: Once = Once::new();
 /// something that logs.
 pub(crate) fn listen() {
     LISTENING.call_once(|| {
+        sentinel::hears_of_panics();
         tracing_subscriber::fmt()
             .with_max_level(tracing::Level::TRACE)
             .with_ansi(false)
@@ -53,6 +56,7 @@ struct Pen;
 
 impl io::Write for Pen {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        sentinel::hears(&String::from_utf8_lossy(bytes));
         lines().extend_from_slice(bytes);
         Ok(bytes.len())
     }

@@ -7,7 +7,8 @@
 //! providers are in trouble), `process` (one in a thread of its own), `backend` (a
 //! consumer's server side), `browser` and its `jar`, `tcp` (what no client would
 //! send), `login` (either flow), `reply`, `published` (what each of a broker's
-//! answers is held against), `logs`, `scanner`, `fresh`.
+//! answers is held against), `sentinel` (what none of them may tell), `logs`,
+//! `fresh`.
 
 mod assembly;
 mod backend;
@@ -20,7 +21,7 @@ mod lone;
 mod process;
 mod published;
 mod reply;
-mod scanner;
+mod sentinel;
 mod tcp;
 mod world;
 

@@ -4,7 +4,7 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
-use crate::published;
+use crate::{published, sentinel};
 
 pub(crate) const REFUSED: &str =
     r#"{"error":"request_failed","message":"The request was refused."}"#;
@@ -21,8 +21,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Reads the answer to a request by `method` to its end, and holds it against
-    /// the contract if it is a broker's.
+    /// Reads the answer to a request by `method` to its end, holds it against the
+    /// contract if it is a broker's, and looks for secrets that do not belong there.
     pub(crate) async fn read(
         method: &Method,
         response: reqwest::Response,
@@ -34,6 +34,7 @@ impl Reply {
             body: String::from_utf8_lossy(&response.bytes().await?).into_owned(),
         };
         published::check(method, &path, &reply);
+        sentinel::sees(method, &path, &reply);
         Ok(reply)
     }
 
