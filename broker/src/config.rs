@@ -259,6 +259,28 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// What a broker inside another program begins with: no provider, no project,
+    /// its rows in memory, on any free port of this machine. Browsers and backends
+    /// reach it at `base_url`.
+    pub fn within_a_program(base_url: Origin) -> Self {
+        Self {
+            base_url,
+            bind: SocketAddr::from(([127, 0, 0, 1], 0)),
+            tls: None,
+            operator: OperatorConfig::default(),
+            shutdown_seconds: 2,
+            cookie_keys: Vec::new(),
+            store: StoreConfig {
+                url: StoreUrl::SqliteMemory,
+            },
+            ip_header: None,
+            limits: LimitsConfig::default(),
+            log: LogConfig::default(),
+            upstream: UpstreamConfig::default(),
+            projects: Vec::new(),
+        }
+    }
+
     /// Reads the file at `path`, then the environment over it.
     ///
     /// # Errors

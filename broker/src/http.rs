@@ -147,14 +147,23 @@ async fn sweep(store: Arc<dyn Store>, clock: Clock, mut shutdown: rocket::Shutdo
             _ = &mut shutdown => return,
             _ = every.tick() => {}
         }
-        if let Err(error) = sweep_all(&*store, &clock).await {
-            tracing::warn!(%error, "expired rows were not swept");
-        }
+        outlive(sweep_all(store.clone(), clock.clone())).await;
+    }
+}
+
+/// Lets `sweeping` have a task of its own: if it panics, the next one comes all the
+/// same.
+async fn outlive(sweeping: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
+    match tokio::spawn(sweeping).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "expired rows were not swept"),
+        // Where it panicked is logged already; what it says may quote a row.
+        Err(_) => tracing::error!("expired rows were not swept: the sweep panicked"),
     }
 }
 
 /// Sweeps in small batches, between which other steps have their turn.
-async fn sweep_all(store: &dyn Store, clock: &Clock) -> Result<(), StoreError> {
+async fn sweep_all(store: Arc<dyn Store>, clock: Clock) -> Result<(), StoreError> {
     while store.sweep(clock.now()).await? > 0 {}
     Ok(())
 }
@@ -172,5 +181,17 @@ impl<'r> Responder<'r, 'static> for SeeOther {
             .status(Status::SeeOther)
             .raw_header("Location", self.0)
             .ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a task of its own the panic would end whoever sweeps.
+    #[tokio::test]
+    async fn a_sweep_that_panics_ends_itself_alone() {
+        outlive(async { panic!("a row that nobody expected") }).await;
+        outlive(async { Ok(()) }).await;
     }
 }

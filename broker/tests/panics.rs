@@ -30,8 +30,8 @@ fn a_panic_says_where_it_was_and_not_what_it_held() {
         .init();
     broker::panics::say_only_where();
     let secret = format!("{MARK}-of-a-panic");
-    let held: Result<(), _> = Err(secret.clone());
-    let panicked = std::thread::spawn(move || held.expect("nothing to go wrong")).join();
+    let held = secret.clone();
+    let panicked = std::thread::spawn(move || panic!("at a loss with {held}")).join();
     assert!(panicked.is_err());
 
     let log = LOG.lock().unwrap_or_else(PoisonError::into_inner);

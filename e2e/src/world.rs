@@ -1,17 +1,13 @@
 //! The world of a stack: what the control address acts on, and how it begins
 //! anew.
 
-use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use broker::clock::Clock;
-use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
-    UpstreamConfig, UpstreamSecret,
-};
+use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::ledger::{self, Ledger};
 use broker::store::probe::Probe;
-use broker::store::{self, Store, StoreUrl};
+use broker::store::{self, Store};
 use broker::{Broker, Surroundings};
 use contract::Origin;
 use mock_upstream::MockUpstream;
@@ -126,19 +122,6 @@ impl Launch<'_> {
 
     fn config(&self) -> Config {
         Config {
-            base_url: origin(&self.urls.broker),
-            // Behind the wire, wherever there is room.
-            bind: SocketAddr::from(([127, 0, 0, 1], 0)),
-            tls: None,
-            operator: OperatorConfig::default(),
-            shutdown_seconds: 2,
-            cookie_keys: Vec::new(),
-            store: StoreConfig {
-                url: StoreUrl::SqliteMemory,
-            },
-            ip_header: None,
-            limits: LimitsConfig::default(),
-            log: LogConfig::default(),
             upstream: UpstreamConfig {
                 google: Some(GoogleConfig {
                     client_id: UPSTREAM_CLIENT.to_owned(),
@@ -156,7 +139,8 @@ impl Launch<'_> {
                 timeout_ms: self.upstream_timeout_ms,
                 ..UpstreamConfig::default()
             },
-            projects: Vec::new(),
+            // It listens behind the wire, wherever there is room.
+            ..Config::within_a_program(origin(&self.urls.broker))
         }
     }
 }

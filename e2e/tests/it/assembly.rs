@@ -6,12 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::str::FromStr;
 
 use broker::Broker;
-use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
-    UpstreamConfig, UpstreamSecret,
-};
+use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::projects::Project;
-use broker::store::StoreUrl;
 use mock_upstream::{Client, Clock, MockUpstream, Settings};
 use rocket::Shutdown;
 use rocket::fairing::AdHoc;
@@ -50,18 +46,6 @@ pub(crate) async fn upstream(base_url: &str, clock: Clock) -> MockUpstream {
 /// `github`, where it calls itself by `secret`.
 pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -> Config {
     Config {
-        base_url: parsed(base_url),
-        bind: SocketAddr::from(([127, 0, 0, 1], 0)),
-        tls: None,
-        operator: OperatorConfig::default(),
-        shutdown_seconds: 2,
-        cookie_keys: Vec::new(),
-        store: StoreConfig {
-            url: StoreUrl::SqliteMemory,
-        },
-        ip_header: None,
-        limits: LimitsConfig::default(),
-        log: LogConfig::default(),
         upstream: UpstreamConfig {
             google: Some(GoogleConfig {
                 client_id: UPSTREAM_CLIENT.to_owned(),
@@ -78,7 +62,7 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
             }),
             ..UpstreamConfig::default()
         },
-        projects: Vec::new(),
+        ..Config::within_a_program(parsed(base_url))
     }
 }
 

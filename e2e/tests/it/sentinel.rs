@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_secret_out_of_its_place_is_seen_wherever_it_is() {
         let secret = fresh::secret();
-        let page = ("content-type", "text/html".to_owned());
+        let page = [("content-type", "text/html".to_owned())];
         for careless in [
             answer(&[("x-debug", secret.clone())], ""),
             answer(&[("location", format!("/{secret}"))], ""),
@@ -160,12 +160,9 @@ mod tests {
                 "",
             ),
             answer(&[("location", format!("https://a.example/#{secret}"))], ""),
-            answer(&[page.clone()], &format!("<p>{secret}</p>")),
-            answer(
-                &[page.clone()],
-                &format!("<a href=\"/login/{secret}/cancel\">"),
-            ),
-            answer(&[page.clone()], &format!("<p>{}</p>", &secret[..12])),
+            answer(&page, &format!("<p>{secret}</p>")),
+            answer(&page, &format!("<a href=\"/login/{secret}/cancel\">")),
+            answer(&page, &format!("<p>{}</p>", &secret[..12])),
         ] {
             assert!(leak(&careless).is_some(), "{careless:?}");
         }
@@ -175,11 +172,8 @@ mod tests {
                 "",
             ),
             answer(&[("set-cookie", format!("a={secret}"))], ""),
-            answer(&[page.clone()], "<p>Signed in.</p>"),
-            answer(
-                &[page],
-                &format!("<form action=\"/login/{secret}/cancel\">"),
-            ),
+            answer(&page, "<p>Signed in.</p>"),
+            answer(&page, &format!("<form action=\"/login/{secret}/cancel\">")),
         ] {
             assert_eq!(leak(&right), None);
         }

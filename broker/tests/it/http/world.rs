@@ -5,15 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use broker::clock::Clock;
-use broker::config::{
-    Config, GitHubConfig, GoogleConfig, LimitsConfig, LogConfig, OperatorConfig, StoreConfig,
-    UpstreamConfig, UpstreamSecret,
-};
+use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
-use broker::store::StoreUrl;
 use broker::{Broker, Surroundings};
 use contract::Digest;
+use leak_sentinel::MARK;
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use rocket::fairing::AdHoc;
 use serde_json::{Value, json};
@@ -23,8 +20,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 /// The base URL that every world is configured with; it listens elsewhere.
 pub(crate) const BASE: &str = "http://127.0.0.1:8000";
 
-pub(crate) const ADA_SECRET: &str = "AdaSecret-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
-pub(crate) const BOB_SECRET: &str = "BobSecret-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const ADA_SECRET: &str = "LeakMark-Ada-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const BOB_SECRET: &str = "LeakMark-Bob-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 pub(crate) const CALLBACK: &str = "https://app.example/cb";
 pub(crate) const LOCAL_CALLBACK: &str = "http://localhost:3000/cb";
 pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
@@ -143,18 +140,6 @@ impl World {
     pub(crate) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let github = imitate_github().await;
         let mut config = Config {
-            base_url: BASE.parse().unwrap(),
-            bind: "127.0.0.1:0".parse().unwrap(),
-            tls: None,
-            operator: OperatorConfig::default(),
-            shutdown_seconds: 2,
-            cookie_keys: Vec::new(),
-            store: StoreConfig {
-                url: StoreUrl::SqliteMemory,
-            },
-            ip_header: None,
-            limits: LimitsConfig::default(),
-            log: LogConfig::default(),
             upstream: UpstreamConfig {
                 timeout_ms: 5_000,
                 google: Some(unreachable_google()),
@@ -165,6 +150,7 @@ impl World {
                 project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),
                 project("bob", BOB_SECRET, &[BOB_CALLBACK]),
             ],
+            ..Config::within_a_program(BASE.parse().unwrap())
         };
         change(&mut config);
         let events = Arc::new(Mutex::new(Vec::new()));
@@ -316,15 +302,20 @@ fn named(route: &rocket::Route) -> (String, String) {
 
 /// 43 characters, the same for the same number.
 pub(crate) fn key(n: u8) -> String {
-    Digest::derive("session key", &[n]).to_text()
+    marked(&Digest::derive("session key", &[n]))
 }
 
 pub(crate) fn verifier() -> String {
-    Digest::of(b"verifier").to_text()
+    marked(&Digest::of(b"verifier"))
 }
 
 pub(crate) fn state() -> String {
-    Digest::of(b"state").to_text()
+    marked(&Digest::of(b"state"))
+}
+
+/// A secret as the sentinel knows it, cut off as it may be.
+fn marked(drawn: &Digest) -> String {
+    format!("{MARK}{}", &drawn.to_text()[MARK.len()..])
 }
 
 pub(crate) fn session_body(n: u8) -> Value {
