@@ -11,6 +11,7 @@ use contract::{ClientId, Digest, Rule};
 use crate::clock::Clock;
 use crate::config::LimitsConfig;
 use crate::flows::UnixMs;
+use crate::relay::Provenance;
 use frequency::Frequency;
 use sessions::Sessions;
 
@@ -28,6 +29,7 @@ pub(crate) struct Later {
 pub(crate) struct Limits {
     wrong_secrets: Frequency<([u8; 32], Option<IpAddr>)>,
     callbacks: Frequency<IpAddr>,
+    elsewhere: Frequency<ClientId>,
     sessions: Sessions,
     /// How long a body may take to come.
     pub(crate) body_timeout: Duration,
@@ -40,6 +42,7 @@ impl Limits {
         Self {
             wrong_secrets: Frequency::per_minute(config.wrong_secrets_per_minute, clock),
             callbacks: Frequency::per_minute(config.callbacks_per_minute, clock),
+            elsewhere: Frequency::per_minute(config.visits_from_elsewhere_per_minute, clock),
             sessions: Sessions::at_most(config.live_sessions),
             body_timeout: Duration::from_millis(config.body_timeout_ms.get().into()),
             alarms: Frequency::per_minute(std::num::NonZeroU32::MIN, clock),
@@ -82,6 +85,22 @@ impl Limits {
             }
             Later { rule, in_seconds }
         })
+    }
+
+    /// Counts a visit of one of `project`'s authorization URLs, and sounds the alarm
+    /// when many of them begin elsewhere: somebody may be sending them to people.
+    pub(crate) fn visit(&self, project: &ClientId, provenance: Provenance) {
+        let is_usual = !provenance.is_elsewhere() || self.elsewhere.count(project).is_ok();
+        if !is_usual && self.may_sound(Rule::RelayStartOrigin) {
+            tracing::error!(
+                project = project.as_str(),
+                provenance = provenance.as_str(),
+                "more sign-ins begin elsewhere than on the project's pages than \
+                 limits.visits_from_elsewhere_per_minute: somebody may be sending \
+                 authorization URLs to people; or its pages hide where they are \
+                 (Referrer-Policy), or are not among its start_origins"
+            );
+        }
     }
 
     /// Counts a login session that `project` begins. Returns what

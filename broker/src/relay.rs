@@ -120,6 +120,12 @@ impl Provenance {
             Provenance::Untold => "untold",
         }
     }
+
+    /// Whether a browser was sent here by something else than the project's pages,
+    /// as far as it tells.
+    pub fn is_elsewhere(self) -> bool {
+        !matches!(self, Provenance::Vouched | Provenance::Untold)
+    }
 }
 
 impl Visit {

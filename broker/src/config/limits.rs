@@ -14,6 +14,10 @@ pub struct LimitsConfig {
     /// How many browsers may come back from a provider within a minute from one
     /// address, as long as addresses are known.
     pub callbacks_per_minute: NonZeroU32,
+    /// How many visits of one project's authorization URLs may begin somewhere else
+    /// than on its pages within a minute, before the log says so. Nobody is turned
+    /// away.
+    pub visits_from_elsewhere_per_minute: NonZeroU32,
     /// How many calls to one provider may be under way at once. One more waits for
     /// its turn, as long as a call may take.
     pub upstream_calls: NonZeroU32,
@@ -28,6 +32,7 @@ impl Default for LimitsConfig {
         Self {
             wrong_secrets_per_minute: some(19),
             callbacks_per_minute: some(600),
+            visits_from_elsewhere_per_minute: some(60),
             upstream_calls: some(256),
             live_sessions: some(1_000_000),
             body_timeout_ms: some(10_000),

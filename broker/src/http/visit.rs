@@ -41,6 +41,7 @@ pub(super) async fn arrive(
     let starts = door.project.start_origins(&door.session.redirect_uri);
     let provenance = visitor.provenance(&starts);
     trace.began(provenance);
+    broker.limits.visit(&door.session.project, provenance);
     let picker = match door.project.select_account.is_for(provenance) {
         true => AccountPicker::Shown,
         false => AccountPicker::LeftToThem,

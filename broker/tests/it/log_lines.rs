@@ -1,9 +1,10 @@
 //! The ledger in the log of the real program, as people and as programs read it.
 
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::command::Broker;
-use crate::http::world::{session_body, with};
+use crate::http::world::{Answer, CALLBACK, session_body, with};
 use crate::served::Served;
 use crate::trouble::Place;
 
@@ -74,6 +75,49 @@ async fn a_readable_line_holds_the_same() {
     }
     let login = |line: &str| line.split_once("login=").unwrap().1[..14].to_owned();
     assert_eq!(login(&line), login(&opened));
+}
+
+/// Who sends authorization URLs to many people is seen, and nobody is turned away.
+#[tokio::test]
+async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_none() {
+    let place = Place::new();
+    let mut broker = Broker::with("serve", &place.config);
+    let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
+    broker.0.env(limit, "2");
+    let served = Served::start(broker);
+    let visit = async |key: u8, page: &str| {
+        let login = served.session(key).await.json();
+        let url: url::Url = login["authorization_url"]
+            .as_str()
+            .unwrap()
+            .parse()
+            .unwrap();
+        let request = served
+            .request(Method::GET, url.path())
+            .header("Sec-Fetch-Site", "cross-site")
+            .header("Sec-Fetch-Mode", "navigate")
+            .header("Sec-Fetch-Dest", "document");
+        Answer::to(request.header("Referer", page)).await.status
+    };
+    let alarm = "more sign-ins begin elsewhere";
+    let alarms = |log: &str| log.lines().filter(|line| line.contains(alarm)).count();
+    let own = format!("{CALLBACK}/page");
+    for key in 0..5 {
+        assert_eq!(visit(key, &own).await, 303);
+    }
+    for key in 5..12 {
+        assert_eq!(visit(key, "https://evil.example/").await, 200);
+    }
+    served.get("/api/providers").await;
+    served.logged("/api/providers");
+    let log = served.kill();
+    assert_eq!(alarms(&log), 1, "{log}");
+    let line = log.lines().find(|line| line.contains(alarm)).unwrap();
+    let before = log.split(line).next().unwrap();
+    assert_eq!(before.matches("provenance=\"foreign\"").count(), 2, "{log}");
+    for says in ["ERROR", "prj_ada", "foreign"] {
+        assert!(line.contains(says), "{says} in {line}");
+    }
 }
 
 /// A flood must not fill the log.
