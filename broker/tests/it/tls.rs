@@ -1,6 +1,9 @@
 //! A broker that encrypts by itself.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use reqwest::Certificate;
 
@@ -116,4 +119,65 @@ fn a_key_that_others_may_read_or_an_http_address_is_refused() {
     public().output().failed("the private key");
     scratch.set_mode("key.pem", 0o600);
     assert_eq!(public().output().code, Some(0));
+}
+
+/// The first message of a client that offers `newest`, 3.1 for TLS 1.0 and so on,
+/// and nothing that was not there yet when that was new. (RFC 5246, section 7.4.1.2,
+/// and RFC 8422 for the curves.)
+fn client_hello(newest: [u8; 2]) -> Vec<u8> {
+    let extensions = [
+        // supported_groups: secp256r1. ec_point_formats: uncompressed.
+        &[0, 10, 0, 4, 0, 2, 0, 23][..],
+        &[0, 11, 0, 2, 1, 0],
+        // signature_algorithms: ecdsa and rsa_pss and rsa_pkcs1 with SHA-256.
+        &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1],
+        // extended_master_secret.
+        &[0, 23, 0, 0],
+    ]
+    .concat();
+    // Of 1.2: ECDHE with AES-128-GCM. Of before: ECDHE and RSA with AES-128-CBC.
+    let suites = [0xC0, 0x2B, 0xC0, 0x2F, 0xC0, 0x09, 0xC0, 0x13, 0x00, 0x2F];
+    let body = [
+        &newest[..],
+        &[7; 32],
+        &[0],
+        &with_length(&suites),
+        &[1, 0],
+        &with_length(&extensions),
+    ]
+    .concat();
+    let handshake = [&[1, 0][..], &with_length(&body)].concat();
+    [&[22, 3, 1][..], &with_length(&handshake)].concat()
+}
+
+fn with_length(bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap();
+    [&length.to_be_bytes(), bytes].concat()
+}
+
+/// The first bytes of what the broker at `address` answers.
+fn answer_to(address: &str, message: &[u8]) -> Vec<u8> {
+    let mut connection = TcpStream::connect(address).unwrap();
+    let patience = Duration::from_secs(20);
+    connection.set_read_timeout(Some(patience)).unwrap();
+    connection.write_all(message).unwrap();
+    let mut answer = [0; 7];
+    connection.read_exact(&mut answer).unwrap();
+    answer.to_vec()
+}
+
+#[test]
+fn versions_of_tls_before_1_2_are_refused_by_their_number() {
+    const HANDSHAKE: u8 = 22;
+    const ALERT: u8 = 21;
+    const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
+    let (_scratch, config) = place(CERTIFICATE, KEY);
+    let served = Served::start(Broker::with("serve", &config));
+    let spoken = answer_to(served.address(), &client_hello([3, 3]));
+    assert_eq!(spoken[0], HANDSHAKE, "1.2 is spoken: {spoken:?}");
+    for (minor, name) in [(0, "SSL 3.0"), (1, "TLS 1.0"), (2, "TLS 1.1")] {
+        let answer = answer_to(served.address(), &client_hello([3, minor]));
+        assert_eq!(answer[0], ALERT, "{name}: {answer:?}");
+        assert_eq!(answer[5..], FATAL_PROTOCOL_VERSION, "{name}");
+    }
 }
