@@ -1,5 +1,5 @@
 //! What happened, in one sequence: what the broker's ledger tells, and what the
-//! wire did to it. Bounded; nothing in it leads back to a secret.
+//! wire did to it. Bounded; nothing that it tells leads back to a secret.
 
 mod event;
 mod exchange;
@@ -13,8 +13,8 @@ use tokio::sync::broadcast;
 
 pub use event::{Event, Source};
 pub(crate) use event::{WireEvent, of_ledger};
+pub(crate) use exchange::{Crossing, Heard, Said};
 pub use exchange::{Exchange, Message};
-pub(crate) use exchange::{heard, said};
 pub(crate) use ties::{Secret, Ties};
 
 /// How many events are remembered: some thousand logins.
@@ -38,7 +38,7 @@ pub struct Logbook {
 struct Pages {
     last_seq: u64,
     events: VecDeque<Arc<Event>>,
-    exchanges: VecDeque<Arc<Exchange>>,
+    exchanges: VecDeque<Arc<Crossing>>,
 }
 
 impl Default for Logbook {
@@ -68,7 +68,11 @@ impl Logbook {
     }
 
     /// What crossed the wire in the exchange with this `X-Request-Id`, masked.
-    pub fn exchange(&self, request_id: &str) -> Option<Arc<Exchange>> {
+    pub fn exchange(&self, request_id: &str) -> Option<Exchange> {
+        self.crossing(request_id).map(|crossing| crossing.masked())
+    }
+
+    fn crossing(&self, request_id: &str) -> Option<Arc<Crossing>> {
         let pages = self.pages();
         let mut newest_first = pages.exchanges.iter().rev();
         newest_first.find(|it| it.request_id == request_id).cloned()
@@ -105,12 +109,12 @@ impl Logbook {
         let _ = self.news.send(event);
     }
 
-    pub(crate) fn keep(&self, exchange: Exchange) {
+    pub(crate) fn keep(&self, crossing: Crossing) {
         let mut pages = self.pages();
         if pages.exchanges.len() == MOST_EXCHANGES {
             pages.exchanges.pop_front();
         }
-        pages.exchanges.push_back(Arc::new(exchange));
+        pages.exchanges.push_back(Arc::new(crossing));
     }
 
     /// What the broker itself told of the exchange with this `X-Request-Id`.

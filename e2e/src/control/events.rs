@@ -73,7 +73,7 @@ pub(super) fn stream(
 pub(super) fn exchange(
     request_id: &str,
     world: &State<Arc<World>>,
-) -> Result<Json<Arc<Exchange>>, Refused> {
+) -> Result<Json<Exchange>, Refused> {
     let exchange = world.watch.logbook.exchange(request_id);
     exchange.map(Json).ok_or_else(|| {
         Refused::missing("no exchange has this request_id; the oldest are forgotten first")

@@ -14,7 +14,7 @@ pub(crate) struct View {
     pub(crate) committed: Vec<&'static str>,
     pub(crate) asides: Vec<Remark>,
     /// What crossed the wire; none if it has been forgotten.
-    pub(crate) exchange: Option<Arc<Exchange>>,
+    pub(crate) exchange: Option<Exchange>,
 }
 
 /// An aside, by the names that the template needs.
@@ -27,7 +27,7 @@ pub(crate) struct Remark {
 pub(crate) fn view(
     request_id: &str,
     events: &[Arc<Event>],
-    exchange: Option<Arc<Exchange>>,
+    exchange: Option<Exchange>,
 ) -> Option<View> {
     let is_about = |event: &&Arc<Event>| event.request_id == request_id && event.to == "broker";
     let about: Vec<_> = events.iter().filter(is_about).collect();

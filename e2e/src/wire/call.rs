@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::body::Body;
 use super::drop_hop_by_hop;
 use super::spoil::Closed;
-use crate::logbook::{Message, Ties, heard};
+use crate::logbook::{Heard, Ties};
 use crate::operation::Operation;
 
 /// A call on its way to the broker.
@@ -21,13 +21,6 @@ pub(super) struct Call {
     head: Parts,
     body: Body,
     json: Option<Value>,
-}
-
-/// A call that has gone; what is left of it for the record.
-pub(super) struct Sent {
-    head: Parts,
-    json: Option<Value>,
-    length: usize,
 }
 
 impl Call {
@@ -81,14 +74,14 @@ impl Call {
         Digest::of(&text)
     }
 
-    /// Parts it into what goes to the broker and what stays.
-    pub(super) fn send(self) -> (Request<Body>, Sent) {
-        let sent = Sent {
+    /// Parts it into what goes to the broker and what stays for the record.
+    pub(super) fn send(self) -> (Request<Body>, Heard) {
+        let heard = Heard {
             head: self.head.clone(),
             json: self.json,
             length: self.body.start().len(),
         };
-        (Request::from_parts(self.head, self.body), sent)
+        (Request::from_parts(self.head, self.body), heard)
     }
 
     fn field(&self, name: &str) -> Option<&str> {
@@ -100,12 +93,5 @@ impl Call {
         form_urlencoded::parse(query.as_bytes())
             .find(|(its, _)| its == name)
             .map(|(_, value)| value.into_owned())
-    }
-}
-
-impl Sent {
-    /// How it is shown. `project` is whom the broker took its sender for.
-    pub(super) fn message(&self, project: Option<&str>) -> Message {
-        heard(&self.head, self.json.as_ref(), self.length, project)
     }
 }

@@ -11,12 +11,12 @@ use hyper::header::HeaderValue;
 use hyper::{Request, Response};
 
 use super::body::Body;
-use super::call::{Call, Sent};
+use super::call::Call;
 use super::lane::Lane;
 use super::spoil::{Closed, Outgoing, bad_gateway, halved, strange_page, unreachable_broker};
 use super::{Target, Watch, drop_hop_by_hop};
 use crate::faults::{Fault, Order};
-use crate::logbook::{Event, Exchange, WireEvent, said};
+use crate::logbook::{Crossing, Event, Heard, Said, WireEvent};
 
 /// Carries the calls of one client's connection.
 pub(super) struct Carrier {
@@ -53,11 +53,11 @@ impl Carrier {
         if let Some(order) = known.struck.filter(|order| order.fault == Fault::Refuse) {
             return Err(self.refuse(call, &known, order));
         }
-        let (request, sent) = call.send();
+        let (request, heard) = call.send();
         let Ok(answer) = self.ask(request).await else {
             return Ok(unreachable_broker());
         };
-        self.deliver(&sent, &known, answer).await
+        self.deliver(heard, &known, answer).await
     }
 
     fn look_at(&self, call: &Call) -> Known {
@@ -88,11 +88,12 @@ impl Carrier {
     /// Closes before the broker has seen the call.
     fn refuse(&self, call: Call, known: &Known, order: Order) -> Closed {
         let request_id = request_id();
-        let (_, sent) = call.send();
-        self.watch.logbook.keep(Exchange {
+        let (_, heard) = call.send();
+        self.watch.logbook.keep(Crossing {
             request_id: request_id.clone(),
-            request: sent.message(None),
-            answer: None,
+            heard,
+            project: None,
+            said: None,
             fault: Some(order.fault.name()),
         });
         self.watch.struck(order, known, &request_id, None);
@@ -113,7 +114,7 @@ impl Carrier {
     /// Writes down what the broker answered, and gives the client what it gets.
     async fn deliver(
         &self,
-        sent: &Sent,
+        heard: Heard,
         known: &Known,
         answer: Response<Bytes>,
     ) -> Result<Response<Outgoing>, Closed> {
@@ -124,10 +125,11 @@ impl Carrier {
         if let Some(login) = &known.login {
             self.watch.logbook.ties().learn(login, &head, &body);
         }
-        self.watch.logbook.keep(Exchange {
+        self.watch.logbook.keep(Crossing {
             request_id: request_id.clone(),
-            request: sent.message(told.as_ref().and_then(|told| told.project.as_deref())),
-            answer: Some(said(&head, &body)),
+            heard,
+            project: told.as_ref().and_then(|told| told.project.clone()),
+            said: Some(Said::new(&head, &body)),
             fault: known.struck.map(|order| order.fault.name()),
         });
         let answer = Response::from_parts(head, body);
