@@ -7,6 +7,7 @@
     reason = "a line of a table reads better without borrows"
 )]
 
+mod clock;
 mod command;
 mod config;
 mod flows;

@@ -1,0 +1,235 @@
+//! Which keys the file and the environment may have, and their values.
+
+use broker::config::{LogFormat, ProxyConfig};
+
+use super::{LIMITS, LOCAL, UPSTREAM_SECRET, accepted, google, project_of, refused};
+use crate::command::Broker;
+use crate::scratch::Scratch;
+
+#[test]
+fn a_base_url_is_enough_on_loopback() {
+    let config = accepted(LOCAL);
+    assert_eq!(config.base_url.as_str(), "http://127.0.0.1:8000");
+    assert_eq!(config.bind.to_string(), "127.0.0.1:8000");
+    assert!(config.store.url.to_string().ends_with("/broker.db"));
+    assert_eq!(config.log.format, LogFormat::Readable);
+    assert_eq!(config.upstream.timeout().as_secs(), 10);
+    assert!(config.upstream.google.is_none() && config.upstream.github.is_none());
+    assert!(config.projects.is_empty() && config.cookie_keys.is_empty());
+    assert!(config.is_local());
+}
+
+#[test]
+fn the_real_providers_are_the_default_ones() {
+    let github = "[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n";
+    let upstream = accepted(&format!("{LOCAL}{}{github}", google(""))).upstream;
+    let (google, github) = (upstream.google.unwrap(), upstream.github.unwrap());
+    assert_eq!(google.issuer.as_str(), "https://accounts.google.com");
+    assert_eq!(github.web_url.as_str(), "https://github.com");
+    assert_eq!(github.api_url.as_str(), "https://api.github.com");
+    assert!(google.enabled && github.enabled);
+    assert_eq!(google.client_secret.expose(), UPSTREAM_SECRET);
+}
+
+#[test]
+fn a_provider_is_the_one_whose_name_it_has_or_an_imitation_on_this_machine() {
+    let github = |rest: &str| {
+        format!("{LOCAL}[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n{rest}")
+    };
+    for key in ["web_url", "api_url"] {
+        for host in [
+            "https://github.example",
+            "https://api.github.com.evil.test",
+            "https://github.com:8443",
+        ] {
+            refused(
+                &github(&format!("{key} = \"{host}\"\n")),
+                "Enterprise Server",
+            );
+        }
+        for host in [
+            "http://127.0.0.1:8030",
+            "http://localhost:1",
+            "https://[::1]:1",
+        ] {
+            accepted(&github(&format!("{key} = \"{host}\"\n")));
+        }
+    }
+    let swapped = "web_url = \"https://api.github.com\"\napi_url = \"https://github.com\"\n";
+    refused(&github(swapped), "upstream.github");
+    let google = |issuer: &str| format!("{LOCAL}{}", google(&format!("issuer = \"{issuer}\"\n")));
+    refused(&google("https://idp.example"), "upstream.google.issuer");
+    accepted(&google("http://127.0.0.1:8020"));
+}
+
+#[test]
+fn a_proxy_is_none_or_the_environments_or_an_address_that_is_never_shown() {
+    let with = |proxy: &str| format!("{LOCAL}[upstream]\nproxy = \"{proxy}\"\n");
+    assert!(matches!(accepted(LOCAL).upstream.proxy, ProxyConfig::None));
+    assert!(matches!(
+        accepted(&with("none")).upstream.proxy,
+        ProxyConfig::None
+    ));
+    let environment = accepted(&with("environment"));
+    assert!(matches!(
+        environment.upstream.proxy,
+        ProxyConfig::Environment
+    ));
+    let address = accepted(&with("http://ada:GOCSPX@proxy.example:3128"));
+    assert!(matches!(address.upstream.proxy, ProxyConfig::At(_)));
+    assert!(!format!("{address:?}").contains("GOCSPX"));
+    for odd in [
+        "",
+        "GOCSPX",
+        "socks5://GOCSPX:1",
+        "proxy.example:3128",
+        "file:///GOCSPX",
+    ] {
+        refused(&with(odd), "upstream.proxy");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_fatal_in_every_table_and_named() {
+    let project = project_of("x");
+    for text in [
+        format!("bas_url = \"x\"\n{LOCAL}"),
+        format!("{LOCAL}cookie_key = []\n"),
+        format!("{LOCAL}[stores]\n"),
+        format!("{LOCAL}[store]\nurl = \"sqlite::memory:\"\nurls = 1\n"),
+        format!("{LOCAL}[limits]\nwrong_secrets = 19\n"),
+        format!("{LOCAL}[log]\nformatt = \"json\"\n"),
+        format!("{LOCAL}[upstream]\ntimeout = 1\n"),
+        format!("{LOCAL}[upstream.gitlab]\nclient_id = \"x\"\n"),
+        format!("{LOCAL}{}", google("enable = true\n")),
+        format!("{LOCAL}{project}redirect_uri = \"x\"\n"),
+        format!("{LOCAL}{project}client_secret = \"GOCSPX\"\n"),
+    ] {
+        refused(&text, "unknown key");
+    }
+    refused(&format!("{LOCAL}cookie_key = []\n"), "cookie_key");
+    refused(&format!("{LOCAL}{}", google("enable = true\n")), "enable");
+    refused(
+        &format!("{LOCAL}{project}redirect_uri = \"x\"\n"),
+        "redirect_uri",
+    );
+}
+
+#[test]
+fn a_missing_or_malformed_value_names_its_key() {
+    refused("", "base_url");
+    refused("base_url = 1\n", "base_url");
+    refused(&format!("{LOCAL}bind = \"localhost\"\n"), "bind");
+    refused(&format!("{LOCAL}bind = \"127.0.0.1\"\n"), "bind");
+    refused(&format!("{LOCAL}bind = 8000\n"), "bind");
+    refused(
+        &format!("{LOCAL}cookie_keys = [\"short\"]\n"),
+        "cookie_keys",
+    );
+    refused(&format!("{LOCAL}cookie_keys = \"x\"\n"), "cookie_keys");
+    refused(
+        &format!("{LOCAL}[store]\nurl = \"mysql://x\"\n"),
+        "store.url",
+    );
+    refused(&format!("{LOCAL}[log]\nformat = \"xml\"\n"), "log.format");
+    for limit in LIMITS {
+        let never = format!("{LOCAL}[limits]\n{limit} = 0\n");
+        refused(&never, &format!("`limits.{limit}`: expected"));
+    }
+    for header in [
+        "",
+        "X_Real_IP",
+        "X-Real-IP, X",
+        "X-Forwarded-For",
+        "forwarded",
+    ] {
+        let text = format!("ip_header = \"{header}\"\n{LOCAL}");
+        refused(&text, "`ip_header`: expected the name of one header");
+    }
+    refused(
+        &format!("{LOCAL}[upstream]\ntimeout_ms = -1\n"),
+        "timeout_ms",
+    );
+    refused(
+        &format!("{LOCAL}[upstream.google]\nclient_id = \"x\"\n"),
+        "client_secret",
+    );
+    refused(
+        &format!("{LOCAL}{}", google("issuer = \"http://evil.test\"\n")),
+        "issuer",
+    );
+    refused(
+        &format!("{LOCAL}{}", google("enabled = \"yes\"\n")),
+        "enabled",
+    );
+}
+
+#[test]
+fn a_base_url_is_an_origin_and_nothing_more() {
+    for url in [
+        "",
+        "broker.example",
+        "http://broker.example",
+        "https://broker.example/",
+        "https://broker.example/base",
+        "https://broker.example?",
+        "https://broker.example#",
+        "https://ada@broker.example",
+        "https://broker.example:443",
+        "https://Broker.example",
+        "http://127.1:8000",
+        "http://0.0.0.0:8000",
+        "ftp://localhost",
+    ] {
+        refused(&format!("base_url = \"{url}\"\n"), "base_url");
+    }
+    for url in [
+        "http://localhost:8000",
+        "http://[::1]:8000",
+        "https://localhost:8443",
+    ] {
+        accepted(&format!("base_url = \"{url}\"\n"));
+    }
+}
+
+#[test]
+fn the_environment_overrides_the_file() {
+    let scratch = Scratch::new();
+    let path = scratch.write("broker.toml", &format!("{LOCAL}{}", google("")));
+    let said = Broker::with("check", &path)
+        .env("BROKER_BASE_URL", "http://localhost:9000")
+        .env("BROKER_STORE__URL", "sqlite::memory:")
+        .env("BROKER_UPSTREAM__GOOGLE__ENABLED", "false")
+        .env("UNRELATED", "x")
+        .output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("http://localhost:9000"), "{}", said.out);
+    assert!(said.out.contains("sqlite::memory:"), "{}", said.out);
+    assert!(said.out.contains("google     switched off"), "{}", said.out);
+    assert!(
+        said.out.contains("github     not configured"),
+        "{}",
+        said.out
+    );
+    assert!(
+        said.out.contains("http://localhost:9000/callback/google"),
+        "{}",
+        said.out
+    );
+    assert!(!said.out.contains("GOCSPX") && !said.err.contains("GOCSPX"));
+}
+
+#[test]
+fn an_unknown_key_is_fatal_in_the_environment_too() {
+    let scratch = Scratch::new();
+    let path = scratch.write("broker.toml", LOCAL);
+    let check = |name: &str, value: &str, says: &str| {
+        let said = Broker::with("check", &path).env(name, value).output();
+        said.failed(says);
+    };
+    check("BROKER_BASE_ULR", "http://localhost:1", "base_ulr");
+    check("BROKER_UPSTREAM__GOOGLE__SECRET", "GOCSPX", "secret");
+    check("BROKER_STORE__URI", "sqlite::memory:", "uri");
+    check("BROKER_BASE_URL", "https://broker.example/", "base_url");
+    check("BROKER_BIND", "0.0.0.0:8000", "cookie_keys");
+}

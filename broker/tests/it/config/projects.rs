@@ -1,0 +1,196 @@
+//! Projects: in the file, new ones on the command line, and in a running broker.
+
+use broker::projects::{Project, Projects};
+use broker::relay::{RelayGuard, SelectAccount};
+use contract::{ClientSecret, Digest};
+
+use super::{LOCAL, accepted, project_of, refused};
+use crate::command::Broker;
+use crate::scratch::Scratch;
+
+#[test]
+fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
+    let project = |from: &str, to: &str| {
+        let text = project_of("x");
+        assert!(text.contains(from), "{text}");
+        format!("{LOCAL}{}", text.replace(from, to))
+    };
+    accepted(&project("prj_ada", "a"));
+    refused(&project("name = \"Ada\"\n", ""), "name");
+    refused(&project("prj_ada", ""), "client_id");
+    refused(&project("prj_ada", &"x".repeat(101)), "client_id");
+    refused(
+        &project("client_secret_sha256 = \"", "client_secret_sha256 = \"x"),
+        "client_secret_sha256",
+    );
+    refused(
+        &project("[\"https://app.example/cb\"]", "[]"),
+        "redirect_uris",
+    );
+    for uri in [
+        "http://app.example/cb",
+        "https://app.example/cb?",
+        "https://app.example/cb#",
+        "https://APP.example/cb",
+        "http://127.0.0.1.nip.io/cb",
+        "http://localhost.evil.test/cb",
+        "http://0.0.0.0/cb",
+        "http://2130706433/cb",
+        "http://127.1/cb",
+    ] {
+        refused(&project("https://app.example/cb", uri), "redirect_uri");
+    }
+}
+
+#[test]
+fn a_project_is_guarded_as_usual_unless_it_says_otherwise() {
+    let project = |more: &str| {
+        let config = accepted(&format!("{LOCAL}{}{more}", project_of("x")));
+        config.projects[0].clone()
+    };
+    let starts = |project: &Project| {
+        let origins = project.start_origins(&"https://app.example/cb".parse().unwrap());
+        origins.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let usual = project("");
+    assert_eq!(usual.relay_guard, RelayGuard::Auto);
+    assert_eq!(usual.select_account, SelectAccount::Always);
+    assert_eq!(starts(&usual), ["https://app.example"]);
+    for (name, guard) in [
+        ("auto", RelayGuard::Auto),
+        ("always", RelayGuard::Always),
+        ("off", RelayGuard::Off),
+    ] {
+        let said = project(&format!("relay_guard = \"{name}\"\n"));
+        assert_eq!(said.relay_guard, guard);
+    }
+    let said = project("select_account = \"unvouched\"\n");
+    assert_eq!(said.select_account, SelectAccount::Unvouched);
+    let said = project("start_origins = [\"https://www.example\", \"https://b.example\"]\n");
+    assert_eq!(starts(&said), ["https://www.example", "https://b.example"]);
+}
+
+#[test]
+fn a_guard_is_refused_for_each_thing_that_is_wrong_with_it() {
+    for (wrong, named) in [
+        ("relay_guard = \"on\"", "auto, always, off"),
+        ("relay_guard = \"Auto\"", "relay_guard"),
+        ("relay_guard = false", "relay_guard"),
+        ("select_account = \"never\"", "always, unvouched"),
+        ("start_origins = []", "start_origins"),
+        ("start_origins = \"https://app.example\"", "start_origins"),
+        (
+            "start_origins = [\"https://app.example/\"]",
+            "start_origins",
+        ),
+        (
+            "start_origins = [\"https://app.example/start\"]",
+            "start_origins",
+        ),
+        ("start_origins = [\"http://app.example\"]", "start_origins"),
+        ("start_origins = [\"*\"]", "start_origins"),
+        ("start_origin = [\"https://app.example\"]", "start_origin"),
+    ] {
+        refused(&format!("{LOCAL}{}{wrong}\n", project_of("x")), named);
+    }
+}
+
+#[test]
+fn two_projects_cannot_be_called_the_same() {
+    let (one, other) = (project_of("x"), project_of("y"));
+    refused(&format!("{LOCAL}{one}{other}"), "same client_id");
+}
+
+/// What `new-project` says for this name: the TOML, and the secret.
+fn new_project(name: &str) -> (String, ClientSecret) {
+    let uris = [
+        "--redirect-uri",
+        "https://app.example/cb",
+        "--redirect-uri",
+        "http://localhost:3000/cb",
+    ];
+    let said = Broker::run(&[&["new-project", name][..], &uris].concat()).output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let (id, secret) = said.err.trim().split_once('\n').unwrap();
+    let id = id.strip_prefix("client_id: ").unwrap();
+    assert!(said.out.contains(&format!("client_id = \"{id}\"")));
+    let secret = secret.rsplit(' ').next().unwrap();
+    assert!(!said.out.contains(secret));
+    (said.out, secret.parse().unwrap())
+}
+
+#[test]
+fn what_new_project_prints_is_a_project_whose_secret_authenticates() {
+    for name in [
+        "Ada",
+        "Ada's \"app\" \\ 1",
+        "語 🦀",
+        "a\nb\tc\u{7f}\u{1b}",
+        "",
+    ] {
+        let (toml, secret) = new_project(name);
+        let config = accepted(&format!("{LOCAL}{toml}"));
+        let project = config.projects[0].clone();
+        assert_eq!(project.name, name);
+        assert_eq!(project.redirect_uris.len(), 2);
+        assert_eq!(project.client_id.as_str().len(), 26);
+        let client_id = project.client_id.clone();
+        let projects = Projects::from_iter([project]);
+        assert!(projects.authenticate(client_id.as_str(), &secret).is_ok());
+    }
+}
+
+#[test]
+fn two_new_projects_share_nothing() {
+    let ((one, first), (two, second)) = (new_project("Ada"), new_project("Ada"));
+    assert_ne!(first.expose(), second.expose());
+    let differing = one.lines().zip(two.lines()).filter(|(a, b)| a != b).count();
+    assert_eq!(differing, 2, "the client_id and the digest");
+}
+
+#[test]
+fn a_new_project_with_a_callback_that_is_none_is_refused() {
+    for uri in ["http://app.example/cb", "https://app.example/cb?", ""] {
+        let said = Broker::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
+        assert_ne!(said.code, Some(0));
+        assert_eq!(said.out, "");
+    }
+    assert_ne!(Broker::run(&["new-project", "Ada"]).output().code, Some(0));
+}
+
+#[test]
+fn a_new_project_is_accepted_by_check_beside_others() {
+    let scratch = Scratch::new();
+    let text = format!("{LOCAL}{}{}", new_project("Ada").0, new_project("Bob").0);
+    let path = scratch.write("broker.toml", &text);
+    let said = Broker::with("check", &path).output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(said.out.contains("Ada (prj_") && said.out.contains("Bob (prj_"));
+}
+
+fn project(client_id: &str, secret: &str) -> Project {
+    Project::new(
+        "Ada".to_owned(),
+        client_id.parse().unwrap(),
+        Digest::of(secret.as_bytes()),
+        vec!["https://app.example/cb".parse().unwrap()],
+    )
+}
+
+#[test]
+fn a_project_registered_again_replaces_the_first() {
+    let projects = Projects::from_iter([project("a", "old")]);
+    let secret = |text: &str| -> ClientSecret { text.parse().unwrap() };
+    projects.clone().register(project("a", "new"));
+    assert!(projects.authenticate("a", &secret("old")).is_err());
+    assert!(projects.authenticate("a", &secret("new")).is_ok());
+}
+
+#[test]
+fn nobody_is_authenticated_by_the_digest_of_nothing() {
+    let projects = Projects::from_iter([project("a", "x")]);
+    let secret: ClientSecret = "x".parse().unwrap();
+    assert!(projects.authenticate("", &secret).is_err());
+    assert!(projects.authenticate("b", &secret).is_err());
+    assert!(projects.authenticate(&"a".repeat(101), &secret).is_err());
+}

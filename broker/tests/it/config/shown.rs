@@ -1,0 +1,37 @@
+//! What is said of a configuration, which is none of its secrets.
+
+use super::{COOKIE_KEY, LOCAL, PUBLIC, accepted, google, load, project_of, refused};
+use crate::command::Broker;
+use crate::scratch::Scratch;
+
+#[test]
+fn a_secret_of_the_wrong_type_is_refused_without_being_quoted() {
+    let text =
+        format!("{LOCAL}[upstream.google]\nclient_id = \"x\"\nclient_secret = 271828182845\n");
+    refused(&text, "upstream.google.client_secret");
+    let error = load(&text).err().unwrap();
+    assert!(!error.to_string().contains("271828"), "{error}");
+    assert!(!format!("{error:?}").contains("271828"), "{error:?}");
+}
+
+#[test]
+fn a_configuration_shows_none_of_its_secrets() {
+    let config = accepted(&format!("{PUBLIC}{COOKIE_KEY}{}", google("")));
+    let shown = format!("{config:?}");
+    assert!(
+        !shown.contains("GOCSPX") && !shown.contains("AAECAw"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn checking_says_what_would_be_served_and_no_secret() {
+    let scratch = Scratch::new();
+    let text = format!("{LOCAL}{}{}", google(""), project_of("x"));
+    let path = scratch.write("broker.toml", &text);
+    let said = Broker::with("check", &path).output();
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
+    assert!(said.out.contains("http://127.0.0.1:8000"), "{}", said.out);
+    assert!(said.out.contains("Ada (prj_ada)"), "{}", said.out);
+    assert!(!said.out.contains("GOCSPX"), "{}", said.out);
+}
