@@ -1,0 +1,116 @@
+//! The projects that it lists, and new ones.
+
+use serde_json::{Value, json};
+
+use super::{get, post, refuses};
+use crate::backend::Backend;
+use crate::browser::Browser;
+use crate::login::GOOGLE;
+use crate::world::World;
+
+#[tokio::test]
+async fn it_lists_every_project_with_its_secret() {
+    let world = World::start().await;
+    let projects = get(&world, "/api/projects").await.json();
+    let projects = projects.as_array().expect("a list");
+    assert_eq!(projects.len(), 2);
+    assert_eq!(projects[0]["client_id"], "demo");
+    assert_eq!(
+        projects[1],
+        json!({
+            "name": "A test's app",
+            "client_id": world.backend.client_id,
+            "client_secret": world.backend.client_secret,
+            "redirect_uris": [world.backend.callback],
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_new_project_can_sign_in_at_once() {
+    let world = World::start().await;
+    let new = json!({ "name": "New", "redirect_uris": ["http://localhost:9/new"] });
+    let reply = post(&world, "/api/projects", new).await;
+    assert_eq!(reply.status, 201);
+    let backend = Backend::of(world.broker(), &reply.json());
+    let login = backend.start_login(GOOGLE).await;
+    let arrival = Browser::new().follow(&login.authorization_url).await;
+    assert_eq!(arrival.url, "http://localhost:9/new");
+}
+
+#[tokio::test]
+async fn a_new_project_may_say_whom_the_broker_asks() {
+    let world = World::start().await;
+    let visit = async |more: Value| {
+        let mut new = json!({ "name": "New", "redirect_uris": [world.backend.callback] });
+        new.as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("another").clone());
+        let reply = post(&world, "/api/projects", new).await;
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        let mut names: Vec<_> = reply
+            .json()
+            .as_object()
+            .expect("it")
+            .keys()
+            .cloned()
+            .collect();
+        names.sort();
+        let shown = ["client_id", "client_secret", "name", "redirect_uris"];
+        assert_eq!(names, shown, "the guard is not shown");
+        let backend = Backend::of(world.broker(), &reply.json());
+        let login = backend.start_login(GOOGLE).await;
+        Browser::new().open(&login.authorization_url).await.status
+    };
+    assert_eq!(visit(json!({})).await, 303);
+    assert_eq!(visit(json!({ "relay_guard": "auto" })).await, 303);
+    assert_eq!(visit(json!({ "relay_guard": "always" })).await, 200);
+    let elsewhere = json!(["http://localhost:10"]);
+    assert_eq!(visit(json!({ "start_origins": elsewhere })).await, 200);
+    let off = json!({ "relay_guard": "off", "start_origins": elsewhere });
+    assert_eq!(visit(off).await, 303);
+}
+
+#[tokio::test]
+async fn a_guard_that_cannot_be_is_refused() {
+    let world = World::start().await;
+    for (field, value, says) in [
+        ("relay_guard", json!("on"), "`auto`, `always`, `off`"),
+        ("start_origins", json!([]), "start_origins"),
+        ("start_origins", json!("http://localhost:9"), "sequence"),
+        (
+            "start_origins",
+            json!(["http://localhost:9/"]),
+            "start_origins",
+        ),
+        (
+            "start_origins",
+            json!(["http://a.example"]),
+            "start_origins",
+        ),
+        ("select_account", json!("always"), "select_account"),
+    ] {
+        let mut new = json!({ "name": "New", "redirect_uris": [world.backend.callback] });
+        new[field] = value;
+        refuses(&post(&world, "/api/projects", new).await, 400, says);
+    }
+}
+
+#[tokio::test]
+async fn a_project_without_a_permissible_callback_is_refused() {
+    let world = World::start().await;
+    for redirect_uris in [
+        json!([]),
+        json!(["http://app.example/back"]),
+        json!(["https://app.example/back?x=1"]),
+        json!(["https://app.example/back", "ftp://app.example"]),
+        json!("https://app.example/back"),
+    ] {
+        let new = json!({ "name": "New", "redirect_uris": redirect_uris });
+        refuses(&post(&world, "/api/projects", new).await, 400, "");
+    }
+    let unknown = json!({ "name": "New", "redirect_uris": ["https://a.example/"], "admin": true });
+    refuses(&post(&world, "/api/projects", unknown).await, 400, "admin");
+    let projects = get(&world, "/api/projects").await.json();
+    assert_eq!(projects.as_array().map(Vec::len), Some(2));
+}

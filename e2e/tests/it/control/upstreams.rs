@@ -1,0 +1,155 @@
+//! What the imitated providers are told to do, and what they were asked.
+
+use mock_upstream::Misbehaviour;
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+use super::{get, post, put};
+use crate::browser::Browser;
+use crate::login::{Flow, GOOGLE, PROVIDERS};
+use crate::world::World;
+
+#[tokio::test]
+async fn a_provider_can_be_made_to_ask_and_to_answer_by_itself() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let path = format!("/api/upstreams/{provider}");
+        put(&world, &path, json!({ "mode": "interactive" }))
+            .await
+            .is(204, "");
+        let login = world.backend.start_login(provider).await;
+        let end = Browser::new().follow(&login.authorization_url).await;
+        assert!(
+            end.url.starts_with(world.upstream(provider).url()),
+            "{}",
+            end.url
+        );
+        assert_eq!(end.reply.expect("a page").status, 200);
+
+        put(&world, &path, json!({ "mode": "automatic" }))
+            .await
+            .is(204, "");
+        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+    }
+}
+
+#[tokio::test]
+async fn the_issuer_in_the_callback_can_be_switched() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let path = format!("/api/upstreams/{provider}");
+        for (switch, success, error) in [
+            ("off", false, false),
+            ("on", true, false),
+            ("errors", true, true),
+        ] {
+            put(&world, &path, json!({ "iss": switch }))
+                .await
+                .is(204, "");
+            let begun = world.halfway(Flow::Clean, provider).await;
+            assert_eq!(begun.answer.contains("iss="), success, "{switch}");
+            begun.finish(&world.backend).await.is_ada(provider);
+
+            world.next_goes_wrong(provider, Misbehaviour::Deny);
+            let begun = world.halfway(Flow::Clean, provider).await;
+            assert_eq!(begun.answer.contains("iss="), error, "{switch}");
+            begun.finish(&world.backend).await.is_error("access_denied");
+        }
+    }
+}
+
+#[tokio::test]
+async fn logins_go_on_while_googles_keys_are_rotated() {
+    let world = World::start().await;
+    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    for _ in 0..3 {
+        let rotated = world
+            .control(Method::POST, "/api/upstreams/google/keys/rotate", None)
+            .await;
+        rotated.is(204, "");
+        // The broker asks for keys it does not know at most once a while.
+        world.advance_seconds(3_600);
+        world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    }
+}
+
+#[tokio::test]
+async fn a_queued_person_signs_in_once_and_then_the_default_again() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let path = format!("/api/upstreams/{provider}/next");
+        let person = json!({
+            "id": "42",
+            "name": "Somebody",
+            "username": "somebody",
+            "email": "somebody@people.example",
+            "email_verified": true,
+            "picture": "https://pictures.example/42",
+        });
+        let bare = json!({ "id": "43" });
+        for person in [person, bare] {
+            let queued = post(&world, &path, json!({ "person": person })).await;
+            assert_eq!(queued.status, 201, "{}", queued.body);
+        }
+        let first = world.sign_in(Flow::Clean, provider).await.profile();
+        assert_eq!(first["name"], "Somebody");
+        assert_eq!(first["emailVerified"], true);
+        let second = world.sign_in(Flow::Legacy, provider).await.profile();
+        assert_eq!(second["providerSubject"], "43");
+        assert_eq!(second["email"], Value::Null);
+        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+    }
+}
+
+#[tokio::test]
+async fn a_queued_misbehaviour_happens_once_and_is_documented() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let path = format!("/api/upstreams/{provider}/misbehaviours");
+        let documented = get(&world, &path).await.json();
+        let documented = documented.as_array().expect("a list");
+        for misbehaviour in documented {
+            let members = misbehaviour.as_object().expect("an object").keys();
+            let members: HashSet<_> = members.map(String::as_str).collect();
+            assert_eq!(members, HashSet::from(["name", "says", "error"]));
+            let says = misbehaviour["says"].as_str();
+            assert!(says.is_some_and(|says| says.ends_with('.')));
+        }
+        let name = documented[0]["name"].clone();
+        let next = format!("/api/upstreams/{provider}/next");
+        let queued = post(&world, &next, json!({ "misbehave": name })).await;
+        assert_eq!(queued.status, 201, "{}", queued.body);
+        let error = documented[0]["error"].as_str().expect("a word");
+        world.sign_in(Flow::Clean, provider).await.is_error(error);
+        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+    }
+}
+
+#[tokio::test]
+async fn the_journal_shows_what_was_asked_without_its_secrets() {
+    let world = World::start().await;
+    for provider in PROVIDERS {
+        let begun = world.halfway(Flow::Clean, provider).await;
+        begun.finish(&world.backend).await.is_ada(provider);
+        let journal = get(&world, &format!("/api/upstreams/{provider}/requests")).await;
+        assert_eq!(journal.status, 200);
+        let code = url::Url::parse(&begun.answer).expect("a URL");
+        let (_, code) = code
+            .query_pairs()
+            .find(|(name, _)| name == "code")
+            .expect("a code");
+        assert!(!journal.body.contains(&*code));
+        assert!(journal.body.contains("[masked]"));
+        let entries = journal.json();
+        let entries = entries.as_array().expect("a list");
+        let tokens: Vec<_> = entries
+            .iter()
+            .filter(|entry| entry["method"] == "POST")
+            .collect();
+        assert_eq!(tokens.len(), 1);
+        assert_eq!(tokens[0]["status"], 200);
+        assert_eq!(tokens[0]["query"], "");
+        assert!(tokens[0]["at"].is_i64());
+    }
+}
