@@ -36,7 +36,12 @@ async fn main() -> ExitCode {
 async fn run(settings: &Settings) -> Result<Outcome, Box<dyn std::error::Error>> {
     let spinner = spinner();
     let plan = settings.plan(&spinner).await?;
-    let mut tell = |what: &str| spinner.set_message(what.to_owned());
+    let mut tell = |what: &str| {
+        spinner.set_message(what.to_owned());
+        if spinner.is_hidden() {
+            let _ = writeln!(io::stderr(), "{what} …");
+        }
+    };
     let report = conformance::run(&plan, &mut tell).await;
     spinner.finish_and_clear();
     let report = report?;
@@ -61,7 +66,7 @@ fn hand_out(settings: &Settings, report: &Report) -> Result<(), Box<dyn std::err
     }
 }
 
-/// Says what is being done; on a terminal only.
+/// Says what is being done; hidden where there is no terminal.
 fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
