@@ -2,6 +2,7 @@
 
 mod check;
 mod credentials;
+mod descriptors;
 mod serve;
 
 use std::error::Error;

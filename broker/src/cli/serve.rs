@@ -15,12 +15,13 @@ use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Outcome;
+use super::{Outcome, descriptors};
 
 /// Serves what `config` says.
 pub(super) async fn serve(config: Config) -> Outcome {
     write_log(config.log.format);
     broker::panics::say_only_where();
+    descriptors::allow_as_many_as_possible();
     let bind = config.bind;
     let (broker, operator) = assemble(config).await?;
     let rocket = broker

@@ -19,15 +19,24 @@ impl Broker {
         Self::run(&[command, "--config", config.to_str().unwrap()])
     }
 
-    /// The same, whose files must not grow over so many KiB. The limit is a soft
-    /// one: it can be lifted.
+    /// The same, whose files must not grow over so many KiB.
     pub(crate) fn limited_to_kib(kib: u32, command: &str, config: &Path) -> Self {
+        // It counts in halves of a KiB.
+        Self::under(&format!("-f {}", kib * 2), command, config)
+    }
+
+    /// The same, which may have so many files and connections open.
+    pub(crate) fn limited_to_descriptors(most: u32, command: &str, config: &Path) -> Self {
+        Self::under(&format!("-n {most}"), command, config)
+    }
+
+    /// The same under one of the shell's limits, a soft one: it can be lifted.
+    fn under(limit: &str, command: &str, config: &Path) -> Self {
         let mut shell = Command::new("/bin/sh");
         shell
-            .args(["-c", r#"ulimit -S -f "$1"; exec "$0" "$2" --config "$3""#])
+            .args(["-c", r#"ulimit -S $1; exec "$0" "$2" --config "$3""#])
             .arg(env!("CARGO_BIN_EXE_broker"))
-            // It counts in halves of a KiB.
-            .args([&(kib * 2).to_string(), command])
+            .args([limit, command])
             .arg(config)
             .env_clear();
         Self(shell)

@@ -10,6 +10,7 @@
 mod clock;
 mod command;
 mod config;
+mod descriptors;
 mod flows;
 mod http;
 mod log_lines;

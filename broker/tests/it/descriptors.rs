@@ -1,0 +1,27 @@
+//! How many connections a broker may have at once.
+
+use crate::command::Broker;
+use crate::served::Served;
+use crate::trouble::Place;
+
+/// The limits on open files of a process: the one that holds, and the highest that
+/// it may choose.
+fn limits_of(process_id: u32) -> (u64, u64) {
+    let limits = std::fs::read_to_string(format!("/proc/{process_id}/limits")).unwrap();
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"));
+    let mut words = line.unwrap().split_whitespace();
+    let mut number = || words.next().unwrap().parse().unwrap();
+    (number(), number())
+}
+
+#[tokio::test]
+async fn a_broker_may_have_as_many_connections_as_the_system_allows_at_most() {
+    let place = Place::new();
+    let broker = Broker::limited_to_descriptors(100, "serve", &place.config);
+    let served = Served::start(broker);
+    let (own, highest) = limits_of(served.process_id());
+    assert!(highest > 100, "it could not have been raised");
+    assert_eq!(own, highest);
+}
