@@ -13,8 +13,8 @@ up *FLAGS:
     cargo run -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _postgres _python _node lint check-contract && test-examples
-    cargo test --workspace --features e2e/browser,e2e/postgres,broker/postgres
+test: _chromium _nginx _postgres _python _node lint check-contract && test-examples
+    cargo test --workspace --features e2e/browser,e2e/nginx,e2e/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
 test-rust:
@@ -23,6 +23,10 @@ test-rust:
 # Run only the tests in a real browser; its pictures go to target/screenshots
 test-browser: _chromium
     cargo test --workspace --features e2e/browser --test browser
+
+# Run only the tests of the broker behind the real nginx
+test-nginx: _nginx
+    cargo test -p e2e --features nginx --test it behind_nginx::
 
 # Run only the storage suite, on SQLite and on PostgreSQL
 test-storage: _postgres
@@ -138,6 +142,14 @@ _chromium:
     set -euo pipefail
     if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi
     {{ just_executable() }} _install chromium chromium-driver
+
+# nginx, from Debian's packages; the suite starts some of its own
+_nginx:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    # Where it is, only root looks.
+    if PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then exit 0; fi
+    {{ just_executable() }} _install nginx
 
 # PostgreSQL's programs, from Debian's packages; the suite starts a server of its own
 _postgres:

@@ -5,7 +5,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::{ACCEPT, COOKIE, ORIGIN, REFERER, SET_COOKIE};
-use reqwest::{Client, Method, RequestBuilder};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
 use url::Url;
 
 use crate::jar::{Jar, is_same_site};
@@ -80,6 +80,15 @@ impl Browser {
     pub(crate) fn keeping_in(jar: Jar) -> Self {
         Self {
             jar: Mutex::new(jar),
+            ..Self::new()
+        }
+    }
+
+    /// A browser that reaches servers by a client of the test's choosing.
+    #[cfg(feature = "nginx")]
+    pub(crate) fn by(http: Client) -> Self {
+        Self {
+            http,
             ..Self::new()
         }
     }
@@ -337,14 +346,17 @@ impl Provenance {
 
 /// An HTTP client that does one thing at a time, and all by itself.
 pub(crate) fn client() -> Client {
+    // Nothing here speaks TLS; reading the machine's certificates takes long.
+    let client = plain_client().tls_certs_only([]).build();
+    client.expect("a client")
+}
+
+/// The same, before it knows whom to trust.
+pub(crate) fn plain_client() -> ClientBuilder {
     Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
-        // Nothing here speaks TLS; reading the machine's certificates takes long.
-        .tls_certs_only([])
-        .build()
-        .expect("a client")
 }
 
 /// Where `location` leads from `url`. A fragment is inherited where the redirect

@@ -31,6 +31,8 @@ mod legacy_flow;
 mod across_sites;
 mod answers;
 mod arrivals;
+#[cfg(feature = "nginx")]
+mod behind_nginx;
 mod contract;
 mod control;
 mod cookies;

@@ -1,0 +1,131 @@
+//! Where a request comes from, by one header that nginx alone may set.
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
+
+use broker::config::Config;
+use reqwest::Client;
+use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::front::Front;
+use super::nginx::{Change, NAME, Nginx, Ports};
+use super::pretender::{DONE, Pretender};
+use crate::backend::{Backend, send};
+use crate::browser::Browser;
+use crate::login::GOOGLE;
+use crate::{fresh, logs};
+
+/// What clients say who would come from elsewhere.
+const CLAIMS: [(&str, &str); 8] = [
+    ("X-Real-IP", "198.51.100.1"),
+    ("X_Real_IP", "198.51.100.2"),
+    ("Forwarded", "for=198.51.100.3"),
+    ("X-Forwarded-For", "198.51.100.4"),
+    ("X-Forwarded-Host", "evil.example"),
+    ("X-Forwarded-Port", "4711"),
+    ("X-Forwarded-Proto", "http"),
+    ("Connection", "X-Real-IP, keep-alive"),
+];
+
+#[tokio::test]
+async fn a_broker_is_told_the_clients_address_and_nothing_that_a_client_says_of_it() {
+    let broker = Pretender::saying(DONE).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    for source in [[127, 0, 0, 2], [127, 0, 0, 3]] {
+        let mut request = nginx.client_at(source).get(nginx.url("/livez"));
+        for (name, value) in CLAIMS {
+            request = request.header(name, value);
+        }
+        assert_eq!(request.send().await.expect("an answer").status(), 204);
+        let head = broker.heads().pop().expect("a request");
+        let address = IpAddr::from(source);
+        let mut lines: Vec<_> = head.trim_end().split("\r\n").collect();
+        lines.sort_unstable();
+        let all = [
+            "accept: */*",
+            "get /livez http/1.1",
+            &format!("host: {NAME}"),
+            &format!("x-real-ip: {address}"),
+        ];
+        assert_eq!(lines, all);
+    }
+}
+
+/// Wrong secrets for one project that are told so, as the broker has it by default.
+const TOLD: usize = 19;
+
+#[tokio::test]
+async fn a_broker_counts_by_the_address_that_nginx_sees() {
+    let front = Front::start_with(|_| (), &BEHIND_A_BALANCER).await;
+    let here = client_from(&front.nginx, 90, "203.0.113.90").await;
+    let there = client_from(&front.nginx, 91, "203.0.113.91").await;
+    for guess in 0..TOLD {
+        assert_eq!(guessed(&front.backend, &here, guess).await, 401, "{guess}");
+    }
+    assert_eq!(guessed(&front.backend, &here, TOLD).await, 429);
+    assert_eq!(guessed(&front.backend, &there, TOLD).await, 401);
+    let alarms = logs::lines_with(&["wrong secrets come too often", "source=203.0.113.90"]);
+    assert_eq!(alarms.len(), 1, "{alarms:?}");
+}
+
+/// Tries a wrong secret, and claims to be somebody else each time.
+async fn guessed(backend: &Backend, client: &Client, guess: usize) -> u16 {
+    let mut body = backend.session_request(&fresh::secret(), GOOGLE);
+    body["client_secret"] = "wrong".into();
+    let url = format!("{}/v1/login/session", backend.broker);
+    let mut request = client.post(url).json(&body);
+    for (name, _) in CLAIMS {
+        request = request.header(name, format!("198.51.100.{guess}"));
+    }
+    send(request).await.status
+}
+
+#[tokio::test]
+async fn browsers_that_come_back_are_counted_by_the_address_that_nginx_sees() {
+    let one = |config: &mut Config| config.limits.callbacks_per_minute = NonZeroU32::MIN;
+    let front = Front::start_with(one, &BEHIND_A_BALANCER).await;
+    let here = client_from(&front.nginx, 90, "203.0.113.92").await;
+    let there = client_from(&front.nginx, 91, "203.0.113.93").await;
+    for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
+        let authorization = front.backend.start_authorization(GOOGLE);
+        let arrival = Browser::by(client.clone()).follow(&authorization.url).await;
+        assert_eq!(arrival.reply.is_none(), goes_home, "{arrival:?}");
+        if let Some(reply) = arrival.reply {
+            assert_eq!(reply.status, 429);
+        }
+    }
+}
+
+/// Lets a balancer in front of nginx say who connects to it.
+const BEHIND_A_BALANCER: [Change<'_>; 2] = [
+    (" ssl;\n", " ssl proxy_protocol;\n"),
+    (
+        "server_name signin.example;",
+        "server_name signin.example; set_real_ip_from 127.0.0.0/8; real_ip_header proxy_protocol;",
+    ),
+];
+
+/// A client that seems to connect from `source` to a balancer in front of nginx,
+/// whose own address ends in `host`.
+async fn client_from(nginx: &Nginx, host: u8, source: &'static str) -> Client {
+    let inside = nginx.https();
+    // Its clients know it by nginx's name and port.
+    let address = SocketAddr::from(([127, 0, 0, host], inside.port()));
+    let listener = TcpListener::bind(address).await.expect("a free port");
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            tokio::spawn(carry(client, inside, source));
+        }
+    });
+    let client = nginx.trusting_client().resolve(NAME, address).build();
+    client.expect("a client")
+}
+
+/// Tells nginx where the client comes from, in the balancers' own words.
+async fn carry(mut client: TcpStream, nginx: SocketAddr, source: &str) {
+    let mut inside = TcpStream::connect(nginx).await.expect("nginx listens");
+    let from = format!("PROXY TCP4 {source} 203.0.113.1 4711 443\r\n");
+    inside.write_all(from.as_bytes()).await.expect("it reads");
+    let _ = copy_bidirectional(&mut client, &mut inside).await;
+}

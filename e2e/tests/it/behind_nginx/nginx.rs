@@ -1,0 +1,214 @@
+//! An nginx of a test's own: the shipped configuration, on ports and in a folder of
+//! its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use rcgen::CertifiedKey;
+use reqwest::{Certificate, Client, ClientBuilder};
+use tempfile::TempDir;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+
+use crate::browser::plain_client;
+
+/// What operators install.
+const SHIPPED: &str = include_str!("../../../../broker/nginx/nginx.conf");
+
+/// The name in it that operators change, and no test needs to.
+pub(crate) const NAME: &str = "signin.example";
+
+/// Where the shipped one listens by IPv4, and by IPv6, which not every machine has.
+/// Nobody else here listens at these addresses, so a port that was free stays so.
+const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 80);
+const AND_HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 81);
+
+/// A place for each of its two ports.
+pub(crate) struct Ports {
+    https: TcpListener,
+    http: TcpListener,
+}
+
+impl Ports {
+    pub(crate) fn draw() -> Self {
+        let free = || TcpListener::bind((HERE, 0)).expect("a free port");
+        Self {
+            https: free(),
+            http: free(),
+        }
+    }
+
+    /// Where TLS will be spoken.
+    pub(crate) fn https(&self) -> SocketAddr {
+        self.https.local_addr().expect("an address")
+    }
+
+    fn http(&self) -> SocketAddr {
+        self.http.local_addr().expect("an address")
+    }
+}
+
+/// A text of the shipped configuration, and what stands there in a test.
+pub(crate) type Change<'a> = (&'a str, &'a str);
+
+/// A running nginx, until this is dropped.
+pub(crate) struct Nginx {
+    folder: TempDir,
+    https: SocketAddr,
+    http: SocketAddr,
+    certificate: CertificateDer<'static>,
+    /// It serves as long as this is open.
+    life: Option<ChildStdin>,
+    keeper: Child,
+}
+
+/// What it wrote while it ran.
+pub(crate) struct Written {
+    pub(crate) access: String,
+    pub(crate) errors: String,
+}
+
+impl Nginx {
+    /// Serves at `ports` in front of `brokers`, with `changes` to what is shipped.
+    pub(crate) fn start(ports: Ports, brokers: &[SocketAddr], changes: &[Change<'_>]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for place in ["etc/nginx/tls", "var/log/nginx", "run", "unused"] {
+            std::fs::create_dir_all(folder.path().join(place)).expect("a folder");
+        }
+        let certificate = certify(&folder.path().join("etc/nginx/tls"));
+        let configuration = changed(rendered(&ports, brokers, folder.path()), changes);
+        let file = folder.path().join("etc/nginx/nginx.conf");
+        std::fs::write(&file, configuration).expect("a file");
+        let (https, http) = (ports.https(), ports.http());
+        drop(ports);
+        let mut keeper = Command::new("sh")
+            .args(["-c", include_str!("keep.sh"), "keep.sh"])
+            .arg(&file)
+            .arg(folder.path().join("run/nginx.pid"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell");
+        let mut said = String::new();
+        let stdout = keeper.stdout.take().expect("it is piped");
+        let heard = BufReader::new(stdout).read_line(&mut said);
+        assert!(
+            heard.is_ok() && said == "up\n",
+            "nginx does not start; is Debian's package `nginx` installed?"
+        );
+        Self {
+            folder,
+            https,
+            http,
+            certificate,
+            life: keeper.stdin.take(),
+            keeper,
+        }
+    }
+
+    /// Where TLS is spoken.
+    pub(crate) fn https(&self) -> SocketAddr {
+        self.https
+    }
+
+    /// Whom its clients trust.
+    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// The address of `path` for its clients.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("https://{NAME}:{}{path}", self.https.port())
+    }
+
+    /// The same address in clear.
+    pub(crate) fn url_in_clear(&self, path: &str) -> String {
+        format!("http://{NAME}:{}{path}", self.http.port())
+    }
+
+    /// A client that trusts it, and does not know yet where it is.
+    pub(crate) fn trusting_client(&self) -> ClientBuilder {
+        let root = Certificate::from_der(&self.certificate).expect("it was made here");
+        plain_client().tls_certs_only([root])
+    }
+
+    /// A client that comes from `source`, an address of this machine.
+    pub(crate) fn client_at(&self, source: [u8; 4]) -> Client {
+        let client = self.trusting_client().resolve(NAME, self.https);
+        let client = client.local_address(IpAddr::from(source)).build();
+        client.expect("a client")
+    }
+
+    /// A client from nowhere in particular.
+    pub(crate) fn client(&self) -> Client {
+        self.client_at([127, 0, 0, 1])
+    }
+
+    /// Ends it, and returns what it wrote.
+    pub(crate) fn stop(mut self) -> Written {
+        self.end();
+        let log = |name| self.folder.path().join("var/log/nginx").join(name);
+        let read = |name| std::fs::read_to_string(log(name)).expect("a log");
+        Written {
+            access: read("access.log"),
+            errors: read("error.log"),
+        }
+    }
+
+    fn end(&mut self) {
+        drop(self.life.take());
+        let _ = self.keeper.wait();
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Writes a certificate of `NAME` that nobody signed but itself, and its key.
+fn certify(folder: &Path) -> CertificateDer<'static> {
+    let CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed([NAME.to_owned()]).expect("a certificate");
+    std::fs::write(folder.join("fullchain.pem"), cert.pem()).expect("a file");
+    std::fs::write(folder.join("privkey.pem"), signing_key.serialize_pem()).expect("a file");
+    cert.der().clone()
+}
+
+/// What is shipped, with only addresses and folders replaced.
+fn rendered(ports: &Ports, brokers: &[SocketAddr], folder: &Path) -> String {
+    let folder = folder.display();
+    let listen = |here, at: SocketAddr| format!("listen {here}:{}", at.port());
+    let brokers: Vec<_> = brokers
+        .iter()
+        .map(|broker| format!("server {broker};"))
+        .collect();
+    // The programs that they are for are not in front of a broker, and nginx makes
+    // their folders all the same, in a place that is root's.
+    let unused = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|what| format!("{what}_temp_path {folder}/unused/{what};"));
+    changed(
+        SHIPPED.to_owned(),
+        &[
+            ("listen 443", &listen(HERE, ports.https())),
+            ("listen [::]:443", &listen(AND_HERE, ports.https())),
+            ("listen 80", &listen(HERE, ports.http())),
+            ("listen [::]:80", &listen(AND_HERE, ports.http())),
+            ("server 127.0.0.1:8000;", &brokers.concat()),
+            (" /etc/nginx/tls/", &format!(" {folder}/etc/nginx/tls/")),
+            (" /var/log/", &format!(" {folder}/var/log/")),
+            (" /run/", &format!(" {folder}/run/")),
+            ("\nhttp {", &format!("\nhttp {{ {}", unused.concat())),
+        ],
+    )
+}
+
+fn changed(mut configuration: String, changes: &[Change<'_>]) -> String {
+    for (shipped, own) in changes {
+        assert!(configuration.contains(shipped), "{shipped} is not shipped");
+        configuration = configuration.replace(shipped, own);
+    }
+    configuration
+}

@@ -1,0 +1,158 @@
+//! What nginx answers by itself, and what it leaves to the broker.
+
+use reqwest::{Client, RequestBuilder};
+
+use super::front::Front;
+use super::nginx::{Nginx, Ports};
+use super::pretender::{NOTHING, Pretender};
+use crate::backend::send;
+use crate::published;
+use crate::reply::{REFUSED, Reply};
+
+const TOO_LARGE: &str = r#"{"error":"request_failed","message":"The request is too large."}"#;
+const UNABLE: &str = r#"{"error":"request_failed","message":"The service cannot answer now."}"#;
+
+impl Reply {
+    /// Asserts that nginx refuses by itself, in the shape of every error.
+    #[track_caller]
+    fn is_nginxs(&self, status: u16, body: &str) {
+        assert_eq!((self.status, self.body.as_str()), (status, body));
+        assert!(published::schema("ApiError").is_valid(&self.json()));
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        self.is_of_nginx_alone();
+    }
+
+    #[track_caller]
+    fn is_of_nginx_alone(&self) {
+        assert_eq!(self.header("x-request-id"), None);
+        assert_eq!(self.header("cache-control"), Some("no-store"));
+        assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(self.header("server"), Some("nginx"));
+        assert!(!self.body.contains("nginx"), "{}", self.body);
+    }
+
+    /// Asserts that the broker refuses, and nginx passes it on as it is.
+    #[track_caller]
+    fn is_the_brokers(&self, status: u16, body: &str) {
+        assert_eq!((self.status, self.body.as_str()), (status, body));
+        assert!(self.header("x-request-id").is_some());
+        assert_eq!(self.header("cache-control"), Some("no-store"));
+    }
+}
+
+fn as_browser(request: RequestBuilder) -> RequestBuilder {
+    request.header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+}
+
+async fn body_of(client: &Client, url: &str, bytes: usize) -> Reply {
+    let request = client.post(url).header("Content-Type", "application/json");
+    send(request.body(" ".repeat(bytes))).await
+}
+
+#[tokio::test]
+async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
+    let front = Front::start().await;
+    let client = front.nginx.client();
+    let long = "a".repeat(8 * 1024);
+    let url = front.nginx.url(&format!("/login/{long}"));
+    send(client.get(url)).await.is_nginxs(414, TOO_LARGE);
+    let url = front.nginx.url("/api/providers");
+    let request = client.get(&url).header("X-Long", &long);
+    send(request).await.is_nginxs(431, TOO_LARGE);
+    let mut request = client.get(&url);
+    for number in 0..40 {
+        request = request.header(format!("X-Many-{number}"), "a".repeat(1024));
+    }
+    send(request).await.is_nginxs(431, TOO_LARGE);
+    assert_eq!(send(client.get(&url)).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_longest_first_line_of_a_sign_in_is_let_in() {
+    let front = Front::start().await;
+    // A callback of 2048 characters, each of them escaped.
+    let callback = "%2F".repeat(2048);
+    let url = format!("/authorize?client_id=x&redirect_uri={callback}");
+    let reply = send(front.nginx.client().get(front.nginx.url(&url))).await;
+    reply.is_the_brokers(400, REFUSED);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
+    let front = Front::start().await;
+    let client = front.nginx.client();
+    let url = front.nginx.url("/v1/token");
+    for bytes in [33 * 1024, 48 * 1024, 64 * 1024] {
+        body_of(&client, &url, bytes)
+            .await
+            .is_the_brokers(413, TOO_LARGE);
+    }
+    let reply = body_of(&client, &url, 64 * 1024 + 1).await;
+    reply.is_nginxs(413, TOO_LARGE);
+}
+
+#[tokio::test]
+async fn in_clear_nobody_is_served_or_sent_on() {
+    let broker = Pretender::saying(NOTHING).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let client = nginx.client();
+    let body = r#"{"error":"request_failed","message":"The service is reached by https alone."}"#;
+    for path in ["/", "/login/x", "/v1/token", "/authorize?client_id=x"] {
+        let reply = send(client.get(nginx.url_in_clear(path))).await;
+        reply.is_nginxs(403, body);
+        assert_eq!(reply.location(), None);
+    }
+    let page = send(as_browser(client.get(nginx.url_in_clear("/")))).await;
+    assert_eq!(page.status, 403);
+    assert!(page.body.contains("https alone"), "{}", page.body);
+    // HTTP where TLS is expected.
+    let url = nginx.url("/").replace("https://", "http://");
+    send(client.get(url)).await.is_nginxs(400, REFUSED);
+    assert_eq!(broker.heads(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn who_asks_for_another_name_gets_nothing() {
+    let broker = Pretender::saying(NOTHING).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let client = nginx.client();
+    for url in [nginx.url("/"), nginx.url_in_clear("/")] {
+        let request = client.get(url).header("Host", "evil.example");
+        assert!(request.send().await.is_err());
+    }
+    let other = nginx
+        .trusting_client()
+        .resolve("evil.example", nginx.https());
+    let other = other.tls_danger_accept_invalid_certs(true).build();
+    let url = format!("https://evil.example:{}/", nginx.https().port());
+    assert!(other.expect("a client").get(url).send().await.is_err());
+    assert_eq!(broker.heads(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
+    let broker = Pretender::saying(NOTHING).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let client = nginx.client();
+    let reply = send(client.post(nginx.url("/v1/token"))).await;
+    reply.is_nginxs(503, UNABLE);
+    assert_eq!(reply.header("retry-after"), Some("1"));
+    let page = send(as_browser(client.get(nginx.url("/login/x")))).await;
+    assert_eq!(page.status, 503);
+    page.is_of_nginx_alone();
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert!(page.body.contains("<p>The service cannot answer now.</p>"));
+}
+
+#[tokio::test]
+async fn nothing_but_the_broker_is_behind_it() {
+    let front = Front::start().await;
+    let client = front.nginx.client();
+    for path in ["/metrics", "/refused/as.json", "/nginx_status", "/.env"] {
+        let reply = send(client.get(front.nginx.url(path))).await;
+        assert_eq!(reply.status, 404, "{path}: {}", reply.body);
+    }
+}

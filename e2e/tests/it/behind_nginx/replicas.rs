@@ -1,0 +1,41 @@
+//! Several brokers behind one nginx.
+
+use super::nginx::{Nginx, Ports};
+use super::pretender::{DONE, NOTHING, Pretender};
+
+#[tokio::test]
+async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
+    let brokers = [
+        Pretender::saying(NOTHING).await,
+        Pretender::saying(NOTHING).await,
+    ];
+    let nginx = Nginx::start(Ports::draw(), &brokers.each_ref().map(|it| it.address), &[]);
+    let callback = nginx.url("/callback/google?code=one&state=two");
+    let answer = nginx.client().get(callback).send().await.expect("one");
+    assert_eq!(answer.status(), 503);
+    let heard: Vec<_> = brokers.iter().flat_map(Pretender::heads).collect();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert!(heard[0].starts_with("get /callback/google?code=one&state=two http/1.1\r\n"));
+}
+
+#[tokio::test]
+async fn whoever_comes_after_a_broker_died_is_served_by_another() {
+    let brokers = [
+        Pretender::saying(NOTHING).await,
+        Pretender::saying(DONE).await,
+    ];
+    let nginx = Nginx::start(
+        Ports::draw(),
+        &brokers.each_ref().map(|it| it.address),
+        // Each of several workers would find out for itself.
+        &[("worker_processes auto;", "worker_processes 1;")],
+    );
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        let answer = nginx.client().get(nginx.url("/livez")).send();
+        statuses.push(answer.await.expect("an answer").status().as_u16());
+    }
+    let failed = statuses.iter().filter(|status| **status == 503).count();
+    assert_eq!(failed, 1, "{statuses:?}");
+    assert_eq!(brokers[1].heads().len(), 5, "{statuses:?}");
+}

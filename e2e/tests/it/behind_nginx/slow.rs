@@ -1,0 +1,179 @@
+//! A thousand clients that take their time, and a person who signs in meanwhile.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+use super::front::Front;
+use super::nginx::NAME;
+use super::tls::Connector;
+use crate::login::{FLOWS, GITHUB};
+
+/// How a client holds a connection without getting anywhere.
+#[derive(Debug, Clone, Copy)]
+enum Manner {
+    /// It connects, and says nothing.
+    Silent,
+    /// It begins a TLS handshake.
+    HalfAHandshake,
+    /// It ends that, and says nothing more.
+    NoHead,
+    /// It begins a head, and stops.
+    HalfAHead,
+    /// The same, and goes on, a byte at a time.
+    DripsAHead,
+    /// It begins a body, and stops.
+    HalfABody,
+    /// The same, and goes on, a byte at a time.
+    DripsABody,
+    /// It has its answer, and stays.
+    Idle,
+}
+
+const MANNERS: [Manner; 8] = [
+    Manner::Silent,
+    Manner::HalfAHandshake,
+    Manner::NoHead,
+    Manner::HalfAHead,
+    Manner::DripsAHead,
+    Manner::HalfABody,
+    Manner::DripsABody,
+    Manner::Idle,
+];
+
+const CLIENTS: usize = 1000;
+
+/// As many addresses as clients may come from, so that none has too many of them.
+const ADDRESSES: usize = 20;
+
+/// Nobody is let wait so long by the shipped limits.
+const FOR_EVER: Duration = Duration::from_secs(120);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_slow_clients_are_cut_off_and_hold_up_nobody() {
+    rlimit::increase_nofile_limit(u64::MAX).expect("a limit");
+    let front = Front::start().await;
+    let connector = Arc::new(Connector::to(&front.nginx));
+    let (tell, mut told) = unbounded_channel();
+    let mut clients = JoinSet::new();
+    for number in 0..CLIENTS {
+        let (connector, tell) = (Arc::clone(&connector), tell.clone());
+        clients.spawn(async move { hold(&connector, number, tell).await });
+    }
+    drop(tell);
+    let all_stand = async {
+        for _ in 0..CLIENTS {
+            told.recv().await.expect("one more holds a connection");
+        }
+    };
+    all_stand.await;
+
+    let mut signed_in = 0;
+    let all_are_cut_off = async {
+        while let Some(client) = clients.join_next().await {
+            client.expect("it was cut off in order");
+        }
+    };
+    let people_sign_in = async {
+        loop {
+            for flow in FLOWS {
+                front.sign_in(flow, GITHUB).await.is_ada(GITHUB);
+                signed_in += 1;
+            }
+        }
+    };
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a client that is never cut off must fail the test, and not hang it"
+    )]
+    let in_time = tokio::time::timeout(FOR_EVER, async {
+        tokio::select! {
+            () = all_are_cut_off => {}
+            () = people_sign_in => {}
+        }
+    });
+    in_time.await.expect("all of them are cut off");
+    assert!(signed_in > 0, "nobody signed in meanwhile");
+}
+
+/// Holds a connection in one of the manners until it is cut off, and tells when it
+/// begins to wait.
+async fn hold(connector: &Connector, number: usize, standing: UnboundedSender<()>) {
+    let manner = MANNERS[number % MANNERS.len()];
+    let host = u8::try_from(number / MANNERS.len() % ADDRESSES).expect("a small number") + 2;
+    let mut bare = connect(Ipv4Addr::new(127, 0, 2, host), connector.server()).await;
+    match manner {
+        Manner::Silent => wait(&mut bare, &standing).await,
+        Manner::HalfAHandshake => {
+            bare.write_all(&[22, 3, 1, 2, 0, 1])
+                .await
+                .expect("it reads");
+            wait(&mut bare, &standing).await;
+        }
+        _ => {
+            let mut stream = connector.encrypt(bare).await;
+            begin(&mut stream, manner).await;
+            if let Manner::DripsAHead | Manner::DripsABody = manner {
+                drip(&mut stream, &standing).await;
+            } else {
+                wait(&mut stream, &standing).await;
+            }
+        }
+    }
+}
+
+async fn connect(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind((from, 0).into()).expect("an address of ours");
+    socket.connect(server).await.expect("it listens")
+}
+
+/// Says what a client says before it becomes slow.
+async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner) {
+    let said = match manner {
+        Manner::Silent | Manner::HalfAHandshake | Manner::NoHead => return,
+        Manner::HalfAHead | Manner::DripsAHead => {
+            format!("GET /livez HTTP/1.1\r\nHost: {NAME}\r\nX-Slow: ")
+        }
+        Manner::HalfABody | Manner::DripsABody => format!(
+            "POST /v1/token HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\n\
+             Content-Length: 30000\r\n\r\n{{\"grant_type\": \"authorization_code\""
+        ),
+        Manner::Idle => format!("GET /livez HTTP/1.1\r\nHost: {NAME}\r\n\r\n"),
+    };
+    stream.write_all(said.as_bytes()).await.expect("it reads");
+    stream.flush().await.expect("it reads");
+    if let Manner::Idle = manner {
+        stream.read_u8().await.expect("an answer");
+    }
+}
+
+/// Says nothing more, and waits for the end.
+async fn wait<S: AsyncRead + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
+    standing.send(()).expect("somebody counts");
+    // Whoever is cut off for time is not always told so in order.
+    let _ = stream.read_to_end(&mut Vec::new()).await;
+}
+
+/// Says a byte each second until the end.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a client that drips is made of waiting"
+)]
+async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
+    let (mut reads, mut writes) = tokio::io::split(stream);
+    let dripping = async {
+        while writes.write_all(b" ").await.is_ok() && writes.flush().await.is_ok() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! {
+        () = dripping => {}
+        () = wait(&mut reads, standing) => {}
+    }
+}

@@ -1,0 +1,171 @@
+//! What nginx writes down: nothing of a sign-in but its steps.
+
+use reqwest::Method;
+
+use super::front::Front;
+use super::nginx::{Nginx, Ports, Written};
+use super::pretender::{NOTHING, Pretender};
+use crate::backend::send;
+use crate::browser::{Browser, NOWHERE};
+use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
+use crate::{fresh, scanner};
+
+impl Written {
+    /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
+    #[track_caller]
+    fn keeps(&self, secrets: &[String]) {
+        for (name, log) in [("access.log", &self.access), ("error.log", &self.errors)] {
+            for secret in secrets {
+                assert_eq!(scanner::find(log, secret), None, "in {name}");
+            }
+            let found: Vec<_> = scanner::looks_secret(log).collect();
+            assert!(found.is_empty(), "in {name}: {found:?}");
+        }
+    }
+
+    #[track_caller]
+    fn tells(&self, method: &str, route: &str, status: u16) {
+        let expected = format!(r#""method":"{method}","route":"{route}","status":{status},"#);
+        assert!(
+            self.access.contains(&expected),
+            "{expected}\n{}",
+            self.access
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_whole_run_leaves_no_secret_in_either_log() {
+    let front = Front::start().await;
+    let mut secrets = vec![front.backend.client_secret.clone()];
+    for provider in PROVIDERS {
+        for flow in FLOWS {
+            secrets.extend(signs_in(&front, flow, provider).await);
+        }
+    }
+    secrets.extend(presses_a_button(&front).await);
+    secrets.extend(goes_astray(&front).await);
+    assert!(secrets.len() > 30, "{}", secrets.len());
+
+    let written = front.stop();
+    written.keeps(&secrets);
+    written.tells("POST", "/v1/login/session", 200);
+    written.tells("GET", "/login/…", 303);
+    written.tells("POST", "/login/…/continue", 303);
+    written.tells("GET", "/authorize", 303);
+    written.tells("GET", "/callback/google", 303);
+    written.tells("GET", "/callback/github", 303);
+    written.tells("POST", "/v1/login/result", 200);
+    written.tells("POST", "/v1/token", 200);
+    written.tells("GET", "/v1/profile", 200);
+    written.tells("POST", "/v1/revoke", 200);
+    written.tells("GET", "other", 404);
+}
+
+/// A login to its end; its secrets.
+async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
+    let backend = &front.backend;
+    let ticket = flow.start(backend, provider).await;
+    let browser = front.browser();
+    let arrival = browser.follow(ticket.url()).await;
+    let mut secrets = secrets_of(&browser);
+    match &ticket {
+        Ticket::Clean(login) => {
+            let reply = backend.result(&login.session_key).await;
+            assert_eq!(reply.json()["status"], "succeeded");
+            secrets.push(login.session_key.clone());
+        }
+        Ticket::Legacy(transaction) => {
+            let code = code_in(backend, transaction, &arrival.url);
+            let token = backend.token(transaction, &code).await;
+            assert_eq!(backend.profile(&token).await.status, 200);
+            assert_eq!(backend.revoke(&token).await.status, 200);
+            secrets.extend([code, token, transaction.verifier.clone()]);
+        }
+    }
+    secrets
+}
+
+/// Somebody comes from elsewhere, is asked, and continues.
+async fn presses_a_button(front: &Front) -> Vec<String> {
+    let login = front.backend.start_login("google").await;
+    let (browser, page) = (front.browser(), &login.authorization_url);
+    let seen = browser.type_in(page).await.reply.expect("a question");
+    assert_eq!(seen.status, 200, "{}", seen.body);
+    let action = format!("{page}/continue");
+    browser.press_until(page, &action, NOWHERE).await;
+    secrets_of(&browser)
+}
+
+/// Requests that go wrong with a secret in a place where none belongs.
+async fn goes_astray(front: &Front) -> Vec<String> {
+    let secrets: Vec<_> = (0..6).map(|_| fresh::secret()).collect();
+    let [a, b, c, d, e, f] = &secrets[..] else {
+        unreachable!("there are six");
+    };
+    let client = front.nginx.client();
+    let referer = front.nginx.url(&format!("/login/{f}"));
+    for path in [
+        format!("/login/{a}"),
+        format!("//login/{b}/"),
+        format!("/%6cogin/{c}?{d}"),
+        format!("/api/providers?session_key={e}"),
+        format!("/{f}"),
+        format!("/callback/google/{a}"),
+        format!("/login/{b}/continue/{c}"),
+        format!("/login/{}{d}", "a".repeat(9000)),
+    ] {
+        let request = client.get(front.nginx.url(&path));
+        let reply = send(request.header("Referer", &referer)).await;
+        assert!(reply.status >= 400, "{path}: {}", reply.status);
+        // Refused, or hung up on.
+        let _ = client.get(front.nginx.url_in_clear(&path)).send().await;
+    }
+    let request = client.request(Method::POST, front.nginx.url("/v1/token"));
+    let request = request.header("User-Agent", a).header("X-Request-Id", b);
+    send(request.header("Content-Length", "1000000").bearer_auth(c)).await;
+    secrets
+}
+
+/// Handles, codes and states in the addresses that a browser went to, and its cookies.
+fn secrets_of(browser: &Browser) -> Vec<String> {
+    let mut secrets = Vec::new();
+    for hop in browser.hops() {
+        let url = url::Url::parse(&hop.url).expect("an address");
+        let handle = url.path().strip_prefix("/login/");
+        let handle = handle.and_then(|it| it.split('/').next());
+        secrets.extend(handle.map(ToOwned::to_owned));
+        for (name, value) in url.query_pairs() {
+            if name == "code" || name == "state" || name == "code_challenge" {
+                secrets.push(value.into_owned());
+            }
+        }
+    }
+    assert!(!secrets.is_empty(), "it went nowhere");
+    secrets
+}
+
+#[tokio::test]
+async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
+    let broker = Pretender::saying(NOTHING).await;
+    let nobody = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
+    for broker in [broker.address, nobody] {
+        let nginx = Nginx::start(Ports::draw(), &[broker], &[]);
+        let (handle, code) = (fresh::secret(), fresh::secret());
+        for path in [
+            format!("/login/{handle}"),
+            format!("/callback/google?code={code}"),
+        ] {
+            let reply = send(nginx.client().get(nginx.url(&path))).await;
+            assert_eq!(reply.status, 503);
+        }
+        let written = nginx.stop();
+        written.keeps(&[handle, code]);
+        let told = written.access.matches(r#""status":503,"upstream":"502""#);
+        assert_eq!(told.count(), 2, "{}", written.access);
+        assert!(
+            written.errors.contains("start worker process"),
+            "it tells the rest"
+        );
+    }
+}
