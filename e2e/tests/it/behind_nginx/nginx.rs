@@ -95,7 +95,7 @@ impl Nginx {
         let heard = BufReader::new(stdout).read_line(&mut said);
         assert!(
             heard.is_ok() && said == "up\n",
-            "nginx does not start; is Debian's package `nginx` installed?"
+            "nginx does not start as it should ({said:?}); is Debian's package `nginx` installed?"
         );
         Self {
             folder,

@@ -2,33 +2,40 @@
 //! was told to say.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
-/// It dies before it answers.
-pub(crate) const NOTHING: &str = "";
+/// What it says of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Says {
+    /// This, and hangs up.
+    This(&'static str),
+    /// Nothing, as whoever dies over it.
+    Dies,
+    /// Nothing yet.
+    Waits,
+}
 
 /// It does as it was asked.
-pub(crate) const DONE: &str =
-    "HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n";
+pub(crate) const DONE: Says =
+    Says::This("HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n");
 
 pub(crate) struct Pretender {
     pub(crate) address: SocketAddr,
-    heads: Arc<Mutex<Vec<String>>>,
+    heads: watch::Receiver<Vec<String>>,
 }
 
 impl Pretender {
-    /// Answers each request with `answer` and closes the connection.
-    pub(crate) async fn saying(answer: &'static str) -> Self {
+    /// Says `answer` to each request.
+    pub(crate) async fn saying(answer: Says) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let heads = Arc::default();
-        let heard = Arc::clone(&heads);
+        let (tell, heads) = watch::channel(Vec::new());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(hear(stream, answer, Arc::clone(&heard)));
+                tokio::spawn(hear(stream, answer, tell.clone()));
             }
         });
         Self { address, heads }
@@ -36,11 +43,18 @@ impl Pretender {
 
     /// The head of each request that it was sent, in small letters.
     pub(crate) fn heads(&self) -> Vec<String> {
-        locked(&self.heads).clone()
+        self.heads.borrow().clone()
+    }
+
+    /// Waits until it was sent so many requests.
+    pub(crate) async fn has_heard(&self, requests: usize) {
+        let mut heads = self.heads.clone();
+        let heard = heads.wait_for(|heads| heads.len() == requests).await;
+        heard.expect("it listens");
     }
 }
 
-async fn hear(mut stream: TcpStream, answer: &str, heads: Arc<Mutex<Vec<String>>>) {
+async fn hear(mut stream: TcpStream, answer: Says, tell: watch::Sender<Vec<String>>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else {
@@ -49,10 +63,14 @@ async fn hear(mut stream: TcpStream, answer: &str, heads: Arc<Mutex<Vec<String>>
         head.push(byte);
     }
     let head = String::from_utf8_lossy(&head).to_lowercase();
-    locked(&heads).push(head);
-    let _ = stream.write_all(answer.as_bytes()).await;
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    tell.send_modify(|heads| heads.push(head));
+    match answer {
+        Says::This(answer) => {
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+        Says::Dies => {}
+        Says::Waits => {
+            let _ = stream.read_u8().await;
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! What nginx answers by itself, and what it leaves to the broker.
 
 use reqwest::{Client, RequestBuilder};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use super::front::Front;
 use super::nginx::{Nginx, Ports};
-use super::pretender::{NOTHING, Pretender};
+use super::pretender::{Pretender, Says};
 use crate::backend::send;
 use crate::published;
 use crate::reply::{REFUSED, Reply};
@@ -93,7 +95,7 @@ async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
 
 #[tokio::test]
 async fn in_clear_nobody_is_served_or_sent_on() {
-    let broker = Pretender::saying(NOTHING).await;
+    let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.client();
     let body = r#"{"error":"request_failed","message":"The service is reached by https alone."}"#;
@@ -113,25 +115,28 @@ async fn in_clear_nobody_is_served_or_sent_on() {
 
 #[tokio::test]
 async fn who_asks_for_another_name_gets_nothing() {
-    let broker = Pretender::saying(NOTHING).await;
+    let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.client();
     for url in [nginx.url("/"), nginx.url_in_clear("/")] {
         let request = client.get(url).header("Host", "evil.example");
-        assert!(request.send().await.is_err());
+        let error = request.send().await.expect_err("it hangs up");
+        assert!(!error.is_connect(), "{error}");
     }
-    let other = nginx
-        .trusting_client()
-        .resolve("evil.example", nginx.https());
+    // It shows no certificate, either.
+    let other = nginx.trusting_client();
+    let other = other.resolve("evil.example", nginx.https());
     let other = other.tls_danger_accept_invalid_certs(true).build();
     let url = format!("https://evil.example:{}/", nginx.https().port());
-    assert!(other.expect("a client").get(url).send().await.is_err());
+    let request = other.expect("a client").get(url);
+    let error = request.send().await.expect_err("no handshake");
+    assert!(error.is_connect(), "{error}");
     assert_eq!(broker.heads(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
-    let broker = Pretender::saying(NOTHING).await;
+    let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.client();
     let reply = send(client.post(nginx.url("/v1/token"))).await;
@@ -155,4 +160,50 @@ async fn nothing_but_the_broker_is_behind_it() {
         let reply = send(client.get(front.nginx.url(path))).await;
         assert_eq!(reply.status, 404, "{path}: {}", reply.body);
     }
+}
+
+/// What a client says first that speaks no newer TLS than `version`, of 1.1 and 1.2.
+fn hello(version: u8) -> Vec<u8> {
+    let server_name: &[u8] = b"\0\0\0\x13\0\x11\0\0\x0esignin.example";
+    let groups_and_points: &[u8] = b"\0\x0a\0\x04\0\x02\0\x17\0\x0b\0\x02\x01\0";
+    let signatures: &[u8] = b"\0\x0d\0\x04\0\x02\x04\x03";
+    let extensions = [server_name, groups_and_points, signatures].concat();
+    // Of each version one suite that fits the certificate.
+    let suites = b"\0\x04\xc0\x09\xc0\x2b\x01\0";
+    let length = |bytes: &[u8]| {
+        u16::try_from(bytes.len())
+            .expect("it is short")
+            .to_be_bytes()
+    };
+    let mut body = vec![3, version];
+    body.extend([7; 32]);
+    body.push(0);
+    body.extend(suites);
+    body.extend(length(&extensions));
+    body.extend(extensions);
+    let mut handshake = vec![1, 0];
+    handshake.extend(length(&body));
+    handshake.extend(body);
+    let mut record = vec![22, 3, 1];
+    record.extend(length(&handshake));
+    record.extend(handshake);
+    record
+}
+
+#[tokio::test]
+async fn a_client_that_speaks_only_an_old_tls_is_refused() {
+    let broker = Pretender::saying(Says::Dies).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let answer = async |version| {
+        let mut stream = TcpStream::connect(nginx.https()).await.expect("it listens");
+        stream.write_all(&hello(version)).await.expect("it reads");
+        let mut said = [0; 7];
+        stream.read_exact(&mut said).await.expect("an answer");
+        said
+    };
+    // An alert: fatal, protocol_version.
+    assert_eq!(answer(2).await, [21, 3, 2, 0, 2, 2, 70]);
+    // A handshake goes on: ServerHello.
+    let [kind, .., message, _] = answer(3).await;
+    assert_eq!((kind, message), (22, 2));
 }

@@ -1,13 +1,13 @@
 //! Several brokers behind one nginx.
 
 use super::nginx::{Nginx, Ports};
-use super::pretender::{DONE, NOTHING, Pretender};
+use super::pretender::{DONE, Pretender, Says};
 
 #[tokio::test]
 async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
     let brokers = [
-        Pretender::saying(NOTHING).await,
-        Pretender::saying(NOTHING).await,
+        Pretender::saying(Says::Dies).await,
+        Pretender::saying(Says::Dies).await,
     ];
     let nginx = Nginx::start(Ports::draw(), &brokers.each_ref().map(|it| it.address), &[]);
     let callback = nginx.url("/callback/google?code=one&state=two");
@@ -21,7 +21,7 @@ async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
 #[tokio::test]
 async fn whoever_comes_after_a_broker_died_is_served_by_another() {
     let brokers = [
-        Pretender::saying(NOTHING).await,
+        Pretender::saying(Says::Dies).await,
         Pretender::saying(DONE).await,
     ];
     let nginx = Nginx::start(

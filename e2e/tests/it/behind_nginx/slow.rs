@@ -1,4 +1,4 @@
-//! A thousand clients that take their time, and a person who signs in meanwhile.
+//! Clients that take their time, and people who sign in meanwhile.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,8 +10,10 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
 use super::front::Front;
-use super::nginx::NAME;
+use super::nginx::{NAME, Nginx, Ports};
+use super::pretender::{Pretender, Says};
 use super::tls::Connector;
+use crate::backend::send;
 use crate::login::{FLOWS, GITHUB};
 
 /// How a client holds a connection without getting anywhere.
@@ -87,18 +89,24 @@ async fn a_thousand_slow_clients_are_cut_off_and_hold_up_nobody() {
             }
         }
     };
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a client that is never cut off must fail the test, and not hang it"
-    )]
-    let in_time = tokio::time::timeout(FOR_EVER, async {
+    let end = async {
         tokio::select! {
             () = all_are_cut_off => {}
             () = people_sign_in => {}
         }
-    });
-    in_time.await.expect("all of them are cut off");
+    };
+    not_for_ever(end).await;
     assert!(signed_in > 0, "nobody signed in meanwhile");
+}
+
+/// Fails for a client that is never cut off.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it would hang the test, and no clock of ours moves nginx's"
+)]
+async fn not_for_ever(end: impl Future<Output = ()>) {
+    let in_time = tokio::time::timeout(FOR_EVER, end).await;
+    in_time.expect("everybody is cut off");
 }
 
 /// Holds a connection in one of the manners until it is cut off, and tells when it
@@ -142,7 +150,7 @@ async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner
         }
         Manner::HalfABody | Manner::DripsABody => format!(
             "POST /v1/token HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\n\
-             Content-Length: 30000\r\n\r\n{{\"grant_type\": \"authorization_code\""
+             Content-Length: 30000\r\n\r\n{{\"gra"
         ),
         Manner::Idle => format!("GET /livez HTTP/1.1\r\nHost: {NAME}\r\n\r\n"),
     };
@@ -161,19 +169,67 @@ async fn wait<S: AsyncRead + Unpin>(stream: &mut S, standing: &UnboundedSender<(
 }
 
 /// Says a byte each second until the end.
+async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
+    let (mut reads, mut writes) = tokio::io::split(stream);
+    tokio::select! {
+        () = drop_by_drop(&mut writes) => {}
+        () = wait(&mut reads, standing) => {}
+    }
+}
+
+/// Writes a byte each second, until nobody takes them any more.
 #[expect(
     clippy::disallowed_methods,
     reason = "a client that drips is made of waiting"
 )]
-async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
-    let (mut reads, mut writes) = tokio::io::split(stream);
-    let dripping = async {
-        while writes.write_all(b" ").await.is_ok() && writes.flush().await.is_ok() {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    };
-    tokio::select! {
-        () = dripping => {}
-        () = wait(&mut reads, standing) => {}
+async fn drop_by_drop<S: AsyncWrite + Unpin>(stream: &mut S) {
+    while stream.write_all(b" ").await.is_ok() && stream.flush().await.is_ok() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
+}
+
+/// More answers than the system keeps for a client that reads none.
+const UNREAD: usize = 400;
+
+#[tokio::test]
+async fn who_reads_no_answer_is_cut_off() {
+    let front = Front::start().await;
+    let connector = Connector::to(&front.nginx);
+    let bare = connect(Ipv4Addr::LOCALHOST, connector.server()).await;
+    let mut stream = connector.encrypt(bare).await;
+    let request = format!("GET /openapi.json HTTP/1.1\r\nHost: {NAME}\r\n\r\n");
+    let requests = request.repeat(UNREAD);
+    stream
+        .write_all(requests.as_bytes())
+        .await
+        .expect("it reads");
+    not_for_ever(drop_by_drop(&mut stream)).await;
+    let read = stream.read_to_end(&mut Vec::new()).await;
+    assert!(
+        read.is_err(),
+        "the answers did not all fit, and it heard {read:?}"
+    );
+}
+
+/// Requests that may be under way from one address.
+const UNDER_WAY: usize = 100;
+
+#[tokio::test]
+async fn from_one_address_only_so_many_requests_are_under_way() {
+    let broker = Pretender::saying(Says::Waits).await;
+    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let (here, there) = (nginx.client(), nginx.client_at([127, 0, 0, 2]));
+    let mut waiting = JoinSet::new();
+    for _ in 0..UNDER_WAY {
+        waiting.spawn(here.get(nginx.url("/readyz")).send());
+    }
+    broker.has_heard(UNDER_WAY).await;
+    let later = send(here.get(nginx.url("/readyz"))).await;
+    assert_eq!(
+        (later.status, later.header("retry-after")),
+        (429, Some("1"))
+    );
+    assert!(later.body.contains("too many requests"), "{}", later.body);
+    waiting.spawn(there.get(nginx.url("/readyz")).send());
+    broker.has_heard(UNDER_WAY + 1).await;
 }

@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::front::Front;
 use super::nginx::{Nginx, Ports, Written};
-use super::pretender::{NOTHING, Pretender};
+use super::pretender::{Pretender, Says};
 use crate::backend::send;
 use crate::browser::{Browser, NOWHERE};
 use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
@@ -147,7 +147,7 @@ fn secrets_of(browser: &Browser) -> Vec<String> {
 
 #[tokio::test]
 async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
-    let broker = Pretender::saying(NOTHING).await;
+    let broker = Pretender::saying(Says::Dies).await;
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
     for broker in [broker.address, nobody] {
         let nginx = Nginx::start(Ports::draw(), &[broker], &[]);
