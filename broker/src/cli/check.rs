@@ -117,8 +117,26 @@ fn notes(config: &Config) -> Vec<String> {
             "what listens here speaks http: let only a proxy that encrypts reach it".to_owned(),
         );
     }
+    notes.extend(address_note(config));
     notes.extend(config.projects.iter().flat_map(project_notes));
     notes
+}
+
+/// Whether it can be known where a request comes from.
+fn address_note(config: &Config) -> Option<String> {
+    match (&config.ip_header, &config.tls) {
+        (None, None) => Some(
+            "no ip_header: if a proxy encrypts, all requests seem to come from it, and limits \
+             for each address do not tell one client from another"
+                .to_owned(),
+        ),
+        (Some(header), Some(_)) => Some(format!(
+            "ip_header is {}, but the broker encrypts by itself: unless a proxy sets that header, \
+             clients say where they come from as they like",
+            header.as_str()
+        )),
+        (Some(_), None) | (None, Some(_)) => None,
+    }
 }
 
 fn project_notes(project: &Project) -> Vec<String> {

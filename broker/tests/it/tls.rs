@@ -15,6 +15,7 @@ use crate::served::Served;
 /// Of `localhost` and 127.0.0.1, signed by itself, and no authority.
 const CERTIFICATE: &str = include_str!("tls/certificate.pem");
 const KEY: &str = include_str!("tls/key.pem");
+const COOKIE_KEYS: &str = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
 const ANOTHERS_KEY: &str = include_str!("upstream/keys/one.pem");
 
 /// A configuration with these files beside it.
@@ -69,6 +70,27 @@ fn checking_says_that_it_encrypts() {
     assert!(told, "{}", said.out);
 }
 
+#[test]
+fn checking_notes_that_nobody_but_a_proxy_may_say_where_a_request_comes_from() {
+    let (scratch, config) = place(CERTIFICATE, KEY);
+    let check = |header: Option<&str>| {
+        let broker = Broker::with("check", &config)
+            .env("BROKER_BASE_URL", "https://broker.example")
+            .env("BROKER_COOKIE_KEYS", COOKIE_KEYS);
+        match header {
+            Some(name) => broker.env("BROKER_IP_HEADER", name),
+            None => broker,
+        }
+    };
+    scratch.set_mode("key.pem", 0o600);
+    let said = check(Some("X-Real-IP")).output();
+    let note = "note       ip_header is X-Real-IP, but the broker encrypts by itself";
+    assert!(said.out.contains(note), "{}", said.out);
+    let said = check(None).output();
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert!(!said.out.contains("ip_header"), "{}", said.out);
+}
+
 /// Checks that neither command starts with such files.
 #[track_caller]
 fn refused(certificates: &str, key: &str, says: &str) {
@@ -110,11 +132,10 @@ fn a_key_that_others_may_read_or_an_http_address_is_refused() {
         .output();
     said.failed("base_url is http");
     scratch.set_mode("key.pem", 0o644);
-    let keys = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
     let public = || {
         Broker::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
-            .env("BROKER_COOKIE_KEYS", keys)
+            .env("BROKER_COOKIE_KEYS", COOKIE_KEYS)
     };
     public().output().failed("the private key");
     scratch.set_mode("key.pem", 0o600);

@@ -109,6 +109,8 @@ fn checking_notes_what_is_worth_a_second_look() {
         &[
             "cookies    2 keys: the first seals, any opens",
             "note       what listens here speaks http: let only a proxy that encrypts reach it",
+            "note       no ip_header: if a proxy encrypts, all requests seem to come from it, \
+             and limits for each address do not tell one client from another",
             "note       Ada: relay_guard is off, so whoever sends a sign-in to somebody else \
              gets in as them",
             "note       Ada: http://localhost:3000/cb is for development, on the visitor's own machine",
