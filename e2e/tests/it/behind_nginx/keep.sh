@@ -3,10 +3,17 @@
 # that holds it. $2 is the file in which nginx writes who it is.
 set -eu
 PATH=$PATH:/usr/sbin
-said=$(nginx -c "$1" 2>&1) || { echo $said; exit 1; }
+nginx -c "$1" -g 'daemon off;' 2>"$1.said" &
+nginx=$!
+# It says who it is when it listens.
+until [ -s "$2" ]; do
+    kill -0 $nginx 2>/dev/null || break
+    sleep 0.02
+done
 # Nobody but root may become somebody else, and need not.
-echo up $(echo "$said" | grep -v '"user" directive makes sense only')
+said=$(grep -v '"user" directive makes sense only' "$1.said") || true
+[ -s "$2" ] || { echo $said; exit 1; }
+echo up $said
 read -r _ || true
-nginx=$(cat "$2")
-kill -TERM "$nginx"
-while kill -0 "$nginx" 2>/dev/null; do sleep 0.02; done
+kill $nginx
+wait $nginx || true
