@@ -29,6 +29,10 @@ impl Reply {
         assert_eq!(self.header("x-request-id"), None);
         assert_eq!(self.header("cache-control"), Some("no-store"));
         assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(self.header("referrer-policy"), Some("no-referrer"));
+        let policy = self.header("content-security-policy").unwrap_or_default();
+        assert!(policy.contains("default-src 'none'"), "{policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(self.header("server"), Some("nginx"));
         assert!(!self.body.contains("nginx"), "{}", self.body);
     }
@@ -149,7 +153,8 @@ async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
         page.header("content-type"),
         Some("text/html; charset=utf-8")
     );
-    assert!(page.body.contains("<p>The service cannot answer now.</p>"));
+    let says = "<h1>The service cannot answer now.</h1>\n<p>Reload this page in a moment.</p>";
+    assert!(page.body.contains(says), "{}", page.body);
 }
 
 #[tokio::test]
