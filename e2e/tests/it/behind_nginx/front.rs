@@ -1,7 +1,12 @@
-//! A broker whose address is not this machine's, and the nginx in front of it.
+//! Brokers whose address is not this machine's, and the nginx in front of them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 use broker::config::Config;
 use broker::seal::SealKey;
+use broker::store::probe::Probe;
+use broker::store::{self, StoreUrl};
 use broker::{Broker, Surroundings};
 use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
@@ -13,12 +18,12 @@ use crate::browser::{Browser, NOWHERE};
 use crate::login::{Flow, Outcome};
 use crate::{fresh, logs};
 
-/// Both, and a project's backend outside.
+/// All of them, and a project's backend outside.
 pub(crate) struct Front {
     /// Its calls go through nginx.
     pub(crate) backend: Backend,
     pub(crate) nginx: Nginx,
-    _broker: Running,
+    brokers: Vec<Running>,
     _upstream: MockUpstream,
 }
 
@@ -27,11 +32,20 @@ impl Front {
         Self::start_with(|_| (), &[]).await
     }
 
-    /// The same with settings of the broker and changes to nginx's.
+    /// Two brokers that share their store.
+    pub(crate) async fn of_two() -> Self {
+        Self::of(2, |_| (), &[]).await
+    }
+
+    /// One broker, with settings of its own and changes to nginx's.
     pub(crate) async fn start_with(
         settings: impl FnOnce(&mut Config),
         changes: &[Change<'_>],
     ) -> Self {
+        Self::of(1, settings, changes).await
+    }
+
+    async fn of(count: usize, settings: impl FnOnce(&mut Config), changes: &[Change<'_>]) -> Self {
         logs::listen();
         let ports = Ports::draw();
         let base_url = format!("https://{NAME}:{}", ports.https().port());
@@ -47,16 +61,20 @@ impl Front {
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
         settings(&mut config);
-        let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
-        let broker = Running::launch(broker).await;
-        let nginx = Nginx::start(ports, &[broker.address], changes);
+        let brokers = launch(count, &config).await;
+        let nginx = Nginx::start(ports, &addresses(&brokers), changes);
         backend.http = nginx.client();
         Self {
             backend,
             nginx,
-            _broker: broker,
+            brokers,
             _upstream: upstream,
         }
+    }
+
+    /// Where the brokers listen.
+    pub(crate) fn brokers(&self) -> Vec<SocketAddr> {
+        addresses(&self.brokers)
     }
 
     /// A browser that finds the broker behind its nginx.
@@ -75,6 +93,25 @@ impl Front {
         let arrival = self.browser().follow(ticket.url()).await;
         ticket.outcome(&self.backend, &arrival.url).await
     }
+}
+
+/// So many brokers that share a store, as several do that share a database.
+async fn launch(count: usize, config: &Config) -> Vec<Running> {
+    let store = store::open(&StoreUrl::SqliteMemory, Probe::default()).expect("a store");
+    let mut brokers = Vec::new();
+    for _ in 0..count {
+        let surroundings = Surroundings {
+            store: Some(Arc::clone(&store)),
+            ..Surroundings::default()
+        };
+        let broker = Broker::assemble(config.clone(), surroundings).expect("a broker");
+        brokers.push(Running::launch(broker).await);
+    }
+    brokers
+}
+
+fn addresses(brokers: &[Running]) -> Vec<SocketAddr> {
+    brokers.iter().map(|it| it.address).collect()
 }
 
 fn credentials() -> serde_json::Value {

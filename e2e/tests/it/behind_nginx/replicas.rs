@@ -1,7 +1,25 @@
 //! Several brokers behind one nginx.
 
+use super::front::Front;
 use super::nginx::{Nginx, Ports};
 use super::pretender::{DONE, Pretender, Says};
+use crate::login::{FLOWS, PROVIDERS};
+
+#[tokio::test]
+async fn a_person_signs_in_whichever_broker_a_request_comes_to() {
+    let front = Front::of_two().await;
+    for provider in PROVIDERS {
+        for flow in FLOWS {
+            front.sign_in(flow, provider).await.is_ada(provider);
+        }
+    }
+    let brokers = front.brokers();
+    let written = front.stop();
+    for broker in brokers {
+        let line = format!(r#""broker":"{broker}","upstream":"303""#);
+        assert!(written.access.contains(&line), "{}", written.access);
+    }
+}
 
 #[tokio::test]
 async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
