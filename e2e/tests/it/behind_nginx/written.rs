@@ -1,5 +1,6 @@
 //! What nginx writes down: nothing of a sign-in but its steps.
 
+use leak_sentinel::{Sentinel, suspicious};
 use reqwest::Method;
 
 use super::front::Front;
@@ -8,18 +9,16 @@ use super::pretender::{Pretender, Says};
 use crate::backend::send;
 use crate::browser::{Browser, NOWHERE};
 use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
-use crate::{fresh, scanner};
+use crate::fresh;
 
 impl Written {
     /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
     #[track_caller]
     fn keeps(&self, secrets: &[String]) {
+        let sentinel = Sentinel::over(secrets.iter().map(|secret| ("secret", secret)));
         for (name, log) in [("access.log", &self.access), ("error.log", &self.errors)] {
-            for secret in secrets {
-                assert_eq!(scanner::find(log, secret), None, "in {name}");
-            }
-            let found: Vec<_> = scanner::looks_secret(log).collect();
-            assert!(found.is_empty(), "in {name}: {found:?}");
+            assert_eq!(sentinel.search(log), [], "in {name}");
+            assert_eq!(suspicious(log), None, "in {name}");
         }
     }
 
