@@ -14,7 +14,7 @@ up *FLAGS:
 
 # Install what is missing, check the code, and run every test there is
 test: _chromium _nginx _postgres _python _node lint check-contract && test-examples
-    cargo test --workspace --features e2e/browser,e2e/nginx,e2e/postgres,broker/postgres
+    cargo test --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
 test-rust:
@@ -103,11 +103,11 @@ conformance *FLAGS:
 
 # Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
-    cargo run --release -p e2e --bin prove -- histories "$@"
+    cargo run --release -p prove -- histories "$@"
 
 # Kill brokers under load and ask for what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
 crashes *FLAGS:
-    cargo run --release -p e2e --bin prove -- crashes "$@"
+    cargo run --release -p prove -- crashes "$@"
 
 # Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
 mutants: _postgres _cargo-mutants

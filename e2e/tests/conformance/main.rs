@@ -19,7 +19,6 @@ mod fresh;
 #[expect(dead_code, reason = "what `it` uses, too")]
 #[path = "../it/jar.rs"]
 mod jar;
-#[expect(dead_code, reason = "what `it` uses, too")]
 #[path = "../it/published.rs"]
 mod published;
 #[expect(dead_code, reason = "what `it` uses, too")]

@@ -20,12 +20,13 @@ const SERIES: [(&str, u32); 8] = [
 const REASONS: [&str; 3] = ["Not yet: ", "Does not apply: ", "Held by the build: "];
 
 /// Where tests are, from the top of the tree.
-const SUITES: [&str; 5] = [
+const SUITES: [&str; 6] = [
     "broker/src",
     "broker/tests",
     "broker/contract/tests",
     "consumer-demo/tests",
     "e2e/tests",
+    "e2e/prove/tests",
 ];
 
 /// One id: the tests that show it (file, name), and what is said beside them.

@@ -20,7 +20,6 @@ use jsonschema::Validator;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::Value;
 
-use crate::published;
 use body::{Body, Endpoint};
 use broker::{Broker, Verdict};
 use reading::{Begun, Reading};
@@ -53,7 +52,7 @@ fn judge(endpoint: Endpoint) {
         another => another,
     };
     let judges = Judges {
-        schema: published::schema(endpoint.schema()),
+        schema: ::published::schema(endpoint.schema()),
         broker: Broker::start(),
         begun: RefCell::default(),
         met: RefCell::default(),

@@ -3,7 +3,6 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::published;
 use crate::world::World;
 
 #[tokio::test]
@@ -37,7 +36,7 @@ async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text
     assert_eq!(shown["servers"][0]["url"], world.broker());
     assert_eq!(
         without_text(shown.clone()),
-        without_text(published::document())
+        without_text(::published::document())
     );
     let revoked = &shown["paths"]["/v1/revoke"]["post"]["responses"]["200"];
     let said = revoked["description"].as_str().expect("a text");

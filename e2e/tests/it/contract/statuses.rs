@@ -16,9 +16,9 @@ use crate::backend::{Backend, send};
 use crate::browser::{Browser, NOWHERE};
 use crate::fresh;
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::published::{operations, unlisted};
 use crate::reply::Reply;
 use crate::world::World;
+use ::published::{operations, unlisted};
 
 /// What was seen: method, path template, status.
 type Seen = RefCell<BTreeSet<(String, String, u16)>>;
@@ -281,7 +281,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
 #[tokio::test]
 async fn the_examples_of_refusals_are_what_the_broker_says() {
     let world = World::start().await;
-    let examples = &crate::published::document()["components"]["examples"];
+    let examples = &::published::document()["components"]["examples"];
     let says = async |name: &str, request: RequestBuilder| {
         let said = send(request).await.json();
         assert_eq!(said, examples[name]["value"], "{name}");
