@@ -109,6 +109,10 @@ histories *FLAGS:
 crashes *FLAGS:
     cargo run --release -p prove -- crashes "$@"
 
+# Let everything go wrong for MINUTES while people sign in, and judge each login (all flags: just soak --help)
+soak *FLAGS:
+    cargo run --release -p prove -- soak "$@"
+
 # Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
 mutants: _postgres _cargo-mutants
     {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'

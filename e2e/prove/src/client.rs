@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use reqwest::RequestBuilder;
-use reqwest::header::{ACCEPT, COOKIE, LOCATION, REFERER, SET_COOKIE};
+use reqwest::header::{ACCEPT, COOKIE, HeaderMap, LOCATION, REFERER, SET_COOKIE};
+use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -46,7 +46,7 @@ pub(crate) enum Request {
 /// An answer, or that there was none.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    Answered(Answer),
+    Answered(Box<Answer>),
     /// The connection failed, or the broker said that it could not (5xx).
     Lost,
 }
@@ -54,7 +54,10 @@ pub(crate) enum Reply {
 /// What is judged of an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
+    /// What was asked: the method and the path.
+    pub(crate) asked: (Method, String),
     pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
     pub(crate) location: String,
     pub(crate) cookies: String,
     pub(crate) body: String,
@@ -71,7 +74,7 @@ impl Reply {
     /// The answer, where one has to be.
     pub(crate) fn answer(self) -> Result<Answer, Failure> {
         match self {
-            Self::Answered(answer) => Ok(answer),
+            Self::Answered(answer) => Ok(*answer),
             Self::Lost => Err("a broker did not answer".into()),
         }
     }
@@ -98,14 +101,25 @@ impl Answer {
 
     /// The handoff code that it sends a browser home with.
     pub(crate) fn code(&self) -> Option<String> {
+        self.parameter("code")
+    }
+
+    /// What the address that it sends a browser to says of `name`.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
         let url = url::Url::parse(&self.location).ok()?;
-        let (_, code) = url.query_pairs().find(|(name, _)| name == "code")?;
-        Some(code.into_owned())
+        let (_, value) = url.query_pairs().find(|(its, _)| its == name)?;
+        Some(value.into_owned())
     }
 
     /// The body, which has to be JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
+    }
+
+    /// By which name the broker's log knows the exchange; nothing if it is not the
+    /// broker who answers, for it names each of its answers.
+    pub(crate) fn request_id(&self) -> Option<&str> {
+        self.headers.get("x-request-id")?.to_str().ok()
     }
 
     /// A text member of the body; empty if there is none.
@@ -129,19 +143,32 @@ impl Client {
 
     /// Sends `request` to `broker`, a URL without a trailing slash.
     pub(crate) async fn send(&self, broker: &str, request: &Request) -> Reply {
-        match read(self.request(broker, request)).await {
-            Ok(answer) if answer.status < 500 => Reply::Answered(answer),
+        match self.ask(self.request(broker, request)).await {
+            Ok(answer) if answer.status < 500 => Reply::Answered(Box::new(answer)),
             _ => Reply::Lost,
         }
     }
 
+    /// Sends `request` and reads the answer to its end, whoever gives it.
+    pub(crate) async fn ask(&self, request: RequestBuilder) -> reqwest::Result<Answer> {
+        let request = request.build()?;
+        let asked = (request.method().clone(), request.url().path().to_owned());
+        read(asked, self.0.execute(request).await?).await
+    }
+
+    /// A request that is none of [`Request`].
+    pub(crate) fn other(&self, method: Method, url: &str) -> RequestBuilder {
+        self.0.request(method, url)
+    }
+
     /// Whether the broker could take a step now.
     pub(crate) async fn is_ready(&self, broker: &str) -> bool {
-        let reply = read(self.0.get(format!("{broker}/readyz"))).await;
+        let reply = self.ask(self.0.get(format!("{broker}/readyz"))).await;
         reply.is_ok_and(|answer| answer.status == 200)
     }
 
-    fn request(&self, broker: &str, request: &Request) -> RequestBuilder {
+    /// `request`, as `broker` gets it.
+    pub(crate) fn request(&self, broker: &str, request: &Request) -> RequestBuilder {
         match request {
             Request::Open { key, provider } => {
                 let more = json!({ "session_key": key, "provider": provider });
@@ -243,18 +270,20 @@ pub(crate) async fn at_provider(client: &Client, departure: &Answer) -> Result<R
     }
 }
 
-async fn read(request: RequestBuilder) -> reqwest::Result<Answer> {
-    let response = request.send().await?;
+async fn read(asked: (Method, String), response: reqwest::Response) -> reqwest::Result<Answer> {
+    let headers = response.headers().clone();
     let text = |name| {
-        let values = response.headers().get_all(name).iter();
+        let values = headers.get_all(name).iter();
         let texts: Vec<_> = values.filter_map(|value| value.to_str().ok()).collect();
         texts
     };
     Ok(Answer {
+        asked,
         status: response.status().as_u16(),
         location: text(LOCATION).join(""),
         cookies: cookie_pairs(&text(SET_COOKIE)),
         body: response.text().await?,
+        headers,
     })
 }
 

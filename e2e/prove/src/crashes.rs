@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::Failure;
 use crate::chance::{Chance, any_seed};
 use crate::client::Client;
-use crate::fleet::{Engine, Fleet};
+use crate::fleet::{Engine, Fleet, Manner};
 use crate::load::Work;
 use crate::memory::{Death, Inquiry, Memory};
 use crate::replica::Halt;
@@ -84,7 +84,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
         .map_or(plan.engine.usual_brokers(), NonZeroUsize::get);
     let seed = plan.seed.unwrap_or_else(any_seed);
     let mut run = Run {
-        fleet: Fleet::start(plan.engine, brokers).await?,
+        fleet: Fleet::start(plan.engine, brokers, Manner::Silent).await?,
         client: Client::new()?,
         logins: plan.logins.get(),
         seed,

@@ -1,19 +1,22 @@
 //! Brokers on one database, and the imitated providers that they sign in with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
+use broker::clock::Clock;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
 use throwaway_postgres::{Durability, Server};
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Failure;
 use crate::chance::digest;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
-use crate::replica::Halt;
+use crate::replica::{Halt, MOVED, Order};
 
 /// Which store the brokers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,9 +46,23 @@ impl Engine {
 /// All of it. Dropped, it is gone.
 pub(crate) struct Fleet {
     pub(crate) brokers: Vec<Replica>,
-    pub(crate) upstream: MockUpstream,
+    pub(crate) upstream: Arc<MockUpstream>,
     pub(crate) database: Option<Server>,
+    /// What everybody goes by.
+    pub(crate) clock: Clock,
+    manner: Manner,
     scratch: TempDir,
+}
+
+/// How brokers are started.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Manner {
+    /// As the configuration file says, without a log.
+    #[default]
+    Silent,
+    /// With a log, and little patience with providers and with whoever is on the
+    /// way when it stops.
+    Talking,
 }
 
 /// One running broker.
@@ -54,15 +71,22 @@ pub(crate) struct Replica {
     pub(crate) url: String,
     process: Child,
     said: Lines<BufReader<ChildStdout>>,
-    /// Closed, it ends.
-    _life: ChildStdin,
+    /// What it logs, if it does, for whoever takes it.
+    pub(crate) log: Option<ChildStderr>,
+    /// Takes its orders; closed, it ends.
+    orders: ChildStdin,
 }
 
 impl Fleet {
     /// Starts `count` brokers on an empty database.
-    pub(crate) async fn start(engine: Engine, count: usize) -> Result<Self, Failure> {
+    pub(crate) async fn start(
+        engine: Engine,
+        count: usize,
+        manner: Manner,
+    ) -> Result<Self, Failure> {
         let scratch = tempfile::Builder::new().prefix("prove-").tempdir()?;
-        let upstream = start_upstream().await?;
+        let clock = Clock::system();
+        let upstream = Arc::new(start_upstream(clock.clone()).await?);
         let database = match engine {
             Engine::Sqlite => None,
             Engine::Postgres => Some(Server::start(Durability::Durable)?),
@@ -71,11 +95,13 @@ impl Fleet {
             brokers: Vec::new(),
             upstream,
             database,
+            clock,
+            manner,
             scratch,
         };
         std::fs::write(fleet.config_path(), fleet.config())?;
         for _ in 0..count {
-            let broker = Replica::start(fleet.config_path(), None).await?;
+            let broker = fleet.replica(None).await?;
             fleet.brokers.push(broker);
         }
         Ok(fleet)
@@ -90,8 +116,41 @@ impl Fleet {
     /// Starts the first broker anew, to halt where it is told to.
     pub(crate) async fn start_first_again(&mut self, halt: Option<Halt>) -> Result<(), Failure> {
         self.brokers[0].kill().await?;
-        self.brokers[0] = Replica::start(self.config_path(), halt).await?;
+        self.brokers[0] = self.replica(halt).await?;
         Ok(())
+    }
+
+    /// Moves everybody's clock ahead. Meanwhile not all of them show the same time.
+    pub(crate) async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+        for broker in &mut self.brokers {
+            broker.advance(by).await?;
+        }
+        self.clock.advance(by);
+        Ok(())
+    }
+
+    /// The folder of the configuration, and of the database if it is a file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    async fn replica(&self, halt: Option<Halt>) -> Result<Replica, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("replica").arg("--config");
+        command.arg(self.config_path());
+        let ahead_ms = self.clock.advanced_ms().to_string();
+        command.args(["--ahead-ms", &ahead_ms]);
+        if let Some(halt) = halt {
+            command.arg("--halt").arg(halt.to_string());
+        }
+        // Its configuration is the file, and what is given here.
+        command.env_clear();
+        if let Manner::Talking = self.manner {
+            command.arg("--log").stderr(Stdio::piped());
+            command.env("BROKER_UPSTREAM__TIMEOUT_MS", "2000");
+            command.env("BROKER_SHUTDOWN_SECONDS", "1");
+        }
+        Replica::start(command).await
     }
 
     fn config_path(&self) -> PathBuf {
@@ -132,39 +191,66 @@ impl Fleet {
     }
 }
 
-async fn start_upstream() -> Result<MockUpstream, Failure> {
+async fn start_upstream(clock: Clock) -> Result<MockUpstream, Failure> {
     let client = |provider: &str| {
         let callback = format!("{BASE_URL}/callback/{provider}");
         mock_upstream::Client::new("fleet", "fleet", [callback])
     };
-    let settings = Settings::new(client("google")?, client("github")?);
+    let settings = Settings {
+        clock: mock_upstream::Clock::new(move || clock.now().0),
+        ..Settings::new(client("google")?, client("github")?)
+    };
     Ok(MockUpstream::start(settings).await?)
 }
 
 impl Replica {
-    async fn start(config: PathBuf, halt: Option<Halt>) -> Result<Self, Failure> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("replica").arg("--config").arg(config);
-        if let Some(halt) = halt {
-            command.arg("--halt").arg(halt.to_string());
-        }
+    async fn start(mut command: Command) -> Result<Self, Failure> {
         let mut process = command
-            // Its configuration is the file alone.
-            .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()?;
-        let life = process.stdin.take().ok_or("standard input is piped")?;
+        let orders = process.stdin.take().ok_or("standard input is piped")?;
         let output = process.stdout.take().ok_or("standard output is piped")?;
         let mut said = BufReader::new(output).lines();
         let url = said.next_line().await?.ok_or("a broker did not start")?;
         Ok(Self {
             url,
+            log: process.stderr.take(),
             process,
             said,
-            _life: life,
+            orders,
         })
+    }
+
+    /// The number of its process; none once it has ended.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    async fn order(&mut self, order: Order) -> Result<(), Failure> {
+        Ok(self
+            .orders
+            .write_all(format!("{order}\n").as_bytes())
+            .await?)
+    }
+
+    async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+        self.order(Order::Advance(by)).await?;
+        match self.said.next_line().await?.as_deref() {
+            Some(MOVED) => Ok(()),
+            other => Err(format!("a broker said {other:?} when its clock was moved").into()),
+        }
+    }
+
+    /// Lets it finish what it has begun, and waits until it has ended.
+    pub(crate) async fn stop(&mut self) -> Result<(), Failure> {
+        self.order(Order::Stop).await?;
+        let status = self.process.wait().await?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("a broker that was told to stop ended with {status}").into()),
+        }
     }
 
     /// Waits until it says one more line, which it does when it halts.

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::Failure;
 use crate::chance::{Chance, any_seed};
-use crate::fleet::{Engine, Fleet};
+use crate::fleet::{Engine, Fleet, Manner};
 use crate::history::History;
 use crate::race::Arena;
 use crate::report::{Tally, bar, spoken};
@@ -65,7 +65,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
         .brokers
         .map_or(plan.engine.usual_brokers(), NonZeroUsize::get);
     let seed = plan.seed.unwrap_or_else(any_seed);
-    let fleet = Fleet::start(plan.engine, brokers).await?;
+    let fleet = Fleet::start(plan.engine, brokers, Manner::Silent).await?;
     let arena = Arena::at(fleet.urls(), plan.clients.into())?;
     let game = Arc::new(Game {
         arena,

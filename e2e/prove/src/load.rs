@@ -179,7 +179,7 @@ impl Work {
             Reply::Lost => None,
             Reply::Answered(answer) => {
                 self.answers.send_modify(|answers| *answers += 1);
-                Some(answer)
+                Some(*answer)
             }
         }
     }

@@ -26,6 +26,7 @@ mod memory;
 mod race;
 mod replica;
 mod report;
+mod soak;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -49,7 +50,9 @@ enum Command {
     Histories(histories::Plan),
     /// Kill brokers under load, and ask afterwards for what was acknowledged
     Crashes(crashes::Plan),
-    /// One broker of a fleet, for the two commands above
+    /// Let people sign in while everything goes wrong, and judge each login
+    Soak(soak::Plan),
+    /// One broker of a fleet, for the commands above
     #[command(hide = true)]
     Replica(replica::Orders),
 }
@@ -59,6 +62,7 @@ async fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Histories(plan) => histories::run(plan).await,
         Command::Crashes(plan) => crashes::run(plan).await,
+        Command::Soak(plan) => soak::run(plan).await,
         Command::Replica(orders) => replica::serve(orders).await,
     };
     match outcome {

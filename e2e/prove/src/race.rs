@@ -285,7 +285,7 @@ impl Race {
             heard,
         });
         if let (Heard::Granted, Reply::Answered(answer)) = (heard, reply) {
-            self.won = Some(answer);
+            self.won = Some(*answer);
         }
         Ok(())
     }

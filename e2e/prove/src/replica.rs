@@ -1,22 +1,30 @@
 //! One broker as a process of its own: the production broker, on a configuration
 //! file, that says where it listens and ends with whoever started it. At a point
-//! that it was given it halts, so that it can be killed right there.
+//! that it was given it halts, so that it can be killed right there. Its clock is
+//! moved, and it is told to stop, by lines on its standard input.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use broker::clock::Clock;
 use broker::config::Config;
 use broker::store::probe::{Point, Probe};
 use broker::{Broker, Surroundings};
 use clap::Args;
+use rocket::Shutdown;
+use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 
 use crate::Failure;
 
 /// What a replica says when it halts.
 pub(crate) const HALTED: &str = "halted";
+
+/// What a replica says when its clock was moved.
+pub(crate) const MOVED: &str = "moved";
 
 /// What a replica is told to do.
 #[derive(Debug, Args)]
@@ -27,6 +35,45 @@ pub(crate) struct Orders {
     /// Where to halt: at the nth time that a point is reached
     #[arg(long, value_name = "POINT:NTH")]
     halt: Option<Halt>,
+    /// How far its clock is ahead of the system's
+    #[arg(long, value_name = "MS", default_value = "0")]
+    ahead_ms: u64,
+    /// Write the log to standard error, as in production
+    #[arg(long)]
+    log: bool,
+}
+
+/// What a replica is told while it serves: a line on its standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Move the clock ahead.
+    Advance(Duration),
+    /// Let open requests finish, and end.
+    Stop,
+}
+
+impl FromStr for Order {
+    type Err = &'static str;
+
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        match line.split_once(' ') {
+            None if line == "stop" => Ok(Self::Stop),
+            Some(("advance", ms)) => match ms.parse() {
+                Ok(ms) => Ok(Self::Advance(Duration::from_millis(ms))),
+                Err(_) => Err("expected advance MS"),
+            },
+            _ => Err("expected stop or advance MS"),
+        }
+    }
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Advance(by) => write!(f, "advance {}", by.as_millis()),
+            Self::Stop => f.write_str("stop"),
+        }
+    }
 }
 
 /// Where to halt.
@@ -56,12 +103,18 @@ impl std::fmt::Display for Halt {
     }
 }
 
-/// Serves until standard input closes.
+/// Serves until it is told to stop, or standard input closes.
 pub(crate) async fn serve(orders: Orders) -> Result<(), Failure> {
+    if orders.log {
+        write_log();
+    }
+    let clock = Clock::system();
+    clock.advance(Duration::from_millis(orders.ahead_ms));
     let broker = Broker::assemble(
         Config::load(&orders.config)?,
         Surroundings {
             probe: orders.halt.map(halting).unwrap_or_default(),
+            clock: clock.clone(),
             ..Surroundings::default()
         },
     )?;
@@ -71,9 +124,25 @@ pub(crate) async fn serve(orders: Orders) -> Result<(), Failure> {
             say(&format!("http://{}:{}", config.address, config.port));
         })
     });
-    std::thread::spawn(end_with_whoever_started_us);
-    let _ = broker.rocket().attach(up).launch().await?;
-    Ok(())
+    let rocket = broker.rocket().attach(up).ignite().await?;
+    let shutdown = rocket.shutdown();
+    std::thread::spawn(move || obey(&clock, &shutdown));
+    match rocket.launch().await {
+        // Somebody was still on the way; they were told nothing.
+        Err(error) if !matches!(error.kind(), ErrorKind::Shutdown(..)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// As `broker serve` does.
+fn write_log() {
+    broker::panics::say_only_where();
+    tracing_subscriber::fmt()
+        .json()
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
 }
 
 /// Stops the operation that reaches the point, and all that wait for it, for good.
@@ -89,9 +158,18 @@ fn halting(halt: Halt) -> Probe {
     })
 }
 
-fn end_with_whoever_started_us() {
-    let mut nothing = Vec::new();
-    let _ = std::io::stdin().read_to_end(&mut nothing);
+/// Takes orders, and ends with whoever gives them.
+fn obey(clock: &Clock, shutdown: &Shutdown) {
+    for line in std::io::stdin().lines() {
+        match line.as_deref().unwrap_or_default().parse() {
+            Ok(Order::Advance(by)) => {
+                clock.advance(by);
+                say(MOVED);
+            }
+            Ok(Order::Stop) => shutdown.clone().notify(),
+            Err(_) => break,
+        }
+    }
     std::process::exit(0);
 }
 
