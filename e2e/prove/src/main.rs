@@ -1,16 +1,18 @@
-//! `prove`: single use, shown on brokers that are raced and killed.
+//! `prove`: single use, shown on brokers that are raced, killed and soaked.
 //!
 //! Brokers run as processes of their own, one or several on one database, and
 //! sign people in with the imitated providers. `histories` races clients for
 //! every single-use operation and checks what each of them heard; `crashes`
 //! kills a broker, or its database, and asks afterwards about everything that
-//! had been acknowledged.
+//! had been acknowledged; `soak` lets people sign in for as long as it is told to,
+//! while all that may go wrong does.
 //!
 //! | module | what lives there |
 //! |---|---|
 //! | [`history`] | what clients heard, and what may not be among it |
 //! | [`histories`], [`race`] | many logins at once, each step of them contended |
 //! | [`crashes`], [`load`], [`memory`] | what is killed and when; who works meanwhile; what must be true after |
+//! | [`soak`] | everything at once, and each login judged |
 //! | [`fleet`], [`replica`] | the brokers, their database, their providers |
 //! | [`client`] | what a backend and a browser send, raw |
 //! | [`chance`], [`report`] | the seed; what is printed |
@@ -36,7 +38,7 @@ use clap::{Parser, Subcommand};
 /// What went wrong, in one line.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Proves single use on brokers that are raced and killed.
+/// Proves single use on brokers that are raced, killed and soaked.
 #[derive(Debug, Parser)]
 #[command(name = "prove", version)]
 struct Cli {

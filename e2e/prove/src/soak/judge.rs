@@ -9,14 +9,17 @@ mod people;
 #[cfg(test)]
 mod tests;
 
-use broker::flows::legacy::CODE_LIFETIME_MS;
 use broker::ledger::Step;
-use contract::{LoginLifetime, TokenLifetime};
 
 use super::ledger::Facts;
 use super::story::{Deed, Flow, Story, Telling, Told};
 use crate::history::{Call, Heard, History, Thing, Violation as Wrong};
 pub(crate) use people::People;
+
+/// How long things live, by the specification; a code, by the kit's own choice.
+const LOGIN_LIVES_MS: i64 = 600_000;
+const CODE_LIVES_MS: i64 = 60_000;
+const TOKEN_LIVES_MS: i64 = 900_000;
 
 /// What is wrong with a story, in a sentence.
 pub(crate) type Violation = String;
@@ -70,7 +73,7 @@ pub(crate) fn judge(story: &Story, facts: &Facts, people: &mut People) -> Vec<Vi
 
 fn clean(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
     let opened = story.granted(Deed::Open);
-    let life = opened.map(|opened| Life::of(opened, LoginLifetime::MS));
+    let life = opened.map(|opened| Life::of(opened, LOGIN_LIVES_MS));
     let key = Single {
         thing: Thing::SessionKey,
         deed: Deed::Open,
@@ -100,7 +103,7 @@ fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
     }
     let issued = story.of(|it| matches!(it, Deed::Return(_)));
     let issued = issued.into_iter().find(|it| it.told == Told::Code);
-    let code = issued.map(|issued| Life::of(issued, CODE_LIFETIME_MS));
+    let code = issued.map(|issued| Life::of(issued, CODE_LIVES_MS));
     let redemption = Single {
         thing: Thing::Code,
         deed: Deed::Redeem,
@@ -202,7 +205,7 @@ fn left_pending(story: &Story, facts: &Facts, life: Life) -> Option<Violation> {
         .iter()
         .find(|it| it.told == Told::Pending && it.asked_ns > last_home_ns)?;
     is_home.then(|| {
-        let later_ms = pending.asked_ms - life.surely_until_ms + LoginLifetime::MS;
+        let later_ms = pending.asked_ms - life.surely_until_ms + LOGIN_LIVES_MS;
         format!("a login was lost: pending {later_ms} ms after it began, its browser home")
     })
 }
@@ -224,7 +227,7 @@ fn let_in(story: &Story, life: Option<Life>) -> Option<Violation> {
 /// A token is good from its redemption on, until it ends or is ended.
 fn token(story: &Story) -> Option<Violation> {
     let issued = story.granted(Deed::Redeem)?;
-    let life = Life::of(issued, TokenLifetime::MS);
+    let life = Life::of(issued, TOKEN_LIVES_MS);
     let may_end = |it: &&&Telling| match it.deed {
         Deed::Revoke => true,
         // A second redemption ends it, heard or not.

@@ -33,6 +33,9 @@ pub(crate) async fn go_on(stage: Arc<Stage>, seed: u64, most: u64) -> Result<(),
         let mut chance = Chance::of(seed, index);
         let story = sign_in(&stage, index, &mut chance).await?;
         stage.close(&story).await;
+        if chance.below(10) == 0 {
+            stage.look_at_providers().await;
+        }
         if chance.below(3) == 0 {
             hostile::one(&stage, &mut chance).await;
         }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use broker::clock::Clock;
 use e2e::wire::Wire;
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, people};
+use reqwest::Method;
 use tokio::sync::{RwLock, watch};
 
 use super::judge::{People, judge};
@@ -138,6 +139,14 @@ impl Stage {
             told,
         };
         (telling, answer)
+    }
+
+    /// Asks what is on offer, which is always answered alike in form.
+    pub(crate) async fn look_at_providers(&self) {
+        let url = format!("{}/api/providers", self.url);
+        let answer = self.client.ask(self.client.other(Method::GET, &url)).await;
+        let answer = answer.ok().filter(|it| it.request_id().is_some());
+        self.hold_against_contract(answer.as_ref());
     }
 
     /// Notes what the published contract does not show.

@@ -134,7 +134,7 @@ impl Tally {
         for (name, count) in rest {
             let _ = writeln!(table, "{name:<50}{count:>10}");
         }
-        let _ = write!(table, "\nfirst  {first}\nlast   {last}\n");
+        let _ = write!(table, "\nwarm  {first}\nend   {last}\n");
         table
     }
 

@@ -205,15 +205,15 @@ fn nothing_outlives_its_time() {
     };
     let read = clean(&[read(Told::Succeeded(ada()))]);
     is_right(&read, &READ);
-    let over = late(read, 3, LoginLifetime::MS);
+    let over = late(read, 3, LOGIN_LIVES_MS);
     is_wrong(&over, &READ, "a result was had after its time");
     let redeemed = legacy(&[redeem(Told::Token)]);
-    let over = late(redeemed, 2, CODE_LIFETIME_MS);
+    let over = late(redeemed, 2, CODE_LIVES_MS);
     is_wrong(&over, &REDEEMED, "a code was had after its time");
     let shown = legacy(&[redeem(Told::Token), profile(Told::Profile(ada()))]);
-    let over = late(shown, 3, TokenLifetime::MS);
+    let over = late(shown, 3, TOKEN_LIVES_MS);
     is_wrong(&over, &REDEEMED, "a token outlived its end");
-    let refused = late(legacy(&[redeem(REFUSED)]), 2, CODE_LIFETIME_MS);
+    let refused = late(legacy(&[redeem(REFUSED)]), 2, CODE_LIVES_MS);
     is_right(&refused, &REDEEMED[..2]);
 }
 
