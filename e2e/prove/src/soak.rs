@@ -6,7 +6,9 @@
 //! |---|---|
 //! | [`person`], [`hostile`] | who signs in; who should not be here |
 //! | [`trouble`] | faults of the wire, moves of the clock, restarts |
-//! | [`story`], [`judge`] | what was told in one login; what may not be among it |
+//! | [`provider`] | who is at the providers, and what goes wrong there |
+//! | [`told`], [`story`] | what an answer tells; what was told in one login |
+//! | [`judge`] | what may not be among that |
 //! | [`ledger`] | what the broker's log says of it |
 //! | [`stage`] | what all of them share |
 //! | [`tally`], [`vitals`] | what is counted and measured |
@@ -15,9 +17,11 @@ mod hostile;
 mod judge;
 mod ledger;
 mod person;
+mod provider;
 mod stage;
 mod story;
 mod tally;
+mod told;
 mod trouble;
 mod vitals;
 

@@ -12,7 +12,8 @@ mod tests;
 use broker::ledger::Step;
 
 use super::ledger::Facts;
-use super::story::{Deed, Flow, Story, Telling, Told};
+use super::story::{Deed, Flow, Story, Telling};
+use super::told::Told;
 use crate::history::{Call, Heard, History, Thing, Violation as Wrong};
 pub(crate) use people::People;
 
@@ -94,13 +95,15 @@ fn clean(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
 }
 
 fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
-    for trip in 0..story.casts.len() {
-        let deed = Deed::Return(trip);
-        let codes = story.of(|it| it == deed);
-        if codes.iter().filter(|it| it.told == Told::Code).count() > 1 {
-            wrong.push("one trip brought two codes".to_owned());
-        }
-    }
+    let trip = Single {
+        thing: Thing::Trip,
+        deed: Deed::Return(0),
+        step: Step::Spent,
+    };
+    let departed = story.of(|it| it == Deed::Visit);
+    let departed = departed.into_iter().rfind(|it| it.told == Told::Departed);
+    let life = departed.map(|departed| Life::of(departed, LOGIN_LIVES_MS));
+    wrong.extend(trip.judge(story, facts, life));
     let issued = story.of(|it| matches!(it, Deed::Return(_)));
     let issued = issued.into_iter().find(|it| it.told == Told::Code);
     let code = issued.map(|issued| Life::of(issued, CODE_LIVES_MS));

@@ -1,6 +1,9 @@
 //! People who sign in, by either flow at either provider, with a backend and a
 //! browser that repeat themselves, come late, or come twice.
 
+mod clean;
+mod legacy;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +13,12 @@ use rocket::futures::future::join_all;
 
 use super::hostile;
 use super::stage::Stage;
-use super::story::{Deed, Flow, Story, Told};
+use super::story::{Deed, Flow, Story};
 use crate::Failure;
 use crate::chance::Chance;
 use crate::client::{Answer, Request, Transaction};
+use clean::Clean;
+use legacy::Legacy;
 
 /// How often somebody tries who hears nothing.
 const TRIES: usize = 6;
@@ -57,176 +62,6 @@ async fn sign_in(stage: &Stage, index: u64, chance: &mut Chance) -> Result<Story
         let story = Story::new(index, Flow::Legacy, provider, &login);
         Legacy { stage, kept, story }.play(chance).await
     }
-}
-
-/// A login by the clean flow.
-struct Clean<'a> {
-    stage: &'a Stage,
-    key: String,
-    story: Story,
-}
-
-impl Clean<'_> {
-    async fn play(mut self, chance: &mut Chance) -> Result<Story, Failure> {
-        let Some(url) = self.open(chance).await else {
-            self.read(1).await;
-            return Ok(self.story);
-        };
-        if chance.below(4) == 0 {
-            self.read(1).await;
-        }
-        // Whoever hears nothing on the way home begins again where it began.
-        let mut cookies = String::new();
-        for _ in 0..2 {
-            dawdle(chance).await;
-            if self.is_home(&url, &mut cookies, chance).await? {
-                break;
-            }
-        }
-        dawdle(chance).await;
-        self.read(1 + chance.below(3)).await;
-        self.read_to_the_end().await;
-        Ok(self.story)
-    }
-
-    /// The authorization URL, if it came.
-    async fn open(&mut self, chance: &mut Chance) -> Option<String> {
-        let open = Request::Open {
-            key: self.key.clone(),
-            provider: self.story.provider.name(),
-        };
-        let times = 1 + usize::from(chance.below(8) == 0);
-        let answers = at_once(self.stage, &mut self.story, Deed::Open, &open, times).await;
-        let opened = answers.into_iter().flatten().find(|it| it.status == 200)?;
-        Some(opened.text("authorization_url"))
-    }
-
-    /// The browser's part, once. Whether it came home.
-    async fn is_home(
-        &mut self,
-        url: &str,
-        cookies: &mut String,
-        chance: &mut Chance,
-    ) -> Result<bool, Failure> {
-        let (stage, story) = (self.stage, &mut self.story);
-        let visit = Request::visit(url, cookies);
-        let Some(departure) = insist(stage, story, Deed::Visit, &visit).await else {
-            return Ok(false);
-        };
-        if story.tellings.last().map(|it| &it.told) != Some(&Told::Departed) {
-            return Ok(true);
-        }
-        cookies.clone_from(&departure.cookies);
-        if chance.below(8) == 0 {
-            stage
-                .ask(story, Deed::Intrude, &visit.with_cookies(""))
-                .await;
-        }
-        come_home(stage, story, &departure, chance).await
-    }
-
-    /// Reads the result so many times at once.
-    async fn read(&mut self, times: usize) {
-        let read = self.request();
-        at_once(self.stage, &mut self.story, Deed::Read, &read, times).await;
-    }
-
-    /// Reads it until it is told that there is nothing to read.
-    async fn read_to_the_end(&mut self) {
-        let read = self.request();
-        for _ in 0..TRIES {
-            self.stage.ask(&mut self.story, Deed::Read, &read).await;
-            let told = self.story.tellings.last().map(|it| &it.told);
-            if matches!(told, Some(Told::Refused(_) | Told::Pending)) {
-                return;
-            }
-            self.stage.is_there().await;
-        }
-    }
-
-    fn request(&self) -> Request {
-        Request::Result {
-            key: self.key.clone(),
-        }
-    }
-}
-
-/// A login by the legacy flow.
-struct Legacy<'a> {
-    stage: &'a Stage,
-    kept: Transaction,
-    story: Story,
-}
-
-impl Legacy<'_> {
-    async fn play(mut self, chance: &mut Chance) -> Result<Story, Failure> {
-        let begin = Request::visit(&self.kept.authorize_url(self.story.provider.name()), "");
-        let departure = insist(self.stage, &mut self.story, Deed::Visit, &begin).await;
-        let Some(departure) = departure.filter(|it| it.status == 303) else {
-            return Ok(self.story);
-        };
-        dawdle(chance).await;
-        let arrivals = arrive(self.stage, &mut self.story, &departure, chance).await?;
-        if let Some(code) = arrivals.iter().find_map(Answer::code) {
-            self.redeem(code, chance).await;
-        }
-        Ok(self.story)
-    }
-
-    async fn redeem(&mut self, code: String, chance: &mut Chance) {
-        let (stage, story) = (self.stage, &mut self.story);
-        dawdle(chance).await;
-        if chance.below(6) == 0 {
-            let forged = Request::Redeem {
-                kept: Transaction::fresh(chance),
-                code: code.clone(),
-            };
-            stage.ask(story, Deed::RedeemWrongly, &forged).await;
-        }
-        let kept = self.kept.clone();
-        let redeem = Request::Redeem { kept, code };
-        let times = 1 + usize::from(chance.below(6) == 0);
-        let answers = at_once(stage, story, Deed::Redeem, &redeem, times).await;
-        let issued = answers.into_iter().flatten().find(|it| it.status == 200);
-        let token = issued.map(|it| it.text("access_token"));
-        if let Some(token) = &token {
-            self.use_token(token, chance).await;
-        }
-        insist(self.stage, &mut self.story, Deed::Redeem, &redeem).await;
-        if let Some(token) = token {
-            let profile = Request::Profile { token };
-            insist(self.stage, &mut self.story, Deed::Profile, &profile).await;
-        }
-    }
-
-    async fn use_token(&mut self, token: &str, chance: &mut Chance) {
-        let (stage, story) = (self.stage, &mut self.story);
-        let token = token.to_owned();
-        let profile = Request::Profile {
-            token: token.clone(),
-        };
-        for _ in 0..1 + chance.below(3) {
-            stage.ask(story, Deed::Profile, &profile).await;
-            dawdle(chance).await;
-        }
-        if chance.below(3) == 0 {
-            stage
-                .ask(story, Deed::Revoke, &Request::Revoke { token })
-                .await;
-            stage.ask(story, Deed::Profile, &profile).await;
-        }
-    }
-}
-
-/// From the provider home, if it can be. Whether somebody answered.
-async fn come_home(
-    stage: &Stage,
-    story: &mut Story,
-    departure: &Answer,
-    chance: &mut Chance,
-) -> Result<bool, Failure> {
-    let arrivals = arrive(stage, story, departure, chance).await?;
-    Ok(!arrivals.is_empty())
 }
 
 /// To the provider and back, once or several times with the same callback. The

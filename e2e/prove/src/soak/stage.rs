@@ -1,33 +1,29 @@
-//! What everybody shares: the way to the broker, the time, the providers, and what
-//! is counted.
+//! What everybody shares: the way to the broker, the time, the judge, and what is
+//! counted.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use broker::clock::Clock;
 use e2e::wire::Wire;
-use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, people};
 use reqwest::Method;
 use tokio::sync::{RwLock, watch};
 
 use super::judge::{People, judge};
 use super::ledger::Ledger;
-use super::story::{Cast, Deed, Story, Telling, Told};
+use super::provider::Providers;
+use super::story::{Deed, Story, Telling};
 use super::tally::Tally;
+use super::told::Told;
 use crate::Failure;
-use crate::chance::Chance;
 use crate::client::{Answer, Client, Request};
 use crate::fleet::Fleet;
 
 /// Longer than a line of the log takes to be read.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// For how long the keys may be in trouble that another login was to meet: as long
-/// as the provider keeps it ready, and the broker remembers a failure.
-const SHADOW_MS: i64 = 13_000;
 
 /// How many of a kind of violation are told in full.
 const MOST_TOLD: usize = 10;
@@ -46,15 +42,11 @@ pub(crate) struct Stage {
     pub(crate) ledger: Ledger,
     pub(crate) tally: Mutex<Tally>,
     people: Mutex<People>,
-    /// One at a time, so that whoever writes the script is who it is for.
-    google: tokio::sync::Mutex<()>,
-    github: tokio::sync::Mutex<()>,
-    upstream: Arc<MockUpstream>,
+    pub(crate) providers: Providers,
     /// Where the broker's database is.
     pub(crate) folder: PathBuf,
     /// Where the broker is, and which process.
     broker: Mutex<(Option<SocketAddr>, u32)>,
-    keys_in_trouble_until_ms: AtomicI64,
     /// How many logins have begun.
     pub(crate) begun: watch::Sender<u64>,
     pub(crate) is_over: AtomicBool,
@@ -76,34 +68,12 @@ impl Stage {
             ledger,
             tally: Mutex::default(),
             people: Mutex::default(),
-            google: tokio::sync::Mutex::default(),
-            github: tokio::sync::Mutex::default(),
-            upstream: fleet.upstream.clone(),
+            providers: Providers::new(fleet.upstream.clone()),
             folder: fleet.folder().to_owned(),
             broker: Mutex::default(),
-            keys_in_trouble_until_ms: AtomicI64::new(0),
             begun: watch::Sender::new(0),
             is_over: AtomicBool::new(false),
         }))
-    }
-
-    /// A browser comes back from the trip of `cast`. Keys that are in trouble for it
-    /// may be so for others.
-    pub(crate) async fn come_back(
-        &self,
-        deed: Deed,
-        cast: &Cast,
-        arrival: &Request,
-    ) -> (Telling, Option<Answer>) {
-        let is_trouble = cast.misbehaviour.is_some_and(|it| it.starts_with("keys_"));
-        if is_trouble {
-            self.shade();
-        }
-        let back = self.telling(deed, arrival).await;
-        if is_trouble {
-            self.shade();
-        }
-        back
     }
 
     /// Sends `request`, and remembers what is told.
@@ -171,72 +141,6 @@ impl Stage {
                 None,
             );
         }
-    }
-
-    /// Sends a browser from `departure` to its provider, where somebody signs in, or
-    /// something goes wrong. What it comes back with, and whose trip it is.
-    pub(crate) async fn cast(
-        &self,
-        story: &mut Story,
-        departure: &Answer,
-        chance: &mut Chance,
-    ) -> Result<(Deed, Request), Failure> {
-        let provider = story.provider;
-        let (next, cast) = self.script(provider, chance);
-        let trip = story.casts.len();
-        story.casts.push(cast);
-        let _alone = match provider {
-            Provider::Google => self.google.lock().await,
-            Provider::GitHub => self.github.lock().await,
-        };
-        self.upstream.provider(provider).queue(next)?;
-        let arrive = crate::client::at_provider(&self.client, departure).await?;
-        Ok((Deed::Return(trip), arrive))
-    }
-
-    fn script(&self, provider: Provider, chance: &mut Chance) -> (Next, Cast) {
-        let seeded = people::seeded();
-        let person = seeded[chance.below(seeded.len())].at(provider).clone();
-        let cast = Cast {
-            id: person.id.clone(),
-            at_ms: self.clock.now().0,
-            misbehaviour: None,
-            errors: Vec::new(),
-            is_shadowed: false,
-        };
-        if chance.below(3) > 0 {
-            return (Next::Person(person), cast);
-        }
-        let all = Misbehaviour::of(provider);
-        let mut what = all[chance.below(all.len())];
-        // Each of them casts a shadow on all that begin meanwhile.
-        if troubles_keys(what) && chance.below(30) > 0 {
-            what = Misbehaviour::Deny;
-        }
-        self.tally().misbehaved(what.name());
-        let cast = Cast {
-            id: people::ada().at(provider).id.clone(),
-            misbehaviour: Some(what.name()),
-            errors: errors(what),
-            ..cast
-        };
-        (Next::Misbehave(what), cast)
-    }
-
-    /// Notes whether keys in trouble may have spoiled the trip that has come back.
-    pub(crate) fn shadow(&self, story: &mut Story, deed: Deed) {
-        let until_ms = self.keys_in_trouble_until_ms.load(Ordering::SeqCst);
-        let returns = story.of(|it| it == deed);
-        let is_shadowed = returns.iter().any(|it| it.asked_ms <= until_ms);
-        if let Some(cast) = story.casts.last_mut() {
-            cast.is_shadowed |= is_shadowed;
-        }
-    }
-
-    fn shade(&self) {
-        let until_ms = self.clock.now().0 + SHADOW_MS;
-        self.keys_in_trouble_until_ms
-            .fetch_max(until_ms, Ordering::SeqCst);
     }
 
     /// Judges a story that is over, once the log has told all of it.
@@ -326,21 +230,6 @@ impl Stage {
     fn now_ns(&self) -> u64 {
         u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
-}
-
-/// The errors with which a login may end that meets `what`. Who looks for keys
-/// again, and when, depends on whoever looked before.
-fn errors(what: Misbehaviour) -> Vec<&'static str> {
-    match what.error() {
-        Some(_) if troubles_keys(what) || what.name() == "unknown_kid" => {
-            vec!["invalid_provider_response", "provider_unavailable"]
-        }
-        error => error.into_iter().collect(),
-    }
-}
-
-fn troubles_keys(what: Misbehaviour) -> bool {
-    ["keys_500", "keys_timeout", "stale_keys"].contains(&what.name())
 }
 
 #[expect(

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::story::{Deed, Flow, Story, Told};
+use super::story::{Deed, Flow, Story};
+use super::told::Told;
 use super::vitals::Vitals;
 
 /// All counts of a run.

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
-use crate::soak::story::{Cast, Deed, Flow, Story, Told, Who};
+use crate::soak::story::{Cast, Deed, Flow, Story};
+use crate::soak::told::{Told, Who};
 
 /// How long a provider's code is good at the shorter of the two.
 const SHORTEST_CODE_MS: i64 = 60_000;
