@@ -64,6 +64,7 @@ pub(crate) fn judge(story: &Story, facts: &Facts, people: &mut People) -> Vec<Vi
     let mut wrong = Vec::new();
     wrong.extend(strange(story));
     wrong.extend(exchanged_twice(story, facts));
+    wrong.extend(strayed(story));
     match story.flow {
         Flow::Clean => clean(story, facts, &mut wrong),
         Flow::Legacy => legacy(story, facts, &mut wrong),
@@ -225,6 +226,17 @@ fn let_in(story: &Story, life: Option<Life>) -> Option<Violation> {
         .filter(in_time)
         .any(|it| it.told == Told::Departed);
     got_on.then(|| "another browser was let into a login".to_owned())
+}
+
+/// A callback counts in the browser that made the trip, and in no other.
+fn strayed(story: &Story) -> Option<Violation> {
+    let strays = story.of(|it| it == Deed::Stray);
+    let is_turned_away = |it: &&Telling| it.told.is_open() || it.told == Told::Refused(400);
+    let counted = strays.into_iter().find(|it| !is_turned_away(it))?;
+    Some(format!(
+        "a callback counted in another browser: {:?}",
+        counted.told
+    ))
 }
 
 /// A token is good from its redemption on, until it ends or is ended.

@@ -74,6 +74,10 @@ async fn arrive(
 ) -> Result<Vec<Answer>, Failure> {
     let (deed, arrival) = stage.cast(story, departure, chance).await?;
     let cast = story.casts.last().cloned().ok_or("somebody was there")?;
+    if chance.below(8) == 0 {
+        let stray = arrival.with_cookies("");
+        stage.ask(story, Deed::Stray, &stray).await;
+    }
     dawdle(chance).await;
     let times = 1 + usize::from(chance.below(6) == 0);
     let mut answers = Vec::new();

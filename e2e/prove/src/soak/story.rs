@@ -27,6 +27,8 @@ pub(crate) enum Deed {
     Intrude,
     /// The browser, back from the provider; which of its trips.
     Return(usize),
+    /// Another browser, with the callback of the first.
+    Stray,
     /// `POST /v1/login/result`.
     Read,
     /// `POST /v1/token`.
@@ -98,6 +100,7 @@ impl Deed {
             Self::Visit => "visit",
             Self::Intrude => "intrude",
             Self::Return(_) => "return",
+            Self::Stray => "stray",
             Self::Read => "read",
             Self::Redeem => "redeem",
             Self::RedeemWrongly => "redeem wrongly",

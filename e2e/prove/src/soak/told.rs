@@ -44,7 +44,9 @@ impl Told {
             (_, 503) => Self::Unable,
             (_, status @ 400..500) => Self::Refused(status),
             (Deed::Open, 200) => Self::Opened,
-            (Deed::Visit | Deed::Intrude | Deed::Return(_), 303) => home_or_away(answer),
+            (Deed::Visit | Deed::Intrude | Deed::Return(_) | Deed::Stray, 303) => {
+                home_or_away(answer)
+            }
             (Deed::Read, 200) => result(answer),
             (Deed::Redeem | Deed::RedeemWrongly, 200) => Self::Token,
             (Deed::Profile, 200) => Self::Profile(Who::of(&answer.json())),

@@ -280,6 +280,8 @@ fn a_wrong_verifier_another_browser_and_a_strange_answer_are_named() {
     ];
     let intruded = story(Flow::Clean, &intruded);
     is_wrong(&intruded, &READ[..1], "another browser was let in");
+    let strayed = [(Deed::Stray, Told::Code), (Deed::Return(0), REFUSED)];
+    is_wrong(&story(Flow::Legacy, &strayed), &[], "in another browser");
     let strange = clean(&[read(Told::Strange("GET /x: 200".to_owned()))]);
     is_wrong(&strange, &READ[..3], "no answer to Read");
 }
