@@ -74,14 +74,17 @@ pub(crate) fn judge(story: &Story, facts: &Facts, people: &mut People) -> Vec<Vi
 }
 
 fn clean(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
-    let opened = story.granted(Deed::Open);
+    let opens = story.of(|it| it == Deed::Open);
+    let opened = opens.iter().rfind(|it| it.told.is_grant());
     let life = opened.map(|opened| Life::of(opened, LOGIN_LIVES_MS));
     let key = Single {
         thing: Thing::SessionKey,
         deed: Deed::Open,
         step: Step::Opened,
     };
-    wrong.extend(key.judge(story, facts, None));
+    if !may_be_free_again(&opens) {
+        wrong.extend(key.judge(story, facts, None));
+    }
     let result = Single {
         thing: Thing::Result,
         deed: Deed::Read,
@@ -93,6 +96,16 @@ fn clean(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
         wrong.push("a login was settled twice".to_owned());
     }
     wrong.extend(let_in(story, life));
+}
+
+/// A key is taken for as long as a login lives. Whoever registers it then begins
+/// another.
+fn may_be_free_again(opens: &[&Telling]) -> bool {
+    let first_ms = opens.first().map(|it| it.asked_ms);
+    let last_ms = opens.iter().map(|it| it.told_ms).max();
+    first_ms
+        .zip(last_ms)
+        .is_some_and(|(first_ms, last_ms)| last_ms - first_ms >= LOGIN_LIVES_MS)
 }
 
 fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {

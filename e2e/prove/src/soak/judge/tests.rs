@@ -217,6 +217,19 @@ fn nothing_outlives_its_time() {
 }
 
 #[test]
+fn a_key_is_free_again_after_its_login() {
+    let mut again = story(
+        Flow::Clean,
+        &[(Deed::Open, Told::Opened), (Deed::Open, Told::Opened)],
+    );
+    let opened_twice = [Step::Opened; 2];
+    is_wrong(&again, &opened_twice, "a session key was had twice");
+    again.tellings[1].asked_ms += LOGIN_LIVES_MS;
+    again.tellings[1].told_ms += LOGIN_LIVES_MS;
+    is_right(&again, &opened_twice);
+}
+
+#[test]
 fn a_token_that_was_ended_opens_nothing() {
     let after = |end: Line| {
         let ends = [redeem(Told::Token), end, profile(Told::Profile(ada()))];
