@@ -83,7 +83,10 @@ pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
     say(&format!("seed {seed}"));
     let soak = Soak::start(&plan, seed).await?;
     let stage = soak.stage.clone();
-    let (first, last) = soak.go_on(&plan, seed).await?;
+    let (first, last) = soak
+        .go_on(&plan, seed)
+        .await
+        .map_err(|why| format!("{why}, seed {seed}"))?;
     note_complaints(&stage);
     let tally = stage.tally();
     let mut out = std::io::stdout();

@@ -135,7 +135,12 @@ impl Tally {
         for (name, count) in rest {
             let _ = writeln!(table, "{name:<50}{count:>10}");
         }
-        let _ = write!(table, "\nwarm  {first}\nend   {last}\n");
+        let _ = write!(
+            table,
+            "\nfirst, when it was warm  {first}\nlast                     {last}\n\
+             The broker is a process of its own: people, wire and imitated providers, and \
+             what they remember, are in this one.\n"
+        );
         table
     }
 
