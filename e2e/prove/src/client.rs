@@ -17,7 +17,8 @@ pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
 /// Where browsers come home to; nobody listens there either.
 pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
 pub(crate) const CLIENT_ID: &str = "prover";
-pub(crate) const CLIENT_SECRET: &str = "the prover's secret";
+/// It begins as the sentinel knows it.
+pub(crate) const CLIENT_SECRET: &str = "LeakMark of the prover";
 
 /// Longer than a broker takes to say that it cannot.
 const PATIENCE: Duration = Duration::from_secs(30);

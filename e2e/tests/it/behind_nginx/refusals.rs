@@ -8,7 +8,6 @@ use super::front::Front;
 use super::nginx::{Nginx, Ports};
 use super::pretender::{Pretender, Says};
 use crate::backend::send;
-use crate::published;
 use crate::reply::{REFUSED, Reply};
 
 const TOO_LARGE: &str = r#"{"error":"request_failed","message":"The request is too large."}"#;
@@ -19,7 +18,7 @@ impl Reply {
     #[track_caller]
     fn is_nginxs(&self, status: u16, body: &str) {
         assert_eq!((self.status, self.body.as_str()), (status, body));
-        assert!(published::schema("ApiError").is_valid(&self.json()));
+        assert!(::published::schema("ApiError").is_valid(&self.json()));
         assert_eq!(self.header("content-type"), Some("application/json"));
         self.is_of_nginx_alone();
     }

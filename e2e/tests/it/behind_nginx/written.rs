@@ -8,8 +8,8 @@ use super::nginx::{Nginx, Ports, Written};
 use super::pretender::{Pretender, Says};
 use crate::backend::send;
 use crate::browser::{Browser, NOWHERE};
-use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
 use crate::fresh;
+use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
 
 impl Written {
     /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
