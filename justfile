@@ -120,9 +120,9 @@ mutants: _postgres _cargo-mutants
         -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
     {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
 
-# Bend what providers send, so many times for each parser (CASES=10000 for a quick look)
-fuzz CASES="1000000":
-    PROPTEST_CASES={{ CASES }} cargo test --release -p broker --lib hostile::
+# Bend what comes in through each door, so many times (CASES=10000 for a quick look; TARGET is part of a test's name)
+fuzz CASES="1000000" TARGET="hostile::":
+    PROPTEST_CASES={{ CASES }} cargo test --release -p broker -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
 # Ask schemas, broker and a plain reading about so many bodies of each request (CASES=10000 for a quick look)
 differential CASES="1000000":

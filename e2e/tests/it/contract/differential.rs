@@ -27,10 +27,6 @@ use reading::{Begun, Reading};
 /// How many bodies of each request type a run judges.
 const BODIES: u32 = 10_000;
 
-/// How many proptest would run by itself: what it says when nobody asked for
-/// another number.
-const PROPTESTS_OWN: u32 = 256;
-
 #[test]
 fn three_judges_agree_on_login_session_requests() {
     judge(Endpoint::Session);
@@ -47,10 +43,7 @@ fn three_judges_agree_on_token_requests() {
 }
 
 fn judge(endpoint: Endpoint) {
-    let cases = match Config::default().cases {
-        PROPTESTS_OWN => BODIES,
-        another => another,
-    };
+    let cases = bent::cases(BODIES);
     let judges = Judges {
         schema: ::published::schema(endpoint.schema()),
         broker: Broker::start(),
