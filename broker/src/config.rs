@@ -6,6 +6,8 @@
 
 mod complaint;
 mod exposure;
+#[cfg(test)]
+mod hostile;
 mod ip_header;
 mod limits;
 mod operator;
@@ -295,11 +297,8 @@ impl Config {
             source,
         })?;
         let file = Figment::from(Toml::file_exact(path));
-        let mut config: Config = file
-            .clone()
-            .merge(Env::prefixed("BROKER_").split("__"))
-            .extract()
-            .map_err(|error| ConfigError::Invalid(complaint(&error)))?;
+        let environment = Env::prefixed("BROKER_").split("__");
+        let mut config = Self::parsed(&file.clone().merge(environment))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.store.url = config.store.url.beside(folder);
         config.tls = config.tls.map(|tls| tls.beside(folder));
@@ -308,6 +307,11 @@ impl Config {
             exposure::check_file(path, &file)?;
         }
         Ok(config)
+    }
+
+    fn parsed(given: &Figment) -> Result<Self, ConfigError> {
+        let config = given.extract();
+        config.map_err(|error| ConfigError::Invalid(complaint(&error)))
     }
 
     /// Checks what no single key can say.

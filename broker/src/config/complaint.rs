@@ -7,7 +7,7 @@ use figment::error::Kind;
 pub(super) fn complaint(error: &figment::Error) -> String {
     let key = match error.path.as_slice() {
         [] => String::new(),
-        path => format!("`{}`: ", path.join(".").to_lowercase()),
+        path => format!("`{}`: ", place_of(path)),
     };
     let place = match &error.metadata {
         None => String::new(),
@@ -17,6 +17,36 @@ pub(super) fn complaint(error: &figment::Error) -> String {
         },
     };
     format!("{key}{}{place}", what(&error.kind))
+}
+
+/// The path to a value; what in it may be a secret is left out.
+fn place_of(path: &[String]) -> String {
+    let keys: Vec<_> = path.iter().map(|key| key.to_lowercase()).collect();
+    let shown = |key: &String| {
+        if may_be_shown(key) {
+            key.clone()
+        } else {
+            "…".to_owned()
+        }
+    };
+    keys.iter().map(shown).collect::<Vec<_>>().join(".")
+}
+
+/// Whether `key` is written as our keys are, or is a number in a list. Somebody may
+/// have put a secret where a key belongs, and secrets have digits or capitals.
+fn may_be_shown(key: &str) -> bool {
+    let is_of_key = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    let word = key.strip_suffix("sha256").unwrap_or(key);
+    key.len() <= 40 && (word.bytes().all(is_of_key) || key.parse::<u16>().is_ok())
+}
+
+/// `key`, called so in `text`, or what stands for it.
+fn named(key: &str, text: &str) -> String {
+    if may_be_shown(key) {
+        format!("{text} `{key}`")
+    } else {
+        format!("{text} (it may be a secret, and is not shown)")
+    }
 }
 
 fn what(kind: &Kind) -> String {
@@ -29,10 +59,8 @@ fn what(kind: &Kind) -> String {
         Kind::InvalidLength(_, expected) => format!("expected {expected}"),
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),
         Kind::UnknownField(key, known) => {
-            format!(
-                "unknown key `{key}`; the keys here are {}",
-                known.join(", ")
-            )
+            let unknown = named(key, "unknown key");
+            format!("{unknown}; the keys here are {}", known.join(", "))
         }
         Kind::MissingField(key) => format!("the key `{key}` is missing"),
         Kind::DuplicateField(key) => format!("the key `{key}` comes twice"),
@@ -51,7 +79,19 @@ fn without_excerpt(text: &str) -> String {
         .map(str::trim_end)
         .filter(|line| !line.is_empty() && !is_excerpt(line))
         .collect();
-    kept.join(": ")
+    without_secret_name(&kept.join(": "))
+}
+
+/// It also names keys, between backquotes, which a key may hold itself.
+fn without_secret_name(text: &str) -> String {
+    let (Some(first), Some(last)) = (text.find('`'), text.rfind('`')) else {
+        return text.to_owned();
+    };
+    let mut words = text[first..last].split(|c: char| !c.is_alphanumeric() && c != '_');
+    if words.all(may_be_shown) {
+        return text.to_owned();
+    }
+    format!("{}`…{}", &text[..first], &text[last..])
 }
 
 #[cfg(test)]
@@ -105,6 +145,20 @@ mod tests {
         check(
             "base_url = 'http://127.0.0.1:8000'\nclient_secret = 'hunter2",
             "line 2",
+        );
+    }
+
+    #[test]
+    fn a_secret_where_a_key_belongs_is_not_shown() {
+        let base = "base_url = 'http://127.0.0.1:8000'\n";
+        let hidden = "unknown key (it may be a secret, and is not shown); the keys here are";
+        check(&format!("{base}hunter2 = 'client_secret'"), hidden);
+        check(&format!("{base}upstream.hunter2.x = 1"), "`upstream.…`");
+        check(&format!("{base}hunter2 = 1\nhunter2 = 2"), "line 3");
+        check(&format!("{base}'`hunter2' = 1\n'`hunter2' = 2"), "line 3");
+        check(
+            &format!("{base}client_secret_sha256 = 'x'"),
+            "unknown key `client_secret_sha256`",
         );
     }
 }
