@@ -40,6 +40,7 @@ mod demo;
 mod examples;
 mod failures;
 mod faults;
+mod hostile;
 mod hostile_input;
 mod inspector;
 mod other_browser;

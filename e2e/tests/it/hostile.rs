@@ -1,0 +1,61 @@
+//! Whatever comes in through a door of the broker, bent: the bodies of its
+//! operations, its addresses, cookies and headers, and the form of the page that asks.
+//!
+//! The broker is the production broker, in this process and without a socket. Each of
+//! its answers is held against the published contract and against what
+//! [`door`] says must never be; its store ([`witness`]) tells what a call has really
+//! changed. Seeds are in `e2e/corpus/NAME`.
+
+mod bodies;
+mod door;
+mod request;
+mod requests;
+mod scene;
+mod witness;
+
+use bent::{Corpus, Met};
+
+use door::Door;
+use request::Request;
+use scene::Scene;
+
+static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
+
+/// Bends the seeds of `target`, makes requests of them by `request`, and says how
+/// often each status came of it. In a seed `{name}` stands for a value of the scene
+/// that `set` makes, and makes anew when a request has used something of it up.
+fn judge(
+    target: &str,
+    set: impl Fn(&Door) -> Scene,
+    request: impl Fn(&[u8]) -> Option<Request>,
+) -> Met<u16> {
+    crate::process::quietly(|| {
+        let door = Door::open();
+        let scene = std::cell::RefCell::new(set(&door));
+        // Once with the values, so that those are bent, too.
+        let mut seeds = CORPUS.seeds(target);
+        let filled: Vec<_> = seeds.iter().map(|it| scene.borrow().fill(it)).collect();
+        seeds.extend(filled);
+        seeds.dedup();
+        bent::judge(target, &seeds, |bytes| {
+            let Some(request) = request(&scene.borrow().fill(bytes)) else {
+                return NO_HTTP;
+            };
+            let status = door.hear(&request);
+            if door.has_changed() {
+                *scene.borrow_mut() = set(&door);
+            }
+            status
+        })
+    })
+}
+
+/// Instead of a status: the HTTP library would not have let it in.
+const NO_HTTP: u16 = 0;
+
+/// Asserts that a target has met all of these, and so has reached what it is for.
+#[track_caller]
+fn has_met(met: &Met<u16>, statuses: &[u16]) {
+    let missing: Vec<_> = statuses.iter().filter(|it| !met.contains_key(it)).collect();
+    assert!(missing.is_empty(), "never {missing:?}: {met:?}");
+}

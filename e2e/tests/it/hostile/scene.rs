@@ -1,0 +1,174 @@
+//! What there is to be had: logins, trips, codes and tokens, all of them good.
+
+use std::str::FromStr;
+
+use broker::flows::clean::{Outcome, open};
+use broker::flows::legacy::{NewGrant, Redemption};
+use broker::flows::trip::{Seed, Trip};
+use broker::store::Store as _;
+use contract::{
+    AccessToken, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile, Provider,
+    TokenRequest,
+};
+use reqwest::Method;
+use serde_json::json;
+
+use super::door::{CALLBACKS, CLIENT, Door, SECRET};
+use super::request::Request;
+use crate::fresh;
+use crate::process::runtime;
+
+/// What stands for what in a seed.
+#[derive(Debug, Default)]
+pub(super) struct Scene(Vec<(&'static str, String)>);
+
+impl Scene {
+    /// The same with one more value.
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// `bytes`, with each `{name}` replaced.
+    pub(super) fn fill(&self, bytes: &[u8]) -> Vec<u8> {
+        let known = |rest: &[u8]| {
+            let named = self
+                .0
+                .iter()
+                .find(|(name, _)| rest.starts_with(name.as_bytes()));
+            named.map(|(name, value)| (name.len(), value.as_bytes()))
+        };
+        let mut filled = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            match (*byte == b'{').then(|| known(&bytes[at..])).flatten() {
+                Some((length, value)) => {
+                    filled.extend_from_slice(value);
+                    at += length;
+                }
+                None => {
+                    filled.push(*byte);
+                    at += 1;
+                }
+            }
+        }
+        filled
+    }
+}
+
+impl Door {
+    /// A login that nobody has visited: its session key and its handle.
+    pub(super) fn pending(&self) -> (String, String) {
+        let (key, handle) = (fresh::secret(), fresh::secret());
+        let request: LoginSessionRequest = parsed(json!({
+            "client_id": CLIENT,
+            "client_secret": SECRET,
+            "session_key": key,
+            "provider": "github",
+            "redirect_uri": CALLBACKS[0],
+        }));
+        let now = self.clock.now();
+        let login = open(&request, Digest::of(handle.as_bytes()), now);
+        done(self.store.open(login, now));
+        (key, handle)
+    }
+
+    /// The session key of a login whose outcome waits.
+    pub(super) fn settled(&self) -> String {
+        let (key, handle) = self.pending();
+        let handle = Digest::of(handle.as_bytes());
+        let outcome = Outcome::Succeeded(ada());
+        done(self.store.settle(handle, outcome, self.clock.now()));
+        key
+    }
+
+    /// A code that waits, and the verifier of its challenge.
+    pub(super) fn code(&self) -> (String, String) {
+        let (code, verifier) = (fresh::secret(), fresh::secret());
+        let challenge = text::<CodeVerifier>(&verifier).challenge();
+        let tie = (text(&fresh::secret()), challenge.clone());
+        let (seed, now) = (Seed::from_random([7; 32]), self.clock.now());
+        let home = text(CALLBACKS[0]);
+        let trip = Trip::for_authorization(seed, &text(CLIENT), &home, Provider::GitHub, tie, now);
+        let digest = text::<HandoffCode>(&code).digest();
+        done(
+            self.store
+                .issue(NewGrant::of(&trip, &challenge, ada(), digest, now)),
+        );
+        (code, verifier)
+    }
+
+    /// An access token that is good.
+    pub(super) fn token(&self) -> String {
+        let (code, verifier) = self.code();
+        let request: TokenRequest = parsed(json!({
+            "grant_type": "authorization_code",
+            "client_id": CLIENT,
+            "client_secret": SECRET,
+            "code": code,
+            "redirect_uri": CALLBACKS[0],
+            "code_verifier": verifier,
+        }));
+        let token = format!("fsi_{}", fresh::secret());
+        let (digest, now) = (text::<AccessToken>(&token).digest(), self.clock.now());
+        let redemption = Redemption::of(&request, &text(CLIENT), digest, now);
+        done(self.store.redeem(redemption, now));
+        token
+    }
+
+    /// A browser on its way to the provider, which has come by `target`: its cookie,
+    /// and the state with which it comes back.
+    pub(super) fn trip(&self, target: &str) -> (String, String) {
+        let away = self.ask(&Request {
+            method: Method::GET,
+            target: target.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        });
+        let cookie = away.header("set-cookie").expect("it keeps its trip");
+        let cookie = cookie.split(';').next().expect("its name and value");
+        let url = away.location().expect("the way to the provider");
+        let url = url::Url::parse(url).expect("an address");
+        let state = url.query_pairs().find(|(name, _)| name == "state");
+        (cookie.to_owned(), state.expect("its state").1.into_owned())
+    }
+}
+
+/// Where a browser of the legacy flow begins.
+pub(super) fn authorize() -> String {
+    let challenge = fresh::challenge(&fresh::secret());
+    format!(
+        "/authorize?client_id={CLIENT}&redirect_uri={}&provider=github&state={}\
+         &code_challenge={challenge}&code_challenge_method=S256",
+        CALLBACKS[0],
+        fresh::secret()
+    )
+}
+
+fn ada() -> Profile {
+    parsed(json!({
+        "subject": fresh::subject("github", "583231"),
+        "provider": "github",
+        "providerSubject": "583231",
+        "name": "Ada",
+        "username": "ada",
+        "email": null,
+        "emailVerified": false,
+        "avatarUrl": null,
+    }))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+    serde_json::from_value(value).expect("it is written well")
+}
+
+fn text<T: FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
+    text.parse().expect("it is written well")
+}
+
+fn done<T>(step: impl Future<Output = Result<T, broker::store::StoreError>>) {
+    runtime()
+        .block_on(step)
+        .map(drop)
+        .expect("the store is there");
+}

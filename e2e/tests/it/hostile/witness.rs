@@ -1,0 +1,109 @@
+//! A store that counts what it gave away and what it was made to change.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
+use broker::flows::legacy::{NewGrant, Redemption, Token};
+use broker::flows::trip::Trip;
+use broker::flows::{Fingerprint, UnixMs};
+use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use contract::Digest;
+
+/// Does what `store` does.
+pub(super) struct Witness {
+    store: Arc<dyn Store>,
+    changes: AtomicU32,
+}
+
+impl Witness {
+    pub(super) fn of(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            changes: AtomicU32::new(0),
+        }
+    }
+
+    /// How often something has changed since this was asked last.
+    pub(super) fn changes(&self) -> u32 {
+        self.changes.swap(0, Ordering::Relaxed)
+    }
+
+    /// Hands `done` on, and counts it if it is a change.
+    fn saw<T>(&self, done: T, is_change: impl FnOnce(&T) -> bool) -> T {
+        if is_change(&done) {
+            self.changes.fetch_add(1, Ordering::Relaxed);
+        }
+        done
+    }
+}
+
+#[async_trait]
+impl Store for Witness {
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.store.ready().await
+    }
+
+    async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
+        let done = self.store.open(login, now).await;
+        self.saw(done, |done| matches!(done, Ok(Opened::Fresh)))
+    }
+
+    async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
+        self.store.find(handle, now).await
+    }
+
+    async fn claim(
+        &self,
+        handle: Digest,
+        browser: BrowserMark,
+        now: UnixMs,
+    ) -> Result<Claim, StoreError> {
+        let done = self.store.claim(handle, browser, now).await;
+        self.saw(done, |done| matches!(done, Ok(Claim::Granted(_))))
+    }
+
+    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError> {
+        let done = self.store.spend(trip).await;
+        self.saw(done, |done| matches!(done, Ok(Spent::Now)))
+    }
+
+    async fn settle(
+        &self,
+        handle: Digest,
+        outcome: Outcome,
+        now: UnixMs,
+    ) -> Result<Settled, StoreError> {
+        let done = self.store.settle(handle, outcome, now).await;
+        self.saw(done, |done| matches!(done, Ok(Settled::Now)))
+    }
+
+    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
+        let done = self.store.take(ask, now).await;
+        self.saw(done, |done| matches!(done, Ok(Taken::Outcome(_))))
+    }
+
+    async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
+        let done = self.store.issue(grant).await;
+        self.saw(done, Result::is_ok)
+    }
+
+    async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
+        let done = self.store.redeem(redemption, now).await;
+        self.saw(done, |done| matches!(done, Ok(Redeemed::Token(_))))
+    }
+
+    async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
+        self.store.token(token, now).await
+    }
+
+    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError> {
+        let done = self.store.revoke(token).await;
+        self.saw(done, |done| matches!(done, Ok(Some(_))))
+    }
+
+    async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
+        self.store.sweep(now).await
+    }
+}
