@@ -20,6 +20,7 @@
 
 mod bend;
 mod memory;
+mod request;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -28,6 +29,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proptest::test_runner::{Config, TestRunner};
+
+pub use request::Request;
 
 /// How many bent inputs a target judges when nobody asks for another number.
 pub const USUAL: u32 = 1_000;

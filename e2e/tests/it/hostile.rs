@@ -8,15 +8,13 @@
 
 mod bodies;
 mod door;
-mod request;
 mod requests;
 mod scene;
 mod witness;
 
-use bent::{Corpus, Met};
+use bent::{Corpus, Met, Request};
 
 use door::Door;
-use request::Request;
 use scene::Scene;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));

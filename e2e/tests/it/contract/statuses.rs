@@ -156,6 +156,11 @@ impl Witness {
         ] {
             self.notes("HEAD", path, 200, owner.look_at(url).await);
         }
+        for path in ["/login/{handle}", "/callback/{provider}"] {
+            let (place, _) = path.split_once('{').expect("a parameter");
+            let escaped = self.request("HEAD", &format!("{place}%61"));
+            self.sees("HEAD", path, 404, escaped).await;
+        }
         self.notes("GET", "/login/{handle}", 303, owner.open(url).await);
         self.notes("GET", "/login/{handle}", 410, other.open(url).await);
         let unknown = format!("{}/login/unknown", world.broker());

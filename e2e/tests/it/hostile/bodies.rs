@@ -1,7 +1,8 @@
 //! The bodies of the three operations that take one.
 
+use bent::Request;
+
 use super::door::{CALLBACKS, CLIENT, Door, SECRET};
-use super::request::Request;
 use super::scene::Scene;
 use super::{has_met, judge};
 use crate::fresh;
@@ -13,11 +14,16 @@ fn credentials() -> Scene {
         .with("{home}", CALLBACKS[0])
 }
 
+fn posting(path: &str, body: &[u8]) -> Option<Request> {
+    let head = format!("POST {path}\nContent-Type: application/json");
+    Request::read(head.as_bytes()).map(|head| head.with_body(body))
+}
+
 #[test]
 fn a_session_is_begun_by_a_right_body_alone() {
     let set = |_: &Door| credentials().with("{key}", fresh::secret());
     let met = judge("session_body", set, |bytes| {
-        Some(Request::posting("/v1/login/session", bytes))
+        posting("/v1/login/session", bytes)
     });
     has_met(&met, &[200, 400, 401, 413]);
 }
@@ -30,7 +36,7 @@ fn a_result_is_taken_by_a_right_body_alone() {
             .with("{pending}", door.pending().0)
     };
     let met = judge("result_body", set, |bytes| {
-        Some(Request::posting("/v1/login/result", bytes))
+        posting("/v1/login/result", bytes)
     });
     has_met(&met, &[200, 400, 413]);
 }
@@ -43,8 +49,6 @@ fn a_code_is_redeemed_by_a_right_body_alone() {
             .with("{code}", code)
             .with("{verifier}", verifier)
     };
-    let met = judge("token_body", set, |bytes| {
-        Some(Request::posting("/v1/token", bytes))
-    });
+    let met = judge("token_body", set, |bytes| posting("/v1/token", bytes));
     has_met(&met, &[200, 400, 401, 413]);
 }

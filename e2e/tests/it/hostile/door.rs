@@ -4,21 +4,18 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bent::Request;
 use broker::clock::Clock;
 use broker::flows::UnixMs;
 use broker::ledger::{Event, Ledger, Party};
 use broker::store::probe::Probe;
 use broker::store::{self, Store, StoreUrl};
 use broker::{Broker, Surroundings};
-use hyper::Uri;
-use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use rocket::http::uri::Origin;
-use rocket::http::{Cookie, Header};
+use rocket::http::Method;
 use rocket::local::blocking::{Client, LocalResponse};
 use serde_json::json;
 
-use super::request::Request;
 use super::witness::Witness;
 use crate::assembly;
 use crate::backend::Backend;
@@ -93,26 +90,12 @@ impl Door {
         let reply = self.ask(request);
         let changes = self.store.changes();
         self.changed.set(changes > 0);
-        let rule = self.rule(&reply);
-        let shown = format!("{request:?}\n{reply:?}\n{rule:?}");
-        if let Err(complaint) = published::judge(&request.method, request.path(), &reply) {
-            panic!("the contract does not show it: {complaint}\n{shown}");
-        }
-        assert_ne!(reply.status, 500, "a panic, or a fault: {shown}");
-        let is_trouble = reply.status == 503 && rule != Some("request.prefetch");
-        assert!(!is_trouble, "the store is in trouble: {shown}");
-        let may_change = match reply.status {
-            200 => request.method == Method::POST,
-            303 => true,
-            _ => false,
-        };
-        assert!(may_change || changes == 0, "changed by the way: {shown}");
-        assert!(
-            !shown_to_callers(&reply).contains(MARK),
-            "a secret: {shown}"
-        );
-        if let Some(location) = reply.location() {
-            assert!(is_ours_to_send_to(location), "sent elsewhere: {shown}");
+        let judged = contract_shows(request, &reply)
+            .and_then(|()| self.is_no_trouble(&reply))
+            .and_then(|()| changes_nothing_by_the_way(request, &reply, changes))
+            .and_then(|()| tells_nothing(&reply));
+        if let Err(complaint) = judged {
+            panic!("{complaint}\n{request:?}\n{reply:?}");
         }
         reply.status
     }
@@ -120,37 +103,57 @@ impl Door {
     /// The answer to `request`, not judged.
     pub(super) fn ask(&self, request: &Request) -> Reply {
         self.clock.advance(BETWEEN);
-        let method = request.method.as_str().parse().expect("Rocket knows it");
-        // As Rocket takes it from the HTTP library, which lets more pass than it does.
-        let target: Uri = request.target.parse().expect("it was read as one");
-        let target = Origin::new(target.path(), target.query());
-        let mut local = self.client.req(method, target).body(&request.body);
-        for (name, value) in &request.headers {
-            local.add_header(Header::new(name.clone(), value.clone()));
-        }
-        let cookies = request.headers.iter().filter(|(name, _)| name == "cookie");
-        let cookies = cookies.flat_map(|(_, line)| line.split(';'));
-        let cookies = cookies.filter_map(|it| Cookie::parse_encoded(it.trim()).ok());
-        reply(local.cookies(cookies).dispatch())
+        reply(request.send(&self.client))
     }
 
-    /// The rule by which the ledger says that the request of `reply` was refused.
-    fn rule(&self, reply: &Reply) -> Option<&'static str> {
+    /// No panic, no store out of reach; and the ledger knows what was answered and why.
+    fn is_no_trouble(&self, reply: &Reply) -> Judged {
         let events: Vec<_> = locked(&self.events).drain(..).collect();
         let id = reply.header("x-request-id").expect("every answer has one");
-        let own = events
-            .iter()
-            .find(|it| it.to == Party::Broker && it.request_id == id);
-        // A target that is no URI is answered before anything of ours is asked.
-        let Some(own) = own else {
-            assert_eq!(reply.status, 400, "not in the ledger: {reply:?}");
-            return None;
-        };
-        assert_eq!(own.status, Some(reply.status));
-        assert!(reply.status < 400 || own.rule.is_some(), "{own:?}");
-        assert!(!format!("{events:?}").contains(MARK), "{events:?}");
-        own.rule.map(contract::Rule::id)
+        let is_own = |it: &&Event| it.to == Party::Broker && it.request_id == id;
+        let own = events.iter().find(is_own).ok_or("the ledger has nothing")?;
+        let rule = own.rule.map(contract::Rule::id);
+        check(own.status == Some(reply.status), "the ledger has another")?;
+        check(reply.status < 400 || rule.is_some(), "refused by no rule")?;
+        let is_prefetch = rule == Some("request.prefetch");
+        check(reply.status < 500 || is_prefetch, "a fault of ours")?;
+        check(
+            !format!("{events:?}").contains(MARK),
+            "a secret is in the ledger",
+        )
     }
+}
+
+/// What must not be, in a word.
+type Judged = Result<(), String>;
+
+fn check(is_right: bool, complaint: &str) -> Judged {
+    match is_right {
+        true => Ok(()),
+        false => Err(complaint.to_owned()),
+    }
+}
+
+fn contract_shows(request: &Request, reply: &Reply) -> Judged {
+    let method = request.method.as_str().parse().expect("a method");
+    let shown = published::judge(&method, request.target.path(), reply);
+    shown.map_err(|complaint| format!("the contract does not show it: {complaint}"))
+}
+
+/// Only what was granted changes anything: a redirect, or an answer to a POST.
+fn changes_nothing_by_the_way(request: &Request, reply: &Reply, changes: u32) -> Judged {
+    let may_change = match reply.status {
+        200 => request.method == Method::Post,
+        status => status == 303,
+    };
+    check(may_change || changes == 0, "it has changed something")
+}
+
+fn tells_nothing(reply: &Reply) -> Judged {
+    let shown = format!("{:?} {}", reply.headers, reply.body);
+    check(!shown.contains(MARK), "a secret is in the answer")?;
+    let leads_elsewhere = reply.location().is_some_and(|it| !is_ours_to_send_to(it));
+    check(!leads_elsewhere, "it leads elsewhere")
 }
 
 fn reply(response: LocalResponse<'_>) -> Reply {
@@ -166,10 +169,6 @@ fn reply(response: LocalResponse<'_>) -> Reply {
         headers,
         body: response.into_string().unwrap_or_default(),
     }
-}
-
-fn shown_to_callers(reply: &Reply) -> String {
-    format!("{:?} {}", reply.headers, reply.body)
 }
 
 /// Whether a browser may be sent there: home, or to a provider.

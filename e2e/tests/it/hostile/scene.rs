@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use bent::Request;
 use broker::flows::clean::{Outcome, open};
 use broker::flows::legacy::{NewGrant, Redemption};
 use broker::flows::trip::{Seed, Trip};
@@ -10,11 +11,9 @@ use contract::{
     AccessToken, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile, Provider,
     TokenRequest,
 };
-use reqwest::Method;
 use serde_json::json;
 
 use super::door::{CALLBACKS, CLIENT, Door, SECRET};
-use super::request::Request;
 use crate::fresh;
 use crate::process::runtime;
 
@@ -119,12 +118,8 @@ impl Door {
     /// A browser on its way to the provider, which has come by `target`: its cookie,
     /// and the state with which it comes back.
     pub(super) fn trip(&self, target: &str) -> (String, String) {
-        let away = self.ask(&Request {
-            method: Method::GET,
-            target: target.to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
-        });
+        let visit = Request::read(format!("GET {target}").as_bytes());
+        let away = self.ask(&visit.expect("an address"));
         let cookie = away.header("set-cookie").expect("it keeps its trip");
         let cookie = cookie.split(';').next().expect("its name and value");
         let url = away.location().expect("the way to the provider");
