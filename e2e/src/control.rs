@@ -8,6 +8,8 @@ mod contract;
 mod events;
 mod faults;
 mod guard;
+#[cfg(test)]
+mod hostile;
 mod index;
 mod logins;
 mod projects;

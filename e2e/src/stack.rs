@@ -24,7 +24,7 @@ use crate::world::{Launch, UPSTREAM_CLIENT, UPSTREAM_SECRET, Urls, World, origin
 
 /// Everything, running.
 pub struct Stack {
-    world: Arc<World>,
+    pub(crate) world: Arc<World>,
     consumer: Vec<Hosted>,
     control: Hosted,
 }

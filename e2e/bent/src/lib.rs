@@ -21,6 +21,7 @@
 mod bend;
 mod memory;
 mod request;
+mod scene;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
@@ -31,6 +32,7 @@ use std::time::{Duration, Instant};
 use proptest::test_runner::{Config, TestRunner};
 
 pub use request::Request;
+pub use scene::Scene;
 
 /// How many bent inputs a target judges when nobody asks for another number.
 pub const USUAL: u32 = 1_000;

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 use mock_upstream::{Misbehaviour, Next, Provider};
 use rocket::form::Form;
+use rocket::http::ext::IntoOwned as _;
+use rocket::http::uri::Origin;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::Redirect;
 use rocket::{FromForm, Request, State, post};
@@ -80,7 +82,7 @@ pub(super) fn clear(from: From<'_>, world: &State<Arc<World>>) -> Back {
 }
 
 /// The page that a form was on, as its `Referer` tells.
-pub(super) struct From<'r>(Option<&'r str>);
+pub(super) struct From<'r>(Option<Origin<'r>>);
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for From<'r> {
@@ -91,13 +93,15 @@ impl<'r> FromRequest<'r> for From<'r> {
         let referer = request.headers().get_one("Referer");
         let origin = request.headers().get_one("Origin").unwrap_or_default();
         let path = referer.and_then(|it| it.strip_prefix(origin));
-        Outcome::Success(From(path.filter(|it| it.starts_with('/'))))
+        let path = path.filter(|it| !it.starts_with("//"));
+        // Anybody can write a Referer: one that is no address cannot be gone back to.
+        Outcome::Success(From(path.and_then(|it| Origin::parse(it).ok())))
     }
 }
 
 impl From<'_> {
     fn back(self) -> Back {
-        let path = self.0.filter(|path| !path.starts_with("//"));
-        Ok(Redirect::to(path.unwrap_or("/").to_owned()))
+        let page = self.0.map(Origin::into_owned);
+        Ok(page.map_or_else(|| Redirect::to("/"), Redirect::to))
     }
 }

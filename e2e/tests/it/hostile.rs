@@ -12,10 +12,9 @@ mod requests;
 mod scene;
 mod witness;
 
-use bent::{Corpus, Met, Request};
+use bent::{Corpus, Met, Request, Scene};
 
 use door::Door;
-use scene::Scene;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 
@@ -30,11 +29,7 @@ fn judge(
     crate::process::quietly(|| {
         let door = Door::open();
         let scene = std::cell::RefCell::new(set(&door));
-        // Once with the values, so that those are bent, too.
-        let mut seeds = CORPUS.seeds(target);
-        let filled: Vec<_> = seeds.iter().map(|it| scene.borrow().fill(it)).collect();
-        seeds.extend(filled);
-        seeds.dedup();
+        let seeds = scene.borrow().doubled(CORPUS.seeds(target));
         bent::judge(target, &seeds, |bytes| {
             let Some(request) = request(&scene.borrow().fill(bytes)) else {
                 return NO_HTTP;

@@ -1,9 +1,8 @@
 //! The bodies of the three operations that take one.
 
-use bent::Request;
+use bent::{Request, Scene};
 
 use super::door::{CALLBACKS, CLIENT, Door, SECRET};
-use super::scene::Scene;
 use super::{has_met, judge};
 use crate::fresh;
 

@@ -1,10 +1,10 @@
 //! Whole requests, each seed for one door: the browser's addresses with their
 //! queries and cookies, the page that asks with its form, bearer tokens, and heads.
 
-use bent::Request;
+use bent::{Request, Scene};
 
 use super::door::{BASE, CALLBACKS, CLIENT, Door, SECRET};
-use super::scene::{Scene, authorize};
+use super::scene::authorize;
 use super::{NO_HTTP, has_met, judge};
 use crate::fresh;
 

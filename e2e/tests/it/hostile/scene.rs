@@ -17,44 +17,6 @@ use super::door::{CALLBACKS, CLIENT, Door, SECRET};
 use crate::fresh;
 use crate::process::runtime;
 
-/// What stands for what in a seed.
-#[derive(Debug, Default)]
-pub(super) struct Scene(Vec<(&'static str, String)>);
-
-impl Scene {
-    /// The same with one more value.
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.0.push((name, value.into()));
-        self
-    }
-
-    /// `bytes`, with each `{name}` replaced.
-    pub(super) fn fill(&self, bytes: &[u8]) -> Vec<u8> {
-        let known = |rest: &[u8]| {
-            let named = self
-                .0
-                .iter()
-                .find(|(name, _)| rest.starts_with(name.as_bytes()));
-            named.map(|(name, value)| (name.len(), value.as_bytes()))
-        };
-        let mut filled = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            match (*byte == b'{').then(|| known(&bytes[at..])).flatten() {
-                Some((length, value)) => {
-                    filled.extend_from_slice(value);
-                    at += length;
-                }
-                None => {
-                    filled.push(*byte);
-                    at += 1;
-                }
-            }
-        }
-        filled
-    }
-}
-
 impl Door {
     /// A login that nobody has visited: its session key and its handle.
     pub(super) fn pending(&self) -> (String, String) {

@@ -150,6 +150,8 @@ async fn a_form_leads_back_to_no_page_of_anybody_else() {
         "https://evil.example/",
         "",
         &format!("{control}//evil.example"),
+        // No address: it was once answered 500, with the form obeyed.
+        &format!("{control}/logins/{{x}} y"),
     ] {
         let form = form(&world, "/do/clear", "").header(REFERER, referer);
         send(form).await.sends_to("/");

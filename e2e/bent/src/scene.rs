@@ -1,0 +1,46 @@
+//! What the names in a seed stand for.
+
+/// Values that are known only when a test runs: in a seed, `{name}` stands for one.
+#[derive(Debug, Default)]
+pub struct Scene(Vec<(&'static str, String)>);
+
+impl Scene {
+    /// The same with one more value; `name` has its braces.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// `bytes`, with each name replaced.
+    pub fn fill(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut filled = Vec::with_capacity(bytes.len());
+        let mut rest = bytes;
+        while let Some((first, others)) = rest.split_first() {
+            match self.named_at_the_start_of(rest) {
+                Some((name, value)) => {
+                    filled.extend_from_slice(value.as_bytes());
+                    rest = &rest[name.len()..];
+                }
+                None => {
+                    filled.push(*first);
+                    rest = others;
+                }
+            }
+        }
+        filled
+    }
+
+    /// `seeds`, and then again with the values, so that those are bent, too.
+    pub fn doubled(&self, seeds: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let filled: Vec<_> = seeds.iter().map(|seed| self.fill(seed)).collect();
+        let news = seeds.iter().zip(&filled).filter(|(seed, it)| seed != it);
+        let news: Vec<_> = news.map(|(_, filled)| filled.clone()).collect();
+        [seeds, news].concat()
+    }
+
+    fn named_at_the_start_of(&self, bytes: &[u8]) -> Option<&(&'static str, String)> {
+        let mut known = self.0.iter().filter(|_| bytes[0] == b'{');
+        known.find(|(name, _)| bytes.starts_with(name.as_bytes()))
+    }
+}
