@@ -23,11 +23,12 @@ mod memory;
 mod request;
 mod scene;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use proptest::test_runner::{Config, TestRunner};
 
@@ -95,11 +96,28 @@ pub fn cases(usual: u32) -> u32 {
 /// When the judge does; the least input that breaks it is shown.
 pub fn judge<M: Ord + Debug>(name: &str, seeds: &[Vec<u8>], judge: impl Fn(&[u8]) -> M) -> Met<M> {
     let cases = cases(USUAL);
-    let met = std::cell::RefCell::new(Met::new());
+    let met = RefCell::new(Met::new());
     let hear = |bytes: &[u8]| *met.borrow_mut().entry(judge(bytes)).or_default() += 1;
-    let begun = now();
+    let begun = Begun::now();
     seeds.iter().for_each(|seed| hear(seed));
-    let kept_kb = memory::resident_kb();
+    // What a first request brings about is there now: the rest is what is kept.
+    let before_kb = memory::resident_kb();
+    bend_and(hear, name, seeds, cases);
+    let kept_kb = memory::resident_kb().saturating_sub(before_kb);
+    let met = met.into_inner();
+    let seconds = begun.elapsed_s();
+    tell(&format!(
+        "{name}: {cases} in {seconds:.1} s, {kept_kb} KiB kept, {met:?}"
+    ));
+    assert!(
+        cases < LONG || kept_kb < MOST_KEPT_KB,
+        "{name} kept {kept_kb} KiB"
+    );
+    met
+}
+
+/// Lets so many bent `seeds` be heard.
+fn bend_and(hear: impl Fn(&[u8]), name: &str, seeds: &[Vec<u8>], cases: u32) {
     let mut runner = TestRunner::new(Config {
         cases,
         // What breaks a judge becomes a seed, which a person has looked at.
@@ -114,17 +132,6 @@ pub fn judge<M: Ord + Debug>(name: &str, seeds: &[Vec<u8>], judge: impl Fn(&[u8]
     if let Err(broken) = ran {
         panic!("{name}: {broken}");
     }
-    let grown_kb = memory::resident_kb().saturating_sub(kept_kb);
-    let met = met.into_inner();
-    tell(&format!(
-        "{name}: {cases} in {:.1} s, {grown_kb} KiB kept, {met:?}",
-        begun.elapsed_s()
-    ));
-    assert!(
-        cases < LONG || grown_kb < MOST_KEPT_KB,
-        "{name} kept {grown_kb} KiB"
-    );
-    met
 }
 
 /// Bytes, as a literal that can be copied into a test.
@@ -142,23 +149,19 @@ fn tell(what: &str) {
     println!("{what}");
 }
 
-/// How long a run takes, which is only told.
+/// When a run began. How long it takes is only told.
 struct Begun(Instant);
 
 #[expect(
     clippy::disallowed_methods,
     reason = "it measures a run, and decides nothing"
 )]
-fn now() -> Begun {
-    Begun(Instant::now())
-}
-
 impl Begun {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "it measures a run, and decides nothing"
-    )]
+    fn now() -> Self {
+        Self(Instant::now())
+    }
+
     fn elapsed_s(&self) -> f64 {
-        Duration::as_secs_f64(&self.0.elapsed())
+        self.0.elapsed().as_secs_f64()
     }
 }

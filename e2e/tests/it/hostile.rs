@@ -8,9 +8,12 @@
 
 mod bodies;
 mod door;
+mod plea;
 mod requests;
 mod scene;
 mod witness;
+
+use std::cell::{Cell, RefCell};
 
 use bent::{Corpus, Met, Request, Scene};
 
@@ -28,14 +31,17 @@ fn judge(
 ) -> Met<u16> {
     crate::process::quietly(|| {
         let door = Door::open();
-        let scene = std::cell::RefCell::new(set(&door));
+        let scene = RefCell::new(set(&door));
+        let asked = Cell::new(0_u32);
         let seeds = scene.borrow().doubled(CORPUS.seeds(target));
         bent::judge(target, &seeds, |bytes| {
             let Some(request) = request(&scene.borrow().fill(bytes)) else {
                 return NO_HTTP;
             };
             let status = door.hear(&request);
-            if door.has_changed() {
+            asked.set(asked.get() + 1);
+            // A code, for one, does not live long.
+            if door.has_changed() || asked.get().is_multiple_of(256) {
                 *scene.borrow_mut() = set(&door);
             }
             status

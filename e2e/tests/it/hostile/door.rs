@@ -16,6 +16,7 @@ use rocket::http::Method;
 use rocket::local::blocking::{Client, LocalResponse};
 use serde_json::json;
 
+use super::plea;
 use super::witness::Witness;
 use crate::assembly;
 use crate::backend::Backend;
@@ -35,6 +36,9 @@ pub(super) const MARK: &str = "Marked7";
 pub(super) const CLIENT: &str = "prj_hostile";
 pub(super) const SECRET: &str = "Marked7-secret-of-the-project";
 pub(super) const CALLBACKS: [&str; 2] = ["http://localhost:3000/cb", "https://app.example/cb"];
+
+/// Who signs in wherever somebody has: a number that no document mentions.
+pub(super) const PERSON: &str = "271828182845";
 
 /// How much time passes with each request: what it leaves behind is swept in time.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -140,13 +144,18 @@ fn contract_shows(request: &Request, reply: &Reply) -> Judged {
     shown.map_err(|complaint| format!("the contract does not show it: {complaint}"))
 }
 
-/// Only what was granted changes anything: a redirect, or an answer to a POST.
+/// Only what was granted changes anything: a redirect, or an answer to a POST; and
+/// only to whom it may be granted.
 fn changes_nothing_by_the_way(request: &Request, reply: &Reply, changes: u32) -> Judged {
     let may_change = match reply.status {
         200 => request.method == Method::Post,
         status => status == 303,
     };
-    check(may_change || changes == 0, "it has changed something")
+    check(may_change || changes == 0, "it has changed something")?;
+    check(changes == 0 || plea::is_enough(request), "for nothing")?;
+    let is_profile = reply.status == 200 && reply.body.contains(PERSON);
+    let is_owed = request.target.path() == "/v1/login/result" || plea::has_bearer(request);
+    check(!is_profile || is_owed, "a profile for nothing")
 }
 
 fn tells_nothing(reply: &Reply) -> Judged {

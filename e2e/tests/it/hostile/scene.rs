@@ -13,7 +13,7 @@ use contract::{
 };
 use serde_json::json;
 
-use super::door::{CALLBACKS, CLIENT, Door, SECRET};
+use super::door::{CALLBACKS, CLIENT, Door, PERSON, SECRET};
 use crate::fresh;
 use crate::process::runtime;
 
@@ -104,9 +104,9 @@ pub(super) fn authorize() -> String {
 
 fn ada() -> Profile {
     parsed(json!({
-        "subject": fresh::subject("github", "583231"),
+        "subject": fresh::subject("github", PERSON),
         "provider": "github",
-        "providerSubject": "583231",
+        "providerSubject": PERSON,
         "name": "Ada",
         "username": "ada",
         "email": null,
