@@ -120,7 +120,7 @@ mutants: _postgres _cargo-mutants
         -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
     {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
 
-# Bend what comes in through each door, so many times (CASES=10000 for a quick look; TARGET is part of a test's name)
+# Bend what comes in through each door, so many times or for two minutes (CASES=10000 for a quick look; TARGET is part of a test's name)
 fuzz CASES="1000000" TARGET="hostile::":
     PROPTEST_CASES={{ CASES }} cargo test --release -p broker -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
