@@ -120,6 +120,8 @@ async fn a_refused_replay_is_red_and_says_what_to_do() {
         // Nobody saw where they come from.
         person.waits_and_continues().await?;
         person.chooses("ada").await?;
+        // They have come home: the demo knows nothing of this login.
+        person.meets_problem("no_session").await?;
         assert_eq!(app.reads_result().await, 200);
         assert_eq!(app.reads_result().await, 400);
         teacher.sees("#story .text .refused", "What to do:").await?;
