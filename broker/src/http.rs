@@ -6,6 +6,7 @@
 
 mod authorize;
 mod callback;
+mod cookies;
 mod error;
 mod gates;
 mod guards;

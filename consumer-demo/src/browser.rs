@@ -12,6 +12,7 @@ use rocket::{Rocket, Sentinel, State};
 
 use crate::App;
 use crate::accounts::Account;
+use crate::cookies::SentCookies;
 use crate::session::{
     Naming, Session, SessionId, SessionRef, SignedIn, SignedInLifetime, Via, seconds,
 };
@@ -21,7 +22,8 @@ use crate::session::{
 #[derive(Clone, Copy)]
 pub(crate) struct Browser<'r> {
     app: &'r App,
-    cookies: &'r CookieJar<'r>,
+    sent: SentCookies<'r>,
+    answer: &'r CookieJar<'r>,
     /// When the request arrived, in Unix milliseconds.
     pub(crate) now_ms: i64,
 }
@@ -99,7 +101,7 @@ impl Browser<'_> {
         let ended = self
             .session()
             .and_then(|session| self.app.sessions.end(session));
-        self.cookies.add(self.cookie(String::new(), 0));
+        self.answer.add(self.cookie(String::new(), 0));
         ended
     }
 
@@ -114,12 +116,12 @@ impl Browser<'_> {
     }
 
     fn session_id(&self) -> Option<SessionId> {
-        self.cookies.get(self.cookie_name())?.value().parse().ok()
+        self.sent.value(self.cookie_name())?.parse().ok()
     }
 
     fn set_cookie(&self, naming: &Naming) {
         let max_age = seconds(naming.until_ms - self.now_ms);
-        self.cookies
+        self.answer
             .add(self.cookie(naming.id.expose().to_owned(), max_age));
     }
 
@@ -172,7 +174,8 @@ impl<'r> FromRequest<'r> for Browser<'r> {
         let app: &Arc<App> = request.rocket().state().expect("the sentinel saw it");
         Success(Browser {
             app,
-            cookies: request.cookies(),
+            sent: SentCookies::of(request),
+            answer: request.cookies(),
             now_ms: app.clock.now_ms(),
         })
     }

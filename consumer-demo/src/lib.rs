@@ -13,6 +13,7 @@
 //! | `broker.rs` | how the broker is called, and what each failure permits |
 //! | `session.rs` | what we remember of one browser; `session/memory.rs` of all |
 //! | `browser.rs` | the cookie that ties a browser to its session |
+//! | `cookies.rs` | which cookies a request really carries |
 //! | `accounts.rs` | who our users are |
 //! | `site.rs` | home, profile, sign-out |
 //! | `guards.rs` | what a request must be before a handler sees it |
@@ -40,6 +41,7 @@ mod legacy;
 mod broker;
 
 mod browser;
+mod cookies;
 mod session;
 
 mod accounts;

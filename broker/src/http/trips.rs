@@ -9,6 +9,7 @@ use rocket::time::Duration;
 use rocket::{Ignite, Request, Rocket};
 use serde::{Deserialize, Serialize};
 
+use super::cookies;
 use crate::Broker;
 use crate::flows::clean::BrowserMark;
 use crate::flows::trip::{Purpose, Seed, Trip};
@@ -97,6 +98,13 @@ fn prefix(is_https: bool) -> &'static str {
     }
 }
 
+/// Whether a name can be one that [`Trips::depart`] gave: another one could not be
+/// cleared, because the answer would spell it differently.
+fn is_ours(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for Trips<'r> {
     type Error = std::convert::Infallible;
@@ -107,20 +115,15 @@ impl<'r> FromRequest<'r> for Trips<'r> {
             .state::<Broker>()
             .expect("the sentinel saw it");
         let is_https = broker.base_url.is_https();
-        let jar = request.cookies();
-        let held = jar
-            .iter()
-            .filter(|cookie| cookie.name().starts_with(prefix(is_https)))
-            .map(|cookie| {
-                let opened = broker.sealer.open(cookie.name(), cookie.value());
-                (
-                    cookie.name().to_owned(),
-                    opened.and_then(|text| read(&text)),
-                )
+        let held = cookies::with_prefix(request.headers(), prefix(is_https))
+            .filter(|(name, _)| is_ours(name))
+            .map(|(name, value)| {
+                let opened = broker.sealer.open(name, value);
+                (name.to_owned(), opened.and_then(|text| read(&text)))
             })
             .collect();
         Outcome::Success(Trips {
-            jar,
+            jar: request.cookies(),
             sealer: &broker.sealer,
             is_https,
             held,

@@ -1,8 +1,19 @@
 //! The session's cookie: C2 and C9.
 
-use rocket::http::{Cookie, SameSite};
+use rocket::http::{Cookie, Header, Method, SameSite, Status};
 
 use crate::world::{World, ada};
+
+/// Where the application is off loopback.
+const HTTPS_CONSUMER: &str = "https://app.example";
+
+async fn https_world() -> World {
+    World::with(|config| {
+        config.consumer_base_url = HTTPS_CONSUMER.parse().unwrap();
+        config.client_secret = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg".parse().unwrap();
+    })
+    .await
+}
 
 #[rocket::async_test]
 async fn c2_every_attribute_is_written_out() {
@@ -20,25 +31,15 @@ async fn c2_every_attribute_is_written_out() {
 
 #[rocket::async_test]
 async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
-    let world = World::with(|config| {
-        config.consumer_base_url = "https://app.example".parse().unwrap();
-        config.client_secret = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg".parse().unwrap();
-    })
-    .await;
-    let browser = world.browser();
-    let start = browser
-        .request(rocket::http::Method::Post, "/login/google")
-        .header(rocket::http::Header::new("Origin", "https://app.example"));
-    let cookie = browser.send(start).await.set_cookie().unwrap();
+    let world = https_world().await;
+    let browser = world.browser_at(HTTPS_CONSUMER);
+    let cookie = browser.press("/login/google").await.set_cookie().unwrap();
     assert_eq!(cookie.name(), "__Host-demo_session");
     assert_eq!(cookie.secure(), Some(true));
     assert_eq!(cookie.path(), Some("/"));
     assert_eq!(cookie.domain(), None);
     // And it is read under that name.
-    let back = browser
-        .request(rocket::http::Method::Get, "/callback")
-        .dispatch()
-        .await;
+    let back = browser.request(Method::Get, "/callback").dispatch().await;
     assert_eq!(back.headers().get_one("location"), Some("/profile"));
 }
 
@@ -116,6 +117,57 @@ async fn a_planted_name_is_never_adopted() {
     browser.set_cookie(Some(Cookie::new("demo_session", planted.clone())));
     browser.start_clean("google").await;
     assert_ne!(browser.cookie().unwrap().value(), planted);
+}
+
+/// The request of a browser that sends this `Cookie` header.
+async fn profile_with(world: &World, header: String) -> Option<String> {
+    let browser = world.browser();
+    let request = browser
+        .request(Method::Get, "/profile")
+        .header(Header::new("Cookie", header));
+    let answer = browser.send(request).await;
+    (answer.status == Status::Ok).then(|| answer.field("subject"))
+}
+
+/// A sister subdomain may set all of these names for the parent domain; a server
+/// that decodes or trims them would take each for the one that only we can set.
+#[rocket::async_test]
+async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
+    let world = https_world().await;
+    let name = "__Host-demo_session";
+    let planted = world
+        .signed_in_at(HTTPS_CONSUMER, &ada())
+        .await
+        .cookie()
+        .unwrap();
+    let value = planted.value();
+    let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for spelling in [
+        "%5F%5FHost-demo_session",
+        "__%48ost-demo_session",
+        &every_byte,
+        "\u{2000}__Host-demo_session",
+        "\u{85}__Host-demo_session",
+        "__Host-demo_session\u{3000}",
+    ] {
+        let seen = profile_with(&world, format!("{spelling}={value}")).await;
+        assert_eq!(seen, None, "{spelling}");
+    }
+    let seen = profile_with(&world, format!("{name}={value}")).await;
+    assert_eq!(seen.as_deref(), Some("sub_ada"));
+}
+
+#[rocket::async_test]
+async fn of_two_sessions_under_one_name_neither_counts() {
+    let world = World::new().await;
+    let browser = world.signed_in(&ada()).await;
+    let value = browser.cookie().unwrap().value().to_owned();
+    for header in [
+        format!("demo_session={value}; demo_session=planted"),
+        format!("demo_session=planted; demo_session={value}"),
+    ] {
+        assert_eq!(profile_with(&world, header).await, None);
+    }
 }
 
 #[rocket::async_test]

@@ -1,6 +1,6 @@
 //! The stage: a consumer, a fake broker that answers as it is told, browsers.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -58,15 +58,26 @@ impl World {
 
     /// A browser that was never here.
     pub(crate) fn browser(&self) -> Browser<'_> {
+        self.browser_at(CONSUMER)
+    }
+
+    /// The same, of a consumer that is reached at `origin`.
+    pub(crate) fn browser_at(&self, origin: &'static str) -> Browser<'_> {
         Browser {
             world: self,
-            cookie: Mutex::default(),
+            origin,
+            jar: Mutex::default(),
         }
     }
 
     /// A browser that has signed in by the clean flow as `person`.
     pub(crate) async fn signed_in(&self, person: &Value) -> Browser<'_> {
-        let browser = self.browser();
+        self.signed_in_at(CONSUMER, person).await
+    }
+
+    /// The same, at a consumer that is reached at `origin`.
+    pub(crate) async fn signed_in_at(&self, origin: &'static str, person: &Value) -> Browser<'_> {
+        let browser = self.browser_at(origin);
         browser.start_clean("google").await;
         self.broker.will(RESULT, succeeded(person));
         assert_eq!(browser.get("/callback").await.location(), "/profile");
@@ -86,10 +97,11 @@ pub(crate) fn config(broker: &str) -> Config {
     config
 }
 
-/// A browser: it sends the cookie that it was given, and says where it is.
+/// A browser: it sends the cookies that it was given, and says where it is.
 pub(crate) struct Browser<'w> {
     world: &'w World,
-    cookie: Mutex<Option<Cookie<'static>>>,
+    origin: &'static str,
+    jar: Mutex<BTreeMap<String, Cookie<'static>>>,
 }
 
 impl Browser<'_> {
@@ -101,7 +113,7 @@ impl Browser<'_> {
     pub(crate) async fn press(&self, path: &str) -> Answer {
         let request = self
             .request(Method::Post, path)
-            .header(Header::new("Origin", CONSUMER))
+            .header(Header::new("Origin", self.origin))
             .header(Header::new("Sec-Fetch-Site", "same-origin"));
         self.send(request).await
     }
@@ -126,31 +138,54 @@ impl Browser<'_> {
         self.get(&format!("/legacy/callback?{query}")).await
     }
 
-    /// A request as this browser would send it, cookie included.
+    /// A request as this browser would send it, cookies included.
     pub(crate) fn request(&self, method: Method, path: &str) -> LocalRequest<'_> {
         let request = self.world.client.req(method, path.to_owned());
-        match self.cookie() {
-            Some(cookie) => request.cookie(cookie),
-            None => request,
+        let jar = self.jar.lock().unwrap();
+        let pairs: Vec<_> = jar.values().map(|it| it.stripped().to_string()).collect();
+        if pairs.is_empty() {
+            request
+        } else {
+            request.header(Header::new("Cookie", pairs.join("; ")))
         }
     }
 
-    /// Sends a request and keeps the cookie that comes back.
+    /// Sends a request and keeps the cookies that come back.
     pub(crate) async fn send(&self, request: LocalRequest<'_>) -> Answer {
         let answer = Answer::of(request.dispatch().await).await;
-        if let Some(cookie) = answer.set_cookie() {
-            self.set_cookie(Some(cookie));
+        for cookie in answer.set_cookies() {
+            self.keep(cookie);
         }
         answer
     }
 
+    /// The cookie that names its session.
     pub(crate) fn cookie(&self) -> Option<Cookie<'static>> {
-        self.cookie.lock().unwrap().clone()
+        let jar = self.jar.lock().unwrap();
+        jar.values().find(|cookie| is_session(cookie)).cloned()
     }
 
+    /// Keeps another session's cookie, or none.
     pub(crate) fn set_cookie(&self, cookie: Option<Cookie<'static>>) {
-        *self.cookie.lock().unwrap() = cookie.filter(|cookie| !cookie.value().is_empty());
+        self.jar
+            .lock()
+            .unwrap()
+            .retain(|_, cookie| !is_session(cookie));
+        cookie.into_iter().for_each(|cookie| self.keep(cookie));
     }
+
+    pub(crate) fn keep(&self, cookie: Cookie<'static>) {
+        let mut jar = self.jar.lock().unwrap();
+        if cookie.value().is_empty() {
+            jar.remove(cookie.name());
+        } else {
+            jar.insert(cookie.name().to_owned(), cookie);
+        }
+    }
+}
+
+fn is_session(cookie: &Cookie<'_>) -> bool {
+    cookie.name().ends_with("demo_session")
 }
 
 /// What the consumer answered.
@@ -190,9 +225,15 @@ impl Answer {
         self.header("location").expect("a Location")
     }
 
+    /// The cookie that names a session, if this answer sets or clears it.
     pub(crate) fn set_cookie(&self) -> Option<Cookie<'static>> {
-        let text = self.header("set-cookie")?.to_owned();
-        Some(Cookie::parse(text).expect("a cookie"))
+        self.set_cookies().find(is_session)
+    }
+
+    /// Every cookie that this answer sets or clears.
+    pub(crate) fn set_cookies(&self) -> impl Iterator<Item = Cookie<'static>> {
+        let lines = self.headers.iter().filter(|(name, _)| name == "set-cookie");
+        lines.map(|(_, line)| Cookie::parse(line.clone()).expect("a cookie"))
     }
 
     /// The problem that the page is about.

@@ -133,6 +133,60 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
     }
 }
 
+/// The broker behind TLS, as the browser of the request below sees it.
+async fn https_world() -> World {
+    World::start_with(|config| {
+        config.base_url = "https://broker.example".parse().unwrap();
+        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+    })
+    .await
+}
+
+/// A sister subdomain may set a cookie of any other name for the parent domain. A
+/// server that decodes or trims names would take it for one that only we can set.
+#[tokio::test]
+async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
+    let world = https_world().await;
+    let browser = Browser::of(&world);
+    let away = browser.get(&authorize_path()).await;
+    let (name, value) = browser.cookies().pop_first().unwrap();
+    let suffix = name.strip_prefix("__Host-").unwrap();
+    let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for planted in [
+        format!("%5F%5FHost-{suffix}"),
+        format!("__%48ost-{suffix}"),
+        every_byte,
+        format!("\u{2000}{name}"),
+        format!("\u{85}{name}"),
+        format!("{name}\u{3000}"),
+    ] {
+        let victim = Browser::of(&world);
+        victim.plant(&planted, &value);
+        let refused = victim.come_back(&away, "error=access_denied").await;
+        refused.is_refusal_page(400, "trip.own_browser");
+    }
+    let home = browser.come_back(&away, "error=access_denied").await;
+    assert_eq!(home.status, 303);
+}
+
+#[tokio::test]
+async fn of_two_cookies_with_one_name_neither_counts() {
+    let world = https_world().await;
+    let browser = Browser::of(&world);
+    let away = browser.get(&authorize_path()).await;
+    let (name, value) = browser.cookies().pop_first().unwrap();
+    for twice in [
+        format!("{value}; {name}=planted"),
+        format!("planted; {name}={value}"),
+        format!("{value}; {name}={value}"),
+    ] {
+        let victim = Browser::of(&world);
+        victim.plant(&name, &twice);
+        let refused = victim.come_back(&away, "error=access_denied").await;
+        refused.is_refusal_page(400, "trip.own_browser");
+    }
+}
+
 #[tokio::test]
 async fn a_trip_survives_a_new_key_as_long_as_the_old_one_is_kept() {
     let (old, new) = (
