@@ -1,9 +1,9 @@
-//! The browser in front of us: the cookie that names its session, and what a
-//! handler may do with that session.
+//! The browser in front of us: the cookie that names its session, those that tie
+//! its logins to it, and what a handler may do with that session.
 
 use std::sync::Arc;
 
-use contract::Profile;
+use contract::{LoginLifetime, Profile, Provider, SessionKey};
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::outcome::Outcome::Success;
 use rocket::request::{FromRequest, Outcome, Request};
@@ -14,7 +14,8 @@ use crate::App;
 use crate::accounts::Account;
 use crate::cookies::SentCookies;
 use crate::session::{
-    Naming, Session, SessionId, SessionRef, SignedIn, SignedInLifetime, Via, seconds,
+    Claim, CookieValue, LegacyLogin, LoginNumber, LoginSlot, Naming, Session, SessionRef, SignedIn,
+    SignedInLifetime, Via, seconds,
 };
 
 /// The browser that sent this request, at the time when it did. A request guard
@@ -57,14 +58,43 @@ impl Browser<'_> {
         self.with(session, |_| ()).is_some()
     }
 
-    /// Keeps a login in its session, which begins now if it had none, and ties
-    /// the session to the browser by the cookie.
-    pub(crate) fn keep(&self, login: impl FnOnce(&mut Session)) {
-        let naming = self
-            .app
-            .sessions
-            .keep(self.session_id(), self.now_ms, login);
+    /// Keeps a clean login in its session, which begins now if it had none, and
+    /// ties the *login* to the browser by a cookie of its own.
+    ///
+    /// "The initiating browser's cookie" of the specification is this one, made at
+    /// this start. The session's proves nothing: it existed before.
+    pub(crate) fn keep_login(&self, key: SessionKey, provider: Provider) {
+        let value = CookieValue::random();
+        let slot =
+            self.keep(|session| session.keep_login(key, provider, value.digest(), self.now_ms));
+        let name = self.login_cookie_name(slot);
+        // The broker knows the login for 600 seconds. When it ends sooner the
+        // cookie is not cleared: another tab may have got a new one by now.
+        self.answer
+            .add(self.cookie(name, value.expose(), LoginLifetime::SECONDS.into()));
+    }
+
+    /// Keeps a legacy login in its session, which begins now if it had none. Its
+    /// `state` comes back through the browser, so it needs no cookie of its own.
+    pub(crate) fn keep_transaction(&self, login: LegacyLogin) {
+        self.keep(|session| session.keep_transaction(login));
+    }
+
+    fn keep<R>(&self, login: impl FnOnce(&mut Session) -> R) -> R {
+        let sessions = &self.app.sessions;
+        let (kept, naming) = sessions.keep(self.session_id(), self.now_ms, login);
         self.set_cookie(&naming);
+        kept
+    }
+
+    /// Takes the key of the newest login before `before` that this very browser
+    /// has started in `session`.
+    pub(crate) fn claim_login(&self, session: SessionRef, before: LoginNumber) -> Option<Claim> {
+        let cookie = |slot| {
+            let value = self.sent.value(&self.login_cookie_name(slot))?;
+            Some(value.parse::<CookieValue>().ok()?.digest())
+        };
+        self.with(session, |session| session.claim_login(before, cookie))?
     }
 
     /// Signs in whom the broker vouched for, in `session`, and returns who was
@@ -101,7 +131,8 @@ impl Browser<'_> {
         let ended = self
             .session()
             .and_then(|session| self.app.sessions.end(session));
-        self.answer.add(self.cookie(String::new(), 0));
+        self.answer
+            .add(self.cookie(self.cookie_name().into(), "", 0));
         ended
     }
 
@@ -115,20 +146,20 @@ impl Browser<'_> {
         })
     }
 
-    fn session_id(&self) -> Option<SessionId> {
+    fn session_id(&self) -> Option<CookieValue> {
         self.sent.value(self.cookie_name())?.parse().ok()
     }
 
     fn set_cookie(&self, naming: &Naming) {
         let max_age = seconds(naming.until_ms - self.now_ms);
         self.answer
-            .add(self.cookie(naming.id.expose().to_owned(), max_age));
+            .add(self.cookie(self.cookie_name().into(), naming.id.expose(), max_age));
     }
 
-    /// The one cookie of this application. Every attribute is written out; a
-    /// framework's defaults are not a decision.
-    fn cookie(&self, value: String, max_age_seconds: i64) -> Cookie<'static> {
-        Cookie::build((self.cookie_name(), value))
+    /// A cookie of this application. Every attribute is written out; a framework's
+    /// defaults are not a decision.
+    fn cookie(&self, name: String, value: &str, max_age_seconds: i64) -> Cookie<'static> {
+        Cookie::build((name, value.to_owned()))
             // No script reads it.
             .http_only(true)
             // Lax, explicitly. The callback is reached by a redirect that began
@@ -153,6 +184,14 @@ impl Browser<'_> {
         } else {
             // On http://localhost not every browser keeps a Secure cookie.
             "demo_session"
+        }
+    }
+
+    fn login_cookie_name(&self, LoginSlot(slot): LoginSlot) -> String {
+        if self.is_secure() {
+            format!("__Host-demo_login_{slot}")
+        } else {
+            format!("demo_login_{slot}")
         }
     }
 

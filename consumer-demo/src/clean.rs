@@ -6,9 +6,10 @@
 //!    ├──────────────────────►│ POST /v1/login/session │   1. a fresh key, kept here
 //!    │                       ├───────────────────────►│
 //!    │ 303 authorization_url │◄───────────────────────┤
-//!    │◄──────────────────────┤                        │   2. the person signs in
+//!    │◄──────────────────────┤                        │      … and a fresh cookie there
+//!    │                                                │   2. the person signs in
 //!    ├────────────── … the provider … ───────────────►│
-//!    │ 303 /callback, bare                            │   3. back, with the cookie only
+//!    │ 303 /callback, bare                            │   3. back, with cookies only
 //!    │◄───────────────────────────────────────────────┤
 //!    │ GET /callback         │ POST /v1/login/result  │
 //!    ├──────────────────────►├───────────────────────►│   4. the result, once
@@ -17,10 +18,14 @@
 //! ```
 //!
 //! The callback carries no parameter. What ties the browser that comes back to
-//! the login that was started is its session cookie, and nothing else. (So
-//! whoever starts a login may hand its `authorization_url` to somebody else and
-//! collect their sign-in. The broker watches where a navigation begins, which is
-//! why a login starts by a form on *our* page. Where that does not suffice, use
+//! the login that was started is a cookie that this start made, and nothing else.
+//! The session's cookie is no substitute: it existed before the start, so an
+//! attacker may have planted it, and could ask `/callback` in a loop until the
+//! victim's result is there.
+//!
+//! (Whoever starts a login may also hand its `authorization_url` to another person
+//! and collect their sign-in. The broker watches where a navigation begins, which
+//! is why a login starts by a form on *our* page. Where that does not suffice, use
 //! the legacy flow: its `state` travels with the browser.)
 
 use std::sync::Arc;
@@ -70,8 +75,9 @@ async fn start(
         .await
         .map_err(|failure| lost(&browser, failure, provider))?;
 
-    // Keep the key in the session that this browser's cookie names.
-    browser.keep(|session| session.keep_login(key, provider, browser.now_ms));
+    // Keep the key in the session that this browser's cookie names, and give the
+    // browser a fresh cookie for this login.
+    browser.keep_login(key, provider);
 
     // Off it goes. The client parsed the address as the specification's shape
     // and, when configured, compared its origin: we redirect to nothing else.
@@ -88,8 +94,9 @@ async fn callback(
     browser: Browser<'_>,
     app: &State<Arc<App>>,
 ) -> Result<SeeOther, Page> {
-    // First the cookie. Without a session of ours this browser started nothing
-    // here, and the broker is not asked.
+    // First the cookies. Without a session of ours this browser started nothing
+    // here, and the broker is not asked. (Nor is it asked about a login whose own
+    // cookie is missing: see `claim_login`.)
     let Some(session) = browser.session() else {
         return Err(Page::problem(&browser, Problem::NoSession));
     };
@@ -154,7 +161,8 @@ async fn ask_for_a_while(app: &App, browser: &Browser<'_>, session: SessionRef) 
     verdict
 }
 
-/// Asks about each login of this session once, newest first, until one has ended.
+/// Asks about each login that this browser started in this session once, newest
+/// first, until one has ended.
 ///
 /// A bare callback does not say *which* login it ends. With two tabs there are
 /// two keys, and the right one is found by asking: pending keys are not
@@ -164,10 +172,7 @@ async fn ask_for_a_while(app: &App, browser: &Browser<'_>, session: SessionRef) 
 async fn ask_each(app: &App, browser: &Browser<'_>, session: SessionRef) -> Verdict {
     let mut verdict = Verdict::NothingUnderWay;
     let mut before = LoginNumber::NEWEST;
-    while let Some(claim) = browser
-        .with(session, |session| session.claim_login(before))
-        .flatten()
-    {
+    while let Some(claim) = browser.claim_login(session, before) {
         before = claim.number;
         match ask(app, browser, session, claim).await {
             ended @ (Verdict::Succeeded(_) | Verdict::Failed(..)) => return ended,

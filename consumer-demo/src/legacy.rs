@@ -60,11 +60,9 @@ fn start(
     let address = authorize_url(app, provider, &transaction);
 
     // In the session of the browser that starts, before it leaves.
-    browser.keep(|session| {
-        session.keep_transaction(LegacyLogin {
-            transaction,
-            provider,
-        });
+    browser.keep_transaction(LegacyLogin {
+        transaction,
+        provider,
     });
     SeeOther::to(address.into())
 }

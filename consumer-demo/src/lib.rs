@@ -12,7 +12,7 @@
 //! | `legacy.rs` | the browser authorization flow: state, PKCE, code, token |
 //! | `broker.rs` | how the broker is called, and what each failure permits |
 //! | `session.rs` | what we remember of one browser; `session/memory.rs` of all |
-//! | `browser.rs` | the cookie that ties a browser to its session |
+//! | `browser.rs` | the cookies that tie a browser to its session and its logins |
 //! | `cookies.rs` | which cookies a request really carries |
 //! | `accounts.rs` | who our users are |
 //! | `site.rs` | home, profile, sign-out |
@@ -24,10 +24,12 @@
 //! # Invariants
 //!
 //! 1. A secret (session key, state, verifier, token, client secret) stays on the
-//!    server. The browser holds one cookie: a random name for its session.
-//!    (Two things that travel through it by design: `state` and the handoff
-//!    code, which are worthless without that session.)
-//! 2. No callback calls the broker for a browser without a live session.
+//!    server. The browser holds random cookies only: a name for its session, and
+//!    one for each clean login that it started. (Two things that travel through
+//!    it by design: `state` and the handoff code, which are worthless without
+//!    that session.)
+//! 2. No callback calls the broker for a browser without a live session, and about
+//!    no clean login but those whose own cookie the browser brought.
 //! 3. What may be used once is *taken* out of the session before it is used. No
 //!    two requests can hold the same one.
 //! 4. No one-time call is ever repeated after a failure. The person starts again.

@@ -1,6 +1,7 @@
 //! What the server remembers of one browser: who is signed in, and which logins
 //! are under way. Everything secret is in here, and nothing of it in the cookie.
 
+mod cookie_value;
 mod memory;
 
 use std::collections::VecDeque;
@@ -9,7 +10,8 @@ use contract::{Lifetime, LoginLifetime, Provider, SessionKey, State, Subject, Tr
 
 use crate::broker::BearerToken;
 
-pub(crate) use memory::{Naming, SessionId, SessionRef, Sessions};
+pub(crate) use cookie_value::{CookieValue, ValueDigest};
+pub(crate) use memory::{Naming, SessionRef, Sessions};
 
 /// How long one stays signed in: 8 hours, however busy. An application of your
 /// own chooses by its risk; the broker has no say in it.
@@ -66,6 +68,9 @@ pub(crate) enum Via {
 /// A clean login under way.
 struct CleanLogin {
     number: LoginNumber,
+    slot: LoginSlot,
+    /// Of the cookie that the browser got at this very start.
+    cookie: ValueDigest,
     provider: Provider,
     until_ms: i64,
     key: Key,
@@ -88,6 +93,12 @@ impl LoginNumber {
     pub(crate) const NEWEST: LoginNumber = LoginNumber(u64::MAX);
 }
 
+/// Which of a session's clean logins a cookie belongs to: it is part of the
+/// cookie's name, so that several tabs keep several, and never more than
+/// [`MAX_UNDER_WAY`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LoginSlot(pub(crate) usize);
+
 /// What a callback gets when it reaches for a login.
 pub(crate) struct Claim {
     /// Which login.
@@ -108,29 +119,57 @@ pub(crate) struct LegacyLogin {
 
 /// The clean flow's part.
 impl Session {
-    /// Remembers a login that the broker has accepted.
-    pub(crate) fn keep_login(&mut self, key: SessionKey, provider: Provider, now_ms: i64) {
+    /// Remembers a login that the broker has accepted, and whose browser gets
+    /// `cookie`. Returns the slot that the cookie is named for.
+    pub(crate) fn keep_login(
+        &mut self,
+        key: SessionKey,
+        provider: Provider,
+        cookie: ValueDigest,
+        now_ms: i64,
+    ) -> LoginSlot {
         make_room(&mut self.logins);
+        let slot = self.free_slot();
         self.started += 1;
         // The broker knows the login for 600 seconds; so do we.
         let until_ms = now_ms + LoginLifetime::MS;
         self.logins.push_back(CleanLogin {
             number: LoginNumber(self.started),
+            slot,
+            cookie,
             provider,
             until_ms,
             key: Key::Here(key),
         });
         self.live_until(until_ms);
+        slot
     }
 
-    /// Takes the key of the newest login before `before`.
+    fn free_slot(&self) -> LoginSlot {
+        let is_free = |slot: &LoginSlot| self.logins.iter().all(|login| login.slot != *slot);
+        let mut slots = (0..MAX_UNDER_WAY).map(LoginSlot);
+        slots.find(is_free).expect("there is room for one more")
+    }
+
+    /// Takes the key of the newest login before `before` among those whose cookie
+    /// the browser brought. `cookie` is what it brought for a slot.
+    ///
+    /// The session alone is not enough. It is older than the login, so somebody
+    /// else may know its name: an attacker who plants a session of their own in
+    /// the victim's browser, and then asks this callback in a loop, would read the
+    /// result before the victim is back.
     ///
     /// This is what makes 32 callbacks at once ask one question: the key moves
     /// out under the session's lock, and the other 31 find it gone. Checking
     /// first and removing later would let them all through.
-    pub(crate) fn claim_login(&mut self, before: LoginNumber) -> Option<Claim> {
-        let older = |login: &&mut CleanLogin| login.number < before;
-        let login = self.logins.iter_mut().rev().find(older)?;
+    pub(crate) fn claim_login(
+        &mut self,
+        before: LoginNumber,
+        cookie: impl Fn(LoginSlot) -> Option<ValueDigest>,
+    ) -> Option<Claim> {
+        let login = self.logins.iter_mut().rev().find(|login| {
+            login.number < before && cookie(login.slot).is_some_and(|it| it == login.cookie)
+        })?;
         Some(Claim {
             number: login.number,
             provider: login.provider,

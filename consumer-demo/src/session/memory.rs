@@ -5,58 +5,10 @@
 //! when it ends. Renaming a session is then an `UPDATE` of that column.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contract::Digest;
-
 use super::Session;
-use crate::chance;
-
-/// A session's name, as the browser's cookie bears it: 256 random bits. Whoever
-/// knows it *is* that browser.
-pub(crate) struct SessionId(String);
-
-impl SessionId {
-    fn draw() -> Self {
-        Self(URL_SAFE_NO_PAD.encode(chance::bytes()))
-    }
-
-    /// The text, for the cookie.
-    pub(crate) fn expose(&self) -> &str {
-        &self.0
-    }
-
-    // Only the digest is kept, so that a copy of the memory (or of the table,
-    // or its backup) opens no session. A plain SHA-256 suffices: there is
-    // nothing to guess in 256 random bits.
-    fn digest(&self) -> IdDigest {
-        *Digest::of(self.0.as_bytes()).as_bytes()
-    }
-}
-
-/// SHA-256 of a [`SessionId`].
-type IdDigest = [u8; 32];
-
-impl FromStr for SessionId {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text.len() {
-            43 => Ok(Self(text.to_owned())),
-            _ => Err(()),
-        }
-    }
-}
-
-impl fmt::Debug for SessionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SessionId([redacted])")
-    }
-}
+use super::cookie_value::{CookieValue, ValueDigest};
 
 /// Which session, under whatever name: a row's primary key. It never leaves the
 /// server, and a session keeps it when it is renamed, so that a callback of one
@@ -67,7 +19,7 @@ pub(crate) struct SessionRef(u64);
 /// A name that a browser should be given, and for how long it is good.
 pub(crate) struct Naming {
     /// The name.
-    pub(crate) id: SessionId,
+    pub(crate) id: CookieValue,
     /// When the session ends, in Unix milliseconds.
     pub(crate) until_ms: i64,
 }
@@ -82,14 +34,14 @@ pub(crate) struct Sessions {
 struct Shelf {
     // Ordered, so that the first is the oldest.
     rows: BTreeMap<SessionRef, Row>,
-    by_id: HashMap<IdDigest, SessionRef>,
+    by_id: HashMap<ValueDigest, SessionRef>,
     // Never set back, not even when everything is forgotten: what a callback
     // holds from before must not mean another browser's session afterwards.
     opened: u64,
 }
 
 struct Row {
-    id: IdDigest,
+    id: ValueDigest,
     session: Session,
 }
 
@@ -106,18 +58,18 @@ impl Sessions {
     ///
     /// An unknown name is nobody's: we never open a session under a name that a
     /// browser brought, since somebody else may have planted it there.
-    pub(crate) fn find(&self, id: &SessionId, now_ms: i64) -> Option<SessionRef> {
+    pub(crate) fn find(&self, id: &CookieValue, now_ms: i64) -> Option<SessionRef> {
         self.lock().find(id, now_ms)
     }
 
     /// Keeps something in the session that is called `id`, or in a new one.
     /// Returns what the browser should call it from now on.
-    pub(crate) fn keep(
+    pub(crate) fn keep<R>(
         &self,
-        id: Option<SessionId>,
+        id: Option<CookieValue>,
         now_ms: i64,
-        keep: impl FnOnce(&mut Session),
-    ) -> Naming {
+        keep: impl FnOnce(&mut Session) -> R,
+    ) -> (R, Naming) {
         let mut shelf = self.lock();
         let known = id.and_then(|id| Some((shelf.find(&id, now_ms)?, id)));
         let (which, id) = known.unwrap_or_else(|| {
@@ -125,9 +77,9 @@ impl Sessions {
             shelf.open()
         });
         let session = &mut shelf.row(which).session;
-        keep(session);
+        let kept = keep(session);
         let until_ms = session.until_ms;
-        Naming { id, until_ms }
+        (kept, Naming { id, until_ms })
     }
 
     /// Reads or changes a session, in one go: nobody else sees it meanwhile.
@@ -175,7 +127,7 @@ impl Sessions {
 }
 
 impl Shelf {
-    fn find(&mut self, id: &SessionId, now_ms: i64) -> Option<SessionRef> {
+    fn find(&mut self, id: &CookieValue, now_ms: i64) -> Option<SessionRef> {
         let which = *self.by_id.get(&id.digest())?;
         self.live(which, now_ms).map(|_| which)
     }
@@ -191,8 +143,8 @@ impl Shelf {
         self.rows.get_mut(&which).expect("it was just looked up")
     }
 
-    fn open(&mut self) -> (SessionRef, SessionId) {
-        let id = SessionId::draw();
+    fn open(&mut self) -> (SessionRef, CookieValue) {
+        let id = CookieValue::random();
         self.opened += 1;
         let which = SessionRef(self.opened);
         let row = Row {
@@ -204,8 +156,8 @@ impl Shelf {
         (which, id)
     }
 
-    fn rename(&mut self, which: SessionRef) -> SessionId {
-        let id = SessionId::draw();
+    fn rename(&mut self, which: SessionRef) -> CookieValue {
+        let id = CookieValue::random();
         let old = std::mem::replace(&mut self.row(which).id, id.digest());
         self.by_id.remove(&old);
         self.by_id.insert(id.digest(), which);

@@ -20,5 +20,6 @@ mod cookies;
 mod forms;
 mod legacy;
 mod pages;
+mod planted;
 mod sockets;
 mod tabs;

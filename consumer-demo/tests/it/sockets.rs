@@ -8,7 +8,7 @@ use rocket::fairing::AdHoc;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::world::{Broker, RESULT, ada, config, succeeded};
+use crate::world::{Broker, RESULT, SESSION, ada, config, pending, succeeded};
 
 /// Starts a server and returns where it listens.
 async fn serve(app: &Arc<App>, bind: &str) -> SocketAddr {
@@ -30,9 +30,38 @@ fn client() -> reqwest::Client {
     client.build().unwrap()
 }
 
-fn cookie(response: &reqwest::Response) -> Option<String> {
-    let text = response.headers().get("set-cookie")?.to_str().unwrap();
-    Some(text.split(';').next().unwrap().to_owned())
+/// Every cookie that an answer sets, as the header that sends them back.
+fn cookies(response: &reqwest::Response) -> Option<String> {
+    let lines = response.headers().get_all("set-cookie").iter();
+    let pairs: Vec<_> = lines
+        .map(|line| line.to_str().unwrap().split(';').next().unwrap())
+        .collect();
+    (!pairs.is_empty()).then(|| pairs.join("; "))
+}
+
+/// Starts a clean login in a browser with these cookies, and returns all that it
+/// holds afterwards.
+async fn start_login(at: SocketAddr, held: Option<&str>) -> String {
+    let mut start = client().post(format!("http://{at}/login/google"));
+    if let Some(held) = held {
+        start = start.header("Cookie", held);
+    }
+    let started = start.send().await.unwrap();
+    assert_eq!(started.status(), 303);
+    cookies(&started).expect("a session and a login")
+}
+
+fn newest_key(broker: &Broker) -> String {
+    let starts = broker.calls(SESSION);
+    let newest = starts.last().expect("a login");
+    newest["session_key"].as_str().unwrap().to_owned()
+}
+
+/// Visits the callback; what it sets, which is a session when it signed in.
+fn visit(at: SocketAddr, held: &str) -> impl Future<Output = Option<String>> + use<> {
+    let request = client().get(format!("http://{at}/callback"));
+    let request = request.header("Cookie", held);
+    async move { cookies(&request.send().await.unwrap()) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -43,28 +72,51 @@ async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
     let six = serve(&app, "[::1]:0").await;
     assert!(four.ip().is_loopback() && six.ip().is_loopback());
 
-    let start = client().post(format!("http://{four}/login/google"));
-    let started = start.send().await.unwrap();
-    assert_eq!(started.status(), 303);
-    let before = cookie(&started).expect("a session");
-
-    let key = broker.calls(crate::world::SESSION)[0]["session_key"].clone();
+    let held = start_login(four, None).await;
     let slow = succeeded(&ada()).set_delay(std::time::Duration::from_millis(20));
-    broker.will_for(key.as_str().unwrap(), slow);
+    broker.will_for(&newest_key(&broker), slow);
     let mut visits = JoinSet::new();
     for number in 0..32 {
         let address = if number % 2 == 0 { four } else { six };
-        let visit = client()
-            .get(format!("http://{address}/callback"))
-            .header("Cookie", &before);
-        visits.spawn(async move { cookie(&visit.send().await.unwrap()) });
+        visits.spawn(visit(address, &held));
     }
-    let cookies: Vec<_> = visits.join_all().await.into_iter().flatten().collect();
-    assert_eq!(cookies.len(), 1);
+    let sessions: Vec<_> = visits.join_all().await.into_iter().flatten().collect();
+    assert_eq!(sessions.len(), 1);
     assert_eq!(broker.calls(RESULT).len(), 1);
 
     let profile = client()
         .get(format!("http://{six}/profile"))
-        .header("Cookie", &cookies[0]);
+        .header("Cookie", &sessions[0]);
     assert_eq!(profile.send().await.unwrap().status(), 200);
+}
+
+/// The attacker's session is live in the victim's browser, and the attacker asks
+/// from before the victim starts until the victim is signed in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn c9_whoever_holds_a_planted_session_reads_no_result_however_often_they_ask() {
+    let broker = Broker::start().await;
+    let app = App::new(config(&broker.url()), Clock::system()).unwrap();
+    let at = serve(&app, "127.0.0.1:0").await;
+
+    for _ in 0..8 {
+        let attackers = start_login(at, None).await;
+        broker.will_for(&newest_key(&broker), pending());
+        let session = attackers
+            .split("; ")
+            .find(|it| it.starts_with("demo_session="));
+        let victims = start_login(at, session).await;
+        let key = newest_key(&broker);
+        broker.will_for(&key, succeeded(&ada()));
+
+        let mut attacks = JoinSet::new();
+        for _ in 0..16 {
+            attacks.spawn(visit(at, &attackers));
+        }
+        let victim = visit(at, &victims).await;
+        let stolen: Vec<_> = attacks.join_all().await.into_iter().flatten().collect();
+        assert_eq!(stolen, Vec::<String>::new());
+        assert!(victim.is_some(), "the victim signs in");
+        let reads = broker.keys_read();
+        assert_eq!(reads.iter().filter(|read| **read == key).count(), 1);
+    }
 }

@@ -174,6 +174,11 @@ impl Browser<'_> {
         cookie.into_iter().for_each(|cookie| self.keep(cookie));
     }
 
+    /// Every cookie that it holds.
+    pub(crate) fn cookies(&self) -> Vec<Cookie<'static>> {
+        self.jar.lock().unwrap().values().cloned().collect()
+    }
+
     pub(crate) fn keep(&self, cookie: Cookie<'static>) {
         let mut jar = self.jar.lock().unwrap();
         if cookie.value().is_empty() {

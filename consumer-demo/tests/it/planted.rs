@@ -1,0 +1,117 @@
+//! An attacker plants a live session of their own in the victim's browser, and asks
+//! the callback in a loop: what a session knew before a login began proves nothing.
+
+use rocket::futures::future::join_all;
+use rocket::http::{Cookie, SameSite};
+
+use crate::world::{Browser, SESSION, World, ada, pending, succeeded};
+
+/// A victim's browser that holds the attacker's live session, and the attacker's.
+async fn planted(world: &World) -> (Browser<'_>, Browser<'_>, String) {
+    let attacker = world.browser();
+    let bait = attacker.start_clean("google").await;
+    world.broker.will_for(&bait, pending());
+    let victim = world.browser();
+    victim.set_cookie(attacker.cookie());
+    (victim, attacker, bait)
+}
+
+#[rocket::async_test]
+async fn a_login_is_not_read_by_a_browser_that_only_knows_its_session() {
+    let world = World::new().await;
+    let (victim, attacker, bait) = planted(&world).await;
+    let key = victim.start_clean("google").await;
+    assert_eq!(victim.cookie(), attacker.cookie(), "they share the session");
+    world.broker.will_for(&key, succeeded(&ada()));
+
+    assert_eq!(attacker.get("/callback").await.problem(), "pending");
+    assert!(world.broker.keys_read().iter().all(|read| *read == bait));
+
+    assert_eq!(victim.get("/callback").await.location(), "/profile");
+    assert_eq!(victim.get("/profile").await.field("subject"), "sub_ada");
+    assert_eq!(attacker.get("/profile").await.location(), "/");
+}
+
+#[rocket::async_test]
+async fn of_32_callbacks_at_once_the_one_with_the_logins_own_cookie_signs_in() {
+    let world = World::new().await;
+    let (victim, attacker, _) = planted(&world).await;
+    let key = victim.start_clean("google").await;
+    world.broker.will_for(&key, succeeded(&ada()));
+
+    let asked = (0..32).map(|n| match n {
+        16 => victim.get("/callback"),
+        _ => attacker.get("/callback"),
+    });
+    let answers = join_all(asked).await;
+    let signed_in: Vec<_> = answers
+        .iter()
+        .enumerate()
+        .filter_map(|(n, answer)| answer.set_cookie().map(|_| n))
+        .collect();
+    assert_eq!(signed_in, [16]);
+    assert_eq!(victim.get("/profile").await.field("subject"), "sub_ada");
+    assert_eq!(attacker.get("/profile").await.location(), "/");
+}
+
+#[rocket::async_test]
+async fn the_cookie_of_another_start_does_not_serve() {
+    let world = World::new().await;
+    let browser = world.browser();
+    browser.start_clean("google").await;
+    let first = login_cookie(&browser);
+    browser.keep(Cookie::new(first.name().to_owned(), "A".repeat(43)));
+    assert_eq!(browser.get("/callback").await.problem(), "no_session");
+    assert!(world.broker.keys_read().is_empty());
+    browser.keep(first);
+    assert_eq!(browser.get("/callback").await.location(), "/profile");
+}
+
+#[rocket::async_test]
+async fn each_start_makes_a_cookie_of_its_own_with_every_attribute_written_out() {
+    let world = World::new().await;
+    let browser = world.browser();
+    let mut values = Vec::new();
+    for _ in 0..8 {
+        let answer = browser.press("/login/google").await;
+        let cookie = answer.set_cookies().find(is_a_logins).unwrap();
+        assert_eq!(cookie.http_only(), Some(true));
+        assert_eq!(cookie.same_site(), Some(SameSite::Lax));
+        assert_eq!(cookie.path(), Some("/"));
+        assert_eq!(cookie.domain(), None);
+        assert_eq!(cookie.max_age().unwrap().whole_seconds(), 600);
+        assert_eq!(cookie.value().len(), 43);
+        values.push(cookie.value().to_owned());
+    }
+    values.sort_unstable();
+    values.dedup();
+    assert_eq!(values.len(), 8, "every one is fresh");
+    let kept = browser.cookies();
+    assert_eq!(kept.iter().filter(|it| is_a_logins(it)).count(), 4);
+}
+
+/// The slot of a login that ended is free again, and no other tab's is taken.
+#[rocket::async_test]
+async fn a_tab_that_waits_keeps_its_cookie_while_others_come_and_go() {
+    let world = World::new().await;
+    let browser = world.browser();
+    let waiting = browser.start_clean("google").await;
+    world.broker.will_for(&waiting, pending());
+    for _ in 0..6 {
+        browser.start_clean("google").await;
+        assert_eq!(browser.get("/callback").await.location(), "/profile");
+    }
+    let before = world.broker.calls(SESSION).len();
+    world.broker.will_for(&waiting, succeeded(&ada()));
+    assert_eq!(browser.get("/callback").await.location(), "/profile");
+    assert_eq!(world.broker.keys_read().last(), Some(&waiting));
+    assert_eq!(world.broker.calls(SESSION).len(), before);
+}
+
+fn login_cookie(browser: &Browser<'_>) -> Cookie<'static> {
+    browser.cookies().into_iter().find(is_a_logins).unwrap()
+}
+
+fn is_a_logins(cookie: &Cookie<'_>) -> bool {
+    cookie.name().starts_with("demo_login_")
+}
