@@ -93,7 +93,7 @@ async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
 /// The attacker's session is live in the victim's browser, and the attacker asks
 /// from before the victim starts until the victim is signed in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn c9_whoever_holds_a_planted_session_reads_no_result_however_often_they_ask() {
+async fn c9_a_planted_session_reads_no_result_however_often_its_owner_asks() {
     let broker = Broker::start().await;
     let app = App::new(config(&broker.url()), Clock::system()).unwrap();
     let at = serve(&app, "127.0.0.1:0").await;

@@ -69,8 +69,13 @@ pub(crate) fn driver() -> &'static str {
 
 /// Opens a browser with a profile of its own.
 pub(crate) async fn open() -> WebDriver {
+    open_with(&[]).await
+}
+
+/// Opens a browser that is started with these arguments, too.
+pub(crate) async fn open_with(more: &[&str]) -> WebDriver {
     let mut chromium = ChromeCapabilities::new();
-    for argument in ARGUMENTS {
+    for argument in ARGUMENTS.iter().chain(more) {
         chromium.add_arg(argument).unwrap();
     }
     WebDriver::new(driver(), chromium).await.unwrap()

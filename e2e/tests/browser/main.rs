@@ -29,10 +29,12 @@ mod conformance;
 mod person;
 mod site;
 mod teacher;
+mod tls_stack;
 
 mod across_sites;
 mod faults;
 mod inspector;
+mod planted;
 mod relay;
 
 use e2e::{Settings, Stack};

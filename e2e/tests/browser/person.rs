@@ -29,6 +29,14 @@ impl<'a> Person<'a> {
         }
     }
 
+    /// At a demo that is reached at `url`.
+    pub(crate) fn at_url(browser: &'a WebDriver, url: &str) -> Self {
+        Self {
+            browser,
+            demo: url.to_owned(),
+        }
+    }
+
     pub(crate) async fn opens(&self, url: &str) -> WebDriverResult<()> {
         self.browser.goto(url).await
     }
@@ -243,6 +251,19 @@ impl<'a> Person<'a> {
     pub(crate) async fn forgets_cookies(&self) -> WebDriverResult<()> {
         let all = self.tells_chromium("Network.clearBrowserCookies", json!({}));
         all.await.map(drop)
+    }
+
+    /// Every cookie that the browser holds, as Chromium's protocol writes them.
+    pub(crate) async fn holds_cookies(&self) -> WebDriverResult<Vec<Value>> {
+        let all = self.tells_chromium("Storage.getCookies", json!({})).await?;
+        Ok(all["cookies"].as_array().unwrap().clone())
+    }
+
+    /// Has Chromium keep these cookies, whoever may set them.
+    pub(crate) async fn is_given_cookies(&self, cookies: &[Value]) -> WebDriverResult<()> {
+        let cookies = json!({ "cookies": cookies });
+        let set = self.tells_chromium("Storage.setCookies", cookies);
+        set.await.map(drop)
     }
 
     pub(crate) async fn sits_in_the_dark(&self) -> WebDriverResult<()> {

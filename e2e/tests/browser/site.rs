@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, LOCATION};
+use hyper::header::{CONTENT_TYPE, HeaderValue, LOCATION, SET_COOKIE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -21,11 +22,14 @@ pub(crate) enum At {
     Page(String),
     /// A redirect.
     Onward(String),
+    /// A page whose answer has these `Set-Cookie` lines, byte for byte.
+    Cookies(Vec<String>),
 }
 
 /// A running site.
 pub(crate) struct Site {
     origin: String,
+    address: SocketAddr,
     content: Arc<Mutex<HashMap<String, At>>>,
 }
 
@@ -33,11 +37,12 @@ impl Site {
     /// A site called `host`.
     pub(crate) async fn called(host: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let address = listener.local_addr().unwrap();
         let content = Arc::new(Mutex::default());
         tokio::spawn(serve(listener, Arc::clone(&content)));
         Self {
-            origin: format!("http://{host}:{port}"),
+            origin: format!("http://{host}:{}", address.port()),
+            address,
             content,
         }
     }
@@ -56,6 +61,16 @@ impl Site {
     /// Lets `path` lead to `url`.
     pub(crate) fn leads(&self, path: &str, url: &str) {
         self.put(path, At::Onward(url.to_owned()));
+    }
+
+    /// Has `path` answer with these `Set-Cookie` lines.
+    pub(crate) fn sets_cookies(&self, path: &str, lines: Vec<String>) {
+        self.put(path, At::Cookies(lines));
+    }
+
+    /// Where it listens, under whatever name it is reached.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     fn put(&self, path: &str, at: At) {
@@ -80,6 +95,10 @@ fn answer(at: Option<At>) -> Response<Full<Bytes>> {
         Some(At::Onward(url)) => Response::builder()
             .status(StatusCode::FOUND)
             .header(LOCATION, url),
+        Some(At::Cookies(lines)) => lines.iter().fold(Response::builder(), |response, line| {
+            let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
+            response.header(SET_COOKIE, line)
+        }),
         None => Response::builder().status(StatusCode::NOT_FOUND),
     };
     let body = match at {
