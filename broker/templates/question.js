@@ -1,11 +1,14 @@
-// Continue counts only after the page has been visible and in front for a second:
-// a click that was meant for another window, which closed under it, does nothing.
-// Without this script the stylesheet holds the button back, from the page's first
-// picture on.
+// Continue counts only after everything that one should read was in view, and the
+// page then visible and in front for a second. A popup of three lines shows nothing
+// but the button; a click that was meant for another window, which closed under it,
+// would hit it.
+//
+// The page comes with the button disabled: if this script does not load, it stays so.
 "use strict";
 
 const form = document.querySelector("form.waits");
-const button = form.querySelector("button");
+const button = form.querySelector("button.scripted");
+const unread = new Set(document.querySelectorAll("[data-read]"));
 let timer;
 
 function hold() {
@@ -15,10 +18,26 @@ function hold() {
 
 function watch() {
   hold();
-  if (document.visibilityState === "visible" && document.hasFocus()) {
+  const isInFront = document.visibilityState === "visible" && document.hasFocus();
+  if (unread.size === 0 && isInFront) {
     timer = setTimeout(() => button.removeAttribute("aria-disabled"), 1000);
   }
 }
+
+const reader = new IntersectionObserver(
+  (entries) => {
+    // The ratio is a quotient of rounded numbers: 0.99 is all of it.
+    for (const entry of entries.filter((it) => it.intersectionRatio >= 0.99)) {
+      reader.unobserve(entry.target);
+      unread.delete(entry.target);
+    }
+    if (unread.size === 0) {
+      reader.disconnect();
+      watch();
+    }
+  },
+  { threshold: [0.99, 1] },
+);
 
 form.addEventListener("submit", (event) => {
   if (button.hasAttribute("aria-disabled")) {
@@ -33,4 +52,8 @@ document.addEventListener("visibilitychange", watch);
 for (const change of ["focus", "blur", "pageshow"]) {
   window.addEventListener(change, watch);
 }
+for (const part of unread) {
+  reader.observe(part);
+}
 watch();
+button.disabled = false;

@@ -89,6 +89,31 @@ impl<'a> Person<'a> {
         self.browser.set_window_rect(0, 0, 390, 844).await
     }
 
+    /// A window that shows this much of a page, in CSS pixels.
+    pub(crate) async fn has_a_window_of(&self, width: u32, height: u32) -> WebDriverResult<()> {
+        let size = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
+        });
+        let set = self.tells_chromium("Emulation.setDeviceMetricsOverride", size);
+        set.await.map(drop)
+    }
+
+    /// Nothing at an address of this pattern reaches the browser any more.
+    pub(crate) async fn cannot_load(&self, pattern: &str) -> WebDriverResult<()> {
+        self.tells_chromium("Network.enable", json!({})).await?;
+        let blocked = json!({ "urls": [pattern] });
+        let set = self.tells_chromium("Network.setBlockedURLs", blocked);
+        set.await.map(drop)
+    }
+
+    /// Waits until the page was drawn twice: then its observers were told.
+    pub(crate) async fn sees_what_a_page_has_drawn(&self) -> WebDriverResult<()> {
+        let twice = "const done = arguments[0]; \
+                     requestAnimationFrame(() => requestAnimationFrame(() => setInterval(done, 0)));";
+        let drawn = self.browser.execute_async(twice, Vec::new());
+        drawn.await.map(drop)
+    }
+
     pub(crate) async fn tab(&self) -> WebDriverResult<WindowHandle> {
         self.browser.window().await
     }
@@ -170,12 +195,25 @@ impl<'a> Person<'a> {
         heading.desc(text).first().await.map(drop)
     }
 
+    pub(crate) async fn finds_the_question(&self) -> WebDriverResult<()> {
+        self.finds("main[data-question='relay']").await.map(drop)
+    }
+
     /// The broker's page that asks, and whom it names.
     pub(crate) async fn is_asked(&self, project: &str, origin: &str) -> WebDriverResult<()> {
         let page = self.finds("main[data-question='relay']").await?;
         let (text, host) = (page.text().await?, origin.replace("http://", ""));
         assert!(text.contains(project) && text.contains(&host), "{text}");
         Ok(())
+    }
+
+    /// How many elements of this kind a person can see.
+    pub(crate) async fn counts_shown(&self, selector: &str) -> WebDriverResult<usize> {
+        let mut shown = 0;
+        for element in self.browser.find_all(By::Css(selector)).await? {
+            shown += usize::from(element.is_displayed().await?);
+        }
+        Ok(shown)
     }
 
     pub(crate) async fn cancels_the_question(&self) -> WebDriverResult<()> {

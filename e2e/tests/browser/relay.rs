@@ -150,6 +150,59 @@ async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
     });
 }
 
+/// A popup of the attacker's: three lines high, and scrolled to the button by a
+/// fragment that names its text.
+#[tokio::test(flavor = "multi_thread")]
+async fn continue_waits_until_everything_above_it_was_in_view() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.lets_pages_begin_with(FREEZE).await?;
+        person.has_a_window_of(300, 90).await?;
+        person
+            .opens(&format!("{}#:~:text=Cancel-,Continue", login.url))
+            .await?;
+        person.finds_the_question().await?;
+        person.sees_what_a_page_has_drawn().await?;
+        person.takes_picture("relay-7-popup").await?;
+        assert_eq!(person.runs("return window.kept").await?, Value::Null);
+        person.presses_tab().await?;
+        person.presses_tab().await?;
+        person.presses_enter().await?;
+        person.presses_continue_in_vain().await?;
+        assert_eq!(login.result().await, json!({ "status": "pending" }));
+
+        person.has_a_window_of(390, 844).await?;
+        person.sees_what_a_page_has_drawn().await?;
+        assert_eq!(person.runs("return window.kept.ms").await?, json!(1000));
+        person.runs("window.kept.later()").await?;
+        person.waits_and_continues().await?;
+        person.is_at_the_imitation_of("google").await?;
+    });
+}
+
+/// Cookies that a sister subdomain makes too large have the script refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn continue_stays_disabled_when_the_script_does_not_load() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.cannot_load("*/question.js").await?;
+        person.opens(&login.url).await?;
+        person.is_asked("Tickets & More", &app.site.url("")).await?;
+        person.presses_continue_in_vain().await?;
+        let is_disabled = "return document.querySelector('.scripted').disabled";
+        assert_eq!(person.runs(is_disabled).await?, true);
+        person.presses_tab().await?;
+        person.presses_tab().await?;
+        person.presses_enter().await?;
+        person.is_at(&login.url).await?;
+        assert_eq!(login.result().await, json!({ "status": "pending" }));
+        person.cancels_the_question().await?;
+        person.sees_heading("Home").await?;
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_works_by_keyboard() {
     at_the_demo!(async |stack, person| {
@@ -207,6 +260,26 @@ async fn the_page_works_without_scripts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_scripts_a_small_window_shows_no_continue() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let login = app.login().await;
+        person.forbids_scripts().await?;
+        person.has_a_window_of(390, 844).await?;
+        person.opens(&login.url).await?;
+        person.sees_continue_awake().await?;
+        for (width, height) in [(300, 90), (280, 800)] {
+            person.has_a_window_of(width, height).await?;
+            let shown = person
+                .counts_shown("form[action$='/continue'] button")
+                .await?;
+            assert_eq!(shown, 0, "{width} × {height}");
+        }
+        person.takes_picture("relay-8-small-unscripted").await?;
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_page_fits_a_phone_by_day_and_by_night() {
     at_the_demo!(async |stack, person| {
         let app = App::at(&stack).await;
@@ -241,6 +314,41 @@ async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
             } else {
                 // What remains: it began on a page of the app, and that is all
                 // that a browser tells.
+                person.is_at_the_imitation_of("google").await?;
+            }
+        }
+    });
+}
+
+/// A page of the app that forwards by script or meta refresh is where the
+/// navigation began; a redirect of HTTP is not, and `no-referrer` hides the page.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself() {
+    at_the_demo!(async |stack, person| {
+        let app = App::at(&stack).await;
+        let refresh = |url: &str| format!("<meta http-equiv=\"refresh\" content=\"0;url={url}\">");
+        let script = |url: &str| format!("<script>location.replace('{url}')</script>");
+        let hidden =
+            |html: String| format!("<meta name=\"referrer\" content=\"no-referrer\">{html}");
+        for (forward, is_asked) in [
+            ("refresh", false),
+            ("script", false),
+            ("hidden", true),
+            ("redirect", true),
+        ] {
+            let login = app.login().await;
+            match forward {
+                "refresh" => app.site.shows("/out", &refresh(&login.url)),
+                "script" => app.site.shows("/out", &script(&login.url)),
+                "hidden" => app.site.shows("/out", &hidden(script(&login.url))),
+                _ => app.site.leads("/out", &login.url),
+            }
+            let evil = lure(&app.site.url("/out")).await;
+            person.opens(&evil.url("/")).await?;
+            person.follows_link().await?;
+            if is_asked {
+                person.is_asked("Tickets & More", &app.site.url("")).await?;
+            } else {
                 person.is_at_the_imitation_of("google").await?;
             }
         }
