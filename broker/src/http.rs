@@ -6,6 +6,7 @@
 
 mod authorize;
 mod callback;
+mod client_redirect;
 mod cookies;
 mod error;
 mod gates;
@@ -62,6 +63,8 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         authorize::look,
         callback::arrive,
         callback::look,
+        client_redirect::end_fragment,
+        client_redirect::look,
         token::redeem,
         profile::read,
         revoke::revoke,

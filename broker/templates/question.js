@@ -8,7 +8,7 @@
 
 const form = document.querySelector("form.waits");
 const button = form.querySelector("button.scripted");
-const unread = new Set(document.querySelectorAll("[data-read]"));
+const unread = new Set(document.querySelectorAll("h1, .who, .meaning, .advice li"));
 let timer;
 
 function hold() {

@@ -1,12 +1,11 @@
 //! The legacy flow's beginning: `GET /authorize`, a URL that the consumer builds.
 
-use std::sync::Arc;
-
-use contract::{ClientId, CodeChallenge, LoginError, Provider, RedirectUri, Rule, State};
+use contract::{CodeChallenge, LoginError, Provider, Rule, State};
 use rocket::http::uri::Origin;
 use rocket::{get, head};
 
 use super::SeeOther;
+use super::client_redirect::{Fragment, LegacyCallback, destination, parameter, required};
 use super::error::Refusal;
 use super::log::Trace;
 use super::trips::Trips;
@@ -16,7 +15,7 @@ use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::flows::trip::{Seed, Trip};
 use crate::projects::Project;
-use crate::query::{Query, Repeated, encode};
+use crate::query::Query;
 use crate::random;
 use crate::upstream::AccountPicker;
 
@@ -32,9 +31,10 @@ pub(super) async fn authorize(
     let (project, redirect_uri) = destination(broker, &query)?;
     trace.project(&project.client_id);
     trace.began(visitor.provenance(&project.start_origins(&redirect_uri)));
-    let home = Home {
+    let home = LegacyCallback {
         redirect_uri,
         state: state(&query).ok(),
+        fragment: Fragment::Inherited,
     };
     if let Some(state) = &home.state {
         trace.login(&Fingerprint::of_state(state));
@@ -52,19 +52,6 @@ pub(super) async fn authorize(
 #[head("/authorize")]
 pub(super) fn look() {}
 
-/// Whom an answer may be sent to. Without a known client and one of its own
-/// callbacks there is nowhere safe to redirect to.
-fn destination(broker: &Broker, query: &Query<'_>) -> Result<(Arc<Project>, RedirectUri), Rule> {
-    let client_id: ClientId = once(query, "client_id", Rule::AuthorizeClient)?;
-    let project = broker
-        .projects
-        .find(&client_id)
-        .ok_or(Rule::AuthorizeClient)?;
-    let redirect_uri: RedirectUri = once(query, "redirect_uri", Rule::RedirectUriRegistered)?;
-    project.check_callback(&redirect_uri)?;
-    Ok((project, redirect_uri))
-}
-
 /// What the rest of the query asks for.
 struct Wish {
     provider: Provider,
@@ -76,8 +63,8 @@ impl Wish {
     fn read(query: &Query<'_>) -> Result<Self, Rule> {
         let wish = Self {
             state: state(query)?,
-            provider: once(query, "provider", Rule::ProviderKnown)?,
-            challenge: once(query, "code_challenge", Rule::CodeChallengePattern)?,
+            provider: required(query, "provider", Rule::ProviderKnown)?,
+            challenge: required(query, "code_challenge", Rule::CodeChallengePattern)?,
         };
         match parameter(query, "code_challenge_method")?.as_deref() {
             Some("S256") => {}
@@ -91,18 +78,7 @@ impl Wish {
 }
 
 fn state(query: &Query<'_>) -> Result<State, Rule> {
-    once(query, "state", Rule::StatePattern)
-}
-
-fn parameter(query: &Query<'_>, name: &str) -> Result<Option<String>, Rule> {
-    query.once(name).map_err(|Repeated| Rule::AuthorizeOnce)
-}
-
-/// A required parameter, parsed; `rule` is broken when it is absent or malformed.
-fn once<T: std::str::FromStr>(query: &Query<'_>, name: &str, rule: Rule) -> Result<T, Rule> {
-    parameter(query, name)?
-        .and_then(|text| text.parse().ok())
-        .ok_or(rule)
+    required(query, "state", Rule::StatePattern)
 }
 
 /// Sends the browser to the provider; or home, if the provider is off or cannot
@@ -112,7 +88,7 @@ async fn depart(
     trips: &Trips<'_>,
     trace: &Trace,
     project: &Project,
-    home: &Home,
+    home: &LegacyCallback,
     wish: Wish,
 ) -> SeeOther {
     if !broker.upstreams.offers(wish.provider) {
@@ -139,30 +115,5 @@ async fn depart(
             trace.failed(failure);
             home.with_error(failure.error().as_str())
         }
-    }
-}
-
-/// Where a legacy login comes home to.
-pub(super) struct Home {
-    pub(super) redirect_uri: RedirectUri,
-    /// Echoed only when it came once and was well formed.
-    pub(super) state: Option<State>,
-}
-
-impl Home {
-    /// Home, with a code.
-    pub(super) fn with_code(&self, code: &contract::HandoffCode) -> SeeOther {
-        self.with("code", code.expose())
-    }
-
-    /// Home, with an error.
-    pub(super) fn with_error(&self, error: &str) -> SeeOther {
-        self.with("error", error)
-    }
-
-    fn with(&self, name: &str, value: &str) -> SeeOther {
-        let state = self.state.as_ref().map(|state| ("state", state.expose()));
-        let query = encode([(name, value)].into_iter().chain(state));
-        SeeOther(format!("{}?{query}", self.redirect_uri))
     }
 }

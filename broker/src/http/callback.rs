@@ -1,11 +1,15 @@
-//! Where the providers send browsers back to.
+//! Where the providers send browsers back to. The exceptions to "on to the app's
+//! callback, whatever became of the sign-in" are in the README's "The way back to
+//! the app".
 
-use contract::{CodeChallenge, Digest, HandoffCode, Profile, Provider, RedirectUri, Rule};
+use contract::{
+    CodeChallenge, Digest, HandoffCode, LoginError, Profile, Provider, RedirectUri, Rule,
+};
 use rocket::http::uri::Origin;
 use rocket::{State, get, head};
 
 use super::SeeOther;
-use super::authorize::Home;
+use super::client_redirect::{self, Fragment, LegacyCallback};
 use super::error::Refusal;
 use super::log::Trace;
 use super::login::settle;
@@ -39,12 +43,18 @@ pub(super) async fn arrive(
     let later = |later| trace.later(later);
     broker.limits.callback(source.0).map_err(later)?;
     let home = home(broker, trip).ok_or(Rule::RedirectUriRegistered)?;
+    // The way to the provider has ended whatever fragment the browser came with.
+    let fragment = Fragment::Ended;
     match &trip.purpose {
-        Purpose::Clean { handle, .. } => clean(broker, trace, trip, &query, *handle, home).await,
+        Purpose::Clean { handle, .. } => {
+            let home = client_redirect::clean(broker, &trip.project, home, fragment);
+            clean(broker, trace, trip, &query, *handle, home).await
+        }
         Purpose::Legacy { state, challenge } => {
-            let home = Home {
+            let home = LegacyCallback {
                 redirect_uri: home,
                 state: Some(state.clone()),
+                fragment,
             };
             legacy(broker, trace, trip, &query, challenge, home).await
         }
@@ -77,7 +87,7 @@ async fn clean(
     trip: &Trip,
     query: &Query<'_>,
     handle: Digest,
-    home: RedirectUri,
+    home: SeeOther,
 ) -> Result<SeeOther, Refusal> {
     match spend(broker, trace, trip).await? {
         Err(rule) => trace.refused(rule),
@@ -96,7 +106,7 @@ async fn clean(
             }
         }
     }
-    Ok(SeeOther(home.into()))
+    Ok(home)
 }
 
 /// In the legacy flow the browser carries the outcome, so a trip that does not
@@ -107,7 +117,7 @@ async fn legacy(
     trip: &Trip,
     query: &Query<'_>,
     challenge: &CodeChallenge,
-    home: Home,
+    home: LegacyCallback,
 ) -> Result<SeeOther, Refusal> {
     spend(broker, trace, trip).await??;
     match arrival(broker, trace, trip, query).await {
@@ -119,9 +129,17 @@ async fn legacy(
             let code = HandoffCode::from_random(&random::bytes32());
             let now = broker.now();
             let grant = NewGrant::of(trip, challenge, profile, code.digest(), now);
-            broker.store.issue(grant).await?;
-            trace.committed(Step::Issued);
-            Ok(home.with_code(&code))
+            match broker.store.issue(grant).await {
+                Ok(_) => {
+                    trace.committed(Step::Issued);
+                    Ok(home.with_code(&code))
+                }
+                // The upstream login is consumed: the browser goes back all the same.
+                Err(error) => {
+                    trace.refused(Refusal::from(error).rule);
+                    Ok(home.with_error(LoginError::ProviderUnavailable.as_str()))
+                }
+            }
         }
     }
 }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use contract::{Digest, LoginError, RedirectUri, Rule};
+use contract::{Digest, LoginError, Rule};
 use rocket::response::content::RawHtml;
 use rocket::{Either, Request, State, get, head, post, response};
 
 use super::SeeOther;
+use super::client_redirect::{self, Fragment};
 use super::error::Refusal;
 use super::headers::Pressable;
 use super::log::Trace;
@@ -16,6 +17,7 @@ use super::pages;
 use super::trips::Trips;
 use super::visitor::{OwnPage, Visitor};
 use crate::Broker;
+use crate::flows::UnixMs;
 use crate::flows::clean::{BrowserMark, LoginSession, Outcome};
 use crate::flows::trip::{Seed, Trip};
 use crate::ledger::Step;
@@ -37,7 +39,7 @@ pub(super) async fn arrive(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<Onward, TurnedAway> {
-    let door = Door::reach(handle, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Inherited, &trips, broker, trace).await?;
     let starts = door.project.start_origins(&door.session.redirect_uri);
     let provenance = visitor.provenance(&starts);
     trace.began(provenance);
@@ -70,7 +72,7 @@ pub(super) async fn go_on(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, TurnedAway> {
-    let door = Door::reach(handle, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Ended, &trips, broker, trace).await?;
     door.claim().await?;
     Ok(door.depart(AccountPicker::Shown).await?)
 }
@@ -84,7 +86,7 @@ pub(super) async fn cancel(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, TurnedAway> {
-    let door = Door::reach(handle, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Ended, &trips, broker, trace).await?;
     door.claim().await?;
     trace.refused(Rule::RelayCancelled);
     Ok(door.end(LoginError::AccessDenied).await?)
@@ -93,6 +95,7 @@ pub(super) async fn cancel(
 /// A pending login, before a browser that may have it.
 struct Door<'r> {
     handle: Digest,
+    fragment: Fragment,
     browser: BrowserMark,
     session: LoginSession,
     project: Arc<Project>,
@@ -105,6 +108,7 @@ impl<'r> Door<'r> {
     /// Finds the login of `handle` and changes nothing.
     async fn reach(
         handle: &str,
+        fragment: Fragment,
         trips: &'r Trips<'r>,
         broker: &'r Broker,
         trace: &'r Trace,
@@ -120,13 +124,14 @@ impl<'r> Door<'r> {
         trace.login(&session.login);
         trace.provider(session.provider);
         if !session.admits(browser, now) {
-            return Err(TurnedAway::from(session.turn_away(now)));
+            return Err(turn_away(session, now, broker, fragment));
         }
         let project = broker.projects.find(&session.project);
         let project = project.ok_or(Rule::RedirectUriRegistered)?;
         project.check_callback(&session.redirect_uri)?;
         Ok(Self {
             handle,
+            fragment,
             browser,
             session,
             project,
@@ -179,7 +184,9 @@ impl<'r> Door<'r> {
                 self.trace.committed(Step::Claimed);
                 Ok(())
             }
-            Claim::Refused(Some(session)) => Err(TurnedAway::from(session.turn_away(now))),
+            Claim::Refused(Some(session)) => {
+                Err(turn_away(session, now, self.broker, self.fragment))
+            }
             Claim::Refused(None) => Err(Rule::HandleKnown.into()),
         }
     }
@@ -208,7 +215,17 @@ impl<'r> Door<'r> {
     async fn end(self, error: LoginError) -> Result<SeeOther, StoreError> {
         let outcome = Outcome::Failed(error);
         settle(self.broker, self.trace, self.handle, outcome).await?;
-        Ok(SeeOther(self.session.redirect_uri.into()))
+        let LoginSession {
+            project,
+            redirect_uri,
+            ..
+        } = self.session;
+        Ok(client_redirect::clean(
+            self.broker,
+            &project,
+            redirect_uri,
+            self.fragment,
+        ))
     }
 }
 
@@ -218,21 +235,28 @@ pub(super) fn to_provider(url: &str) -> SeeOther {
     SeeOther(format!("{url}#"))
 }
 
+/// What the browser gets that may not have the login.
+fn turn_away(
+    session: LoginSession,
+    now: UnixMs,
+    broker: &Broker,
+    fragment: Fragment,
+) -> TurnedAway {
+    let project = session.project.clone();
+    match session.turn_away(now) {
+        Ok(callback) => {
+            TurnedAway::Home(client_redirect::clean(broker, &project, callback, fragment))
+        }
+        Err(rule) => rule.into(),
+    }
+}
+
 /// What a browser gets that is not sent on.
 pub(super) enum TurnedAway {
     /// Its login is over: home.
-    Home(RedirectUri),
+    Home(SeeOther),
     /// A refusal.
     Refused(Refusal),
-}
-
-impl From<Result<RedirectUri, Rule>> for TurnedAway {
-    fn from(turned: Result<RedirectUri, Rule>) -> Self {
-        match turned {
-            Ok(home) => TurnedAway::Home(home),
-            Err(rule) => rule.into(),
-        }
-    }
 }
 
 impl From<Rule> for TurnedAway {
@@ -250,7 +274,7 @@ impl From<StoreError> for TurnedAway {
 impl<'r> response::Responder<'r, 'static> for TurnedAway {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         match self {
-            TurnedAway::Home(home) => SeeOther(home.into()).respond_to(request),
+            TurnedAway::Home(home) => home.respond_to(request),
             TurnedAway::Refused(refusal) => refusal.respond_to(request),
         }
     }

@@ -7,6 +7,7 @@ mod bodies;
 mod callbacks;
 mod clients;
 mod clock_set_back;
+mod fragments;
 mod gates;
 mod headers;
 mod health;

@@ -33,6 +33,7 @@ mod tls_stack;
 
 mod across_sites;
 mod faults;
+mod fragments;
 mod inspector;
 mod planted;
 mod relay;
@@ -48,6 +49,11 @@ async fn interactive_stack() -> Stack {
     })
     .await
     .unwrap()
+}
+
+/// A stack whose providers sign in their default person without a page.
+async fn automatic_stack() -> Stack {
+    Stack::start(Settings::for_tests()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

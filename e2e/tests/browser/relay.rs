@@ -8,14 +8,14 @@ use crate::person::Flow;
 use crate::site::Site;
 
 /// An app of its own at a stack: a project, and a site that starts its logins.
-struct App<'a> {
+pub(crate) struct App<'a> {
     stack: &'a e2e::Stack,
-    site: Site,
-    project: Value,
+    pub(crate) site: Site,
+    pub(crate) project: Value,
 }
 
 impl<'a> App<'a> {
-    async fn at(stack: &'a e2e::Stack) -> Self {
+    pub(crate) async fn at(stack: &'a e2e::Stack) -> Self {
         let site = Site::called("localhost").await;
         site.shows("/callback", "<h1>Home</h1>");
         let new = json!({ "name": "Tickets & More", "redirect_uris": [site.url("/callback")] });
@@ -28,7 +28,7 @@ impl<'a> App<'a> {
     }
 
     /// What the backend tells of a login.
-    async fn login(&self) -> Login<'_, 'a> {
+    pub(crate) async fn login(&self) -> Login<'_, 'a> {
         let key = contract::SessionKey::from_random(&broker::random::bytes32());
         let mut login = Login {
             app: self,
@@ -42,14 +42,14 @@ impl<'a> App<'a> {
 }
 
 /// A login of the app.
-struct Login<'a, 's> {
+pub(crate) struct Login<'a, 's> {
     app: &'a App<'s>,
     key: String,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Login<'_, '_> {
-    async fn result(&self) -> Value {
+    pub(crate) async fn result(&self) -> Value {
         self.call("result", json!({})).await
     }
 

@@ -91,8 +91,8 @@ async fn a_login_that_has_ended_sends_every_browser_home() {
     let login = world.settled(GOOGLE).await;
     // Before its result is read, and after.
     for _ in 0..2 {
-        let late = Browser::new().open(&login.authorization_url).await;
-        late.sends_to(&world.backend.callback);
+        let late = Browser::new().follow(&login.authorization_url).await;
+        assert_eq!(late.url, world.backend.callback);
         world.backend.result(&login.session_key).await;
     }
     assert_eq!(world.token_calls(GOOGLE), 1);
@@ -103,8 +103,8 @@ async fn an_expired_login_sends_browsers_home_while_it_is_known_and_is_unknown_t
     let world = World::start().await;
     let login = world.backend.start_login(GOOGLE).await;
     world.advance_seconds(600);
-    let late = Browser::new().open(&login.authorization_url).await;
-    late.sends_to(&world.backend.callback);
+    let late = Browser::new().follow(&login.authorization_url).await;
+    assert_eq!(late.url, world.backend.callback);
     world.advance_seconds(600);
     let later = Browser::new().open(&login.authorization_url).await;
     later.is_page(404, "This sign-in is over");

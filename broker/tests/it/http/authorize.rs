@@ -27,7 +27,7 @@ async fn goes_home(world: &World, query: &Query, error: &str, echo: Option<&str>
     let echo = echo.map_or(String::new(), |state| format!("&state={state}"));
     assert_eq!(
         answer.location(),
-        Some(&*format!("{CALLBACK}?error={error}{echo}")),
+        Some(&*format!("{CALLBACK}?error={error}{echo}#")),
         "{query:?}: {}",
         answer.body
     );

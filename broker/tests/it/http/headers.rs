@@ -69,7 +69,7 @@ async fn every_answer_of_every_route_carries_its_headers() {
     // And each of them was asked so that it did what it is for.
     sign_in_by_every_route(&http).await;
     let done: HashSet<_> = http
-        .events()
+        .every_event()
         .into_iter()
         .filter(|event| event.status.is_some_and(|status| status < 400))
         .map(|event| event.operation)
@@ -143,6 +143,8 @@ async fn sign_in_by_every_route(world: &World) {
     let away = browser.get(&path).await;
     let back = back_path(&away, "code=upstream-code");
     browser.get(&back).await.goes_to(CALLBACK);
+    // Over the address that ends a fragment.
+    browser.get(&path).await.goes_to(CALLBACK);
     let token = world.access_token().await;
     let authorize = authorize_path();
     let mut answers = vec![

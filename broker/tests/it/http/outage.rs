@@ -6,8 +6,8 @@ use broker::store::StoreUrl;
 use serde_json::json;
 
 use super::world::{
-    Browser, CALLBACK, World, adas_profile, back_path, result_body, session_body, sign_in,
-    token_body,
+    Browser, CALLBACK, World, adas_profile, authorize_path, back_path, result_body, session_body,
+    sign_in, state, token_body,
 };
 use crate::scratch::Scratch;
 
@@ -127,4 +127,19 @@ async fn a_browser_whose_trip_is_spent_goes_home_although_the_store_fails() {
     fragile.put_back("logins");
     let result = world.result(1).await;
     result.is(200, &json!({ "status": "pending" }));
+}
+
+#[tokio::test]
+async fn a_legacy_login_whose_code_cannot_be_kept_comes_back_with_an_error() {
+    let fragile = Fragile::start().await;
+    let world = &fragile.world;
+    let browser = Browser::of(world);
+    let away = browser.get(&authorize_path()).await;
+    fragile.take_away("grants");
+    let back = browser.come_back(&away, "code=upstream-code").await;
+    assert_eq!(world.last_rule(), Some("store.reachable"));
+    back.goes_to(&format!(
+        "{CALLBACK}?error=provider_unavailable&state={}",
+        state()
+    ));
 }

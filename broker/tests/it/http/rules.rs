@@ -37,7 +37,7 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
         Rule::ClientSecretLength => Api(400, at.start_with("client_secret", "").await),
         Rule::SessionKeyPattern => Api(400, at.start_with("session_key", "x").await),
         Rule::StatePattern => {
-            let without_state = "error=invalid_request".to_owned();
+            let without_state = "error=invalid_request#".to_owned();
             Home(without_state, at.authorize_with("state", "x").await)
         }
         Rule::CodeChallengePattern => at.authorize_badly("code_challenge", "x").await,

@@ -212,7 +212,7 @@ async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
         "redirect_uri",
         LOCAL_CALLBACK,
     );
-    world
+    Browser::plain(&world)
         .get(&world.session_with(&body).await)
         .await
         .goes_to(LOCAL_CALLBACK);

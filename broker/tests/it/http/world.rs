@@ -228,13 +228,28 @@ impl World {
         Answer::to(self.request(Method::POST, path).json(body)).await
     }
 
-    /// The rule that the last operation was refused by.
-    pub(crate) fn last_rule(&self) -> Option<&'static str> {
-        let events = self.events.lock().unwrap();
-        events.last().unwrap().rule.map(contract::Rule::id)
+    /// The rule that the last request was refused by, whatever it was.
+    pub(crate) fn last_event_rule(&self) -> Option<&'static str> {
+        let last = self.every_event().pop().unwrap();
+        last.rule.map(contract::Rule::id)
     }
 
+    /// The rule that the last operation was refused by.
+    pub(crate) fn last_rule(&self) -> Option<&'static str> {
+        let last = self.events().pop().unwrap();
+        last.rule.map(contract::Rule::id)
+    }
+
+    /// What happened, without the redirects of our own that end a fragment: they
+    /// know nothing of any login, and have tests of their own.
     pub(crate) fn events(&self) -> Vec<Event> {
+        let mut events = self.every_event();
+        events.retain(|event| event.operation != "GET /return");
+        events
+    }
+
+    /// What happened, all of it.
+    pub(crate) fn every_event(&self) -> Vec<Event> {
         self.events.lock().unwrap().clone()
     }
 

@@ -125,14 +125,15 @@ async fn check(
         } else {
             stage.depart(provider, 1).await
         };
-        let home = if away.is_away() {
+        // A browser that did not get to the provider may still have a fragment.
+        let (home, end) = if away.is_away() {
             arrange(&away);
-            away.back(query).await
+            (away.back(query).await, "")
         } else {
-            away.departure
+            (away.departure, "#")
         };
         if legacy {
-            home.goes_to(&legacy_home(error));
+            home.goes_to(&(legacy_home(error) + end));
         } else {
             home.goes_to(CALLBACK);
             assert_eq!(stage.outcome(1).await, is(error));

@@ -153,6 +153,7 @@ impl Witness {
             ("/authorize", &world.backend.start_authorization(GITHUB).url),
             ("/login/{handle}", url),
             ("/callback/{provider}", &world.broker_callback(GITHUB)),
+            ("/return", &format!("{}/return", world.broker())),
         ] {
             self.notes("HEAD", path, 200, owner.look_at(url).await);
         }
@@ -167,6 +168,14 @@ impl Witness {
         self.notes("GET", "/login/{handle}", 404, other.open(&unknown).await);
         let authorize = world.backend.start_authorization(GITHUB).url;
         self.notes("GET", "/authorize", 303, owner.open(&authorize).await);
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &world.backend.client_id)
+            .append_pair("redirect_uri", &world.backend.callback)
+            .finish();
+        let ours = format!("{}/return?{query}", world.broker());
+        self.notes("GET", "/return", 303, owner.open(&ours).await);
+        let nobodys = format!("{}/return?client_id=nobody", world.broker());
+        self.notes("GET", "/return", 400, owner.open(&nobodys).await);
         let unknown = world.broker_callback("gitlab");
         self.notes(
             "GET",

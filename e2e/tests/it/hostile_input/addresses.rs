@@ -243,7 +243,7 @@ fn goes_home_with_invalid_request(world: &World, reply: &Reply, with_state: bool
         String::new()
     };
     reply.sends_to(&format!(
-        "{}?error=invalid_request{state}",
+        "{}?error=invalid_request{state}#",
         world.backend.callback
     ));
 }

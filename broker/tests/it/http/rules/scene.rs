@@ -152,13 +152,13 @@ impl Scene {
 
     /// The same, and is sent home for it.
     pub(super) async fn authorize_badly(&self, name: &'static str, value: &str) -> Row {
-        home("invalid_request", self.authorize_with(name, value).await)
+        refused(self.authorize_with(name, value).await)
     }
 
     /// Goes to `/authorize` with a parameter said twice.
     pub(super) async fn authorize_with_twice(&self, name: &str, value: &str) -> Row {
         let path = format!("{}&{name}={value}", authorize_path());
-        home("invalid_request", self.browser().get(&path).await)
+        refused(self.browser().get(&path).await)
     }
 
     /// A legacy login whose provider sends the browser back with this.
@@ -167,6 +167,11 @@ impl Scene {
         let away = browser.get(&authorize_path()).await;
         home(error, browser.come_back(&away, query).await)
     }
+}
+
+/// A refused authorization request: an empty fragment ends whatever there was.
+fn refused(answer: Answer) -> Row {
+    Row::Home(format!("error=invalid_request&state={}#", state()), answer)
 }
 
 fn home(error: &str, answer: Answer) -> Row {

@@ -86,6 +86,20 @@ impl<'w> Browser<'w> {
         }
         let answer = Answer::to(request).await;
         self.keep(&answer);
+        match answer.location().and_then(own_redirect) {
+            Some(path) => self.follow(answer, &path).await,
+            None => answer,
+        }
+    }
+
+    /// Follows our own redirect that ends a fragment: `answer`, with where it leads
+    /// in the end.
+    async fn follow(&self, mut answer: Answer, path: &str) -> Answer {
+        let next = Answer::to(self.world.request(Method::GET, path)).await;
+        assert_eq!(next.status, 303, "{}", next.body);
+        next.is_complete();
+        let target = next.headers["location"].clone();
+        answer.headers.insert("location", target);
         answer
     }
 
@@ -121,6 +135,15 @@ impl<'w> Browser<'w> {
     pub(crate) async fn come_back(&self, away: &Answer, query: &str) -> Answer {
         self.get(&back_path(away, query)).await
     }
+}
+
+/// Where our own redirect leads that ends a fragment.
+fn own_redirect(location: &str) -> Option<String> {
+    let path = location.strip_prefix(BASE)?;
+    let path = path
+        .strip_suffix('#')
+        .expect("it ends whatever fragment there was");
+    Some(path.to_owned())
 }
 
 /// The provider's callback for the trip that `away` began.

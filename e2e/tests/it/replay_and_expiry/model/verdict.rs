@@ -49,6 +49,7 @@ impl Cast<'_> {
             Answer::FromProvider => reply
                 .location()
                 .is_some_and(|url| url.starts_with(&format!("{}/callback/", self.broker()))),
+            Answer::Home if matches!(step, Step::Visit { .. }) => self.ends_a_fragment(reply),
             Answer::Home => sends(&stage::back()),
             Answer::HomeWithCode => self.legacy_answer(step, reply).is_some_and(|it| it.is_ok()),
             Answer::HomeWithError(failure) => {
@@ -66,6 +67,22 @@ impl Cast<'_> {
 
     fn broker(&self) -> String {
         self.stage.backend(Project::A).broker.clone()
+    }
+
+    /// A visit may have come with a fragment, which ends on the way to the callback.
+    fn ends_a_fragment(&self, reply: &Reply) -> bool {
+        let way = |client_id: &str| {
+            let query = url::form_urlencoded::Serializer::new(String::new())
+                .append_pair("client_id", client_id)
+                .append_pair("redirect_uri", &stage::back())
+                .finish();
+            format!("{}/return?{query}#", self.broker())
+        };
+        let projects = [Project::A, Project::B];
+        let mut ways = projects
+            .map(|it| way(&self.stage.backend(it).client_id))
+            .into_iter();
+        reply.status == 303 && ways.any(|way| reply.location() == Some(&way))
     }
 
     fn is_way_to_provider(&self, step: Step, reply: &Reply) -> bool {
