@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use contract::Origin;
 use jsonwebtoken::DecodingKey;
-use tokio::sync::Mutex;
 
 use super::super::Failure;
 use super::super::client::{Answer, Client, Hear};
@@ -18,15 +17,15 @@ use crate::clock::Clock;
 const KEPT_AT_LEAST: Duration = Duration::from_secs(60);
 const KEPT_AT_MOST: Duration = Duration::from_hours(24);
 
-/// Discovery and keys of one issuer. Whoever needs a document that another is
-/// just fetching waits for that one fetch, and shares what came of it.
+/// Discovery and keys of one issuer, each fetched by one sign-in at a time; others
+/// that need the newer document wait for that fetch and share its outcome.
 #[derive(Debug)]
 pub(in crate::upstream) struct Keys {
     issuer: Origin,
     client: Client,
     clock: Clock,
-    endpoints: Mutex<Shelf<Endpoints>>,
-    set: Mutex<Shelf<KeySet>>,
+    endpoints: Shelf<Endpoints>,
+    set: Shelf<KeySet>,
 }
 
 impl Keys {
@@ -35,8 +34,8 @@ impl Keys {
             issuer,
             client,
             clock,
-            endpoints: Mutex::default(),
-            set: Mutex::default(),
+            endpoints: Shelf::default(),
+            set: Shelf::default(),
         }
     }
 
@@ -45,16 +44,9 @@ impl Keys {
         &self,
         hear: Hear<'_>,
     ) -> Result<Endpoints, Failure> {
-        let mut shelf = self.endpoints.lock().await;
-        let now = self.clock.now();
-        if let Some(endpoints) = shelf.fresh(now) {
-            return Ok(endpoints.clone());
-        }
-        if let Some(failure) = shelf.failure(now) {
-            return shelf.stale(failure, now).cloned();
-        }
-        let found = self.discover(hear).await;
-        shelf.put(found, self.clock.now()).cloned()
+        let whole = |endpoints: &Endpoints| Ok(endpoints.clone());
+        let fetch = self.discover(hear);
+        self.endpoints.get(&self.clock, whole, fetch).await
     }
 
     async fn discover(&self, hear: Hear<'_>) -> Result<(Endpoints, Duration), Failure> {
@@ -63,35 +55,10 @@ impl Keys {
         Ok((Endpoints::read(&answer, &self.issuer)?, kept_for(&answer)))
     }
 
-    /// The public key with this id. An unknown one makes us look again, but once
-    /// in [`KEPT_AT_LEAST`]: forged ids must not cause traffic.
+    /// The public key with this id.
     pub(super) async fn find(&self, id: &str, hear: Hear<'_>) -> Result<DecodingKey, Failure> {
-        let mut shelf = self.set.lock().await;
-        let now = self.clock.now();
-        let is_fresh = match shelf.fresh(now) {
-            None => false,
-            Some(set) => match set.find(id) {
-                Some(key) => return Ok(key),
-                None => true,
-            },
-        };
-        if let Some(failure) = shelf.failure(now) {
-            let set = shelf.stale(failure, now)?;
-            return set.find(id).ok_or(failure);
-        }
-        if is_fresh && !shelf.may_search(now, KEPT_AT_LEAST) {
-            return Err(Failure::IdTokenUnknownKey);
-        }
-        match self.key_set(hear).await {
-            Ok(found) => {
-                let set = shelf.put(Ok(found), self.clock.now())?;
-                set.find(id).ok_or(Failure::IdTokenUnknownKey)
-            }
-            Err(failure) => {
-                let set = shelf.put(Err(failure), self.clock.now())?;
-                set.find(id).ok_or(failure)
-            }
-        }
+        let key = |set: &KeySet| set.find(id).ok_or(Failure::IdTokenUnknownKey);
+        self.set.get(&self.clock, key, self.key_set(hear)).await
     }
 
     /// The keys as they are now, and for how long they may be kept.

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::script::Reply;
 use super::stage::{
-    Away, DISCOVERY, KEY_ONE, KEY_TWO, KEYS, Stage, ada_of, discovery_of, is, jwk, keys, signing,
-    token, token_by,
+    Away, DISCOVERY, KEY_ONE, KEY_TWO, KEYS, Stage, TOKEN, ada_of, discovery_of, is, jwk, keys,
+    signing, token, token_by,
 };
-use crate::http::world::CALLBACK;
+use crate::http::world::{CALLBACK, all};
 
 fn trouble() -> Reply {
     Reply::of(503, "text/html", "<h1>Service unavailable</h1>")
@@ -37,9 +37,7 @@ fn fetches(stage: &Stage) -> usize {
 async fn b17_a_rotation_during_a_login_is_followed_at_once() {
     let stage = Stage::start().await;
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
-    stage
-        .google
-        .replies(KEYS, keys(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)]));
+    stage.google.replies(KEYS, rotated());
     assert_eq!(sign_in_by(&stage, 2, "two", KEY_TWO).await, Ok(()));
     assert_eq!(sign_in_by(&stage, 3, "one", KEY_ONE).await, Ok(()));
     assert_eq!(fetches(&stage), 2);
@@ -76,6 +74,106 @@ async fn b17_a_search_that_fails_blames_the_provider_and_costs_the_known_keys_no
     assert_eq!(outcome, Err("provider_unavailable".to_owned()));
     assert_eq!(sign_in_by(&stage, 3, "one", KEY_ONE).await, Ok(()));
     assert_eq!(fetches(&stage), 2);
+}
+
+/// The keys after a rotation.
+fn rotated() -> Reply {
+    keys(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)])
+}
+
+#[tokio::test]
+async fn b17_a_search_that_fails_is_repeated_after_a_second_and_takes_nobodys_turn() {
+    let stage = Stage::start_in_standing_time().await;
+    assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
+    let unavailable = Err("provider_unavailable".to_owned());
+    stage.google.replies(KEYS, trouble());
+    assert_eq!(sign_in_by(&stage, 2, "two", KEY_TWO).await, unavailable);
+    stage.google.replies(KEYS, rotated());
+    stage.world.pass_ms(999);
+    assert_eq!(sign_in_by(&stage, 3, "two", KEY_TWO).await, unavailable);
+    assert_eq!(fetches(&stage), 2, "not before its time");
+    stage.world.pass_ms(1);
+    assert_eq!(sign_in_by(&stage, 4, "two", KEY_TWO).await, Ok(()));
+    assert_eq!(fetches(&stage), 3);
+    // A key set was read and every key found: the next unknown one is looked for.
+    assert!(sign_in_by(&stage, 5, "three", KEY_TWO).await.is_err());
+    assert_eq!(fetches(&stage), 4);
+}
+
+#[tokio::test]
+async fn b17_a_hundred_unknown_keys_share_one_search_that_fails() {
+    let stage = Stage::start_in_standing_time().await;
+    assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
+    let mut away = Vec::new();
+    for _ in 0..100 {
+        away.push(stage.depart_legacy(Google).await);
+    }
+    // Its nonce is wrong for 99 of them, which is checked after its key.
+    let unknown = json!({ "alg": "RS256", "kid": "unknown" });
+    away[0].brings_token(&token(&unknown, &ada_of(&away[0])));
+    let after_all = trouble().held_until(&[(TOKEN, 101)]);
+    stage.google.replies(KEYS, after_all);
+    let mut away = away.iter();
+    let homes = all(100, || away.next().unwrap().back("code=a-code")).await;
+    for home in homes {
+        let home = home.location().unwrap();
+        assert!(home.contains("error=provider_unavailable"), "{home}");
+    }
+    assert_eq!(fetches(&stage), 2, "the first, and one search");
+}
+
+/// The order of events says it: the one comes home while the other still waits.
+#[tokio::test]
+async fn a_cached_key_never_waits_for_a_search_that_hangs() {
+    let stage = Stage::start().await;
+    assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
+    let searching = stage.depart(Google, 2).await;
+    let header = json!({ "alg": "RS256", "kid": "two" });
+    searching.brings_token(&token(&header, &ada_of(&searching)));
+    stage.google.replies(KEYS, Reply::Silence);
+    let others = async {
+        stage.google.is_called_times(KEYS, 2).await;
+        for key in 3..8 {
+            assert_eq!(sign_in_by(&stage, key, "one", KEY_ONE).await, Ok(()));
+        }
+        assert_eq!(stage.google.hang_ups(), 0, "the broker is still searching");
+    };
+    tokio::select! {
+        _ = searching.back("code=a-code") => panic!("the others waited for it"),
+        () = others => {}
+    }
+}
+
+/// A document past its time serves the sign-ins that would else wait for a fetch.
+async fn an_old_document_serves_while_a_newer_is_fetched(path: &str, departs_at_ms: u64) {
+    let stage = Stage::start().await;
+    assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
+    stage.world.pass_ms(departs_at_ms);
+    let fetching = stage.depart(Google, 2).await;
+    stage.world.pass_ms(61_000);
+    let fetches = stage.google.calls_to(path).len();
+    stage.google.replies(path, Reply::Silence);
+    let others = async {
+        stage.google.is_called_times(path, fetches + 1).await;
+        for key in 3..8 {
+            assert_eq!(sign_in_by(&stage, key, "one", KEY_ONE).await, Ok(()));
+        }
+        assert_eq!(stage.google.hang_ups(), 0, "it is still being fetched");
+    };
+    tokio::select! {
+        _ = fetching.back("code=a-code") => panic!("the others waited for it"),
+        () = others => {}
+    }
+}
+
+#[tokio::test]
+async fn an_old_discovery_serves_while_one_sign_in_fetches_a_newer_one() {
+    an_old_document_serves_while_a_newer_is_fetched(DISCOVERY, 0).await;
+}
+
+#[tokio::test]
+async fn old_keys_serve_while_one_sign_in_fetches_newer_ones() {
+    an_old_document_serves_while_a_newer_is_fetched(KEYS, 3_580_000).await;
 }
 
 /// Checks that keys with this `Cache-Control` are kept for so long and no longer.

@@ -47,6 +47,8 @@ pub(crate) enum Reply {
     Close,
     /// Nothing, until the other side hangs up.
     Silence,
+    /// The second, once each of these paths was called so many times.
+    Held(&'static [(&'static str, usize)], Box<Reply>),
     /// A head, then these bytes, again and again with this pause, until the other
     /// side hangs up.
     Endless(&'static [u8], Duration),
@@ -63,6 +65,11 @@ impl Reply {
 
     pub(crate) fn json(body: &Value) -> Self {
         Self::of(200, "application/json; charset=utf-8", body.to_string())
+    }
+
+    /// The same, held until each of these paths was called so many times.
+    pub(crate) fn held_until(self, called: &'static [(&'static str, usize)]) -> Self {
+        Self::Held(called, Box::new(self))
     }
 
     /// The same with this header, if there is one of that name in its place.
@@ -125,11 +132,14 @@ impl Script {
         calls
     }
 
-    /// Waits until somebody has called `path`.
+    /// Waits until `path` was called.
     pub(crate) async fn is_called_at(&self, path: &str) {
-        let mut calls = self.shared.calls.subscribe();
-        let came = calls.wait_for(|calls| calls.iter().any(|call| call.path() == path));
-        came.await.unwrap();
+        self.shared.wait_for_calls(&[(path, 1)]).await;
+    }
+
+    /// Waits until `path` was called `times` times.
+    pub(crate) async fn is_called_times(&self, path: &str, times: usize) {
+        self.shared.wait_for_calls(&[(path, times)]).await;
     }
 
     /// Waits until the other side has hung up on a reply that has no end.
@@ -153,12 +163,25 @@ impl Script {
     }
 }
 
+impl Shared {
+    async fn wait_for_calls(&self, called: &[(&str, usize)]) {
+        let times = |calls: &[Call], path| calls.iter().filter(|it| it.path() == path).count();
+        let mut calls = self.calls.subscribe();
+        let all = calls.wait_for(|calls| called.iter().all(|(path, n)| times(calls, *path) >= *n));
+        all.await.unwrap();
+    }
+}
+
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let mut stream = BufReader::new(stream);
     while let Some(call) = read(&mut stream).await {
         let reply = shared.replies.lock().unwrap().get(call.path()).cloned();
         shared.calls.send_modify(|calls| calls.push(call));
-        let reply = reply.unwrap_or(Reply::of(404, "text/plain", "nothing here"));
+        let mut reply = reply.unwrap_or(Reply::of(404, "text/plain", "nothing here"));
+        while let Reply::Held(called, then) = reply {
+            shared.wait_for_calls(called).await;
+            reply = *then;
+        }
         if !play(&mut stream, reply, &shared).await {
             return;
         }
@@ -211,6 +234,7 @@ async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) 
             let _ = stream.shutdown().await;
             false
         }
+        Reply::Held(..) => unreachable!("it was waited for"),
         Reply::Close => false,
         Reply::Silence => {
             let _ = stream.read_u8().await;

@@ -5,7 +5,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamSecret};
+use broker::flows::UnixMs;
 use contract::Provider::{self, GitHub, Google};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
@@ -40,10 +42,20 @@ impl Stage {
     }
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_by(Clock::system(), change).await
+    }
+
+    /// On a clock that moves only by hand.
+    pub(crate) async fn start_in_standing_time() -> Self {
+        let clock = Clock::standing_at(UnixMs(1_790_000_000_000));
+        Self::start_by(clock, |_| ()).await
+    }
+
+    async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let (google, github) = (Script::start().await, Script::start().await);
         open_google(&google);
         open_github(&github);
-        let world = World::start_with(|config| {
+        let world = World::start_by(clock, |config| {
             config.upstream.google = Some(google_at(&google.url()));
             config.upstream.github = Some(github_at(&github.url()));
             change(config);
