@@ -145,20 +145,15 @@ impl Upstreams {
         &self,
         trip: &Trip,
         picker: AccountPicker,
-        now: UnixMs,
         hear: Hear<'_>,
     ) -> Result<String, Failure> {
         if !self.offers(trip.provider) {
             return Err(Failure::SwitchedOff);
         }
-        let departure = match trip.provider {
+        match trip.provider {
             Provider::Google => self.google()?.departure(trip, picker, hear).await,
             Provider::GitHub => self.github()?.departure(trip, picker),
-        };
-        if let Err(failure) = departure {
-            self.health.note(trip.provider, Some(failure.error()), now);
         }
-        departure
     }
 
     /// Who came back from `trip`, by the query of the provider's callback; `hear`
@@ -174,18 +169,13 @@ impl Upstreams {
         now: UnixMs,
         hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
-        // What the browser brings says nothing of the provider's health: anybody
-        // can write `error=server_error` into an address.
         let code = code_from(query, &self.issuer(trip.provider)?)?;
         let arrival = match trip.provider {
             Provider::Google => self.google()?.arrival(trip, &code, now, hear).await,
             Provider::GitHub => self.github()?.arrival(trip, &code, hear).await,
         };
-        self.health.note(
-            trip.provider,
-            arrival.as_ref().err().map(|failure| failure.error()),
-            now,
-        );
+        let outcome = arrival.as_ref().map(drop).map_err(|failure| *failure);
+        self.health.note(trip.provider, outcome, now);
         arrival
     }
 

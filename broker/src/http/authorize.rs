@@ -106,7 +106,7 @@ async fn depart(
     let hear = trace.of_calls(broker, trip.provider);
     // The state comes back through the browser: no click of the person is needed.
     let picker = AccountPicker::LeftToThem;
-    match broker.upstreams.departure(&trip, picker, now, &hear).await {
+    match broker.upstreams.departure(&trip, picker, &hear).await {
         Ok(url) => {
             trips.depart(&trip);
             to_provider(&url)

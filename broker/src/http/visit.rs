@@ -196,10 +196,9 @@ impl<'r> Door<'r> {
     async fn depart(self, picker: AccountPicker) -> Result<SeeOther, StoreError> {
         let seed = Seed::from_random(random::bytes32());
         let trip = Trip::for_session(seed, &self.session, self.handle, self.browser);
-        let now = self.broker.now();
         let hear = self.trace.of_calls(self.broker, trip.provider);
         let upstreams = &self.broker.upstreams;
-        match upstreams.departure(&trip, picker, now, &hear).await {
+        match upstreams.departure(&trip, picker, &hear).await {
             Ok(url) => {
                 self.trips.depart(&trip);
                 Ok(to_provider(&url))

@@ -112,6 +112,20 @@ impl Failure {
         }
     }
 
+    /// Whether it shows that the provider does not work for us, as opposed to what
+    /// a browser claims, an answer that proves nothing, and a queue of our own.
+    pub(super) fn is_of_provider(self) -> bool {
+        matches!(self.error(), LoginError::ProviderUnavailable)
+            && !matches!(
+                self,
+                Self::CallbackTrouble
+                    | Self::CallbackSuspended
+                    | Self::NotConfigured
+                    | Self::SwitchedOff
+                    | Self::Crowded
+            )
+    }
+
     /// Whether it is the kind of trouble that passes by itself and says nothing
     /// against what we know from before.
     pub(super) fn may_pass(self) -> bool {

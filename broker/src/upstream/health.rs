@@ -1,11 +1,14 @@
-//! Whether a provider is failing lately, by what our own calls to it saw when
-//! people signed in. No traffic of its own, and no word of a browser's.
+//! Whether a provider is failing lately. What counts are complete upstream logins
+//! alone: the browser came back with a code, and our own calls showed whether the
+//! provider works. A login that could not leave, a callback that only claims
+//! trouble, and a queue of our own calls say nothing; anybody can cause those.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use contract::{LoginError, Provider};
+use contract::Provider;
 
+use super::Failure;
 use crate::flows::UnixMs;
 
 /// After this long without news a provider gets the benefit of the doubt: else
@@ -17,18 +20,18 @@ const FORGIVEN_AFTER_MS: i64 = 300_000;
 pub(super) struct Health(Mutex<HashMap<Provider, UnixMs>>);
 
 impl Health {
-    /// Notes how our calls for a trip ended. An invalid answer says nothing either
-    /// way.
-    pub(super) fn note(&self, provider: Provider, error: Option<LoginError>, now: UnixMs) {
+    /// Notes how a complete upstream login ended.
+    pub(super) fn note(&self, provider: Provider, outcome: Result<(), Failure>, now: UnixMs) {
         let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match error {
-            None => {
+        match outcome {
+            Ok(()) => {
                 failing.remove(&provider);
             }
-            Some(LoginError::ProviderUnavailable) => {
+            Err(failure) if failure.is_of_provider() => {
                 failing.insert(provider, now);
             }
-            Some(LoginError::AccessDenied | LoginError::InvalidProviderResponse) => {}
+            // An invalid answer says nothing either way.
+            Err(_) => {}
         }
     }
 
@@ -38,5 +41,33 @@ impl Health {
         failing
             .get(&provider)
             .is_none_or(|since| !since.plus_ms(FORGIVEN_AFTER_MS).is_after(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_off_by_its_own_failures_alone() {
+        use Failure as F;
+        let own = [
+            F::OwnCredentials,
+            F::Timeout,
+            F::Unreachable,
+            F::Untrusted,
+            F::Broken,
+            F::RateLimited,
+            F::ServerTrouble,
+            F::Document,
+            F::DocumentIssuer,
+            F::DocumentHost,
+        ];
+        for failure in F::ALL {
+            let health = Health::default();
+            health.note(Provider::Google, Err(*failure), UnixMs(0));
+            let is_good = health.is_good(Provider::Google, UnixMs(0));
+            assert_eq!(is_good, !own.contains(failure), "{failure:?}");
+        }
     }
 }

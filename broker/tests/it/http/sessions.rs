@@ -1,11 +1,12 @@
 //! Starting a login, and what is on offer.
 
+use broker::config::Config;
 use reqwest::Method;
 use serde_json::json;
 
 use super::world::{
-    Answer, BASE, Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, authorize_query,
-    authorize_with, session_body, state, with,
+    Answer, BASE, Browser, CALLBACK, World, authorize_path, authorize_query, authorize_with,
+    session_body, state, with,
 };
 
 #[tokio::test]
@@ -205,22 +206,22 @@ async fn the_providers_are_listed_as_they_are_configured() {
 
 #[tokio::test]
 async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
-    let world = World::start().await;
-    let google = async || world.get("/api/providers").await.json()[0]["available"].clone();
-    let body = with(
-        with(session_body(1), "provider", "google"),
-        "redirect_uri",
-        LOCAL_CALLBACK,
-    );
-    Browser::plain(&world)
-        .get(&world.session_with(&body).await)
-        .await
-        .goes_to(LOCAL_CALLBACK);
-    assert_eq!(google().await, json!(false));
+    let nowhere = |config: &mut Config| {
+        let github = config.upstream.github.as_mut().unwrap();
+        github.web_url = "http://127.0.0.1:1".parse().unwrap();
+    };
+    let world = World::start_with(nowhere).await;
+    let github = async || world.get("/api/providers").await.json()[1]["available"].clone();
+    let browser = Browser::of(&world);
+    let away = browser.get(&world.session(1).await).await;
+    assert_eq!(github().await, json!(true));
+    let home = browser.come_back(&away, "code=upstream-code").await;
+    home.goes_to(CALLBACK);
+    assert_eq!(github().await, json!(false));
     world.pass_ms(290_000);
-    assert_eq!(google().await, json!(false));
+    assert_eq!(github().await, json!(false));
     world.pass_ms(10_000);
-    assert_eq!(google().await, json!(true));
+    assert_eq!(github().await, json!(true));
 }
 
 #[tokio::test]

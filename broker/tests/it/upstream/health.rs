@@ -1,9 +1,9 @@
-//! Whether a provider is shown as available: what complete trips saw of it.
+//! Whether a provider is shown as available: what complete upstream logins saw of it.
 
 use contract::Provider::{self, GitHub, Google};
 
 use super::script::Reply;
-use super::stage::{DISCOVERY, KEYS, Stage, TOKEN, is};
+use super::stage::{DISCOVERY, KEYS, Stage, TOKEN, is, legacy_home};
 use crate::http::world::CALLBACK;
 
 fn trouble() -> Reply {
@@ -24,26 +24,29 @@ async fn a_failing_trip_switches_a_provider_off_and_a_later_success_on() {
 }
 
 #[tokio::test]
-async fn a_provider_whose_documents_cannot_be_had_is_off_until_they_can() {
-    for path in [DISCOVERY, KEYS] {
-        let stage = Stage::start().await;
-        let honest = if path == DISCOVERY {
-            Reply::json(&super::stage::discovery_of(&stage.google.url()))
-        } else {
-            super::stage::keys(&[super::stage::jwk("one", super::stage::KEY_ONE)])
-        };
-        stage.google.replies(path, trouble());
-        let away = stage.depart(Google, 1).await;
-        if away.is_away() {
-            away.back("code=a-code").await.goes_to(CALLBACK);
-        }
-        assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
-        assert!(!stage.is_available(Google).await);
-        stage.google.replies(path, honest);
-        stage.world.pass_ms(12_000);
-        assert!(stage.sign_in(Google, 2).await.is_ok());
-        assert!(stage.is_available(Google).await);
-    }
+async fn a_provider_whose_keys_cannot_be_had_is_off_until_they_can() {
+    let stage = Stage::start().await;
+    let honest = stage.google.reply(KEYS);
+    stage.google.replies(KEYS, trouble());
+    assert_eq!(stage.sign_in(Google, 1).await, is("provider_unavailable"));
+    assert!(!stage.is_available(Google).await);
+    stage.google.replies(KEYS, honest);
+    stage.world.pass_ms(12_000);
+    assert!(stage.sign_in(Google, 2).await.is_ok());
+    assert!(stage.is_available(Google).await);
+}
+
+/// Anybody may start a legacy login.
+#[tokio::test]
+async fn a_login_that_cannot_even_leave_for_the_provider_switches_nothing() {
+    let stage = Stage::start().await;
+    stage.google.replies(DISCOVERY, trouble());
+    let home = stage.depart_legacy(Google).await.departure;
+    home.goes_to(&legacy_home("provider_unavailable"));
+    assert!(stage.is_available(Google).await);
+    stage.depart(Google, 1).await.departure.goes_to(CALLBACK);
+    assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
+    assert!(stage.is_available(Google).await);
 }
 
 #[tokio::test]
