@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use reqwest::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
 use reqwest::{ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::Failure;
@@ -191,6 +193,15 @@ impl Answer {
     /// The body as JSON of this shape, whatever the head says.
     pub(super) fn lenient_json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
+    }
+
+    /// The `error` of an OAuth answer that grants nothing, whatever the head says.
+    pub(super) fn oauth_error(&self) -> Option<Value> {
+        #[derive(Deserialize)]
+        struct Refusal {
+            error: Value,
+        }
+        self.lenient_json::<Refusal>().map(|refusal| refusal.error)
     }
 
     fn check_status(&self) -> Result<(), Failure> {

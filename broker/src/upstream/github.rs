@@ -6,7 +6,6 @@ use reqwest::RequestBuilder;
 use reqwest::StatusCode;
 use reqwest::header::ACCEPT;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
@@ -103,10 +102,11 @@ impl GitHub {
     ) -> Result<Profile, Failure> {
         let token = self.exchange(trip, code, hear).await?;
         let user = self.ask("GET user", &token, "/user", hear).await?;
+        let user = user_in(&user)?;
         let emails = self
             .ask("GET user emails", &token, "/user/emails?per_page=100", hear)
             .await?;
-        Ok(profile(user, emails))
+        Ok(profile(user, emails_in(&emails)?))
     }
 
     /// Exchanges the code for an access token: once, whatever comes of it.
@@ -132,15 +132,15 @@ impl GitHub {
         token(&self.client.send("POST token", request, hear).await?)
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn ask(
         &self,
         operation: &'static str,
         token: &AccessToken,
         path: &str,
         hear: Hear<'_>,
-    ) -> Result<T, Failure> {
+    ) -> Result<Answer, Failure> {
         let request = self.api(token, path);
-        heard(&self.client.send(operation, request, hear).await?)
+        self.client.send(operation, request, hear).await
     }
 
     fn api(&self, token: &AccessToken, path: &str) -> RequestBuilder {
@@ -152,15 +152,18 @@ impl GitHub {
     }
 }
 
+/// What GitHub calls our own wrong `client_id` or `client_secret`.
+const OUR_FAULT: &str = "incorrect_client_credentials";
+
 /// The token that `answer` grants.
 pub(super) fn token(answer: &Answer) -> Result<AccessToken, Failure> {
+    if answer.oauth_error().is_some_and(|error| error == OUR_FAULT) {
+        return Err(super::wrong_credentials(Provider::GitHub));
+    }
+    check_rate(answer)?;
     let said: TokenAnswer = answer.json()?;
-    match said.error {
-        Some(error) if error == "incorrect_client_credentials" => {
-            return Err(super::wrong_credentials(Provider::GitHub));
-        }
-        Some(_) => return Err(Failure::CodeRefused),
-        None => {}
+    if said.error.is_some() {
+        return Err(Failure::CodeRefused);
     }
     let is_bearer = |it: &String| it.eq_ignore_ascii_case("bearer");
     let token = said.access_token.ok_or(Failure::Malformed)?;
@@ -170,12 +173,26 @@ pub(super) fn token(answer: &Answer) -> Result<AccessToken, Failure> {
         .ok_or(Failure::TokenType)
 }
 
-/// What the REST API says.
-pub(super) fn heard<T: DeserializeOwned>(answer: &Answer) -> Result<T, Failure> {
+/// The user whom the REST API shows.
+pub(super) fn user_in(answer: &Answer) -> Result<User, Failure> {
+    check_rate(answer)?;
+    answer.json()
+}
+
+/// The addresses that the REST API shows: none, if the token may not read them.
+pub(super) fn emails_in(answer: &Answer) -> Result<Vec<Value>, Failure> {
+    check_rate(answer)?;
+    match answer.status {
+        StatusCode::FORBIDDEN | StatusCode::NOT_FOUND => Ok(Vec::new()),
+        _ => answer.json(),
+    }
+}
+
+fn check_rate(answer: &Answer) -> Result<(), Failure> {
     if is_rate_limit(answer) {
         return Err(Failure::RateLimited);
     }
-    answer.json()
+    Ok(())
 }
 
 /// GitHub says «too many» with 403 as well as with 429: a primary limit by its

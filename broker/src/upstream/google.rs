@@ -41,11 +41,6 @@ struct TokenAnswer {
     access_token: Option<AccessToken>,
 }
 
-#[derive(Deserialize)]
-struct TokenRefusal {
-    error: Value,
-}
-
 /// What a code was exchanged for.
 pub(super) struct Tokens {
     id: String,
@@ -141,12 +136,19 @@ impl Google {
 
 /// The tokens that `answer` grants.
 pub(super) fn tokens(answer: &Answer) -> Result<Tokens, Failure> {
-    let said: TokenAnswer = match answer.json() {
-        Err(Failure::Refused) => return Err(refusal(answer)),
-        other => other?,
-    };
+    let error = answer.oauth_error();
+    if OUR_FAULT
+        .iter()
+        .any(|ours| error.as_ref().is_some_and(|it| it == ours))
+    {
+        return Err(super::wrong_credentials(Provider::Google));
+    }
+    let said: TokenAnswer = answer.json().map_err(|failure| match failure {
+        Failure::Refused if error.is_some() => Failure::CodeRefused,
+        other => other,
+    })?;
     if said.error.is_some() {
-        return Err(refusal(answer));
+        return Err(Failure::CodeRefused);
     }
     Ok(Tokens {
         id: said.id_token.ok_or(Failure::Malformed)?,
@@ -156,17 +158,6 @@ pub(super) fn tokens(answer: &Answer) -> Result<Tokens, Failure> {
 
 /// What Google answers when it does not know our client, or no longer.
 const OUR_FAULT: [&str; 3] = ["invalid_client", "deleted_client", "disabled_client"];
-
-/// Why Google grants nothing.
-fn refusal(answer: &Answer) -> Failure {
-    match answer.lenient_json::<TokenRefusal>() {
-        None => Failure::Refused,
-        Some(refusal) if OUR_FAULT.iter().any(|fault| refusal.error == *fault) => {
-            super::wrong_credentials(Provider::Google)
-        }
-        Some(_) => Failure::CodeRefused,
-    }
-}
 
 /// Who it was, by the claims of an ID token that was checked.
 pub(super) fn profile(claims: Claims) -> Result<Profile, Failure> {

@@ -324,7 +324,7 @@ async fn b09_every_call_of_a_login_is_judged_by_the_same_table() {
             github(failure, path, reply).await;
         }
     }
-    for path in [USER, EMAILS] {
+    for path in [TOKEN, USER, EMAILS] {
         let limit = |body: &str| Reply::of(403, JSON, body);
         let left = limit("{}").with("x-ratelimit-remaining", "0");
         github(Failure::RateLimited, path, left).await;
@@ -336,7 +336,9 @@ async fn b09_every_call_of_a_login_is_judged_by_the_same_table() {
         .await;
         let says = r#"{"message":"You have exceeded a secondary rate limit. Please wait."}"#;
         github(Failure::RateLimited, path, limit(says)).await;
-        github(Failure::Refused, path, limit("{}")).await;
+    }
+    for path in [TOKEN, USER] {
+        github(Failure::Refused, path, Reply::of(403, JSON, "{}")).await;
     }
     for path in [DISCOVERY, KEYS] {
         for (failure, reply) in [
@@ -394,7 +396,7 @@ async fn a_token_that_no_header_can_carry_is_no_token() {
 }
 
 #[tokio::test]
-async fn our_own_wrong_credentials_raise_an_alarm_that_says_what_to_do_and_no_secret() {
+async fn our_own_wrong_credentials_raise_an_alarm_whatever_the_status_and_tell_no_secret() {
     let lines = Lines::default();
     let log = tracing_subscriber::fmt()
         .with_ansi(false)
@@ -411,11 +413,12 @@ async fn our_own_wrong_credentials_raise_an_alarm_that_says_what_to_do_and_no_se
     our_own_credentials_are_refused().await;
     let log = lines.text();
     for provider in ["google", "github"] {
-        let mut alarms = log.lines().filter(|line| {
-            line.contains("ERROR") && line.contains(&format!("provider={provider}"))
+        let alarms = log.lines().filter(|line| {
+            line.contains("ERROR")
+                && line.contains(&format!("provider={provider}"))
+                && line.contains(&format!("upstream.{provider}.client_id and .client_secret"))
         });
-        let alarm = alarms.next().unwrap_or_else(|| panic!("{log}"));
-        assert!(alarm.contains(&format!("upstream.{provider}.client_id and .client_secret")));
+        assert_eq!(alarms.count(), REFUSING.len(), "{log}");
     }
     assert!(
         !log.contains("OurSecret") && !log.contains("a-code"),
@@ -423,16 +426,24 @@ async fn our_own_wrong_credentials_raise_an_alarm_that_says_what_to_do_and_no_se
     );
 }
 
+/// The statuses with which a provider may refuse our credentials.
+const REFUSING: [u16; 8] = [200, 400, 401, 403, 404, 422, 429, 503];
+
 async fn our_own_credentials_are_refused() {
     let stage = Stage::start().await;
-    let refused = Reply::of(200, JSON, r#"{"error":"incorrect_client_credentials"}"#);
-    stage.github.replies(TOKEN, refused);
-    assert_eq!(stage.sign_in(GitHub, 1).await, is("provider_unavailable"));
-    let away = stage.depart(Google, 2).await;
-    let refused = Reply::of(401, JSON, r#"{"error":"invalid_client"}"#);
-    stage.google.replies(TOKEN, refused);
-    away.back("code=a-code").await.goes_to(CALLBACK);
-    assert_eq!(stage.outcome(2).await, is("provider_unavailable"));
+    for (key, status) in (1..).zip(REFUSING) {
+        let refused = |error: &str| Reply::of(status, JSON, json!({ "error": error }).to_string());
+        stage
+            .github
+            .replies(TOKEN, refused("incorrect_client_credentials"));
+        let outcome = stage.sign_in(GitHub, key).await;
+        assert_eq!(outcome, is("provider_unavailable"), "{status}");
+        let away = stage.depart(Google, key + 100).await;
+        stage.google.replies(TOKEN, refused("invalid_client"));
+        away.back("code=a-code").await.goes_to(CALLBACK);
+        let outcome = stage.outcome(key + 100).await;
+        assert_eq!(outcome, is("provider_unavailable"), "{status}");
+    }
 }
 
 /// What was logged on this thread.

@@ -212,6 +212,23 @@ async fn b23_of_github_only_the_primary_address_counts_and_only_verified() {
     assert_eq!(profile["emailVerified"], true);
 }
 
+/// GitHub may grant fewer scopes than it was asked for.
+#[tokio::test]
+async fn b23_without_permission_to_read_addresses_there_is_none_and_the_user_signs_in() {
+    let stage = Stage::start().await;
+    for status in [403, 404] {
+        for body in [r#"{"message":"Not Found"}"#, "{}", "<h1>Not found</h1>"] {
+            stage
+                .github
+                .replies(EMAILS, Reply::of(status, "application/json", body));
+            let profile = github_profile(&stage).await;
+            assert_eq!(profile["email"], Value::Null, "{status} {body}");
+            assert_eq!(profile["emailVerified"], false);
+            assert_eq!(profile["name"], "Ada Lovelace");
+        }
+    }
+}
+
 #[tokio::test]
 async fn b22_an_account_is_a_providers_own_id_and_nothing_that_may_change() {
     let stage = Stage::start().await;
