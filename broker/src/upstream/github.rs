@@ -101,12 +101,13 @@ impl GitHub {
         hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
         let token = self.exchange(trip, code, hear).await?;
-        let user = self.ask("GET user", &token, "/user", hear).await?;
-        let user = user_in(&user)?;
-        let emails = self
-            .ask("GET user emails", &token, "/user/emails?per_page=100", hear)
-            .await?;
-        Ok(profile(user, emails_in(&emails)?))
+        // At once; and both to their end, so that which failure counts does not
+        // depend on which answer is faster.
+        let (user, emails) = tokio::join!(
+            self.ask("GET user", &token, "/user", hear),
+            self.ask("GET user emails", &token, "/user/emails?per_page=100", hear),
+        );
+        Ok(profile(user_in(&user?)?, emails_in(&emails?)?))
     }
 
     /// Exchanges the code for an access token: once, whatever comes of it.

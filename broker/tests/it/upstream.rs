@@ -6,6 +6,7 @@
 
 mod callback;
 mod errors;
+mod github;
 mod health;
 mod id_token;
 mod keys;
