@@ -76,6 +76,22 @@ impl std::fmt::Debug for Seed {
     }
 }
 
+/// The `state` for the provider. Only [`UpstreamState::matches`] compares it.
+#[derive(Debug)]
+pub struct UpstreamState(Digest);
+
+impl UpstreamState {
+    /// The text, for the provider.
+    pub fn to_text(&self) -> String {
+        self.0.to_text()
+    }
+
+    /// Whether `text` is this state: compared in constant time, as a `Digest` is.
+    pub fn matches(&self, text: &str) -> bool {
+        text.parse().is_ok_and(|state: Digest| state == self.0)
+    }
+}
+
 impl Trip {
     /// A trip for a login session, by the browser that bears `browser`.
     pub fn for_session(
@@ -128,8 +144,8 @@ impl Trip {
 
     /// The `state` for the provider: 256 bits, known to this browser and the
     /// provider alone.
-    pub fn upstream_state(&self) -> String {
-        self.seed.grow("upstream state").to_text()
+    pub fn upstream_state(&self) -> UpstreamState {
+        UpstreamState(self.seed.grow("upstream state"))
     }
 
     /// The PKCE verifier for the provider.

@@ -38,7 +38,7 @@ impl<'r> Trips<'r> {
     /// The trip that left for `provider` with this upstream `state`.
     pub(super) fn returning(&self, provider: Provider, state: &str) -> Option<&Trip> {
         self.held()
-            .find(|trip| trip.provider == provider && trip.upstream_state() == state)
+            .find(|trip| trip.provider == provider && trip.upstream_state().matches(state))
     }
 
     /// The mark of this browser, if it holds a trip for the login of `handle`.

@@ -77,7 +77,7 @@ impl GitHub {
     }
 
     pub(super) fn departure(&self, trip: &Trip, picker: AccountPicker) -> Result<String, Failure> {
-        let state = trip.upstream_state();
+        let state = trip.upstream_state().to_text();
         let challenge = trip.upstream_verifier().challenge();
         let query = [
             ("client_id", self.config.client_id.as_str()),

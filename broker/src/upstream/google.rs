@@ -89,7 +89,7 @@ impl Google {
             ("redirect_uri", self.callback.clone()),
             ("response_type", "code".to_owned()),
             ("scope", "openid email profile".to_owned()),
-            ("state", trip.upstream_state()),
+            ("state", trip.upstream_state().to_text()),
             ("nonce", trip.nonce()),
             ("code_challenge", verifier.challenge().as_str().to_owned()),
             ("code_challenge_method", "S256".to_owned()),

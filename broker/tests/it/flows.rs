@@ -193,7 +193,7 @@ fn everything_a_trip_grows_from_its_seed_is_its_own_and_always_the_same() {
     let grown = |trip: &Trip| {
         [
             trip.id().to_text(),
-            trip.upstream_state(),
+            trip.upstream_state().to_text(),
             trip.upstream_verifier().expose().to_owned(),
             trip.nonce(),
             Digest::from_bytes(*trip.seed.expose()).to_text(),
@@ -209,6 +209,23 @@ fn everything_a_trip_grows_from_its_seed_is_its_own_and_always_the_same() {
         ..trip
     };
     assert!(grown(&other).iter().all(|value| !values.contains(value)));
+}
+
+#[test]
+fn an_upstream_state_is_matched_by_its_own_text_alone_and_is_not_shown() {
+    let state = trip(legacy()).upstream_state();
+    let text = state.to_text();
+    assert!(state.matches(&text));
+    for at in 0..text.len() {
+        let mut other = text.clone().into_bytes();
+        other[at] = if other[at] == b'A' { b'B' } else { b'A' };
+        let other = String::from_utf8(other).unwrap();
+        assert!(!state.matches(&other), "{at}");
+    }
+    for other in ["", &text[1..], &format!("{text}="), &text.to_lowercase()] {
+        assert!(!state.matches(other));
+    }
+    assert!(!format!("{state:?}").contains(&text));
 }
 
 #[test]
