@@ -1,5 +1,16 @@
 //! The one source of time: the system's clock, or another that is handed in, plus
 //! an offset moved by hand.
+//!
+//! # A clock that is set
+//!
+//! The time never goes back within a process, or what has expired would live
+//! again. While the system's clock is behind a time that was shown already, the
+//! time goes on at three quarters of its speed, measured by the machine's monotonic
+//! clock, until the system's clock has caught up. So a step heals by itself: an
+//! hour, wrong and corrected, is gone after four hours at the latest. Meanwhile a
+//! lifetime is a third longer than it should be, at most. What happens once does
+//! not depend on the time. A step ahead is always believed: a machine that was
+//! asleep wakes up with one.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,37 +22,54 @@ use crate::flows::UnixMs;
 #[derive(Debug, Clone)]
 pub struct Clock(Arc<Mutex<Hands>>);
 
+/// What a machine's two clocks show at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// The time of day, which can be set.
+    pub wall: UnixMs,
+    /// How long the machine has been running, in milliseconds: it cannot be set and
+    /// never goes back.
+    pub monotonic_ms: i64,
+}
+
 struct Hands {
     /// What moves it by itself.
-    source: Box<dyn Fn() -> UnixMs + Send>,
+    source: Box<dyn Fn() -> Reading + Send>,
     /// How far it was moved by hand, in milliseconds.
     advanced_ms: i64,
-    /// How far its source was set back since, in milliseconds. What has expired
-    /// must not live again, and what lives must go on ageing.
-    made_up_ms: i64,
-    /// The latest time it has shown.
-    shown_ms: i64,
+    /// The latest reading whose wall clock was not behind what had been shown.
+    caught_up: Option<Reading>,
+    /// How far the wall clock was behind when the log last said so, in milliseconds,
+    /// or has been since, if that is less.
+    reported_behind_ms: i64,
 }
 
 impl Clock {
     /// A clock that shows the system's time.
     pub fn system() -> Self {
-        Self::over(system_time)
+        let running = Stopwatch::start();
+        Self::over(move || Reading {
+            wall: system_time(),
+            monotonic_ms: whole_ms(running.elapsed()),
+        })
     }
 
     /// A clock that shows `at` until it is moved by hand.
     pub fn standing_at(at: UnixMs) -> Self {
-        Self::over(move || at)
+        Self::over(move || Reading {
+            wall: at,
+            monotonic_ms: 0,
+        })
     }
 
-    /// A clock that goes by what `source` says, wherever that jumps: on with it,
-    /// but never back.
-    pub fn over(source: impl Fn() -> UnixMs + Send + 'static) -> Self {
+    /// A clock that goes by what `source` shows, wherever its wall clock is set: on
+    /// with it, but never back.
+    pub fn over(source: impl Fn() -> Reading + Send + 'static) -> Self {
         Self(Arc::new(Mutex::new(Hands {
             source: Box::new(source),
             advanced_ms: 0,
-            made_up_ms: 0,
-            shown_ms: 0,
+            caught_up: None,
+            reported_behind_ms: 0,
         })))
     }
 
@@ -52,9 +80,8 @@ impl Clock {
 
     /// Moves it ahead, for everyone who holds a clone.
     pub fn advance(&self, by: Duration) {
-        let by_ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         let mut hands = self.hands();
-        hands.advanced_ms = hands.advanced_ms.saturating_add(by_ms);
+        hands.advanced_ms = hands.advanced_ms.saturating_add(whole_ms(by));
     }
 
     /// How far it has been moved, in milliseconds.
@@ -77,26 +104,61 @@ impl fmt::Debug for Hands {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hands")
             .field("advanced_ms", &self.advanced_ms)
-            .field("made_up_ms", &self.made_up_ms)
-            .field("shown_ms", &self.shown_ms)
+            .field("caught_up", &self.caught_up)
             .finish_non_exhaustive()
     }
 }
 
 impl Hands {
-    /// The time now. Whoever asks holds the lock, or a time that was read earlier
-    /// and shown later would look like one that was set back.
+    /// The time now. The caller holds the lock, or a time that was read earlier and
+    /// shown later would look like one that was set back.
     fn show(&mut self) -> UnixMs {
-        let offset_ms = self.advanced_ms.saturating_add(self.made_up_ms);
-        let now_ms = (self.source)().0.saturating_add(offset_ms);
-        let back_ms = self.shown_ms.saturating_sub(now_ms).max(0);
-        if back_ms > 0 {
-            tracing::warn!(back_ms, "the system's clock was set back; ours goes on");
+        let reading = (self.source)();
+        let floor = match self.caught_up {
+            Some(then) => then
+                .wall
+                .plus_ms(slowed(reading.monotonic_ms - then.monotonic_ms)),
+            None => reading.wall,
+        };
+        if floor <= reading.wall {
+            self.caught_up = Some(reading);
         }
-        self.made_up_ms = self.made_up_ms.saturating_add(back_ms);
-        self.shown_ms = now_ms.saturating_add(back_ms);
-        UnixMs(self.shown_ms)
+        let time = floor.max(reading.wall);
+        self.report(time.0.saturating_sub(reading.wall.0));
+        time.plus_ms(self.advanced_ms)
     }
+
+    /// Writes to the log when the wall clock was set back, and when that is healed.
+    fn report(&mut self, behind_ms: i64) {
+        match self.reported_behind_ms {
+            reported if behind_ms >= reported.saturating_add(LEAST_REPORTED_MS) => {
+                tracing::warn!(
+                    behind_ms,
+                    "the system's clock was set back; ours goes on, a quarter slower, \
+                     until the system's has caught up"
+                );
+                self.reported_behind_ms = behind_ms;
+            }
+            1.. if behind_ms == 0 => {
+                tracing::info!("the system's clock has caught up with ours");
+                self.reported_behind_ms = 0;
+            }
+            reported => self.reported_behind_ms = reported.min(behind_ms),
+        }
+    }
+}
+
+/// A step back of the system's clock that is worth a line.
+const LEAST_REPORTED_MS: i64 = 1000;
+
+/// How far the time goes in `ms` while the wall clock is behind it.
+fn slowed(ms: i64) -> i64 {
+    let ms = ms.max(0);
+    ms - ms / 4
+}
+
+fn whole_ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[expect(
@@ -107,16 +169,16 @@ fn system_time() -> UnixMs {
     let since_epoch = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    UnixMs(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))
+    UnixMs(whole_ms(since_epoch))
 }
 
-/// Measures how long something takes. It decides nothing, and nobody moves it.
+/// Measures how long something takes, on the machine's monotonic clock.
 #[derive(Debug)]
 pub(crate) struct Stopwatch(Instant);
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that measures: what it shows is only told"
+    reason = "the one place that reads the monotonic clock"
 )]
 impl Stopwatch {
     pub(crate) fn start() -> Self {
@@ -132,7 +194,39 @@ impl Stopwatch {
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
+    use proptest::prelude::*;
+
     use super::*;
+
+    const HOUR_MS: i64 = 3_600_000;
+
+    /// A machine whose wall clock can be set.
+    #[derive(Clone, Default)]
+    struct Machine(Arc<[AtomicI64; 2]>);
+
+    impl Machine {
+        fn clock(&self) -> Clock {
+            let machine = self.clone();
+            Clock::over(move || Reading {
+                wall: machine.wall(),
+                monotonic_ms: machine.0[1].load(Ordering::SeqCst),
+            })
+        }
+
+        fn wall(&self) -> UnixMs {
+            UnixMs(self.0[0].load(Ordering::SeqCst))
+        }
+
+        fn set_by(&self, ms: i64) {
+            self.0[0].fetch_add(ms, Ordering::SeqCst);
+        }
+
+        fn runs(&self, ms: i64) {
+            for clock in self.0.as_ref() {
+                clock.fetch_add(ms, Ordering::SeqCst);
+            }
+        }
+    }
 
     #[test]
     fn a_standing_clock_moves_only_by_hand_and_for_everyone() {
@@ -145,23 +239,61 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_set_back_revives_nothing_and_stops_nothing() {
-        let wall = Arc::new(AtomicI64::new(0));
-        let read = wall.clone();
-        let clock = Clock::over(move || UnixMs(read.load(Ordering::SeqCst)));
-        let at = |wall_ms| {
-            wall.store(wall_ms, Ordering::SeqCst);
-            clock.now()
-        };
-        assert_eq!(at(5_000_000), UnixMs(5_000_000));
-        assert_eq!(at(1_400_000), UnixMs(5_000_000), "an hour back");
-        assert_eq!(at(1_400_700), UnixMs(5_000_700), "and time goes on");
+    fn an_hour_back_that_is_corrected_leaves_nothing_behind() {
+        let machine = Machine::default();
+        machine.set_by(5 * HOUR_MS);
+        let clock = machine.clock();
+        assert_eq!(clock.now(), UnixMs(5 * HOUR_MS));
+        machine.set_by(-HOUR_MS);
+        assert_eq!(clock.now(), UnixMs(5 * HOUR_MS), "never back");
+        machine.runs(1_200_000);
+        assert_eq!(clock.now(), UnixMs(5 * HOUR_MS + 900_000), "and it goes on");
+        machine.set_by(HOUR_MS);
+        assert_eq!(clock.now(), machine.wall(), "nothing is left of the hour");
         clock.advance(Duration::from_secs(600));
-        assert_eq!(at(1_400_700), UnixMs(5_600_700));
-        assert_eq!(
-            at(5_001_000),
-            UnixMs(9_201_000),
-            "it is not set right again"
-        );
+        machine.runs(7);
+        assert_eq!(clock.now(), machine.wall().plus_ms(600_000));
+    }
+
+    #[test]
+    fn an_hour_ahead_that_is_corrected_is_healed_after_four() {
+        let machine = Machine::default();
+        let clock = machine.clock();
+        clock.now();
+        machine.set_by(HOUR_MS);
+        assert_eq!(clock.now(), UnixMs(HOUR_MS), "a step ahead is believed");
+        machine.set_by(-HOUR_MS);
+        machine.runs(4 * HOUR_MS - 4);
+        assert_eq!(clock.now(), machine.wall().plus_ms(1));
+        machine.runs(4);
+        assert_eq!(clock.now(), machine.wall());
+        machine.runs(HOUR_MS);
+        assert_eq!(clock.now(), machine.wall());
+    }
+
+    proptest! {
+        /// However the wall clock is set, and however often the time is read.
+        #[test]
+        fn the_time_never_goes_back_nor_slower_than_three_quarters_nor_behind_the_wall(
+            steps in prop::collection::vec((0..10_000_i64, -20_000..20_000_i64), 1..60)
+        ) {
+            let machine = Machine::default();
+            let clock = machine.clock();
+            let (began, mut last) = (clock.now(), clock.now());
+            let mut ran_ms = 0;
+            for (ms, set_ms) in steps {
+                machine.runs(ms);
+                machine.set_by(set_ms);
+                ran_ms += ms;
+                let now = clock.now();
+                prop_assert!(now >= last && now >= machine.wall());
+                prop_assert!(now.0 - began.0 >= ran_ms - ran_ms / 4);
+                last = now;
+            }
+            // What is ahead at the end is gone after four times as long.
+            let ahead_ms = last.0 - machine.wall().0;
+            machine.runs(4 * ahead_ms + 4);
+            prop_assert_eq!(clock.now(), machine.wall());
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use broker::clock::Clock;
+use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::flows::UnixMs;
 
@@ -14,27 +14,38 @@ use super::world::{Answer, Browser, CALLBACK, World, back_path, sign_in};
 const START_MS: i64 = 1_790_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 
-/// The machine's clock, which anybody may set.
+/// The machine's clocks: one that anybody may set, and one that nobody can.
 #[derive(Clone)]
-struct Wall(Arc<AtomicI64>);
+struct Wall {
+    time: Arc<AtomicI64>,
+    running: Arc<AtomicI64>,
+}
 
 impl Wall {
     fn new() -> Self {
-        Self(Arc::new(AtomicI64::new(START_MS)))
+        Self {
+            time: Arc::new(AtomicI64::new(START_MS)),
+            running: Arc::default(),
+        }
     }
 
     fn clock(&self) -> Clock {
-        let time = self.0.clone();
-        Clock::over(move || UnixMs(time.load(Ordering::SeqCst)))
+        let machine = self.clone();
+        Clock::over(move || Reading {
+            wall: UnixMs(machine.time.load(Ordering::SeqCst)),
+            monotonic_ms: machine.running.load(Ordering::SeqCst),
+        })
     }
 
     /// Sets it to so many milliseconds after the beginning, or before it.
     fn set(&self, ms: i64) {
-        self.0.store(START_MS + ms, Ordering::SeqCst);
+        self.time.store(START_MS + ms, Ordering::SeqCst);
     }
 
     fn passes(&self, ms: i64) {
-        self.0.fetch_add(ms, Ordering::SeqCst);
+        for clock in [&self.time, &self.running] {
+            clock.fetch_add(ms, Ordering::SeqCst);
+        }
     }
 }
 
@@ -121,14 +132,41 @@ async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
     assert_eq!(world.result(2).await.status, 200);
     wall.set(-HOUR_MS);
     assert_eq!(world.result(2).await.status, 200);
-    wall.passes(9_999);
+    // While it is behind, time goes on at three quarters of its speed.
+    wall.passes(13_332);
     assert_eq!(world.result(2).await.status, 200, "it is not over yet");
     wall.passes(1);
     check(&world, &world.result(1).await, 400, "result.expiry");
     check(&world, &world.result(2).await, 400, "result.expiry");
     assert_eq!(world.profile(&token).await.status, 200);
-    wall.passes(300_000);
+    wall.passes(400_000);
     check(&world, &world.profile(&token).await, 401, "bearer.expiry");
+}
+
+/// The clock was two hours ahead and is corrected.
+async fn what_begins_while_it_heals_lives_a_third_longer_at_most(change: impl FnOnce(&mut Config)) {
+    let wall = Wall::new();
+    let world = World::start_by(wall.clock(), change).await;
+    wall.set(2 * HOUR_MS);
+    world.session(1).await;
+    wall.set(0);
+    world.session(2).await;
+    wall.passes(799_998);
+    for key in [1, 2] {
+        assert_eq!(world.result(key).await.status, 200);
+    }
+    wall.passes(1);
+    for key in [1, 2] {
+        check(&world, &world.result(key).await, 400, "result.expiry");
+    }
+    wall.passes(8 * HOUR_MS);
+    let true_time = UnixMs(START_MS + 8 * HOUR_MS + 799_999);
+    assert_eq!(world.clock.now(), true_time, "it is healed");
+    world.session(3).await;
+    wall.passes(599_999);
+    assert_eq!(world.result(3).await.status, 200);
+    wall.passes(1);
+    check(&world, &world.result(3).await, 400, "result.expiry");
 }
 
 macro_rules! on {
@@ -142,6 +180,11 @@ macro_rules! on {
             #[tokio::test]
             async fn what_lives_goes_on_ageing() {
                 super::what_lives_goes_on_ageing($($store)+).await;
+            }
+
+            #[tokio::test]
+            async fn what_begins_while_it_heals_lives_a_third_longer_at_most() {
+                super::what_begins_while_it_heals_lives_a_third_longer_at_most($($store)+).await;
             }
         }
     };

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broker::clock::Clock;
+use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::flows::UnixMs;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -41,7 +41,10 @@ impl Scene {
         let is_due = clock_panics.clone();
         let clock = Clock::over(move || {
             assert!(!is_due.swap(false, Ordering::SeqCst), "as the test asked");
-            UnixMs(1_790_000_000_000)
+            Reading {
+                wall: UnixMs(1_790_000_000_000),
+                monotonic_ms: 0,
+            }
         });
         let change = |config: &mut Config| {
             config.upstream.google = None;
