@@ -192,14 +192,15 @@ impl Broker {
         })
     }
 
-    /// Whether the store could take a step now. A broker serves without it, and
-    /// answers 503 until it can.
+    /// Whether the store could take a step now, and its clock agrees with ours. A
+    /// broker serves without it, and answers 503 until it can.
     ///
     /// # Errors
     ///
     /// What the store says.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        self.store.ready().await
+        self.store.ready().await?;
+        store::skew::check(self.store.as_ref(), &self.clock).await
     }
 
     /// The web server, not yet listening. It installs no signal handler and reads

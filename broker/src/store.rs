@@ -9,6 +9,7 @@ pub mod probe;
 pub mod sqlite;
 
 mod row;
+pub(crate) mod skew;
 mod sql;
 pub(crate) mod timed;
 mod url;
@@ -34,6 +35,12 @@ pub use url::StoreUrl;
 pub trait Store: Send + Sync {
     /// Whether a step could be taken now.
     async fn ready(&self) -> Result<(), StoreError>;
+
+    /// What time it is by the store's own clock, if it has one that several brokers
+    /// share.
+    async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
+        Ok(None)
+    }
 
     /// Stores a pending login, unless its key is taken. A key is free again when
     /// its login has ended.
@@ -170,6 +177,12 @@ pub enum StoreError {
          run the broker that made them, or name another database in store.url"
     )]
     OtherVersion(i64),
+    /// This machine's clock and the engine's differ too much.
+    #[error("{}", skew::complaint(*ahead_ms))]
+    ClockDiffers {
+        /// How far ours is ahead; negative, if it is behind.
+        ahead_ms: i64,
+    },
     /// The engine has stopped.
     #[error("the store has stopped")]
     Stopped,

@@ -53,8 +53,8 @@ async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
     let broker = Broker::assemble(config, surroundings)?;
     match broker.ready().await {
         Ok(()) => {}
-        // No outage: it would never be over.
-        Err(source @ StoreError::OtherVersion(_)) => {
+        // No outage: it would not be over by itself.
+        Err(source @ (StoreError::OtherVersion(_) | StoreError::ClockDiffers { .. })) => {
             return Err(StartError::Store { url, source });
         }
         Err(error) => {

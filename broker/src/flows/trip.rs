@@ -136,10 +136,13 @@ impl Trip {
         self.seed.grow("trip id")
     }
 
-    /// Until when a spent trip is remembered: a minute longer than it counts, for
-    /// the request that looked at the time just before, on a slower clock.
+    /// How much longer a spent trip is remembered than it counts: for a request that
+    /// looked at the time just before, and for a broker whose clock is behind.
+    pub const REMEMBERED_MS: i64 = 60_000;
+
+    /// Until when a spent trip is remembered.
     pub fn known_until(&self) -> UnixMs {
-        self.ends.plus_ms(60_000)
+        self.ends.plus_ms(Self::REMEMBERED_MS)
     }
 
     /// The `state` for the provider: 256 bits, known to this browser and the

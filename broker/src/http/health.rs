@@ -12,9 +12,9 @@ pub(super) fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store answers, too: send browsers and backends here.
+/// The store answers, too, and its clock agrees with ours: send browsers and backends here.
 #[get("/readyz")]
 pub(super) async fn ready(broker: &State<Broker>) -> Result<Json<Value>, Refusal> {
-    broker.store.ready().await?;
+    broker.ready().await?;
     Ok(Json(json!({ "status": "ready" })))
 }

@@ -11,7 +11,7 @@ pub(super) mod url;
 
 use async_trait::async_trait;
 use contract::{Digest, Rule};
-use deadpool_postgres::{GenericClient, Transaction};
+use deadpool_postgres::{GenericClient, Object, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -55,6 +55,12 @@ impl Store for Postgres {
         self.0
             .run(async |client| check_version(pool::version(client).await?))
             .await
+    }
+
+    async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
+        const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT AS now";
+        let read = async |client: &Object| Ok(client.query_one(NOW, &[]).await?.get("now"));
+        self.0.run(read).await.map(|now| Some(UnixMs(now)))
     }
 
     async fn open(&self, new: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {

@@ -38,6 +38,10 @@ impl Store for Timed {
         self.step("ready", self.store.ready()).await
     }
 
+    async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
+        self.step("time", self.store.time()).await
+    }
+
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
         self.step("open", self.store.open(login, now)).await
     }

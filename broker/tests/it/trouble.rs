@@ -4,6 +4,8 @@
 //! The real program, because only a process can be locked out, run out of room,
 //! or be killed by a signal.
 
+#[cfg(feature = "postgres")]
+mod clocks;
 mod damaged;
 mod full_disk;
 mod locked;

@@ -53,6 +53,8 @@ async fn a_broker_without_its_database_is_live_and_not_ready() {
 
 #[cfg(feature = "postgres")]
 mod on_a_real_one {
+    use broker::clock::{Clock, Reading};
+
     use super::*;
     use crate::storage::postgres::Schema;
 
@@ -87,6 +89,36 @@ mod on_a_real_one {
             .post("/v1/login/session", &session_body(1))
             .await
             .is_refused(503);
+    }
+
+    /// A broker whose clock differs from the database's, and from the machine's.
+    async fn ahead_by(ms: i64) -> World {
+        let system = Clock::system();
+        let clock = Clock::over(move || Reading {
+            wall: system.now().plus_ms(ms),
+            monotonic_ms: 0,
+        });
+        let database = Schema::made().await;
+        World::start_by(clock, on_postgres(&database.url())).await
+    }
+
+    #[tokio::test]
+    async fn a_broker_is_ready_while_its_clock_is_30_seconds_off_the_databases_at_most() {
+        for ms in [-28_000, 28_000] {
+            assert_eq!(ahead_by(ms).await.get("/readyz").await.status, 200, "{ms}");
+        }
+        for ms in [-32_000, 32_000, 3_600_000] {
+            let world = ahead_by(ms).await;
+            world.get("/readyz").await.is_refused(503);
+            assert_eq!(world.last_rule(), Some("store.reachable"), "{ms}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_moved_by_hand_is_meant() {
+        let world = ahead_by(0).await;
+        world.pass_ms(3_600_000);
+        assert_eq!(world.get("/readyz").await.status, 200);
     }
 
     #[tokio::test]

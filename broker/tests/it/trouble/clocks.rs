@@ -1,0 +1,25 @@
+//! The database's clock and the broker's differ.
+
+use super::Place;
+use crate::command::Broker;
+use crate::storage::postgres::Schema;
+
+#[tokio::test]
+async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
+    let database = Schema::made().await;
+    // Found before PostgreSQL's own.
+    database
+        .execute(&format!(
+            "CREATE FUNCTION {}.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
+             $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$",
+            database.name()
+        ))
+        .await;
+    let url = database.url() + ",pg_catalog";
+    let place = Place::with_store(&url);
+    for command in ["check", "serve"] {
+        let said = Broker::with(command, &place.config).output();
+        said.failed("s behind the database's, and may differ by 30 s");
+        said.failed("set the clocks right");
+    }
+}
