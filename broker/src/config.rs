@@ -2,13 +2,16 @@
 //!
 //! An environment variable is the key's path in upper case behind `BROKER_`, two
 //! underscores for each dot: `BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET`. Unknown
-//! keys are fatal in both, because a misspelt one would be a silent default.
+//! keys are fatal in both, because a misspelt one would be a silent default; what an
+//! orchestrator injects behind the same prefix is none.
 
 mod complaint;
+mod environment;
 mod exposure;
 #[cfg(test)]
 mod hostile;
 mod ip_header;
+mod keys;
 mod limits;
 mod operator;
 mod proxy;
@@ -21,7 +24,7 @@ use std::time::Duration;
 
 use contract::Origin;
 use figment::Figment;
-use figment::providers::{Env, Format as _, Toml};
+use figment::providers::{Format as _, Toml};
 use serde::{Deserialize, Deserializer};
 
 use crate::projects::Project;
@@ -74,6 +77,10 @@ pub struct Config {
     /// Who may call.
     #[serde(default, rename = "project")]
     pub projects: Vec<Project>,
+    /// The names of the variables behind `BROKER_` that are no keys: Kubernetes
+    /// injects them beside a service whose name begins with `broker`.
+    #[serde(skip)]
+    pub ignored_variables: Vec<String>,
 }
 
 /// The `[store]` table.
@@ -280,6 +287,7 @@ impl Config {
             log: LogConfig::default(),
             upstream: UpstreamConfig::default(),
             projects: Vec::new(),
+            ignored_variables: Vec::new(),
         }
     }
 
@@ -297,8 +305,9 @@ impl Config {
             source,
         })?;
         let file = Figment::from(Toml::file_exact(path));
-        let environment = Env::prefixed("BROKER_").split("__");
-        let mut config = Self::parsed(&file.clone().merge(environment))?;
+        let environment = environment::read()?;
+        let mut config = Self::parsed(&file.clone().merge(environment.keys))?;
+        config.ignored_variables = environment.ignored;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.store.url = config.store.url.beside(folder);
         config.tls = config.tls.map(|tls| tls.beside(folder));

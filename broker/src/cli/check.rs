@@ -106,6 +106,13 @@ fn notes(config: &Config) -> Vec<String> {
     if !Provider::ALL.into_iter().any(is_on) {
         notes.push("no provider is on: nobody can sign in".to_owned());
     }
+    if !config.ignored_variables.is_empty() {
+        notes.push(format!(
+            "{} variables that an orchestrator injects are ignored: {}",
+            config.ignored_variables.len(),
+            config.ignored_variables.join(" ")
+        ));
+    }
     if config.projects.is_empty() {
         notes.push("no project: nobody may call; see `broker new-project`".to_owned());
     }

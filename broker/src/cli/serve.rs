@@ -20,6 +20,15 @@ use super::{Outcome, descriptors};
 /// Serves what `config` says.
 pub(super) async fn serve(config: Config) -> Outcome {
     write_log(config.log.format);
+    if !config.ignored_variables.is_empty() {
+        let count = config.ignored_variables.len();
+        let names = config.ignored_variables.join(" ");
+        tracing::info!(
+            count,
+            names,
+            "ignoring variables that an orchestrator injects"
+        );
+    }
     broker::panics::say_only_where();
     descriptors::allow_as_many_as_possible();
     let bind = config.bind;

@@ -3,6 +3,8 @@
 
 use figment::error::Kind;
 
+use super::keys;
+
 /// The first thing that is wrong, said for the log.
 pub(super) fn complaint(error: &figment::Error) -> String {
     let key = match error.path.as_slice() {
@@ -16,7 +18,24 @@ pub(super) fn complaint(error: &figment::Error) -> String {
             None => format!(" (in the {})", metadata.name),
         },
     };
-    format!("{key}{}{place}", what(&error.kind))
+    let hint = hint(error).unwrap_or_default();
+    format!("{key}{}{hint}{place}", what(&error.kind))
+}
+
+/// Which key is probably meant by one that is unknown.
+fn hint(error: &figment::Error) -> Option<String> {
+    let Kind::UnknownField(key, _) = &error.kind else {
+        return None;
+    };
+    let is_place_in_list = |part: &&String| part.parse::<u16>().is_ok();
+    let path = error.path.iter().filter(|part| !is_place_in_list(part));
+    let mut path: Vec<_> = path.map(String::as_str).collect();
+    // It is there already where the key came from a file.
+    if path.last() != Some(&key.as_str()) {
+        path.push(key);
+    }
+    let meant = keys::nearest(&path.join("."))?;
+    Some(format!("; did you mean `{meant}`?"))
 }
 
 /// The path to a value; what in it may be a secret is left out.
@@ -40,9 +59,9 @@ fn may_be_shown(key: &str) -> bool {
     key.len() <= 40 && (word.bytes().all(is_of_key) || key.parse::<u16>().is_ok())
 }
 
-/// `key`, called so in `text`, or what stands for it.
-fn named(key: &str, text: &str) -> String {
-    if may_be_shown(key) {
+/// `key`, or the path of one, called so in `text`, or what stands for it.
+pub(super) fn named(key: &str, text: &str) -> String {
+    if key.split('.').all(may_be_shown) {
         format!("{text} `{key}`")
     } else {
         format!("{text} (it may be a secret, and is not shown)")

@@ -5,6 +5,7 @@ use broker::config::{LogFormat, ProxyConfig};
 use super::{LIMITS, LOCAL, UPSTREAM_SECRET, accepted, google, project_of, refused};
 use crate::command::Broker;
 use crate::scratch::Scratch;
+use crate::served::Served;
 
 #[test]
 fn a_base_url_is_enough_on_loopback() {
@@ -228,8 +229,75 @@ fn an_unknown_key_is_fatal_in_the_environment_too() {
         said.failed(says);
     };
     check("BROKER_BASE_ULR", "http://localhost:1", "base_ulr");
+    check("BROKER_BASE_ULR", "x", "did you mean BROKER_BASE_URL?");
+    check("BROKER_STORE_URL", "x", "did you mean BROKER_STORE__URL?");
+    check("BROKER_PORT", "9000", "`port`");
     check("BROKER_UPSTREAM__GOOGLE__SECRET", "GOCSPX", "secret");
     check("BROKER_STORE__URI", "sqlite::memory:", "uri");
     check("BROKER_BASE_URL", "https://broker.example/", "base_url");
     check("BROKER_BIND", "0.0.0.0:8000", "cookie_keys");
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_one_that_it_is_near() {
+    let project = project_of("x");
+    refused(
+        &format!("bas_url = \"x\"\n{LOCAL}"),
+        "did you mean `base_url`?",
+    );
+    refused(
+        &format!("{LOCAL}{}", google("enable = true\n")),
+        "did you mean `upstream.google.enabled`?",
+    );
+    refused(
+        &format!("{LOCAL}{project}redirect_uri = \"x\"\n"),
+        "did you mean `project.redirect_uris`?",
+    );
+}
+
+/// What Kubernetes gives every container beside the Services `broker` and
+/// `broker-metrics`.
+const INJECTED: [(&str, &str); 9] = [
+    ("BROKER_METRICS_SERVICE_HOST", "10.0.0.12"),
+    ("BROKER_PORT", "tcp://10.0.0.11:8000"),
+    ("BROKER_PORT_8000_TCP", "tcp://10.0.0.11:8000"),
+    ("BROKER_PORT_8000_TCP_ADDR", "10.0.0.11"),
+    ("BROKER_PORT_8000_TCP_PORT", "8000"),
+    ("BROKER_PORT_8000_TCP_PROTO", "tcp"),
+    ("BROKER_SERVICE_HOST", "10.0.0.11"),
+    ("BROKER_SERVICE_PORT", "8000"),
+    ("BROKER_SERVICE_PORT_HTTP", "8000"),
+];
+
+#[test]
+fn what_an_orchestrator_injects_is_ignored_and_named_in_one_line() {
+    let scratch = Scratch::new();
+    let text = format!("{LOCAL}bind = \"127.0.0.1:0\"\n[store]\nurl = \"sqlite::memory:\"\n");
+    let path = scratch.write("broker.toml", &text);
+    let beside_services = |command: &str| {
+        let broker = Broker::with(command, &path).env("BROKER_LOG__FORMAT", "readable");
+        INJECTED
+            .into_iter()
+            .fold(broker, |broker, (name, value)| broker.env(name, value))
+    };
+    let names = INJECTED.map(|(name, _)| name).join(" ");
+    let checked = beside_services("check").output();
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    let notes = checked.out.lines().filter(|line| line.contains("BROKER_"));
+    let notes: Vec<_> = notes.collect();
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].ends_with(&format!(
+        "9 variables that an orchestrator injects are ignored: {names}"
+    )));
+    let log = Served::start(beside_services("serve")).kill();
+    let lines: Vec<_> = log
+        .lines()
+        .filter(|line| line.contains("BROKER_"))
+        .collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(
+        lines[0].contains("count=9") && lines[0].contains(&names),
+        "{log}"
+    );
+    assert!(!format!("{log}{}", checked.out).contains("10.0.0."));
 }

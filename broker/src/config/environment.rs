@@ -1,0 +1,181 @@
+//! The variables behind `BROKER_`: keys of ours, and those that Kubernetes or a
+//! Docker link injects beside a service whose name begins with `broker`.
+
+use figment::providers::Env;
+
+use super::ConfigError;
+use super::keys::{self, KEYS};
+
+const PREFIX: &str = "BROKER_";
+
+/// What the environment says.
+pub(super) struct Environment {
+    /// The keys of ours.
+    pub(super) keys: Env,
+    /// The names of the variables that an orchestrator injected, in their order.
+    pub(super) ignored: Vec<String>,
+}
+
+/// Reads the environment.
+///
+/// # Errors
+///
+/// When a variable is neither a key nor injected: it would be a silent default.
+pub(super) fn read() -> Result<Environment, ConfigError> {
+    let mut ignored = Vec::new();
+    for (name, value) in Env::prefixed(PREFIX).iter() {
+        match kind(name.as_str(), &value) {
+            Kind::Key => {}
+            Kind::Injected => ignored.push(name.as_str().to_ascii_uppercase()),
+            Kind::Unknown => return Err(ConfigError::Invalid(complaint(name.as_str()))),
+        }
+    }
+    ignored.sort();
+    let injected = ignored.clone();
+    let is_key = move |name: &str| !injected.iter().any(|it| it.eq_ignore_ascii_case(name));
+    let keys = Env::prefixed(PREFIX).filter(move |name| is_key(name.as_str()));
+    for name in &mut ignored {
+        name.insert_str(0, PREFIX);
+    }
+    Ok(Environment {
+        keys: keys.split("__"),
+        ignored,
+    })
+}
+
+/// What a variable is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// A key of ours.
+    Key,
+    /// An address of another service.
+    Injected,
+    Unknown,
+}
+
+/// What the variable is whose name is `name` behind the prefix.
+fn kind(name: &str, value: &str) -> Kind {
+    if KEYS.contains(&path(name).as_str()) {
+        Kind::Key
+    } else if is_injected(&name.to_ascii_uppercase(), value) {
+        Kind::Injected
+    } else {
+        Kind::Unknown
+    }
+}
+
+/// The key that a variable sets.
+fn path(name: &str) -> String {
+    name.to_ascii_lowercase().replace("__", ".")
+}
+
+/// Whether a name is one of those that stand for a service: `[NAME_]SERVICE_HOST`,
+/// `…SERVICE_PORT`, `…SERVICE_PORT_portname`, `…PORT`, `…PORT_8000_TCP`, and that
+/// with `_PROTO`, `_PORT` or `_ADDR`. None of them is near a key of ours but
+/// `…PORT`, whose value must be an address: it could be meant as a key.
+fn is_injected(name: &str, value: &str) -> bool {
+    let words: Vec<_> = name.split('_').collect();
+    let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
+    if !words.iter().all(is_word) {
+        return false;
+    }
+    let has_port_name = |three: &[&str]| three[..2] == ["SERVICE", "PORT"];
+    match words.as_slice() {
+        words if words.windows(3).any(has_port_name) => true,
+        [.., "SERVICE", "HOST" | "PORT"] => true,
+        [.., "PORT", port, "TCP" | "UDP" | "SCTP"]
+        | [
+            ..,
+            "PORT",
+            port,
+            "TCP" | "UDP" | "SCTP",
+            "PROTO" | "PORT" | "ADDR",
+        ] => port.parse::<u16>().is_ok(),
+        [.., "PORT"] => ["tcp://", "udp://", "sctp://"]
+            .iter()
+            .any(|scheme| value.starts_with(scheme)),
+        _ => false,
+    }
+}
+
+fn complaint(name: &str) -> String {
+    let path = path(name);
+    let unknown = super::complaint::named(&path, "unknown key");
+    let hint = match keys::nearest(&path) {
+        Some(key) => format!(
+            "did you mean {PREFIX}{}?",
+            key.replace('.', "__").to_uppercase()
+        ),
+        None => "the README of the broker lists the keys".to_owned(),
+    };
+    format!("{unknown} (in the environment, behind {PREFIX}); {hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, value: &str, expected: Kind) {
+        let name = name.strip_prefix(PREFIX).unwrap();
+        assert_eq!(kind(name, value), expected, "{name}");
+        assert_eq!(kind(&name.to_lowercase(), value), expected, "{name}");
+    }
+
+    #[test]
+    fn what_an_orchestrator_injects_is_no_key() {
+        let injected = |name, value| check(name, value, Kind::Injected);
+        injected("BROKER_SERVICE_HOST", "10.0.0.11");
+        injected("BROKER_SERVICE_PORT", "8000");
+        injected("BROKER_SERVICE_PORT_HTTP", "8000");
+        injected("BROKER_SERVICE_PORT_HTTP_METRICS", "9000");
+        injected("BROKER_PORT", "tcp://10.0.0.11:8000");
+        injected("BROKER_PORT", "udp://10.0.0.11:8000");
+        injected("BROKER_PORT_8000_TCP", "tcp://10.0.0.11:8000");
+        injected("BROKER_PORT_8000_TCP_PROTO", "tcp");
+        injected("BROKER_PORT_8000_TCP_PORT", "8000");
+        injected("BROKER_PORT_8000_TCP_ADDR", "10.0.0.11");
+        injected("BROKER_PORT_53_UDP", "udp://10.0.0.11:53");
+        injected("BROKER_PORT_53_UDP_ADDR", "10.0.0.11");
+        injected("BROKER_PORT_7_SCTP_PORT", "7");
+    }
+
+    #[test]
+    fn nor_is_that_of_a_service_whose_name_begins_with_ours() {
+        let injected = |name, value| check(name, value, Kind::Injected);
+        injected("BROKER_METRICS_SERVICE_HOST", "10.0.0.12");
+        injected("BROKER_METRICS_SERVICE_PORT_PROM", "9000");
+        injected("BROKER_METRICS_PORT", "tcp://10.0.0.12:9000");
+        injected("BROKER_METRICS_PORT_9000_TCP_ADDR", "10.0.0.12");
+        injected("BROKER_STORE_SERVICE_HOST", "10.0.0.13");
+        injected("BROKER_V2_EU_1_PORT_5432_TCP", "tcp://10.0.0.13:5432");
+    }
+
+    #[test]
+    fn what_only_looks_so_is_refused() {
+        let unknown = |name, value| check(name, value, Kind::Unknown);
+        unknown("BROKER_PORT", "8000");
+        unknown("BROKER_PORT", "");
+        unknown("BROKER_OPERATOR_PORT", "9000");
+        unknown("BROKER_HOST", "10.0.0.11");
+        unknown("BROKER_SERVICE", "10.0.0.11");
+        unknown("BROKER_SERVICE_HOSTS", "10.0.0.11");
+        unknown("BROKER_SERVICE_PORT_", "8000");
+        unknown("BROKER_MYSERVICE_HOST", "10.0.0.11");
+        unknown("BROKER_STORE__SERVICE_HOST", "10.0.0.11");
+        unknown("BROKER__SERVICE_HOST", "10.0.0.11");
+        unknown("BROKER_PORT_8000", "tcp://10.0.0.11:8000");
+        unknown("BROKER_PORT_X_TCP", "tcp://10.0.0.11:8000");
+        unknown("BROKER_PORT_80000_TCP", "tcp://10.0.0.11:80000");
+        unknown("BROKER_PORT_8000_HTTP", "tcp://10.0.0.11:8000");
+        unknown("BROKER_PORT_8000_TCP_HOST", "10.0.0.11");
+    }
+
+    #[test]
+    fn keys_are_keys() {
+        for key in KEYS {
+            let name = key.replace('.', "__").to_uppercase();
+            check(&format!("{PREFIX}{name}"), "x", Kind::Key);
+        }
+    }
+}
