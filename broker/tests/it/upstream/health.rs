@@ -42,7 +42,7 @@ async fn a_login_that_cannot_even_leave_for_the_provider_switches_nothing() {
     let stage = Stage::start().await;
     stage.google.replies(DISCOVERY, trouble());
     let home = stage.depart_legacy(Google).await.departure;
-    home.goes_to(&legacy_home("provider_unavailable"));
+    home.goes_to(&(legacy_home("provider_unavailable") + "#"));
     assert!(stage.is_available(Google).await);
     stage.depart(Google, 1).await.departure.goes_to(CALLBACK);
     assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
