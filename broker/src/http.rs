@@ -22,6 +22,7 @@ mod pages;
 mod profile;
 mod providers;
 mod revoke;
+mod request_headers;
 mod source;
 mod token;
 mod trips;

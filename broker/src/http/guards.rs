@@ -17,6 +17,7 @@ use rocket::{Ignite, Request, Rocket};
 
 use super::error::{Refusal, status};
 use super::log::Trace;
+use super::request_headers;
 use super::source::Source;
 use crate::Broker;
 use crate::projects::Project;
@@ -142,7 +143,7 @@ impl<T> Sentinel for Authenticated<T> {
 /// The body as one JSON object. Rocket's own guard would write a body that it
 /// cannot parse to the log, secrets included.
 async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Result<T, Rule> {
-    if !request.content_type().is_some_and(|media| media.is_json()) {
+    if !request_headers::is_json(request.headers()) {
         return Err(Rule::BodyMediaType);
     }
     let bytes = whole(data, broker(request).limits.body_timeout).await?;

@@ -9,6 +9,7 @@ use rocket::{Ignite, Request, Rocket};
 
 use super::error::status;
 use super::log::Trace;
+use super::request_headers::only;
 use crate::Broker;
 use crate::relay::{CameFrom, Fetch, Visit};
 
@@ -63,15 +64,6 @@ fn came_from(headers: &HeaderMap<'_>) -> CameFrom {
     match only(headers, "Referer").map(url::Url::parse) {
         Some(Ok(page)) => CameFrom::Page(page.origin().ascii_serialization()),
         _ => CameFrom::Unreadable,
-    }
-}
-
-/// The value of a header that comes once.
-fn only<'h>(headers: &'h HeaderMap<'_>, name: &str) -> Option<&'h str> {
-    let mut values = headers.get(name);
-    match (values.next(), values.next()) {
-        (Some(value), None) => Some(value),
-        _ => None,
     }
 }
 

@@ -304,13 +304,57 @@ async fn a_media_type_is_compared_without_case_and_parameters() {
 }
 
 #[tokio::test]
-async fn any_other_media_type_is_415_at_every_endpoint() {
+async fn a_media_type_ends_at_its_first_semicolon() {
     let world = World::start().await;
-    for (path, body) in [
+    for (n, content_type) in (1..).zip([
+        "application/json;",
+        "application/json ;",
+        "application/json ; charset=utf-8",
+        "application/json; charset=utf-8;",
+        "application/json;;",
+        "application/json; charset",
+        "application/json;\tcharset=\"utf-8",
+    ]) {
+        let body = session_body(n).to_string().into();
+        let answer = post(&world, "/v1/login/session", content_type, body).await;
+        assert_eq!(answer.status, 200, "{content_type}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn two_content_type_headers_are_415_even_if_both_are_json() {
+    let world = World::start().await;
+    for (path, body) in bodies() {
+        for (first, second) in [
+            ("application/json", "application/json"),
+            ("application/json", "text/plain"),
+            ("text/plain", "application/json"),
+            ("application/json", ""),
+        ] {
+            let request = world
+                .request(Method::POST, path)
+                .header("Content-Type", first)
+                .header("Content-Type", second)
+                .body(body.to_string());
+            Answer::to(request).await.is_refused(415);
+            assert_eq!(world.last_rule(), Some("body.media_type"), "{path}");
+        }
+    }
+    world.session(1).await;
+}
+
+fn bodies() -> [(&'static str, Value); 3] {
+    [
         ("/v1/login/session", session_body(1)),
         ("/v1/login/result", result_body(1)),
         ("/v1/token", token_body("code")),
-    ] {
+    ]
+}
+
+#[tokio::test]
+async fn any_other_media_type_is_415_at_every_endpoint() {
+    let world = World::start().await;
+    for (path, body) in bodies() {
         for content_type in [
             "text/plain",
             "text/json",
@@ -324,6 +368,9 @@ async fn any_other_media_type_is_415_at_every_endpoint() {
             "*/*",
             "json",
             "",
+            ";application/json",
+            "application/json, application/json",
+            "application/json charset=utf-8",
         ] {
             let answer = post(&world, path, content_type, body.to_string().into()).await;
             assert_eq!(answer.status, 415, "{path}, {content_type:?}");
