@@ -1,13 +1,14 @@
 //! Refusals on the wire. The status of each rule is decided here and nowhere else.
 
 use contract::{ApiError, Rule};
-use rocket::http::{MediaType, Status};
+use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 use rocket::{Request, Response, catch};
 
 use super::log::{Trace, complete, is_backends};
 use super::pages;
+use super::request_headers::prefers_html;
 use crate::store::StoreError;
 
 /// A request that is refused, by a rule.
@@ -93,26 +94,13 @@ impl<'r> Responder<'r, 'static> for Refusal {
     }
 }
 
+/// Pages go to browsers, where browsers go; the API ignores `Accept`.
 fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
-    if wants_page(request, refusal.status) {
+    if !is_backends(request) && prefers_html(request.headers()) {
         pages::refusal(refusal.rule, Trace::of(request).request_id()).respond_to(request)
     } else {
         Json(ApiError::request_failed(message(refusal.status))).respond_to(request)
     }
-}
-
-/// Pages go to browsers, where browsers go; the API ignores `Accept`.
-fn wants_page(request: &Request<'_>, status: Status) -> bool {
-    let is_unrouted = status == Status::NotFound || status == Status::MethodNotAllowed;
-    (!is_backends(request) || is_unrouted) && accepts_html(request)
-}
-
-fn accepts_html(request: &Request<'_>) -> bool {
-    request.accept().is_some_and(|accept| {
-        accept
-            .media_types()
-            .any(|media| media.top() == "text" && media.sub() == MediaType::HTML.sub())
-    })
 }
 
 fn is_about_bearer(rule: Rule) -> bool {

@@ -214,8 +214,9 @@ fn caller(request: &Request<'_>) -> Party {
 
 /// Whether the path is one that backends call.
 pub(super) fn is_backends(request: &Request<'_>) -> bool {
-    let path = request.uri().path();
-    path.starts_with("/v1/") || path.starts_with("/api/")
+    let path = request.uri().path().as_str();
+    let first = path.split('/').find(|name| !name.is_empty());
+    matches!(first, Some("v1" | "api"))
 }
 
 /// Method and route, never the path that was asked for: it may bear a login.

@@ -2,6 +2,8 @@
 //! of two `Content-Type` headers and refuses `application/json;`, which RFC 9110
 //! allows.
 
+use std::cmp::Reverse;
+
 use rocket::http::HeaderMap;
 
 /// The value of a header that comes once.
@@ -22,4 +24,64 @@ pub(super) fn is(value: &str, token: &str) -> bool {
 /// Whether there is exactly one `Content-Type`, and that one is JSON.
 pub(super) fn is_json(headers: &HeaderMap<'_>) -> bool {
     only(headers, "Content-Type").is_some_and(|value| is(value, "application/json"))
+}
+
+/// Whether `Accept` names `text/html` and prefers it to JSON.
+///
+/// A higher weight wins (RFC 9110 section 12.5.1); of two equal weights a named type
+/// wins over a wildcard, as older browsers send `text/html, */*`, and of two named
+/// types the first.
+pub(super) fn prefers_html(headers: &HeaderMap<'_>) -> bool {
+    let ranges: Vec<_> = list(headers, "Accept").filter_map(Range::read).collect();
+    let html = preference(&ranges, &["text/html"]);
+    html > preference(&ranges, &["application/json", "application/*", "*/*"])
+        && html.is_some_and(|(weight, ..)| weight > 0)
+}
+
+/// The members of a header that is a list, which may come in several lines.
+fn list<'h>(headers: &'h HeaderMap<'_>, name: &str) -> impl Iterator<Item = &'h str> {
+    let lines = headers.get(name);
+    lines.flat_map(|line| line.split(',')).map(str::trim_ascii)
+}
+
+/// Weight, whether the type is named, and how early it comes: the greater, the more
+/// preferred.
+type Preference = (u16, bool, Reverse<usize>);
+
+/// How much the type with these `names`, the most specific first, is preferred.
+fn preference(ranges: &[Range<'_>], names: &[&str]) -> Option<Preference> {
+    names.iter().enumerate().find_map(|(wildcards, name)| {
+        let place = ranges.iter().position(|range| is(range.name, name))?;
+        Some((ranges[place].weight, wildcards == 0, Reverse(place)))
+    })
+}
+
+/// One media range of an `Accept` header.
+struct Range<'h> {
+    name: &'h str,
+    /// In thousandths.
+    weight: u16,
+}
+
+impl<'h> Range<'h> {
+    /// Nothing, if the weight cannot be read.
+    fn read(text: &'h str) -> Option<Self> {
+        let mut parameters = text.split(';').map(str::trim_ascii);
+        let name = parameters.next()?;
+        let weight = parameters.find_map(|parameter| {
+            let (name, value) = parameter.split_once('=')?;
+            name.eq_ignore_ascii_case("q").then_some(value)
+        });
+        Some(Self {
+            name,
+            weight: thousandths(weight.unwrap_or("1"))?,
+        })
+    }
+}
+
+/// A weight from 0 to 1, of which three decimals count.
+fn thousandths(weight: &str) -> Option<u16> {
+    let (whole, decimals) = weight.split_once('.').unwrap_or((weight, ""));
+    let digits = format!("{whole}{decimals:0<3.3}");
+    digits.parse().ok().filter(|weight| *weight <= 1000)
 }

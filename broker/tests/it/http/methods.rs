@@ -53,17 +53,39 @@ async fn a_path_answers_only_its_own_method_and_says_which() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_a_page_where_one_is_asked_for() {
+async fn a_wrong_method_is_a_page_where_a_browser_asks_for_one() {
     let world = World::start().await;
-    for path in ["/v1/token", "/login/handle"] {
-        let verb = if path == "/v1/token" {
-            Method::GET
-        } else {
-            Method::POST
-        };
-        let request = world.request(verb, path).header("Accept", "text/html");
-        let answer = Answer::to(request).await;
+    for path in ["/login/handle", "/authorize", "/callback/google"] {
+        let request = world.request(Method::POST, path);
+        let answer = Answer::to(request.header("Accept", "text/html")).await;
         answer.is_refusal_page(405, "request.method");
+        assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+    }
+}
+
+#[tokio::test]
+async fn a_path_of_backends_has_no_page_whatever_is_accepted() {
+    let world = World::start().await;
+    for accept in [
+        "text/html",
+        "application/json, text/html;q=0.1",
+        "text/html;q=0",
+        "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    ] {
+        for (verb, path, status) in [
+            (Method::GET, "/v1/token", 405),
+            (Method::POST, "/v1/profile", 405),
+            (Method::DELETE, "/api/providers", 405),
+            (Method::GET, "/v1", 404),
+            (Method::GET, "/v1/", 404),
+            (Method::GET, "/api", 404),
+            (Method::GET, "/api/nothing", 404),
+            (Method::GET, "/v1/login", 404),
+            (Method::POST, "//v1/token", 404),
+        ] {
+            let request = world.request(verb, path).header("Accept", accept);
+            Answer::to(request).await.is_refused(status);
+        }
     }
 }
 
@@ -93,9 +115,12 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         "/v1/login",
         "/v1/login/sessions",
         "/v1/Token",
-        "/v2/token",
-        "/token",
         "/v1/authorize",
+        "/api",
+        "/api/",
+        "/v2/token",
+        "/v10",
+        "/token",
         "/providers",
         "/login",
         "/login/a/b",
@@ -110,10 +135,14 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         assert_eq!(answer.status, 404, "{path}: {}", answer.body);
         answer.is_refused(404);
         assert_eq!(world.last_rule(), Some("request.path"), "{path}");
-        let page = world
+        let asked = world
             .request(Method::GET, path)
             .header("Accept", "text/html");
-        Answer::to(page).await.is_refusal_page(404, "request.path");
+        let asked = Answer::to(asked).await;
+        match path.split('/').nth(1) {
+            Some("v1" | "api") => asked.is_refused(404),
+            _ => asked.is_refusal_page(404, "request.path"),
+        }
     }
     for verb in METHODS.into_iter().filter(|verb| *verb != Method::GET) {
         Answer::to(world.request(verb, "/nowhere"))
@@ -123,28 +152,61 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
 }
 
 #[tokio::test]
-async fn a_page_is_sent_only_where_accept_names_html() {
+async fn a_page_is_sent_only_where_accept_prefers_html() {
     let world = World::start().await;
-    for (accept, page) in [
+    for (accept, is_page) in [
         ("text/html", true),
         ("TEXT/HTML", true),
-        ("text/html;q=0.9, application/json", true),
+        ("text/html ; charset=utf-8", true),
+        ("text/html;", true),
         ("application/xhtml+xml, text/html", true),
+        ("text/html, application/json;q=0.9", true),
+        ("text/html; q=0.9, application/json; q=0.8", true),
+        ("text/html;level=1;Q=0.900, application/json;q=0.899", true),
+        ("text/html;q=0.9,*/*;q=0.8", true),
+        ("text/html;q=0.001", true),
+        (
+            "text/html, application/*;q=0.5, application/json;q=0.1",
+            true,
+        ),
+        ("*/*, text/html", true),
+        ("text/html, image/jxr, */*", true),
+        ("text/html, application/json", true),
+        ("application/json, text/html", false),
+        ("text/html;q=0.9, application/json", false),
+        ("application/json, text/html;q=0.1", false),
+        ("text/html;q=0.1, */*", false),
+        ("text/html;q=0.5, application/*;q=0.6", false),
+        ("text/html;q=0", false),
+        ("text/html;q=0.000, */*;q=0.1", false),
+        ("text/html;q=none", false),
+        ("text/html;q=2", false),
         ("application/json", false),
         ("*/*", false),
         ("text/*", false),
         ("text/plain", false),
+        ("", false),
     ] {
         let request = world
             .request(Method::GET, "/nowhere")
             .header("Accept", accept);
         let answer = Answer::to(request).await;
-        if page {
+        let media_type = answer.header("content-type").unwrap();
+        assert_eq!(media_type.starts_with("text/html"), is_page, "{accept}");
+        if is_page {
             answer.is_refusal_page(404, "request.path");
         } else {
             answer.is_refused(404);
         }
     }
+    Answer::to(world.request(Method::GET, "/nowhere"))
+        .await
+        .is_refused(404);
+    let two_headers = world
+        .request(Method::GET, "/nowhere")
+        .header("Accept", "text/html;q=0.5")
+        .header("Accept", "application/json");
+    Answer::to(two_headers).await.is_refused(404);
 }
 
 #[tokio::test]
