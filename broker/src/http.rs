@@ -16,6 +16,7 @@ mod health;
 mod in_flight;
 mod log;
 mod login;
+mod methods;
 mod openapi;
 mod operator;
 mod pages;
@@ -86,7 +87,7 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         .attach(log::Recorder)
         .attach(sweeper())
         .mount("/", gates::gates())
-        .mount("/", gates::wrong_methods(&routes))
+        .mount("/", methods::wrong_methods(&routes))
         .mount("/", routes)
         .register("/", catchers![error::catch])
 }

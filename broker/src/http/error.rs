@@ -4,11 +4,12 @@ use contract::{ApiError, Rule};
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
-use rocket::{Request, Response, catch};
+use rocket::{Request, catch};
 
-use super::log::{Trace, complete, is_backends};
-use super::pages;
+use super::gates::rule_of_unrouted;
+use super::log::{Trace, close, is_backends};
 use super::request_headers::prefers_html;
+use super::{methods, pages};
 use crate::store::StoreError;
 
 /// A request that is refused, by a rule.
@@ -87,6 +88,9 @@ impl<'r> Responder<'r, 'static> for Refusal {
         if self.status == Status::Unauthorized && is_about_bearer(self.rule) {
             response.set_raw_header("WWW-Authenticate", challenge(request));
         }
+        if let (Rule::RequestMethod, Some(allow)) = (self.rule, methods::allowed(request)) {
+            response.set_raw_header("Allow", allow);
+        }
         if let Some(seconds) = Trace::of(request).retry_after_s() {
             response.set_raw_header("Retry-After", seconds.to_string());
         }
@@ -123,22 +127,35 @@ fn challenge(request: &Request<'_>) -> &'static str {
 /// itself refuses.
 #[catch(default)]
 pub(super) fn catch(status: Status, request: &Request<'_>) -> Caught {
+    // The gates stand on every path, so whatever Rocket can read has a route.
+    if request.route().is_none() {
+        return Caught::Unrouted(rule_of_unrouted(request).into());
+    }
     let rule = Trace::of(request).rule().unwrap_or_else(|| rule_of(status));
-    Caught(Refusal {
+    Caught::Routed(Refusal {
         status: refusal_status(status),
         rule,
     })
 }
 
-/// A refusal whose answer may not pass the fairings: Rocket answers a request
-/// line it cannot read without them.
-pub(super) struct Caught(Refusal);
+/// A refusal by Rocket or by a guard.
+pub(super) enum Caught {
+    /// Its answer passes the fairings.
+    Routed(Refusal),
+    /// Rocket answers a request line that it cannot read without them.
+    Unrouted(Refusal),
+}
 
 impl<'r> Responder<'r, 'static> for Caught {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let mut response: Response<'static> = self.0.respond_to(request)?;
-        complete(request, &mut response);
-        Ok(response)
+        match self {
+            Caught::Routed(refusal) => refusal.respond_to(request),
+            Caught::Unrouted(refusal) => {
+                let mut response = refusal.respond_to(request)?;
+                close(request, &mut response);
+                Ok(response)
+            }
+        }
     }
 }
 

@@ -1,5 +1,4 @@
-//! What holds for every path: gates before all routes, and the answer for a
-//! method that a path does not know.
+//! What holds for every path and every method: gates before all routes.
 
 use contract::Rule;
 use rocket::http::{Method, Status};
@@ -7,52 +6,20 @@ use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
 use super::error::Refusal;
+use super::methods::{self, METHODS};
 use crate::query::Query;
 
 /// Gates come before every route.
 const GATE_RANK: isize = -20;
 
-/// Wrong methods come after every route.
-const METHOD_RANK: isize = 100;
-
 /// Names of secrets that must never be seen in a URL.
 const SECRETS: &[&str] = &["client_secret", "session_key", "code_verifier"];
-
-const METHODS: [Method; 8] = [
-    Method::Get,
-    Method::Post,
-    Method::Put,
-    Method::Delete,
-    Method::Patch,
-    Method::Head,
-    Method::Options,
-    Method::Trace,
-];
 
 /// The gates, before all routes.
 pub(super) fn gates() -> Vec<Route> {
     METHODS
         .map(|method| Route::ranked(GATE_RANK, method, "/<path..>", Gate))
         .into()
-}
-
-/// For each of `routes`, which answer one method each, a 405 for the others.
-pub(super) fn wrong_methods(routes: &[Route]) -> Vec<Route> {
-    let own = routes.iter().filter(|route| route.method != Method::Head);
-    own.flat_map(|route| {
-        METHODS
-            .into_iter()
-            // HEAD follows GET, by Rocket's own rule.
-            .filter(|method| *method != route.method && *method != Method::Head)
-            .map(|method| wrong_method(method, route.uri.as_str(), route.method))
-    })
-    .collect()
-}
-
-fn wrong_method(method: Method, path: &str, allowed: Method) -> Route {
-    let mut route = Route::ranked(METHOD_RANK, method, path, WrongMethod(allowed));
-    route.name = Some("wrong method".into());
-    route
 }
 
 /// Refuses what no path may see, and lets everything else on to its route.
@@ -67,6 +34,16 @@ impl Handler for Gate {
             None => Outcome::forward(data, Status::NotFound),
         }
     }
+}
+
+/// The rule that refuses a request which Rocket did not route, because it does not
+/// know the method or the target is no path. Rocket puts `/` in place of such a target.
+pub(super) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
+    broken_rule(request).unwrap_or_else(|| match methods::allowed(request) {
+        Some(_) => Rule::RequestMethod,
+        None if request.uri().path() == "/" => Rule::RequestHttp,
+        None => Rule::RequestPath,
+    })
 }
 
 fn broken_rule(request: &Request<'_>) -> Option<Rule> {
@@ -105,29 +82,4 @@ fn is_method_overridden(request: &Request<'_>) -> bool {
 fn is_prefetch(request: &Request<'_>) -> bool {
     let mut purposes = request.headers().get("Sec-Purpose");
     purposes.any(|purpose| purpose.contains("prefetch"))
-}
-
-/// Answers 405 and says which method would do.
-#[derive(Clone)]
-struct WrongMethod(Method);
-
-#[rocket::async_trait]
-impl Handler for WrongMethod {
-    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
-        let refusal = Refusal::from(Rule::RequestMethod);
-        match rocket::response::Responder::respond_to(refusal, request) {
-            Ok(mut response) => {
-                response.set_raw_header("Allow", allow(self.0));
-                Outcome::Success(response)
-            }
-            Err(status) => Outcome::Error(status),
-        }
-    }
-}
-
-fn allow(method: Method) -> &'static str {
-    match method {
-        Method::Get => "GET, HEAD",
-        _ => "POST",
-    }
 }

@@ -164,16 +164,20 @@ impl Fairing for Recorder {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        complete(request, response);
-        if let Some(broker) = request.rocket().state::<Broker>() {
-            broker.ledger.record(&event(broker, request, response));
-            broker.probe.reached(Point::BeforeAnswer);
-        }
+        close(request, response);
     }
 }
 
-/// Gives the answer to `request` its headers.
-pub(super) fn complete(request: &Request<'_>, response: &mut Response<'_>) {
+/// Gives the answer to `request` its headers, and the ledger its event.
+pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
+    complete(request, response);
+    if let Some(broker) = request.rocket().state::<Broker>() {
+        broker.ledger.record(&event(broker, request, response));
+        broker.probe.reached(Point::BeforeAnswer);
+    }
+}
+
+fn complete(request: &Request<'_>, response: &mut Response<'_>) {
     let scheme = match request.rocket().state::<Broker>() {
         Some(broker) if broker.base_url.is_https() => Scheme::Https,
         _ => Scheme::Http,
@@ -228,6 +232,8 @@ fn operation(request: &Request<'_>) -> String {
             let template = route.uri.to_string().replace('<', "{").replace('>', "}");
             format!("{method} {template}")
         }
-        _ => format!("{method} (no route)"),
+        Some(_) => format!("{method} (no route)"),
+        // Rocket puts GET in place of a method that it does not know.
+        None => "_OTHER (no route)".to_owned(),
     }
 }

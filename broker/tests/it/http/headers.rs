@@ -173,7 +173,7 @@ async fn sign_in_by_every_route(world: &World) {
 }
 
 /// Sends bytes and returns whatever comes back until the connection closes.
-async fn raw(world: &World, bytes: &[u8]) -> String {
+pub(super) async fn raw(world: &World, bytes: &[u8]) -> String {
     let address = ("127.0.0.1", world.port());
     let mut wire = tokio::net::TcpStream::connect(address).await.unwrap();
     wire.write_all(bytes).await.unwrap();

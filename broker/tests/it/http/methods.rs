@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 
+use super::headers::raw;
 use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path, session_body};
 
 const PATHS: [(&str, Method); 16] = [
@@ -330,4 +331,98 @@ async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
     assert_eq!(world.calls_upstream().await, 0);
     browser.get(&back).await.goes_to(CALLBACK);
     assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}
+
+const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
+
+/// `method` at `target`, with these headers, as bytes.
+async fn ask(world: &World, method: &str, target: &str, headers: &str) -> String {
+    let request =
+        format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    raw(world, request.as_bytes()).await
+}
+
+#[tokio::test]
+async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
+    let world = World::start().await;
+    for (path, own) in PATHS {
+        let allow = if own == Method::GET {
+            "get, head"
+        } else {
+            "post"
+        };
+        for method in ODD_METHODS {
+            let answer = ask(&world, method, path, "").await;
+            assert!(
+                answer.starts_with("http/1.1 405 "),
+                "{method} {path}: {answer}"
+            );
+            let allow = format!("\r\nallow: {allow}\r\n");
+            assert!(answer.contains(&allow), "{method} {path}: {answer}");
+            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert!(
+                answer.contains("\r\ncache-control: no-store\r\n"),
+                "{answer}"
+            );
+            assert_eq!(world.last_rule(), Some("request.method"), "{method} {path}");
+            let event = world.events().pop().unwrap();
+            let id = format!("\r\nx-request-id: {}\r\n", event.request_id.to_lowercase());
+            assert!(answer.contains(&id), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_gates_see_every_method() {
+    let world = World::start().await;
+    for method in ODD_METHODS {
+        for (target, headers, status, rule) in [
+            ("/nowhere", "", 404, "request.path"),
+            ("//v1/token", "", 404, "request.path"),
+            (
+                "/v1/token?client_secret=x",
+                "",
+                400,
+                "request.secret_in_url",
+            ),
+            ("/nowhere?session_key=x", "", 400, "request.secret_in_url"),
+            (
+                "/livez",
+                "Sec-Purpose: prefetch\r\n",
+                503,
+                "request.prefetch",
+            ),
+        ] {
+            let answer = ask(&world, method, target, headers).await;
+            let line = format!("http/1.1 {status} ");
+            assert!(answer.starts_with(&line), "{method} {target}: {answer}");
+            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert_eq!(world.last_rule(), Some(rule), "{method} {target}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
+    let world = World::start().await;
+    let html = "Accept: text/html\r\n";
+    let page = ask(&world, "BREW", "/login/handle", html).await;
+    assert!(page.starts_with("http/1.1 405 "), "{page}");
+    assert!(page.contains("data-rule=\"request.method\""), "{page}");
+    let backends = ask(&world, "BREW", "/v1/token", html).await;
+    assert!(
+        backends.contains("\"error\":\"request_failed\""),
+        "{backends}"
+    );
+}
+
+/// Nothing of ours runs before Rocket gives up on a target that is no path.
+#[tokio::test]
+async fn a_tunnel_is_refused_in_the_shape_of_every_error() {
+    let world = World::start().await;
+    let answer = ask(&world, "CONNECT", "evil.example:443", "").await;
+    assert!(answer.starts_with("http/1.1 400 "), "{answer}");
+    assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+    assert!(answer.contains("\r\nx-request-id: "), "{answer}");
+    assert_eq!(world.last_rule(), Some("request.http"));
 }
