@@ -84,6 +84,7 @@ pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
         .attach(in_flight)
         // Ours, in `headers`, are stricter.
         .attach(Shield::new())
+        .attach(gates::NoHeadByForm)
         .attach(log::Recorder)
         .attach(sweeper())
         .mount("/", gates::gates())

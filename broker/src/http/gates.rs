@@ -1,6 +1,8 @@
 //! What holds for every path and every method: gates before all routes.
 
 use contract::Rule;
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::form::Form;
 use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
@@ -28,8 +30,12 @@ struct Gate;
 
 #[rocket::async_trait]
 impl Handler for Gate {
-    async fn handle<'r>(&self, request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r> {
-        match broken_rule(request) {
+    async fn handle<'r>(&self, request: &'r Request<'_>, mut data: Data<'r>) -> Outcome<'r> {
+        let rule = match broken_rule(request) {
+            None if is_method_overridden(request, &mut data).await => Some(Rule::BodyMediaType),
+            rule => rule,
+        };
+        match rule {
             Some(rule) => Outcome::from(request, Refusal::from(rule)),
             None => Outcome::forward(data, Status::NotFound),
         }
@@ -50,7 +56,6 @@ fn broken_rule(request: &Request<'_>) -> Option<Rule> {
     let gates = [
         (has_secret_in_url(request), Rule::RequestSecretInUrl),
         (is_path_respelt(request), Rule::RequestPath),
-        (is_method_overridden(request), Rule::BodyMediaType),
         (is_prefetch(request), Rule::RequestPrefetch),
     ];
     gates
@@ -71,10 +76,43 @@ fn is_path_respelt(request: &Request<'_>) -> bool {
     path.as_str() != format!("/{}", names.join("/"))
 }
 
-/// Rocket makes another method of a form's POST that begins `_method=`.
-fn is_method_overridden(request: &Request<'_>) -> bool {
+/// Takes a HEAD that a form asked for as a GET, which is refused like it. Rocket
+/// would take the body off the answer, and a client that sent a POST would wait for
+/// it until the connection breaks.
+pub(super) struct NoHeadByForm;
+
+#[rocket::async_trait]
+impl Fairing for NoHeadByForm {
+    fn info(&self) -> Info {
+        Info {
+            name: "no HEAD by a form",
+            kind: Kind::Request,
+        }
+    }
+
+    async fn on_request(&self, request: &mut Request<'_>, data: &mut Data<'_>) {
+        if request.method() == Method::Head && is_method_overridden(request, data).await {
+            request.set_method(Method::Get);
+        }
+    }
+}
+
+/// Rocket makes another method of a form's POST whose first field is `_method`,
+/// before anything of ours runs. Afterwards such a POST cannot be told from a real
+/// GET with the same form, so both are refused; a form without that field has the
+/// method that was sent, and its type is nobody's concern where no body is read.
+///
+/// Type and field are read here as Rocket reads them: the first header, and the
+/// first 14 bytes.
+async fn is_method_overridden(request: &Request<'_>, data: &mut Data<'_>) -> bool {
     let is_form = request.content_type().is_some_and(|media| media.is_form());
-    is_form && request.method() != Method::Post
+    if !is_form || request.method() == Method::Post {
+        return false;
+    }
+    let start = data.peek("_method=delete".len()).await;
+    let form = std::str::from_utf8(start).ok();
+    let field = form.and_then(|form| Form::values(form).next());
+    field.is_some_and(|field| field.name == "_method")
 }
 
 /// A browser would show a prefetched answer as the real page. After a 503 it asks

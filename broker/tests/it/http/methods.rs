@@ -333,6 +333,84 @@ async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
     assert_eq!(world.result(1).await.json()["status"], "succeeded");
 }
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn a_get_whose_type_is_a_forms_is_a_get() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for (verb, body) in [
+        (Method::GET, ""),
+        (Method::HEAD, ""),
+        (Method::GET, "a=b"),
+        (Method::GET, "a=b&_method=get"),
+        (Method::GET, "_methods=get"),
+    ] {
+        let request = world
+            .request(verb.clone(), "/v1/profile")
+            .header("Content-Type", FORM)
+            .bearer_auth(&token)
+            .body(body);
+        assert_eq!(Answer::to(request).await.status, 200, "{verb} {body:?}");
+    }
+    let path = world.session(1).await;
+    let away = Browser::of(&world).saying("Content-Type", FORM);
+    assert_eq!(away.get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_405_whatever_its_type() {
+    let world = World::start().await;
+    for verb in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
+        for (media_type, body) in [(FORM, ""), (FORM, "a=b"), ("text/plain", "_method=get")] {
+            let request = world
+                .request(verb.clone(), "/v1/profile")
+                .header("Content-Type", media_type)
+                .body(body);
+            let answer = Answer::to(request).await;
+            answer.is_refused(405);
+            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{verb}");
+        }
+    }
+}
+
+/// Rocket has changed the method before any of our code runs, so a GET that asks to
+/// be one cannot be told from a POST that did.
+#[tokio::test]
+async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for body in [
+        "_method=get",
+        "_method=GET&a=b",
+        "&&_method=get",
+        "_method=head",
+    ] {
+        for verb in [Method::POST, Method::GET] {
+            for media_type in [FORM, "APPLICATION/X-WWW-FORM-URLENCODED; charset=utf-8"] {
+                let request = world
+                    .request(verb.clone(), "/v1/profile")
+                    .header("Content-Type", media_type)
+                    .bearer_auth(&token)
+                    .body(body);
+                assert_eq!(Answer::to(request).await.status, 415, "{verb} {body}");
+                assert_eq!(world.last_rule(), Some("body.media_type"));
+            }
+        }
+        let chunked = format!(
+            "POST /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: {FORM}\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
+             2\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+            &body[..2],
+            body.len() - 2,
+            &body[2..]
+        );
+        let answer = raw(&world, chunked.as_bytes()).await;
+        assert!(answer.starts_with("http/1.1 415 "), "{body}: {answer}");
+    }
+}
+
 const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
 
 /// `method` at `target`, with these headers, as bytes.
