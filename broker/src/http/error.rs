@@ -114,13 +114,19 @@ fn is_about_bearer(rule: Rule) -> bool {
     )
 }
 
-/// RFC 6750 section 3.1: no error code for a request that carried no token.
+/// RFC 6750 section 3.1: no error code for a request that carried no bearer token.
 fn challenge(request: &Request<'_>) -> &'static str {
-    if request.headers().contains("Authorization") {
+    if request.headers().get("Authorization").any(is_bearer) {
         r#"Bearer error="invalid_token""#
     } else {
         "Bearer"
     }
+}
+
+/// Whether these credentials are of the bearer scheme, however malformed.
+fn is_bearer(credentials: &str) -> bool {
+    let scheme = credentials.split([' ', '\t', ':', '=', ',']).next();
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
 }
 
 /// Everything that no handler answered: guards that refused, and what Rocket
