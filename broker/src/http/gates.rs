@@ -9,6 +9,7 @@ use rocket::{Data, Request};
 
 use super::error::Refusal;
 use super::methods::{self, METHODS};
+use super::request_headers::is;
 use crate::query::Query;
 
 /// Gates come before every route.
@@ -118,6 +119,9 @@ async fn is_method_overridden(request: &Request<'_>, data: &mut Data<'_>) -> boo
 /// A browser would show a prefetched answer as the real page. After a 503 it asks
 /// anew when the person really goes there.
 fn is_prefetch(request: &Request<'_>) -> bool {
-    let mut purposes = request.headers().get("Sec-Purpose");
-    purposes.any(|purpose| purpose.contains("prefetch"))
+    // Today's name, Safari's, and the one that Firefox had.
+    ["Sec-Purpose", "Purpose", "X-Moz"]
+        .into_iter()
+        .flat_map(|name| request.headers().get(name))
+        .any(|purpose| is(purpose, "prefetch"))
 }

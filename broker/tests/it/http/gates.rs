@@ -99,3 +99,56 @@ async fn a_prefetch_is_answered_503_and_changes_nothing() {
     assert_eq!(world.calls_upstream().await, 0);
     browser.get(&back).await.goes_to(CALLBACK);
 }
+
+#[tokio::test]
+async fn a_prefetch_claims_and_spends_nothing_by_whichever_name_it_comes() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let names = [
+        ("Sec-Purpose", "PREFETCH"),
+        ("Sec-Purpose", "Prefetch;Prerender"),
+        ("Sec-Purpose", " prefetch ; anonymous-client-ip"),
+        ("Sec-Purpose", "prefetch;prerender;x=1"),
+        ("Purpose", "prefetch"),
+        ("purpose", "Prefetch"),
+        ("X-Moz", "prefetch"),
+        ("X-Moz", "PREFETCH"),
+    ];
+    for (header, value) in names {
+        for path in [&path, &authorize_path()] {
+            let scout = Browser::of(&world).saying(header, value);
+            let answer = scout.get(path).await;
+            answer.is_refusal_page(503, "request.prefetch");
+            assert_eq!(answer.header("cache-control"), Some("no-store"));
+        }
+    }
+    let away = browser.get(&path).await;
+    assert_eq!(away.status, 303, "the login is still free");
+    let back = back_path(&away, "code=upstream-code");
+    let cookie = browser.cookies().into_iter().next().unwrap();
+    for (header, value) in names {
+        let request = world
+            .request(Method::GET, &back)
+            .header("Cookie", format!("{}={}", cookie.0, cookie.1))
+            .header(header, value);
+        Answer::to(request).await.is_refused(503);
+    }
+    assert_eq!(world.calls_upstream().await, 0);
+    browser.get(&back).await.goes_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn another_purpose_is_no_prefetch() {
+    let world = World::start().await;
+    for (header, value) in [
+        ("Sec-Purpose", ""),
+        ("Sec-Purpose", "preview"),
+        ("Purpose", "navigation;prefetch"),
+        ("X-Moz", "prefetched"),
+    ] {
+        let path = "/api/providers";
+        let request = world.request(Method::GET, path).header(header, value);
+        assert_eq!(Answer::to(request).await.status, 200, "{header}: {value}");
+    }
+}
