@@ -130,6 +130,9 @@ catalogue! {
     BodyMediaType = "body.media_type", Spec("Endpoints"),
         "A body is sent as application/json",
         "Set Content-Type: application/json.";
+    BodyEncoding = "body.encoding", KitChoice,
+        "A body is sent without Content-Encoding",
+        "Send the JSON as it is; nothing here is decompressed.";
     BodySize = "body.size", KitChoice,
         "A body is at most 32 KiB",
         "Send only the fields of the request's table.";

@@ -34,7 +34,7 @@ pub(super) async fn arrive(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
-    let provider: Provider = provider.parse().map_err(|_| Rule::RequestPath)?;
+    let provider = known(provider)?;
     let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
     let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
     trace.project(&trip.project);
@@ -62,8 +62,14 @@ pub(super) async fn arrive(
 }
 
 /// HEAD would run the route above and spend the trip.
-#[head("/callback/<_>")]
-pub(super) fn look() {}
+#[head("/callback/<provider>")]
+pub(super) fn look(provider: &str) -> Result<(), Refusal> {
+    known(provider).map(drop)
+}
+
+fn known(provider: &str) -> Result<Provider, Refusal> {
+    provider.parse().map_err(|_| Rule::RequestPath.into())
+}
 
 /// The trip that comes back, if this browser made it.
 fn returning<'a>(trips: &'a Trips<'_>, provider: Provider, query: &Query<'_>) -> Option<&'a Trip> {

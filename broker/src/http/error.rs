@@ -55,7 +55,7 @@ pub(super) fn status(rule: Rule) -> Status {
         Rule::RequestMethod => Status::MethodNotAllowed,
         Rule::HandleOneBrowser => Status::Gone,
         Rule::BodySize => Status::PayloadTooLarge,
-        Rule::BodyMediaType => Status::UnsupportedMediaType,
+        Rule::BodyMediaType | Rule::BodyEncoding => Status::UnsupportedMediaType,
         Rule::ClientTries | Rule::SessionRoom | Rule::TripCrowd => Status::TooManyRequests,
         Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
         Rule::BrokerFault => Status::InternalServerError,

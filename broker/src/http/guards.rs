@@ -146,6 +146,9 @@ async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Res
     if !request_headers::is_json(request.headers()) {
         return Err(Rule::BodyMediaType);
     }
+    if request_headers::has_encoded_body(request.headers()) {
+        return Err(Rule::BodyEncoding);
+    }
     let bytes = whole(data, broker(request).limits.body_timeout).await?;
     if !bytes.is_complete() {
         return Err(Rule::BodySize);

@@ -26,6 +26,14 @@ pub(super) fn is_json(headers: &HeaderMap<'_>) -> bool {
     only(headers, "Content-Type").is_some_and(|value| is(value, "application/json"))
 }
 
+/// Whether the body is marked as anything but itself.
+pub(super) fn has_encoded_body(headers: &HeaderMap<'_>) -> bool {
+    let codings = list(headers, "Content-Encoding").filter(|coding| !coding.is_empty());
+    codings
+        .into_iter()
+        .any(|coding| !coding.eq_ignore_ascii_case("identity"))
+}
+
 /// Whether `Accept` names `text/html` and prefers it to JSON.
 ///
 /// A higher weight wins (RFC 9110 section 12.5.1); of two equal weights a named type

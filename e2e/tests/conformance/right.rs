@@ -29,6 +29,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::DigestText, "a broker's own configuration"),
     (Rule::RequestHttp, "infrastructure may answer"),
     (Rule::RequestPrefetch, "a browser's part"),
+    (Rule::BodyEncoding, "infrastructure may decode it"),
     (Rule::BodySize, "infrastructure may answer"),
     (Rule::ClientTries, "how many are too many is the operator's"),
     (Rule::BodyTime, "infrastructure may answer"),

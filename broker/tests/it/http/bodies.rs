@@ -351,6 +351,41 @@ fn bodies() -> [(&'static str, Value); 3] {
     ]
 }
 
+/// A body is never decoded, so what is marked as encoded is not what it says.
+#[tokio::test]
+async fn a_body_with_a_content_encoding_is_415_at_every_endpoint() {
+    let world = World::start().await;
+    for (path, body) in bodies() {
+        for encoding in ["gzip", "GZIP", "br", "x-unknown", "gzip, identity"] {
+            let request = world
+                .request(Method::POST, path)
+                .header("Content-Encoding", encoding)
+                .json(&body);
+            Answer::to(request).await.is_refused(415);
+            assert_eq!(world.last_rule(), Some("body.encoding"), "{encoding}");
+        }
+        let twice = world
+            .request(Method::POST, path)
+            .header("Content-Encoding", "identity")
+            .header("Content-Encoding", "gzip")
+            .json(&body);
+        Answer::to(twice).await.is_refused(415);
+    }
+    world.session(1).await;
+}
+
+#[tokio::test]
+async fn a_body_marked_as_identity_is_read() {
+    let world = World::start().await;
+    for (n, encoding) in (1..).zip(["identity", "Identity", ""]) {
+        let request = world
+            .request(Method::POST, "/v1/login/session")
+            .header("Content-Encoding", encoding)
+            .json(&session_body(n));
+        assert_eq!(Answer::to(request).await.status, 200, "{encoding:?}");
+    }
+}
+
 #[tokio::test]
 async fn any_other_media_type_is_415_at_every_endpoint() {
     let world = World::start().await;

@@ -253,6 +253,13 @@ async fn head_changes_nothing_anywhere() {
     ] {
         assert_eq!(head(path).await, 405, "{path}");
     }
+    for path in ["/callback/google", "/callback/github"] {
+        assert_eq!(head(path).await, 200, "{path}");
+    }
+    for path in ["/callback/null", "/callback/Google", "/callback/google2"] {
+        assert_eq!(head(path).await, 404, "{path}");
+        assert_eq!(world.last_rule(), Some("request.path"), "{path}");
+    }
 
     let browser = Browser::of(&world);
     let away = browser.get(&visit).await;

@@ -65,6 +65,13 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             let (media, framing) = ("text/plain", "Content-Length: 2");
             Api(415, at.start_by_hand(media, framing, "{}").await)
         }
+        Rule::BodyEncoding => {
+            let framing = "Content-Encoding: gzip\r\nContent-Length: 2";
+            Api(
+                415,
+                at.start_by_hand("application/json", framing, "{}").await,
+            )
+        }
         Rule::BodySize => Api(413, at.start_with("session_key", "x".repeat(40_000)).await),
         Rule::BodyTime => {
             let (media, framing) = ("application/json", "Content-Length: 1000");
