@@ -47,7 +47,7 @@ enum Command {
     /// Make a project's credentials: the TOML to add on standard output, the
     /// secret, which is shown only now, on standard error
     NewProject {
-        /// What people know the project by
+        /// What people know the project by, in 1 to 80 characters
         name: String,
         /// A callback, exactly as browsers will come back to it; repeat for more
         #[arg(long = "redirect-uri", required = true, value_name = "URL")]
@@ -98,7 +98,7 @@ impl Cli {
             Command::NewProject {
                 name,
                 redirect_uris,
-            } => credentials::new_project(&name, &redirect_uris),
+            } => credentials::new_project(&name.parse()?, &redirect_uris),
             Command::NewSecret { client_id, config } => {
                 credentials::new_secret(&client_id, &Config::load(&config)?)
             }

@@ -10,13 +10,20 @@ pub(crate) fn line(text: &str, max_chars: usize) -> Option<String> {
     (!cut.is_empty()).then(|| cut.to_owned())
 }
 
-/// Control characters, and those that reorder the text around them.
+/// Whether `text` can be shown as it is.
+pub(crate) fn is_printable(text: &str) -> bool {
+    !text.contains(is_disruptive)
+}
+
+/// Control characters, those that reorder the text around them, those that show
+/// nothing, and the two that XML does not know.
 pub(crate) fn is_disruptive(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
         || ('\u{202A}'..='\u{202E}').contains(&c)
         || ('\u{2066}'..='\u{206F}').contains(&c)
         || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
+        || matches!(c, '\u{FFFE}' | '\u{FFFF}')
         || matches!(
             c,
             '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}'

@@ -1,11 +1,16 @@
 //! Who may call: projects, their secrets' digests and their callbacks.
 
+mod name;
+
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri, Rule};
 use serde::Deserialize;
 
+pub use name::{MalformedName, ProjectName};
+
+use crate::printable::is_printable;
 use crate::relay::{RelayGuard, SelectAccount};
 
 /// A registered consumer of the service.
@@ -13,8 +18,10 @@ use crate::relay::{RelayGuard, SelectAccount};
 #[serde(deny_unknown_fields)]
 pub struct Project {
     /// What people know it by.
-    pub name: String,
-    /// What it calls itself on the wire.
+    pub name: ProjectName,
+    /// What it calls itself on the wire. What a deployment registers is printable:
+    /// logs and terminals show it.
+    #[serde(deserialize_with = "printable_id")]
     pub client_id: ClientId,
     /// SHA-256 of its secret, base64url.
     #[serde(deserialize_with = "digest_text")]
@@ -41,7 +48,7 @@ pub struct Project {
 impl Project {
     /// A project that asks and is asked as is usual.
     pub fn new(
-        name: String,
+        name: ProjectName,
         client_id: ClientId,
         client_secret_sha256: Digest,
         redirect_uris: Vec<RedirectUri>,
@@ -154,6 +161,16 @@ impl FromIterator<Project> for Projects {
             .into_iter()
             .for_each(|project| all.register(project));
         all
+    }
+}
+
+fn printable_id<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<ClientId, D::Error> {
+    let id = ClientId::deserialize(deserializer)?;
+    match is_printable(id.as_str()) {
+        true => Ok(id),
+        false => Err(serde::de::Error::custom(
+            "a client_id is printable: make another with `broker new-project`",
+        )),
     }
 }
 

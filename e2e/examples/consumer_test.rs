@@ -103,7 +103,9 @@ impl World {
         let (consumer, url) = consumer::start().await;
         let callback = format!("{url}/callback");
         let callbacks = vec![callback.parse().unwrap()];
-        let project = stack.projects().register("My consumer".into(), callbacks);
+        let project = stack
+            .projects()
+            .register("My consumer".parse().unwrap(), callbacks);
         consumer.set_up(consumer::Settings {
             callback,
             broker: stack.urls().broker.clone(),

@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broker::projects::{Project, Projects};
+use broker::projects::{Project, ProjectName, Projects};
 use broker::relay::RelayGuard;
 use contract::{ClientId, ClientSecret, DEVELOPMENT_SECRET, Digest, Origin, RedirectUri};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub struct Credentials {
     /// What people know it by.
-    pub name: String,
+    pub name: ProjectName,
     /// What it calls itself.
     pub client_id: ClientId,
     /// Its secret: for development on this machine.
@@ -50,14 +50,14 @@ impl Registry {
     }
 
     /// Registers a project with a new id and a new secret.
-    pub fn register(&self, name: String, redirect_uris: Vec<RedirectUri>) -> Credentials {
+    pub fn register(&self, name: ProjectName, redirect_uris: Vec<RedirectUri>) -> Credentials {
         self.register_guarded(name, redirect_uris, Guard::default())
     }
 
     /// The same, guarded otherwise than is usual.
     pub fn register_guarded(
         &self,
-        name: String,
+        name: ProjectName,
         redirect_uris: Vec<RedirectUri>,
         guard: Guard,
     ) -> Credentials {
@@ -85,7 +85,7 @@ impl Registry {
         redirect_uris: Vec<RedirectUri>,
     ) -> Credentials {
         let credentials = Credentials {
-            name: name.to_owned(),
+            name: name.parse().expect("a constant of ours is a name"),
             client_id: client_id.parse().expect("a constant of ours is an id"),
             client_secret: DEVELOPMENT_SECRET.parse().expect("it is a secret's length"),
             redirect_uris,

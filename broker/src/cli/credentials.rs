@@ -4,13 +4,14 @@
 use std::io::Write;
 
 use broker::config::Config;
+use broker::projects::ProjectName;
 use broker::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
 use super::Outcome;
 
 /// Makes a project's first credentials.
-pub(super) fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome {
+pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> Outcome {
     let secret = ClientSecret::from_random(&bytes32());
     let mut id = Digest::from_bytes(bytes32()).to_text();
     id.truncate(22);
@@ -21,7 +22,7 @@ pub(super) fn new_project(name: &str, redirect_uris: &[RedirectUri]) -> Outcome 
         .collect();
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n[[project]]")?;
-    writeln!(out, "name = {}", toml_text(name))?;
+    writeln!(out, "name = {}", toml_text(name.as_str()))?;
     writeln!(out, "client_id = {}", quoted(&client_id))?;
     digest_line(&mut out, "client_secret_sha256", &secret.digest())?;
     writeln!(out, "redirect_uris = [{}]", callbacks.join(", "))?;
@@ -68,9 +69,7 @@ fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
 
-/// A TOML basic string: like JSON's, whose escapes TOML shares. Only DEL, which
-/// JSON writes as it is, TOML does not take.
+/// A TOML basic string of printable text: like JSON's, whose escapes TOML shares.
 fn toml_text(text: &str) -> String {
-    let json = serde_json::Value::from(text).to_string();
-    json.replace('\u{7f}', "\\u007f")
+    serde_json::Value::from(text).to_string()
 }

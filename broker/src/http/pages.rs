@@ -6,12 +6,8 @@ use rocket::get;
 use rocket::response::content::{RawCss, RawHtml, RawJavaScript};
 
 use super::headers::Pressable;
-use crate::printable;
 use crate::projects::Project;
 use crate::relay::RelayGuard;
-
-/// As much of a project's name as fits a page, in characters.
-const MAX_NAME_CHARS: usize = 80;
 
 #[derive(Template)]
 #[template(path = "refusal.html")]
@@ -67,10 +63,9 @@ pub(super) fn question(
     handle: &str,
     request_id: &str,
 ) -> Pressable<RawHtml<String>> {
-    let host = host(home);
     let page = QuestionPage {
-        project: &printable::line(&project.name, MAX_NAME_CHARS).unwrap_or(host.to_owned()),
-        host,
+        project: project.name.as_str(),
+        host: host(home),
         provider: provider.display_name(),
         handle,
         always_asks: project.relay_guard == RelayGuard::Always,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use broker::projects::ProjectName;
 use broker::relay::RelayGuard;
 use contract::{Malformed, Origin, RedirectUri};
 use rocket::http::Status;
@@ -16,7 +17,7 @@ use crate::world::World;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewProject {
-    name: String,
+    name: ProjectName,
     redirect_uris: Vec<RedirectUri>,
     #[serde(default)]
     relay_guard: RelayGuard,

@@ -139,7 +139,7 @@ fn project(world: &World, client_id: Option<&str>) -> String {
     };
     let known = world.projects.list();
     let project = known.iter().find(|it| it.client_id.as_str() == client_id);
-    project.map_or(client_id, |it| &it.name).to_owned()
+    project.map_or(client_id, |it| it.name.as_str()).to_owned()
 }
 
 fn rows(world: &World, login: Option<&str>) -> (Vec<Arc<Event>>, Vec<Row>) {

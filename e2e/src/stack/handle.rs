@@ -69,7 +69,7 @@ impl Stack {
     ///
     /// let stack = Stack::start(Settings::for_tests()).await?;
     /// let callback = "http://localhost:5173/callback".parse()?;
-    /// let mine = stack.projects().register("My app".into(), vec![callback]);
+    /// let mine = stack.projects().register("My app".parse()?, vec![callback]);
     /// println!("client_id {}, client_secret {}", mine.client_id, mine.client_secret.expose());
     ///
     /// stack.reset().await?;

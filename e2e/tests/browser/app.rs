@@ -22,7 +22,7 @@ impl App {
         let redirect_uri = callback.parse().unwrap();
         let project = stack
             .projects()
-            .register("An app of our own".to_owned(), vec![redirect_uri]);
+            .register("An app of our own".parse().unwrap(), vec![redirect_uri]);
         Self {
             broker: stack.urls().broker.clone(),
             client_id: project.client_id,

@@ -85,7 +85,7 @@ async fn a_stack_of_ours_is_tested_with_nothing_but_its_control_address() {
         .projects()
         .list()
         .into_iter()
-        .map(|it| it.name)
+        .map(|it| it.name.to_string())
         .collect();
     assert_eq!(
         names,

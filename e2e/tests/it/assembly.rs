@@ -69,7 +69,7 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
 /// The project whose backend `backend` is, with `callbacks` registered.
 pub(crate) fn project(backend: &Backend, callbacks: &[&str]) -> Project {
     Project::new(
-        backend.client_id.clone(),
+        parsed(&backend.client_id),
         parsed(&backend.client_id),
         parsed(&fresh::challenge(&backend.client_secret)),
         callbacks.iter().copied().map(parsed).collect(),

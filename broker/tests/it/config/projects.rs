@@ -42,6 +42,85 @@ fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
     }
 }
 
+/// Texts, as TOML writes them, that no terminal, page or picture should be given.
+const UNPRINTABLE: [&str; 9] = [
+    "a\\nb",
+    "a\\u001b[2Jb",
+    "\\u0000",
+    "a\\u007f",
+    "a\\u0085b",
+    "a\\u202Eb",
+    "a\\u2066b",
+    "a\\u200Bb",
+    "a\\uFFFFb",
+];
+
+#[test]
+fn a_name_that_does_not_print_or_is_no_name_is_refused_with_its_place() {
+    let named = |name: &str| {
+        let odd = project_of("x")
+            .replace("Ada", name)
+            .replace("prj_ada", "prj_odd");
+        format!("{LOCAL}{}{odd}", project_of("x"))
+    };
+    let too_long = "x".repeat(81);
+    for name in UNPRINTABLE.into_iter().chain(["", " \\t", &too_long]) {
+        refused(&named(name), "`project.1.name`");
+        refused(&named(name), "1 to 80 printable characters");
+    }
+    accepted(&named(&"語".repeat(80)));
+    accepted(&named("<b>Ada's</b> \\\"app\\\" 🦀 👩\u{200D}💻"));
+}
+
+#[test]
+fn a_name_has_no_white_space_around_it() {
+    let text = project_of("x").replace("Ada", "  Ada and Bob\\t");
+    let config = accepted(&format!("{LOCAL}{text}"));
+    assert_eq!(config.projects[0].name.as_str(), "Ada and Bob");
+}
+
+#[test]
+fn a_client_id_that_does_not_print_is_refused_with_its_place() {
+    for id in UNPRINTABLE {
+        let text = project_of("x").replace("prj_ada", id);
+        refused(&format!("{LOCAL}{text}"), "`project.0.client_id`");
+        refused(&format!("{LOCAL}{text}"), "printable");
+    }
+    accepted(&format!(
+        "{LOCAL}{}",
+        project_of("x").replace("prj_ada", "mañana 語")
+    ));
+}
+
+#[test]
+fn new_project_makes_no_project_that_check_would_refuse() {
+    let too_long = "x".repeat(81);
+    for name in [
+        "",
+        " ",
+        "a\nb",
+        "a\u{1b}[2Jb",
+        "a\u{7f}",
+        "\u{202E}",
+        &too_long,
+    ] {
+        let uri = ["--redirect-uri", "https://app.example/cb"];
+        let said = Broker::run(&[&["new-project", name][..], &uri].concat()).output();
+        assert_ne!(said.code, Some(0), "{name:?}");
+        assert!(
+            said.err.contains("1 to 80 printable characters"),
+            "{}",
+            said.err
+        );
+        assert_eq!(said.out, "", "{name:?}");
+        assert!(
+            !said.err.contains(['\u{1b}', '\u{7f}', '\u{202E}']),
+            "{:?}",
+            said.err
+        );
+    }
+}
+
 #[test]
 fn a_project_is_guarded_as_usual_unless_it_says_otherwise() {
     let project = |more: &str| {
@@ -121,17 +200,11 @@ fn new_project(name: &str) -> (String, ClientSecret) {
 
 #[test]
 fn what_new_project_prints_is_a_project_whose_secret_authenticates() {
-    for name in [
-        "Ada",
-        "Ada's \"app\" \\ 1",
-        "語 🦀",
-        "a\nb\tc\u{7f}\u{1b}",
-        "",
-    ] {
+    for name in ["Ada", "Ada's \"app\" \\ 1", "語 🦀", "#{ada} = [x]"] {
         let (toml, secret) = new_project(name);
         let config = accepted(&format!("{LOCAL}{toml}"));
         let project = config.projects[0].clone();
-        assert_eq!(project.name, name);
+        assert_eq!(project.name.as_str(), name);
         assert_eq!(project.redirect_uris.len(), 2);
         assert_eq!(project.client_id.as_str().len(), 26);
         let client_id = project.client_id.clone();
@@ -170,7 +243,7 @@ fn a_new_project_is_accepted_by_check_beside_others() {
 
 fn project(client_id: &str, secret: &str) -> Project {
     Project::new(
-        "Ada".to_owned(),
+        "Ada".parse().unwrap(),
         client_id.parse().unwrap(),
         Digest::of(secret.as_bytes()),
         vec!["https://app.example/cb".parse().unwrap()],

@@ -83,7 +83,7 @@ async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
 
 #[tokio::test]
 async fn the_page_names_project_and_host_and_carries_its_own_headers() {
-    let world = guarded(|ada| ada.name = "<b>A\u{202E}da</b>".to_owned()).await;
+    let world = guarded(|ada| ada.name = "<b>Ada</b>".parse().unwrap()).await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     let path = world.session_with(&body).await;
     let page = Browser::at(&world, EVIL).get(&path).await;
@@ -93,7 +93,6 @@ async fn the_page_names_project_and_host_and_carries_its_own_headers() {
         "{}",
         page.body
     );
-    assert!(!page.body.contains('\u{202E}'));
     assert!(
         page.body.contains("<span>at localhost:3000</span>"),
         "{}",
@@ -120,18 +119,6 @@ async fn the_page_names_project_and_host_and_carries_its_own_headers() {
         let form = format!("<form method=\"post\" action=\"{path}/{action}\"");
         assert!(page.body.contains(&form), "{}", page.body);
     }
-}
-
-#[tokio::test]
-async fn a_nameless_project_is_called_by_its_host() {
-    let world = guarded(|ada| ada.name = " \u{200B}".to_owned()).await;
-    let path = world.session(1).await;
-    let page = Browser::at(&world, EVIL).get(&path).await;
-    assert!(
-        page.body.contains("<strong>app.example</strong>"),
-        "{}",
-        page.body
-    );
 }
 
 #[tokio::test]

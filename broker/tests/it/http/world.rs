@@ -65,7 +65,7 @@ impl Drop for World {
 
 pub(crate) fn project(name: &str, secret: &str, callbacks: &[&str]) -> Project {
     Project::new(
-        name.to_owned(),
+        name.parse().unwrap(),
         format!("prj_{name}").parse().unwrap(),
         Digest::of(secret.as_bytes()),
         callbacks.iter().map(|uri| uri.parse().unwrap()).collect(),

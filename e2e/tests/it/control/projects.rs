@@ -97,6 +97,38 @@ async fn a_guard_that_cannot_be_is_refused() {
 }
 
 #[tokio::test]
+async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
+    let world = World::start().await;
+    for name in [
+        "",
+        "  ",
+        "a\nb",
+        "a\u{1b}[2Jb",
+        "a\u{0}",
+        "a\u{202E}b",
+        "a\u{FFFF}",
+        &"x".repeat(81),
+        &"x".repeat(5_000),
+    ] {
+        let new = json!({ "name": name, "redirect_uris": [world.backend.callback] });
+        let reply = post(&world, "/api/projects", new).await;
+        refuses(
+            &reply,
+            400,
+            "a project's name has 1 to 80 printable characters",
+        );
+    }
+    let projects = get(&world, "/api/projects").await.json();
+    assert_eq!(projects.as_array().map(Vec::len), Some(2));
+    let new = json!({ "name": " 語 🦀 ", "redirect_uris": [world.backend.callback] });
+    let reply = post(&world, "/api/projects", new).await;
+    assert_eq!(
+        (reply.status, &reply.json()["name"]),
+        (201, &json!("語 🦀"))
+    );
+}
+
+#[tokio::test]
 async fn a_project_without_a_permissible_callback_is_refused() {
     let world = World::start().await;
     for redirect_uris in [
