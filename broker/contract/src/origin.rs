@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::rules::{Malformed, Rule};
-use crate::uri::{is_callback_shaped, is_loopback};
+use crate::uri::{callback_shaped, is_loopback};
 
 /// Longest origin, in characters: `https://`, a name of 253 (RFC 1035), a port.
 const MAX_CHARS: usize = 267;
@@ -53,7 +53,7 @@ impl FromStr for Origin {
         let url = Url::parse(text).map_err(|_| Malformed(Rule::OriginShape))?;
         let origin = Origin::of(&url);
         // A login's URL is made from it, and must have the shape of one.
-        let carries_logins = text.len() <= MAX_CHARS && is_callback_shaped(text);
+        let carries_logins = text.len() <= MAX_CHARS && callback_shaped(text).is_some();
         if origin.text == text && carries_logins {
             Ok(origin)
         } else {

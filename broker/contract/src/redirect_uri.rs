@@ -10,7 +10,7 @@ use url::Url;
 use crate::digest::Digest;
 use crate::origin::Origin;
 use crate::rules::{Malformed, Rule};
-use crate::uri::is_callback_shaped;
+use crate::uri::{callback_shaped, is_canonical};
 
 pub use crate::uri::MAX_CHARS;
 
@@ -45,10 +45,11 @@ impl FromStr for RedirectUri {
     type Err = Malformed;
 
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        if is_callback_shaped(text) {
+        let url = callback_shaped(text).ok_or(Malformed(Rule::RedirectUriShape))?;
+        if is_canonical(&url, text) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Malformed(Rule::RedirectUriShape))
+            Err(Malformed(Rule::RedirectUriCanonical))
         }
     }
 }
@@ -95,10 +96,9 @@ impl FromStr for AuthorizationUrl {
     type Err = Malformed;
 
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        if is_callback_shaped(text) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(Malformed(Rule::AuthorizationUrlShape))
+        match callback_shaped(text) {
+            Some(url) if is_canonical(&url, text) => Ok(Self(text.to_owned())),
+            _ => Err(Malformed(Rule::AuthorizationUrlShape)),
         }
     }
 }

@@ -93,8 +93,11 @@ catalogue! {
         "A code has 1 to 200 characters",
         "Send the code parameter of the callback unchanged.";
     RedirectUriShape = "redirect_uri.shape", Spec("RedirectUri"),
-        "A redirect_uri is a canonical HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
-        "Send the registered callback byte for byte; register it as a browser writes it (lower-case host, no default port).";
+        "A redirect_uri is an HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
+        "Send the registered callback byte for byte.";
+    RedirectUriCanonical = "redirect_uri.canonical", KitChoice,
+        "A redirect_uri is written as a browser writes it",
+        "Register and send it with a lower-case host, without a default port and without dots for folders.";
     AuthorizationUrlShape = "authorization_url.shape", Spec("LoginSessionResponse"),
         "An authorization_url is an HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
         "Do not send a browser to anything else, whoever answered it.";
@@ -115,15 +118,18 @@ catalogue! {
     RequestHttp = "request.http", KitChoice,
         "A request is well-formed HTTP",
         "Look at the request line and the headers that your client sends.";
-    RequestPath = "request.path", Spec("Endpoints"),
+    RequestPath = "request.path", KitChoice,
         "Only the paths of the specification exist",
         "Check the path and its prefix: /v1/… for versioned operations, /authorize and /api/providers without.";
-    RequestMethod = "request.method", Spec("Endpoints"),
+    RequestMethod = "request.method", KitChoice,
         "A path answers only its own methods",
         "Use the method that the Allow header names.";
     RequestSecretInUrl = "request.secret_in_url", Spec("What the service does, 7"),
-        "A client_secret, session_key or code_verifier never appears in a URL",
+        "A client_secret or session_key never appears in a URL",
         "Send it in the JSON body. Treat the one that was in the URL as leaked and replace it.";
+    RequestVerifierInUrl = "request.verifier_in_url", KitChoice,
+        "A code_verifier never appears in a URL",
+        "Send it in the JSON body of the exchange, and start a new login: this one is known to others.";
     RequestPrefetch = "request.prefetch", KitChoice,
         "A prefetch changes nothing, so it is not answered",
         "Nothing to do: the browser asks again when the person really goes there.";
@@ -142,16 +148,16 @@ catalogue! {
     BodyJson = "body.json", Spec("Endpoints"),
         "A body is exactly one JSON object in UTF-8",
         "Serialize one object; no byte order mark, nothing before or after it.";
-    BodyUnknownField = "body.unknown_field", Spec("Resources"),
+    BodyUnknownField = "body.unknown_field", Spec("Resources and their fields"),
         "A request has no fields but those of its table",
         "Remove the extra field; names are case-sensitive.";
     BodyDuplicateField = "body.duplicate_field", KitChoice,
         "A request has each field once",
         "Remove the second one.";
-    BodyMissingField = "body.missing_field", Spec("Resources"),
+    BodyMissingField = "body.missing_field", Spec("Resources and their fields"),
         "A request has every required field of its table",
         "Add the field; HTTP Basic credentials are not read.";
-    BodyFieldType = "body.field_type", Spec("Resources"),
+    BodyFieldType = "body.field_type", Spec("Resources and their fields"),
         "Every field of a request is a string",
         "Send a JSON string, not null, a number, an array or an object.";
 
@@ -173,8 +179,8 @@ catalogue! {
     SessionRoom = "session.room", KitChoice,
         "A project has only so many login sessions under way",
         "Start a login only when a person asks for one, and limit how often anybody may ask.";
-    SessionKeyFresh = "session_key.fresh", Spec("LoginSessionRequest"),
-        "A session_key is freshly generated for each login",
+    SessionKeyFresh = "session_key.fresh", KitChoice,
+        "A session_key that started a login starts no other for 600 seconds",
         "Make a new key for every login, also after a failed one.";
     ResultKnown = "result.known", Spec("POST /v1/login/result"),
         "A result is read under a key that the same project started a login with",
@@ -234,10 +240,10 @@ catalogue! {
     CodeKnown = "code.known", Spec("POST /v1/token"),
         "A code is one that this service issued",
         "Send the code parameter of the callback unchanged.";
-    CodeClient = "code.client", Spec("TokenRequest"),
+    CodeClient = "code.client", Spec("What the service does, 6"),
         "A code is redeemed by the project that it was issued to",
         "Use the credentials of the project that built the authorize URL.";
-    CodeCallback = "code.callback", Spec("TokenRequest"),
+    CodeCallback = "code.callback", KitChoice,
         "A code is redeemed with the callback that it came to",
         "Send the redirect_uri of the authorize URL.";
     CodeVerifier = "code.verifier", Spec("What the service does, 6"),
@@ -247,17 +253,17 @@ catalogue! {
         "A code lives 60 seconds",
         "Redeem the code at once, in the callback handler.";
     CodeOnce = "code.once", Spec("POST /v1/token"),
-        "A code is redeemed once; a second valid redemption also ends the first one's token",
-        "Never retry an exchange. If its answer was lost, start a new login.";
-    BearerShape = "bearer.shape", Spec("TokenResponse"),
-        "A call carries one Authorization: Bearer header with a well-formed access token",
-        "Send the access_token of the token response, in that header and nowhere else.";
+        "A code is redeemed once",
+        "Never retry an exchange: the second one also ends the token of the first. If the answer was lost, start a new login.";
+    BearerShape = "bearer.shape", Spec("Authentication"),
+        "A call carries a well-formed bearer access token",
+        "Send the access_token of the token response, in one Authorization: Bearer header and nowhere else.";
     BearerKnown = "bearer.known", Spec("Authentication"),
         "An access token is one that this service issued",
         "Send the access_token of the token response unchanged; start a new login when it is gone.";
-    BearerEnded = "bearer.ended", Spec("States and transitions"),
-        "An access token ends when it is revoked, or when its code is redeemed a second time",
-        "Start a new login. If you did not revoke it, look for a retried exchange.";
+    BearerEnded = "bearer.ended", Spec("POST /v1/revoke"),
+        "An access token ends when it is revoked",
+        "Start a new login. If you did not revoke it, look for a retried exchange: that revokes it, too.";
     BearerExpiry = "bearer.expiry", Spec("Limits"),
         "An access token lives 900 seconds",
         "Fetch the profile right after the exchange and keep the profile, not the token.";

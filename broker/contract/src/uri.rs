@@ -6,13 +6,13 @@ use url::{Host, Url};
 /// No URI of this contract is longer, in characters.
 pub const MAX_CHARS: usize = 2048;
 
-/// Whether `text` is a canonical HTTPS or HTTP loopback URL without credentials,
-/// query or fragment.
-pub(crate) fn is_callback_shaped(text: &str) -> bool {
+/// `text`, if it is an HTTPS or HTTP loopback URL without credentials, query or
+/// fragment.
+pub(crate) fn callback_shaped(text: &str) -> Option<Url> {
     // The length first: nothing longer is worth parsing.
-    text.len() <= MAX_CHARS
-        && text.bytes().all(is_uri_byte)
-        && Url::parse(text).is_ok_and(|url| is_canonical(&url, text) && is_plain(&url))
+    let may_be = text.len() <= MAX_CHARS && text.bytes().all(is_uri_byte);
+    let url = may_be.then(|| Url::parse(text).ok()).flatten();
+    url.filter(is_plain)
 }
 
 /// Whether RFC 3986 allows `byte` in a URI without query and fragment.
@@ -21,7 +21,7 @@ fn is_uri_byte(byte: u8) -> bool {
 }
 
 /// Whether `text` is how a browser writes `url`, but for the slash of an empty path.
-fn is_canonical(url: &Url, text: &str) -> bool {
+pub(crate) fn is_canonical(url: &Url, text: &str) -> bool {
     url.as_str() == text || (url.path() == "/" && url.as_str().strip_suffix('/') == Some(text))
 }
 

@@ -15,8 +15,8 @@ use crate::query::Query;
 /// Gates come before every route.
 const GATE_RANK: isize = -20;
 
-/// Names of secrets that must never be seen in a URL.
-const SECRETS: &[&str] = &["client_secret", "session_key", "code_verifier"];
+/// Names of secrets that must never be seen in a URL, by the specification.
+const SECRETS: &[&str] = &["client_secret", "session_key"];
 
 /// The gates, before all routes.
 pub(super) fn gates() -> Vec<Route> {
@@ -55,7 +55,11 @@ pub(super) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
 
 fn broken_rule(request: &Request<'_>) -> Option<Rule> {
     let gates = [
-        (has_secret_in_url(request), Rule::RequestSecretInUrl),
+        (has_in_url(request, SECRETS), Rule::RequestSecretInUrl),
+        (
+            has_in_url(request, &["code_verifier"]),
+            Rule::RequestVerifierInUrl,
+        ),
         (is_path_respelt(request), Rule::RequestPath),
         (is_prefetch(request), Rule::RequestPrefetch),
     ];
@@ -64,9 +68,9 @@ fn broken_rule(request: &Request<'_>) -> Option<Rule> {
         .find_map(|(is_broken, rule)| is_broken.then_some(rule))
 }
 
-fn has_secret_in_url(request: &Request<'_>) -> bool {
+fn has_in_url(request: &Request<'_>, names: &[&str]) -> bool {
     let query = request.uri().query();
-    query.is_some_and(|query| Query::parse(query.as_str()).has_any(SECRETS))
+    query.is_some_and(|query| Query::parse(query.as_str()).has_any(names))
 }
 
 /// Rocket would serve `//authorize`, `/authorize/` and `/%61uthorize` as well,

@@ -39,17 +39,26 @@ pub(crate) fn json_media_type(answer: &Answer) -> Holds {
     )
 }
 
-/// An object with these members and no others.
-pub(crate) fn exactly(value: &Value, members: &[&str]) -> Holds {
+/// An object with these members, whatever others it has.
+pub(crate) fn has(value: &Value, members: &[&str]) -> Holds {
     let Some(object) = value.as_object() else {
         return Err("expected a JSON object".to_owned());
     };
-    let missing = members.iter().find(|name| !object.contains_key(**name));
-    let extra = object.keys().find(|name| !members.contains(&name.as_str()));
-    match (missing, extra) {
-        (Some(missing), _) => Err(format!("expected the member {missing}")),
-        (_, Some(extra)) => Err(format!("expected no member {extra}")),
-        (None, None) => Ok(()),
+    match members.iter().find(|name| !object.contains_key(**name)) {
+        Some(missing) => Err(format!("expected the member {missing}")),
+        None => Ok(()),
+    }
+}
+
+/// No members but these, if it is an object.
+pub(crate) fn nothing_but(value: &Value, members: &[&str]) -> Holds {
+    let mut names = value
+        .as_object()
+        .into_iter()
+        .flat_map(|object| object.keys());
+    match names.find(|name| !members.contains(&name.as_str())) {
+        Some(more) => Err(format!("ours has no member {more}")),
+        None => Ok(()),
     }
 }
 
@@ -64,23 +73,38 @@ pub(crate) fn member(value: &Value, name: &str, expected: impl Into<Value>) -> H
 
 /// ApiError.
 pub(crate) fn api_error(value: &Value) -> Holds {
-    match value.get("message") {
-        Some(message) => {
-            exactly(value, &["error", "message"])?;
-            that(message.is_string(), "expected message to be a string")?;
-        }
-        None => exactly(value, &["error"])?,
-    }
-    that(value["error"].is_string(), "expected error to be a string")
+    has(value, &["error"])?;
+    that(value["error"].is_string(), "expected error to be a string")?;
+    let message = value.get("message");
+    that(
+        message.is_none_or(Value::is_string),
+        "expected message to be a string",
+    )
 }
 
-/// LoginResult, by its own status.
-pub(crate) fn result_members(value: &Value) -> Holds {
-    match value["status"].as_str() {
-        Some("pending") => exactly(value, &["status"]),
-        Some("succeeded") => exactly(value, &["status", "profile"]),
-        Some("failed") => exactly(value, &["status", "error"]),
-        _ => Err("expected status to be pending, succeeded or failed".to_owned()),
+/// The members of a LoginResult with this status; none, if there is no such status.
+pub(crate) fn members_of_result(status: Option<&str>) -> Option<&'static [&'static str]> {
+    match status {
+        Some("pending") => Some(&["status"]),
+        Some("succeeded") => Some(&["status", "profile"]),
+        Some("failed") => Some(&["status", "error"]),
+        _ => None,
+    }
+}
+
+/// LoginResult, by its own status. A member of another status may be null.
+pub(crate) fn login_result(value: &Value) -> Holds {
+    let Some(members) = members_of_result(value["status"].as_str()) else {
+        return Err("expected status to be pending, succeeded or failed".to_owned());
+    };
+    has(value, members)?;
+    let others = ["profile", "error"].into_iter();
+    match others
+        .filter(|name| !members.contains(name))
+        .find(|name| !value[name].is_null())
+    {
+        Some(other) => Err(format!("expected no {other}")),
+        None => Ok(()),
     }
 }
 

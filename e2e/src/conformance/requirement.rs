@@ -78,7 +78,7 @@ impl Requirement {
 requirements! {
     // GET /api/providers.
     ProvidersShape: spec("providers.shape", "ProviderStatus",
-        "The providers are an array of objects with the string id and the booleans configured, enabled and available, and nothing else");
+        "The providers are an array of objects with the string id and the booleans configured, enabled and available");
     ProvidersKnown: spec("providers.known", "What the service does, 1",
         "The providers are google and github, each once");
 
@@ -91,7 +91,7 @@ requirements! {
     BodyUnknownField: rule(Rule::BodyUnknownField);
     BodyMissingField: rule(Rule::BodyMissingField);
     BodyFieldType: rule(Rule::BodyFieldType);
-    BodyFieldNames: spec("body.field_names", "Resources",
+    BodyFieldNames: spec("body.field_names", "Resources and their fields",
         "The names of fields are exact and case-sensitive");
     ClientIdLength: rule(Rule::ClientIdLength);
     ClientSecretLength: rule(Rule::ClientSecretLength);
@@ -107,7 +107,7 @@ requirements! {
     AnswerNoUpstreamToken: spec("answer.no_upstream_token", "What the service does, 3",
         "The tokens of a provider are never returned");
     ErrorShape: spec("error.shape", "ApiError",
-        "An application error is an object with the string error and at most a string message besides");
+        "An application error is an object with the string error; its message, if it has one, is a string");
     UrlNoSecret: spec("url.no_secret", "Authentication, rule 1",
         "Neither the client_secret nor a session_key appears in a URL that the service makes");
 
@@ -115,7 +115,7 @@ requirements! {
     SessionStatus: spec("session.status", "POST /v1/login/session",
         "A login that starts is answered 200");
     SessionFields: spec("session.fields", "LoginSessionResponse",
-        "The answer to a login that starts has authorization_url and expires_in, and nothing else");
+        "The answer to a login that starts has authorization_url and expires_in");
     SessionExpiresIn: spec("session.expires_in", "LoginSessionResponse",
         "The expires_in of a login session is the integer 600");
     AuthorizationUrlShape: rule(Rule::AuthorizationUrlShape);
@@ -139,7 +139,7 @@ requirements! {
     ResultFailed: spec("result.failed", "Errors, 4",
         "A failed login is no HTTP error: its result is failed and carries one of the three errors");
     ResultFields: spec("result.fields", "LoginResult",
-        "A result has status, profile only when it succeeded, error only when it failed, and nothing else");
+        "A result has status, profile only when it succeeded, error only when it failed");
     UpstreamDenied: rule(Rule::UpstreamDenied);
     ResultOnce: rule(Rule::ResultOnce);
     ResultKnown: rule(Rule::ResultKnown);
@@ -154,7 +154,7 @@ requirements! {
 
     // The profile, from either flow.
     ProfileFields: spec("profile.fields", "Profile",
-        "A profile has exactly its eight fields, also where one is null");
+        "A profile has its eight fields, also where one is null");
     ProfileTypes: spec("profile.types", "Profile",
         "subject and providerSubject are strings; name, username, email and avatarUrl strings or null; emailVerified a boolean");
     ProfileProvider: spec("profile.provider", "Profile",
@@ -174,7 +174,7 @@ requirements! {
     CodeVerifier: rule(Rule::CodeVerifier);
     CodeOnce: rule(Rule::CodeOnce);
     TokenFields: spec("token.fields", "TokenResponse",
-        "A token response has access_token, token_type, expires_in and scope, and nothing else");
+        "A token response has access_token, token_type, expires_in and scope");
     TokenAccessToken: spec("token.access_token", "TokenResponse",
         "An access token is a prefix that is always the same, an underscore and 43 characters of [A-Za-z0-9_-]");
     TokenType: spec("token.type", "TokenResponse", "The token_type is Bearer");
@@ -201,6 +201,8 @@ requirements! {
     RefusalStatus: choice("refusal.status",
         "A client or bearer that is not recognised is answered 401, everything else that is wrong 400");
     ErrorCode: choice("error.code", "The error code is request_failed, whatever was wrong");
+    AnswerMembers: choice("answer.members",
+        "An object of an answer has no members but those of its table");
     BodyDuplicateField: rule(Rule::BodyDuplicateField);
     SecretBesideBody: choice("request.secret_beside_body",
         "A request whose body is right is refused when its URL bears a secret");
@@ -216,5 +218,7 @@ requirements! {
     CodeExpiry: rule(Rule::CodeExpiry);
     TokenPrefix: choice("token.prefix", "The prefix of an access token is fsi");
     SubjectForm: choice("profile.subject_form", "A subject is sub_ and 43 characters of base64url");
+    BearerHeader: choice("bearer.header",
+        "An access token comes in the Authorization header, by the scheme Bearer, and nowhere else");
     RevokeBody: choice("revoke.body", "A revocation is answered with an empty object");
 }

@@ -145,6 +145,25 @@ impl<'a> Run<'a> {
             .or_insert(finding);
     }
 
+    /// Judges that an object of an answer has the `members` of its table. Which others
+    /// it has is the broker's choice: the specification closes requests alone.
+    pub(crate) fn members(
+        &mut self,
+        requirement: Requirement,
+        exchange: &Exchange,
+        object: &Value,
+        members: &[&str],
+    ) {
+        self.judge(requirement, exchange, expect::has(object, members));
+        self.no_members_but(exchange, object, members);
+    }
+
+    /// Judges that an object of an answer is as ours is: without other members.
+    pub(crate) fn no_members_but(&mut self, exchange: &Exchange, object: &Value, members: &[&str]) {
+        let nothing_but = expect::nothing_but(object, members);
+        self.judge(Requirement::AnswerMembers, exchange, nothing_but);
+    }
+
     /// Judges that `requirement` made the broker refuse, and how it did. Whether
     /// it refused.
     pub(crate) fn refuse(
@@ -171,6 +190,7 @@ impl<'a> Run<'a> {
         if matches!(answer.status, 400..=403 | 409 | 410 | 422) {
             let body = answer.json();
             self.judge(Requirement::ErrorShape, exchange, expect::api_error(&body));
+            self.no_members_but(exchange, &body, &["error", "message"]);
             if body["error"].is_string() {
                 let code = expect::member(&body, "error", "request_failed");
                 self.judge(Requirement::ErrorCode, exchange, code);

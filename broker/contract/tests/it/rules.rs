@@ -81,3 +81,18 @@ fn a_message_is_traced_back_to_the_rule_it_begins_with() {
     assert_eq!(Rule::begun_by(""), None);
     assert_eq!(Rule::begun_by("unknown field `A client_id`"), None);
 }
+
+#[test]
+fn what_the_specification_does_not_show_is_a_choice_of_this_kit() {
+    for rule in [
+        Rule::RedirectUriCanonical,
+        Rule::RequestPath,
+        Rule::RequestMethod,
+        Rule::RequestVerifierInUrl,
+        Rule::BodyEncoding,
+        Rule::SessionKeyFresh,
+        Rule::CodeCallback,
+    ] {
+        assert_eq!(rule.source(), Source::KitChoice, "{rule}");
+    }
+}

@@ -38,7 +38,11 @@ async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
                 let answer = Answer::to(request).await;
                 assert_eq!(answer.status, 400, "{path}?{query}");
                 answer.is_refused(400);
-                assert_eq!(world.last_rule(), Some("request.secret_in_url"));
+                let rule = match query.contains("code_verifier") {
+                    true => "request.verifier_in_url",
+                    false => "request.secret_in_url",
+                };
+                assert_eq!(world.last_rule(), Some(rule));
             }
         }
     }
@@ -47,10 +51,14 @@ async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
 #[tokio::test]
 async fn a_secret_in_the_url_of_an_authorization_never_leads_on() {
     let world = World::start().await;
-    for name in ["client_secret", "session_key", "code_verifier"] {
+    for (name, rule) in [
+        ("client_secret", "request.secret_in_url"),
+        ("session_key", "request.secret_in_url"),
+        ("code_verifier", "request.verifier_in_url"),
+    ] {
         let path = format!("{}&{name}=x", authorize_path());
         let answer = Browser::of(&world).get(&path).await;
-        answer.is_refusal_page(400, "request.secret_in_url");
+        answer.is_refusal_page(400, rule);
         assert!(!answer.body.contains("state"), "{}", answer.body);
     }
 }

@@ -44,6 +44,10 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
         Rule::CodeVerifierPattern => Api(400, at.redeem_with("code_verifier", "x").await),
         Rule::HandoffCodeLength => Api(400, at.redeem_with("code", "").await),
         Rule::RedirectUriShape => Api(400, at.start_with("redirect_uri", "x").await),
+        Rule::RedirectUriCanonical => {
+            let rewritten = "https://APP.example:443/x/../cb";
+            Api(400, at.start_with("redirect_uri", rewritten).await)
+        }
         Rule::AuthorizationUrlShape => Elsewhere("an answer", told_by_an_answer()),
         Rule::OriginShape => Elsewhere("base_url", told_by_the_configuration(NO_ORIGIN)),
         Rule::ProviderKnown => Api(400, at.start_with("provider", "gitlab").await),
@@ -60,6 +64,7 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
         Rule::RequestPath => Api(404, at.get("/nowhere").await),
         Rule::RequestMethod => Api(405, at.get("/v1/token").await),
         Rule::RequestSecretInUrl => Api(400, at.get("/v1/profile?client_secret=x").await),
+        Rule::RequestVerifierInUrl => Api(400, at.get("/v1/profile?code_verifier=x").await),
         Rule::RequestPrefetch => Page(503, at.prefetch().await),
         Rule::BodyMediaType => {
             let (media, framing) = ("text/plain", "Content-Length: 2");

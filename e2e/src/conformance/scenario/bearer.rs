@@ -35,13 +35,13 @@ fn like(run: &mut Run<'_>, token: &str) -> String {
     like
 }
 
-/// No token, no well-formed one, and one that nobody issued.
+/// No token, no well-formed one, one that nobody issued, and a good one elsewhere.
 pub(super) async fn wrong(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     let unknown = format!("Bearer {}", like(run, token));
     let in_basic = format!("Basic {token}");
     let short = "Bearer tooshort";
     let no_scheme = token.to_owned();
-    let mut to_profile = Call::get("/v1/profile");
+    let to_profile = Call::get("/v1/profile");
     let to_revoke = Call {
         method: Method::POST,
         ..Call::get("/v1/revoke")
@@ -49,9 +49,7 @@ pub(super) async fn wrong(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
     for call in [
         to_profile.clone(),
         to_revoke.clone(),
-        to_profile.clone().with_authorization(in_basic),
         to_profile.clone().with_authorization(short),
-        to_profile.clone().with_authorization(no_scheme),
         to_revoke.with_authorization(short),
     ] {
         let exchange = run.call(call).await?;
@@ -61,9 +59,15 @@ pub(super) async fn wrong(run: &mut Run<'_>, token: &str) -> Result<(), Stop> {
         .call(to_profile.clone().with_authorization(unknown))
         .await?;
     run.refuse(R::BearerKnown, &exchange, 401);
-    to_profile.path = format!("/v1/profile?access_token={token}");
-    let exchange = run.call(to_profile).await?;
-    run.refuse(R::BearerShape, &exchange, 401);
+    let in_query = format!("/v1/profile?access_token={token}");
+    for call in [
+        to_profile.clone().with_authorization(in_basic),
+        to_profile.with_authorization(no_scheme),
+        Call::get(&in_query),
+    ] {
+        let exchange = run.call(call).await?;
+        run.refuse(R::BearerHeader, &exchange, 401);
+    }
     Ok(())
 }
 

@@ -253,6 +253,9 @@ fn succeeded(exchange: &Exchange, body: &Value) -> Result<(), String> {
 
 fn judge_members(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
     if exchange.answer.is_success() {
-        run.judge(R::ResultFields, exchange, expect::result_members(body));
+        run.judge(R::ResultFields, exchange, expect::login_result(body));
+        if let Some(members) = expect::members_of_result(body["status"].as_str()) {
+            run.no_members_but(exchange, body, members);
+        }
     }
 }

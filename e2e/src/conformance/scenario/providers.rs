@@ -14,12 +14,17 @@ pub(super) const TRIES: &[R] = &[
     R::RequestMethod,
 ];
 
+const FIELDS: &[&str] = &["id", "configured", "enabled", "available"];
+
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     let exchange = run.call(Call::get("/api/providers")).await?;
     run.success_status(&exchange);
     let body = exchange.answer.json();
     let statuses = body.as_array().cloned().unwrap_or_default();
     run.judge(R::ProvidersShape, &exchange, shape(&statuses));
+    for status in &statuses {
+        run.no_members_but(&exchange, status, FIELDS);
+    }
     run.judge(R::ProvidersKnown, &exchange, known(&statuses));
     for call in elsewhere(run) {
         let exchange = run.call(call).await?;
@@ -36,7 +41,7 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
 
 fn shape(statuses: &[Value]) -> Holds {
     statuses.iter().try_for_each(|status| {
-        expect::exactly(status, &["id", "configured", "enabled", "available"])?;
+        expect::has(status, FIELDS)?;
         that(status["id"].is_string(), "expected id to be a string")?;
         ["configured", "enabled", "available"]
             .iter()

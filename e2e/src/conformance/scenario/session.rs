@@ -20,6 +20,7 @@ const FIELDS: &[&str] = &[
 
 pub(super) const TRIES: &[R] = &[
     R::AnswerMediaType,
+    R::AnswerMembers,
     R::AnswerNoUpstreamToken,
     R::AuthorizationUrlShape,
     R::BodyDuplicateField,
@@ -79,8 +80,8 @@ pub(super) async fn start(run: &mut Run<'_>, provider: &'static str) -> Result<L
 }
 
 fn judge_body(run: &mut Run<'_>, exchange: &Exchange, body: &Value, key: &str) -> Option<String> {
-    let fields = expect::exactly(body, &["authorization_url", "expires_in"]);
-    run.judge(R::SessionFields, exchange, fields);
+    let fields = ["authorization_url", "expires_in"];
+    run.members(R::SessionFields, exchange, body, &fields);
     if body.get("expires_in").is_some() {
         let lifetime = expect::member(body, "expires_in", 600);
         run.judge(R::SessionExpiresIn, exchange, lifetime);

@@ -1,6 +1,7 @@
 //! Wrong with every answer, with the list of providers, with the way home.
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
+use serde_json::json;
 
 use super::super::ground::{CALLBACK, SECRET};
 use super::super::proxy::{Answered, Asked};
@@ -43,24 +44,31 @@ fn everywhere() -> Vec<Wrong> {
                 answered.body = b"Who are you?".to_vec();
             }
         }),
+        Wrong::says("says more of an error", &[], |_, asked, answered| {
+            if answered.status == 400 && asked.path == RESULT {
+                answered.edit(|body| body["hint"] = "the key was read before".into());
+            }
+        })
+        .and_chooses(&["answer.members"]),
         Wrong::says(
-            "says more of an error",
+            "explains an error in an object",
             &["error.shape"],
             |_, asked, answered| {
                 if answered.status == 400 && asked.path == RESULT {
-                    answered.edit(|body| body["hint"] = "the key was read before".into());
+                    answered.edit(|body| body["message"] = json!({ "en": "It was read before." }));
                 }
             },
         ),
         Wrong::says(
             "hands out the provider's token",
-            &["answer.no_upstream_token", "profile.fields"],
+            &["answer.no_upstream_token"],
             |_, _, answered| {
                 on_profile(answered, |profile| {
                     profile["access_token"] = "ya29.a0".into();
                 });
             },
-        ),
+        )
+        .and_chooses(&["answer.members"]),
     ]
 }
 

@@ -13,17 +13,14 @@ pub(crate) fn all() -> Vec<Wrong> {
 
 fn bearers() -> Vec<Wrong> {
     vec![
-        Wrong::takes(
-            "takes a token in the query",
-            &["bearer.shape"],
-            |_, asked| {
-                if let Some((path, token)) = asked.path.clone().split_once("?access_token=") {
-                    asked.path = path.to_owned();
-                    asked.authorize(&format!("Bearer {token}"));
-                }
-                None
-            },
-        ),
+        Wrong::takes("takes a token in the query", &[], |_, asked| {
+            if let Some((path, token)) = asked.path.clone().split_once("?access_token=") {
+                asked.path = path.to_owned();
+                asked.authorize(&format!("Bearer {token}"));
+            }
+            None
+        })
+        .and_chooses(&["bearer.header"]),
         Wrong::takes("revokes for anybody", &["bearer.shape"], |_, asked| {
             let is_it = asked.path == REVOKE && asked.authorization().is_empty();
             is_it.then(|| Answered::of(200, "{}"))

@@ -32,13 +32,10 @@ pub(crate) fn all() -> Vec<Wrong> {
                 });
             },
         ),
-        Wrong::says(
-            "says more of a person",
-            &["profile.fields"],
-            |_, _, answered| {
-                on_profile(answered, |profile| profile["locale"] = "en".into());
-            },
-        ),
+        Wrong::says("says more of a person", &[], |_, _, answered| {
+            on_profile(answered, |profile| profile["locale"] = "en".into());
+        })
+        .and_chooses(&["answer.members"]),
         Wrong::says(
             "writes true as text",
             &["profile.types"],

@@ -31,24 +31,18 @@ pub(crate) fn all() -> Vec<Wrong> {
 
 fn requests() -> Vec<Wrong> {
     vec![
-        Wrong::takes(
-            "takes an unversioned path",
-            &["request.path"],
-            |_, asked| {
-                if asked.path == "/login/session" {
-                    asked.path = SESSION.to_owned();
-                }
-                None
-            },
-        ),
-        Wrong::takes(
-            "answers GET where it should not",
-            &["request.method"],
-            |_, asked| {
-                let is_it = asked.method == Method::GET && asked.path == "/v1/token";
-                is_it.then(|| Answered::of(200, "{}"))
-            },
-        ),
+        Wrong::takes("takes an unversioned path", &[], |_, asked| {
+            if asked.path == "/login/session" {
+                asked.path = SESSION.to_owned();
+            }
+            None
+        })
+        .and_chooses(&["request.path"]),
+        Wrong::takes("answers GET where it should not", &[], |_, asked| {
+            let is_it = asked.method == Method::GET && asked.path == "/v1/token";
+            is_it.then(|| Answered::of(200, "{}"))
+        })
+        .and_chooses(&["request.method"]),
         Wrong::takes(
             "takes JSON under any name",
             &["body.media_type"],
@@ -253,19 +247,16 @@ fn sessions() -> Vec<Wrong> {
                 None
             },
         ),
-        Wrong::takes(
-            "lets a session key be used again",
-            &["session_key.fresh"],
-            |memory, asked| {
-                let key = asked.text("session_key");
-                // Only whole requests: others are refused for another reason.
-                let is_whole = asked.path == SESSION && key.len() == 43;
-                if is_whole && !memory.known.insert(key) {
-                    asked.put("session_key", &fresh::secret());
-                }
-                None
-            },
-        ),
+        Wrong::takes("lets a session key be used again", &[], |memory, asked| {
+            let key = asked.text("session_key");
+            // Only whole requests: others are refused for another reason.
+            let is_whole = asked.path == SESSION && key.len() == 43;
+            if is_whole && !memory.known.insert(key) {
+                asked.put("session_key", &fresh::secret());
+            }
+            None
+        })
+        .and_chooses(&["session_key.fresh"]),
         Wrong::says(
             "answers a started login 201",
             &["session.status"],
@@ -275,15 +266,26 @@ fn sessions() -> Vec<Wrong> {
                 }
             },
         ),
+        Wrong::says("says more of a started login", &[], |_, asked, answered| {
+            if asked.path == SESSION && answered.status == 200 {
+                answered.edit(|body| body["session_id"] = "1".into());
+            }
+        })
+        .and_chooses(&["answer.members"]),
         Wrong::says(
-            "says more of a started login",
+            "does not say how long a login lives",
             &["session.fields"],
             |_, asked, answered| {
                 if asked.path == SESSION && answered.status == 200 {
-                    answered.edit(|body| body["session_id"] = "1".into());
+                    answered.edit(|body| {
+                        body.as_object_mut()
+                            .expect("an object")
+                            .remove("expires_in");
+                    });
                 }
             },
-        ),
+        )
+        .blocking(&["session.expires_in"]),
         Wrong::says(
             "gives a login 601 seconds",
             &["session.expires_in"],

@@ -89,18 +89,28 @@ fn answers() -> Vec<Wrong> {
                 on_token(asked, answered, "scope", "profile email".into());
             },
         ),
+        Wrong::says("says more of a token", &[], |_, asked, answered| {
+            on_token(asked, answered, "created_at", 0.into());
+        })
+        .and_chooses(&["answer.members"]),
         Wrong::says(
-            "says more of a token",
+            "does not say what a token is for",
             &["token.fields"],
             |_, asked, answered| {
-                on_token(asked, answered, "created_at", 0.into());
+                if asked.path == TOKEN && answered.status == 200 {
+                    answered.edit(|body| {
+                        body.as_object_mut().expect("an object").remove("scope");
+                    });
+                }
             },
-        ),
+        )
+        .blocking(&["token.scope"]),
         Wrong::says(
             "hands out a refresh token",
-            &["token.fields", "answer.no_upstream_token"],
+            &["answer.no_upstream_token"],
             |_, asked, answered| on_token(asked, answered, "refresh_token", "1//0e".into()),
-        ),
+        )
+        .and_chooses(&["answer.members"]),
         Wrong::says(
             "makes codes of 201 characters",
             &["code.length"],
@@ -168,6 +178,7 @@ fn exchanges() -> Vec<Wrong> {
             "code.replay_ends_token",
             "bearer.known",
             "bearer.shape",
+            "bearer.header",
             "code.expiry",
             "session.lifetime",
             "result.expiry",
@@ -236,12 +247,13 @@ fn exchanges() -> Vec<Wrong> {
             }
             None
         }),
-        Wrong::takes("redeems at any callback", &["code.callback"], |_, asked| {
+        Wrong::takes("redeems at any callback", &[], |_, asked| {
             if asked.path == TOKEN && asked.text("redirect_uri") == SECOND_CALLBACK {
                 asked.put("redirect_uri", CALLBACK);
             }
             None
-        }),
+        })
+        .and_chooses(&["code.callback"]),
     ]
 }
 

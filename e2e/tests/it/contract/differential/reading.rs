@@ -69,8 +69,11 @@ pub(super) fn status(rule: &str) -> u16 {
 /// are too large, so that one is not counted on.
 pub(super) fn rules(endpoint: Endpoint) -> Vec<&'static str> {
     let fields = endpoint.fields().iter().map(|(_, kind)| rule(*kind));
-    fields.chain(RULES_OF_SHAPE).collect()
+    fields.chain([CANONICAL]).chain(RULES_OF_SHAPE).collect()
 }
+
+/// The rule of a callback that no pattern shows.
+const CANONICAL: &str = "redirect_uri.canonical";
 
 const RULES_OF_SHAPE: [&str; 5] = [
     "body.json",
@@ -136,10 +139,10 @@ fn faults(endpoint: Endpoint, members: &[(String, Value)]) -> Vec<Fault> {
         };
         let is_last = members[index + 1..].iter().all(|(other, _)| other != name);
         if is_last {
-            faults.extend(fault(kind, value));
+            faults.extend(faults_of(kind, value));
         } else {
-            let hidden = fault(kind, value).map(|fault| fault.rule);
-            let hidden = hidden.into_iter().chain(["body.duplicate_field"]);
+            let hidden = faults_of(kind, value).into_iter().map(|fault| fault.rule);
+            let hidden = hidden.chain(["body.duplicate_field"]);
             faults.extend(hidden.map(|rule| unseen(rule, Beyond::DuplicateField)));
         }
     }
@@ -156,9 +159,10 @@ fn kind(endpoint: Endpoint, name: &str) -> Option<Kind> {
     fields.find(|field| field.0 == name).map(|field| field.1)
 }
 
-fn fault(kind: Kind, value: &Value) -> Option<Fault> {
+/// What is wrong with one field: a reader may name any of these.
+fn faults_of(kind: Kind, value: &Value) -> Vec<Fault> {
     let Value::String(text) = value else {
-        return Some(seen("body.field_type"));
+        return vec![seen("body.field_type")];
     };
     let length = text.chars().count();
     let is_right = match kind {
@@ -173,11 +177,22 @@ fn fault(kind: Kind, value: &Value) -> Option<Fault> {
                     .chars()
                     .all(|it| is_base64url(it) || it == '.' || it == '~')
         }
-        Kind::RedirectUri if !uris::looks_right(text) => false,
+        // Only a parser tells a URL that a browser would rewrite from one that is none.
+        Kind::RedirectUri if !uris::looks_right(text) => {
+            return vec![seen(rule(kind)), seen(CANONICAL)];
+        }
         Kind::RedirectUri if uris::is_canonical(text) => true,
-        Kind::RedirectUri => return Some(unseen(rule(kind), Beyond::UriForm)),
+        Kind::RedirectUri => {
+            return [rule(kind), CANONICAL]
+                .map(|rule| unseen(rule, Beyond::UriForm))
+                .into();
+        }
     };
-    (!is_right).then(|| seen(rule(kind)))
+    if is_right {
+        Vec::new()
+    } else {
+        vec![seen(rule(kind))]
+    }
 }
 
 fn is_base64url(character: char) -> bool {
