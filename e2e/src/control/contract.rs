@@ -1,10 +1,14 @@
 //! The published contract as a page: `GET /contract`.
 //!
 //! Scalar's own crate carries its renderer whole, so the page needs no network;
-//! its policy lets it reach nothing but this address, whatever is in the script.
+//! its policy lets it reach nothing but this address, whatever is in the script. A
+//! browser without scripts shows the same operations as plain tables.
+
+mod plain;
 
 use std::sync::Arc;
 
+use askama::Template;
 use rocket::http::{ContentType, Header, Status};
 use rocket::response::content::{RawHtml, RawJavaScript, RawJson};
 use rocket::serde::json::{Value, json};
@@ -25,14 +29,22 @@ pub(super) fn routes() -> Vec<Route> {
 /// A page with a policy of its own.
 #[derive(Responder)]
 struct Page {
-    page: RawHtml<&'static str>,
+    page: RawHtml<String>,
     policy: Header<'static>,
+}
+
+#[derive(Template)]
+#[template(path = "contract.html")]
+struct Contract {
+    operations: Vec<plain::Operation>,
 }
 
 #[get("/contract")]
 fn page() -> Page {
+    let operations = plain::operations();
+    let page = Contract { operations }.render();
     Page {
-        page: RawHtml(include_str!("../../templates/contract.html")),
+        page: RawHtml(page.expect("the template only writes strings")),
         policy: Header::new("Content-Security-Policy", POLICY),
     }
 }

@@ -28,6 +28,52 @@ async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
     }
 }
 
+/// Without scripts, every operation is there, with what it takes and what it answers.
+#[tokio::test]
+async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuses() {
+    let world = World::start().await;
+    let page = world.control(Method::GET, "/contract", None).await;
+    let (_, plain) = page.body.split_once("<main").expect("a list");
+    let (plain, _) = plain
+        .split_once("</noscript>")
+        .expect("for those without scripts");
+    let sections: Vec<_> = plain.split("<section").skip(1).collect();
+    let document = ::published::document();
+    let of = |heading: &str| {
+        let mut own = sections.iter().filter(|it| it.contains(heading));
+        own.next().unwrap_or_else(|| panic!("{heading} in {plain}"))
+    };
+    assert_eq!(sections.len(), ::published::operations().count());
+    for (method, path, _) in ::published::operations() {
+        let section = of(&format!("<code>{method} {path}</code></h2>"));
+        let operation = &document["paths"][path][method.to_lowercase()];
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let name = parameter["name"].as_str().expect("a name");
+            assert!(
+                section.contains(&format!("<code>{name}</code>")),
+                "{name} in {section}"
+            );
+        }
+        for status in operation["responses"].as_object().expect("some").keys() {
+            assert!(
+                section.contains(&format!("<code>{status}</code>")),
+                "{status} in {section}"
+            );
+        }
+    }
+    let authorize = of("<code>GET /authorize</code>");
+    assert!(authorize.contains("^[A-Za-z0-9_-]{43}$"), "{authorize}");
+    let token = of("<code>POST /v1/token</code>");
+    for said in [
+        "code_verifier",
+        "^[A-Za-z0-9._~-]{43,128}$",
+        "authorization_code",
+        "access_token",
+    ] {
+        assert!(token.contains(said), "{said} in {token}");
+    }
+}
+
 #[tokio::test]
 async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text() {
     let world = World::start().await;
