@@ -14,6 +14,7 @@ mod health;
 mod ledger;
 mod limits;
 mod methods;
+mod odd_methods;
 mod outage;
 mod relay;
 mod results;

@@ -1,0 +1,219 @@
+//! Methods that are not what they seem: those that a form asks for, and those that
+//! no path has.
+
+use reqwest::Method;
+
+use super::headers::raw;
+use super::methods::PATHS;
+use super::world::{Answer, Browser, CALLBACK, World, back_path};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn a_form_cannot_ask_for_another_method() {
+    let world = World::start().await;
+    for (path, _) in PATHS {
+        for method in ["get", "put", "delete"] {
+            let form = [("_method", method)];
+            let request = world.request(Method::POST, path).form(&form);
+            let answer = Answer::to(request).await;
+            answer.is_refused(415);
+            assert!(answer.header("set-cookie").is_none());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    let browser = Browser::of(&world);
+    let form = async |path: &str| {
+        let cookies = browser.cookies().into_iter();
+        let cookies: Vec<_> = cookies.map(|(n, v)| format!("{n}={v}")).collect();
+        let request = world
+            .request(Method::POST, path)
+            .header("Referer", "https://app.example/")
+            .header("Cookie", cookies.join("; "))
+            .form(&[("_method", "get")]);
+        Answer::to(request).await.is_refused(415);
+    };
+    form(&path).await;
+    let away = browser.get(&path).await;
+    assert_eq!(away.status, 303, "nobody has claimed it");
+    let back = back_path(&away, "code=upstream-code");
+    form(&back).await;
+    assert_eq!(world.calls_upstream().await, 0);
+    browser.get(&back).await.goes_to(CALLBACK);
+    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_get_whose_type_is_a_forms_is_a_get() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for (verb, body) in [
+        (Method::GET, ""),
+        (Method::HEAD, ""),
+        (Method::GET, "a=b"),
+        (Method::GET, "a=b&_method=get"),
+        (Method::GET, "_methods=get"),
+    ] {
+        let request = world
+            .request(verb.clone(), "/v1/profile")
+            .header("Content-Type", FORM)
+            .bearer_auth(&token)
+            .body(body);
+        assert_eq!(Answer::to(request).await.status, 200, "{verb} {body:?}");
+    }
+    let path = world.session(1).await;
+    let away = Browser::of(&world).saying("Content-Type", FORM);
+    assert_eq!(away.get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_405_whatever_its_type() {
+    let world = World::start().await;
+    for verb in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
+        for (media_type, body) in [(FORM, ""), (FORM, "a=b"), ("text/plain", "_method=get")] {
+            let request = world
+                .request(verb.clone(), "/v1/profile")
+                .header("Content-Type", media_type)
+                .body(body);
+            let answer = Answer::to(request).await;
+            answer.is_refused(405);
+            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{verb}");
+        }
+    }
+}
+
+/// Rocket has changed the method before any of our code runs, so a GET that asks to
+/// be one cannot be told from a POST that did.
+#[tokio::test]
+async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
+    let world = World::start().await;
+    let token = world.access_token().await;
+    for body in [
+        "_method=get",
+        "_method=GET&a=b",
+        "&&_method=get",
+        "_method=head",
+    ] {
+        for verb in [Method::POST, Method::GET] {
+            for media_type in [FORM, "APPLICATION/X-WWW-FORM-URLENCODED; charset=utf-8"] {
+                let request = world
+                    .request(verb.clone(), "/v1/profile")
+                    .header("Content-Type", media_type)
+                    .bearer_auth(&token)
+                    .body(body);
+                assert_eq!(Answer::to(request).await.status, 415, "{verb} {body}");
+                assert_eq!(world.last_rule(), Some("body.media_type"));
+            }
+        }
+        let chunked = format!(
+            "POST /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: {FORM}\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
+             2\r\n{}\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+            &body[..2],
+            body.len() - 2,
+            &body[2..]
+        );
+        let answer = raw(&world, chunked.as_bytes()).await;
+        assert!(answer.starts_with("http/1.1 415 "), "{body}: {answer}");
+    }
+}
+
+const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
+
+/// `method` at `target`, with these headers, as bytes.
+async fn ask(world: &World, method: &str, target: &str, headers: &str) -> String {
+    let request =
+        format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+    raw(world, request.as_bytes()).await
+}
+
+#[tokio::test]
+async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
+    let world = World::start().await;
+    for (path, own) in PATHS {
+        let allow = if own == Method::GET {
+            "get, head"
+        } else {
+            "post"
+        };
+        for method in ODD_METHODS {
+            let answer = ask(&world, method, path, "").await;
+            assert!(
+                answer.starts_with("http/1.1 405 "),
+                "{method} {path}: {answer}"
+            );
+            let allow = format!("\r\nallow: {allow}\r\n");
+            assert!(answer.contains(&allow), "{method} {path}: {answer}");
+            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert!(
+                answer.contains("\r\ncache-control: no-store\r\n"),
+                "{answer}"
+            );
+            assert_eq!(world.last_rule(), Some("request.method"), "{method} {path}");
+            let event = world.events().pop().unwrap();
+            let id = format!("\r\nx-request-id: {}\r\n", event.request_id.to_lowercase());
+            assert!(answer.contains(&id), "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_gates_see_every_method() {
+    let world = World::start().await;
+    for method in ODD_METHODS {
+        for (target, headers, status, rule) in [
+            ("/nowhere", "", 404, "request.path"),
+            ("//v1/token", "", 404, "request.path"),
+            (
+                "/v1/token?client_secret=x",
+                "",
+                400,
+                "request.secret_in_url",
+            ),
+            ("/nowhere?session_key=x", "", 400, "request.secret_in_url"),
+            (
+                "/livez",
+                "Sec-Purpose: prefetch\r\n",
+                503,
+                "request.prefetch",
+            ),
+        ] {
+            let answer = ask(&world, method, target, headers).await;
+            let line = format!("http/1.1 {status} ");
+            assert!(answer.starts_with(&line), "{method} {target}: {answer}");
+            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert_eq!(world.last_rule(), Some(rule), "{method} {target}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
+    let world = World::start().await;
+    let html = "Accept: text/html\r\n";
+    let page = ask(&world, "BREW", "/login/handle", html).await;
+    assert!(page.starts_with("http/1.1 405 "), "{page}");
+    assert!(page.contains("data-rule=\"request.method\""), "{page}");
+    let backends = ask(&world, "BREW", "/v1/token", html).await;
+    assert!(
+        backends.contains("\"error\":\"request_failed\""),
+        "{backends}"
+    );
+}
+
+/// Nothing of ours runs before Rocket gives up on a target that is no path.
+#[tokio::test]
+async fn a_tunnel_is_refused_in_the_shape_of_every_error() {
+    let world = World::start().await;
+    let answer = ask(&world, "CONNECT", "evil.example:443", "").await;
+    assert!(answer.starts_with("http/1.1 400 "), "{answer}");
+    assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+    assert!(answer.contains("\r\nx-request-id: "), "{answer}");
+    assert_eq!(world.last_rule(), Some("request.http"));
+}
