@@ -1,17 +1,27 @@
 //! A request, as a dialect reads it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
 use url::form_urlencoded;
 use wiremock::Request;
 use wiremock::http::HeaderMap;
 
-/// One request with its query and form taken apart.
+/// One request with its query and body taken apart.
 pub(crate) struct Call {
     method: String,
     path: String,
     raw_query: String,
     query: Params,
-    form: Params,
+    body: Body,
     headers: HeaderMap,
+}
+
+/// The parameters in a body, by how they are written.
+enum Body {
+    Form(Params),
+    Json(Params),
+    Other,
 }
 
 impl Call {
@@ -34,7 +44,19 @@ impl Call {
 
     /// The fields of a form-encoded body; none for any other body.
     pub(crate) fn form(&self) -> &Params {
-        &self.form
+        match &self.body {
+            Body::Form(fields) => fields,
+            Body::Json(_) | Body::Other => &NO_PARAMS,
+        }
+    }
+
+    /// The fields of a form, or the strings of a JSON object; none for any other
+    /// body.
+    pub(crate) fn form_or_json(&self) -> &Params {
+        match &self.body {
+            Body::Form(params) | Body::Json(params) => params,
+            Body::Other => &NO_PARAMS,
+        }
     }
 
     /// A header's value, when it came and is text.
@@ -49,6 +71,21 @@ impl Call {
             .eq_ignore_ascii_case(scheme)
             .then(|| credentials.trim())
     }
+
+    /// Client id and secret by HTTP Basic, each form-encoded before they were
+    /// joined (RFC 6749, section 2.3.1).
+    pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
+        let decoded = STANDARD.decode(self.credentials("basic")?).ok()?;
+        let decoded = String::from_utf8(decoded).ok()?;
+        let (client_id, client_secret) = decoded.split_once(':')?;
+        Some((form_decoded(client_id), form_decoded(client_secret)))
+    }
+}
+
+fn form_decoded(text: &str) -> String {
+    let pair = format!("value={text}");
+    let params = Params::parse(pair.as_bytes());
+    params.get("value").unwrap_or_default().to_owned()
 }
 
 impl From<&Request> for Call {
@@ -59,30 +96,47 @@ impl From<&Request> for Call {
             path: request.url.path().to_owned(),
             raw_query: raw_query.to_owned(),
             query: Params::parse(raw_query.as_bytes()),
-            form: form_of(request),
+            body: Body::of(request),
             headers: request.headers.clone(),
         }
     }
 }
 
-fn form_of(request: &Request) -> Params {
-    let content_type = request.headers.get("content-type");
-    let media_type = content_type
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .unwrap_or_default();
-    match media_type.trim() {
-        "application/x-www-form-urlencoded" => Params::parse(&request.body),
-        _ => Params::parse(b""),
+impl Body {
+    fn of(request: &Request) -> Self {
+        let content_type = request.headers.get("content-type");
+        let media_type = content_type
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split(';').next())
+            .unwrap_or_default();
+        match media_type.trim() {
+            "application/x-www-form-urlencoded" => Self::Form(Params::parse(&request.body)),
+            "application/json" => Self::Json(Params::parse_json(&request.body)),
+            _ => Self::Other,
+        }
     }
 }
 
-/// The parameters of a query or a form.
+/// The parameters of a query, a form or a JSON object.
 pub(crate) struct Params(Vec<(String, String)>);
+
+static NO_PARAMS: Params = Params(Vec::new());
 
 impl Params {
     pub(crate) fn parse(encoded: &[u8]) -> Self {
         Self(form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    /// The members that are strings; none if it is no object.
+    fn parse_json(body: &[u8]) -> Self {
+        let Ok(Value::Object(members)) = serde_json::from_slice(body) else {
+            return Self(Vec::new());
+        };
+        let texts = members.into_iter().filter_map(|(name, value)| match value {
+            Value::String(text) => Some((name, text)),
+            _ => None,
+        });
+        Self(texts.collect())
     }
 
     /// A parameter's last value. An empty one counts as absent (RFC 6749,

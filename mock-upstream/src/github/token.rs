@@ -45,7 +45,7 @@ enum Encoding {
 impl GitHub {
     pub(super) fn token(&self, call: &Call) -> Answer {
         let encoding = Encoding::of(call);
-        match self.redeem(call.form()) {
+        match self.redeem(call) {
             Ok(grant) => self.grant(grant, encoding),
             Err(refusal) => refusal.answer(encoding),
         }
@@ -53,16 +53,28 @@ impl GitHub {
 
     /// Takes the code. A refusal after that leaves it taken: whether GitHub's
     /// own would survive is not known, and a client has no business to retry.
-    fn redeem(&self, form: &Params) -> Result<Grant, Refusal> {
-        let given = |name| form.get(name).unwrap_or_default();
-        let client = &self.desk.client;
-        if !(client.is(given("client_id")) && client.has_secret(given("client_secret"))) {
-            return Err(Refusal::WrongClient);
-        }
-        let grant = self.codes.take(given("code"), self.desk.now_ms());
+    fn redeem(&self, call: &Call) -> Result<Grant, Refusal> {
+        self.authenticate(call)?;
+        let params = call.form_or_json();
+        let code = params.get("code").unwrap_or_default();
+        let grant = self.codes.take(code, self.desk.now_ms());
         grant
             .ok_or(Refusal::BadCode)?
-            .checked(form, &self.desk.unconfirmed)
+            .checked(params, &self.desk.unconfirmed)
+    }
+
+    /// By HTTP Basic, which the documents do not name and many clients use, or by
+    /// parameters of the body.
+    fn authenticate(&self, call: &Call) -> Result<(), Refusal> {
+        let given = |name| call.form_or_json().get(name).unwrap_or_default().to_owned();
+        let (client_id, client_secret) = call
+            .basic_credentials()
+            .unwrap_or_else(|| (given("client_id"), given("client_secret")));
+        let client = &self.desk.client;
+        match client.is(&client_id) && client.has_secret(&client_secret) {
+            true => Ok(()),
+            false => Err(Refusal::WrongClient),
+        }
     }
 
     fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
@@ -97,16 +109,16 @@ impl GitHub {
 }
 
 impl Grant {
-    /// The grant, if `form` comes from the client that asked for it.
-    fn checked(self, form: &Params, unconfirmed: &Unconfirmed) -> Result<Self, Refusal> {
+    /// The grant, if `params` come from the client that asked for it.
+    fn checked(self, params: &Params, unconfirmed: &Unconfirmed) -> Result<Self, Refusal> {
         let registered = self.request.redirect_uri.as_str();
-        if form
+        if params
             .get("redirect_uri")
             .is_some_and(|named| named != registered)
         {
             return Err(Refusal::RedirectUriMismatch);
         }
-        match (&self.request.challenge, form.get("code_verifier")) {
+        match (&self.request.challenge, params.get("code_verifier")) {
             (Some(_), None) => Err(Refusal::MissingVerifier(
                 unconfirmed.github_missing_verifier_status,
             )),

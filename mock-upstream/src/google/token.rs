@@ -1,7 +1,5 @@
 //! The token endpoint and the revocation of tokens.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::json;
 
@@ -79,7 +77,7 @@ impl Google {
 
     /// By `client_secret_basic` or `client_secret_post`.
     fn authenticate(&self, call: &Call) -> Result<(), Refusal> {
-        let basic = call.credentials("basic").and_then(basic_credentials);
+        let basic = call.basic_credentials();
         let (client_id, client_secret) = match &basic {
             Some((client_id, client_secret)) => (client_id.as_str(), client_secret.as_str()),
             None => (
@@ -181,20 +179,6 @@ impl Grant {
 
 fn required<'a>(form: &'a Params, name: &'static str) -> Result<&'a str, Refusal> {
     form.get(name).ok_or(Refusal::Missing(name))
-}
-
-/// Client id and secret, each form-encoded before they were joined (RFC 6749,
-/// section 2.3.1).
-fn basic_credentials(credentials: &str) -> Option<(String, String)> {
-    let decoded = String::from_utf8(STANDARD.decode(credentials).ok()?).ok()?;
-    let (client_id, client_secret) = decoded.split_once(':')?;
-    Some((form_decoded(client_id), form_decoded(client_secret)))
-}
-
-fn form_decoded(text: &str) -> String {
-    let pair = format!("value={text}");
-    let params = Params::parse(pair.as_bytes());
-    params.get("value").unwrap_or_default().to_owned()
 }
 
 impl Refusal {

@@ -1,10 +1,11 @@
 //! GitHub's token endpoint.
 
 use mock_upstream::Provider;
-use reqwest::Method;
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use crate::world::{Params, SECOND_CALLBACK, Seen, World, redemption};
+use crate::world::{CLIENT_ID, CLIENT_SECRET, Params, SECOND_CALLBACK, Seen, World, redemption};
 
 const GITHUB: Provider = Provider::GitHub;
 
@@ -204,4 +205,70 @@ async fn the_error_for_a_wrong_verifier_can_be_chosen() {
     let form = redemption(&world.code(GITHUB).await).with("code_verifier", &"x".repeat(43));
     let seen = world.token(GITHUB, &form).await;
     assert_eq!(seen.text("error"), "invalid_grant");
+}
+
+/// A token call without its body, for JSON.
+fn token_call(world: &World) -> RequestBuilder {
+    let request = world.request(Method::POST, &world.token_url(GITHUB));
+    request.header("accept", "application/json")
+}
+
+fn without_credentials(form: Params) -> Params {
+    form.without("client_id").without("client_secret")
+}
+
+// Inferred: the default of Auth.js, arctic, Authlib, requests-oauthlib and simple-oauth2.
+#[tokio::test]
+async fn a_client_may_authenticate_with_basic() {
+    let world = World::new().await;
+    let form = without_credentials(redemption(&world.code(GITHUB).await));
+    let request = token_call(&world).basic_auth(CLIENT_ID, Some(CLIENT_SECRET));
+    let answer = Seen::of(request.form(&form.0)).await;
+    assert_eq!(answer.text("token_type"), "bearer");
+}
+
+#[tokio::test]
+async fn a_wrong_secret_in_basic_is_refused_and_leaves_the_code() {
+    let world = World::new().await;
+    let form = redemption(&world.code(GITHUB).await);
+    let request = token_call(&world).basic_auth(CLIENT_ID, Some("guess"));
+    let seen = Seen::of(request.form(&without_credentials(form.clone()).0)).await;
+    let description = "The client_id and/or client_secret passed are incorrect.";
+    seen.assert_error(200, "incorrect_client_credentials", description);
+    let answer = world.token(GITHUB, &form).await;
+    assert_eq!(answer.text("token_type"), "bearer");
+}
+
+// @octokit/oauth-methods, GitHub's own client, sends nothing else.
+#[tokio::test]
+async fn the_token_call_may_be_json() {
+    let world = World::new().await;
+    let form = redemption(&world.code(GITHUB).await);
+    let answer = Seen::of(token_call(&world).json(&object(&form))).await;
+    assert_eq!(answer.text("token_type"), "bearer");
+}
+
+fn object(form: &Params) -> Value {
+    let members = form.0.iter();
+    members
+        .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_json_body_is_checked_like_a_form() {
+    let world = World::new().await;
+    let form = redemption(&world.code(GITHUB).await).with("code_verifier", &"x".repeat(43));
+    let seen = Seen::of(token_call(&world).json(&object(&form))).await;
+    seen.assert_error(200, "bad_verification_code", BAD_CODE);
+}
+
+#[tokio::test]
+async fn a_json_body_that_is_no_object_of_texts_brings_nothing() {
+    let world = World::new().await;
+    let description = "The client_id and/or client_secret passed are incorrect.";
+    for body in [json!([]), json!({ "client_id": [CLIENT_ID] }), Value::Null] {
+        let seen = Seen::of(token_call(&world).json(&body)).await;
+        seen.assert_error(200, "incorrect_client_credentials", description);
+    }
 }
