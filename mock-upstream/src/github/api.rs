@@ -40,7 +40,9 @@ impl GitHub {
         if version.is_some_and(|version| !VERSIONS.contains(&version)) {
             return Err(Refusal::UnknownVersion);
         }
-        let token = call.credentials("bearer").ok_or(Refusal::NoToken)?;
+        let bearer = call.credentials("bearer");
+        let token = bearer.or_else(|| call.credentials("token"));
+        let token = token.ok_or(Refusal::NoToken)?;
         let access = self.tokens.look(token, self.desk.now_ms());
         access.ok_or(Refusal::BadToken)
     }

@@ -181,6 +181,24 @@ async fn a_bad_token_is_bad_credentials() {
     assert_eq!(seen.json(), body);
 }
 
+// REST API, "Authenticating": `Bearer` or `token`. A scheme has no case (RFC 9110).
+#[tokio::test]
+async fn the_scheme_is_bearer_or_token_in_any_case() {
+    let world = World::new().await;
+    let token = world.sign_in(GITHUB).await.text("access_token");
+    for (scheme, status) in [
+        ("Bearer", 200),
+        ("bearer", 200),
+        ("token", 200),
+        ("Token", 200),
+        ("Basic", 401),
+        ("tokens", 401),
+    ] {
+        let request = call(&world, "/user").header("authorization", format!("{scheme} {token}"));
+        assert_eq!(Seen::of(request).await.status, status, "{scheme}");
+    }
+}
+
 #[tokio::test]
 async fn without_a_bearer_token_there_is_nothing_to_see() {
     let world = World::new().await;
