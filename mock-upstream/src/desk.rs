@@ -52,6 +52,11 @@ impl Desk {
         }
     }
 
+    /// Whether metadata may announce `iss`: RFC 9207 promises it for errors, too.
+    pub(crate) fn iss_is_in_every_answer(&self) -> bool {
+        self.script.iss() == Iss::Errors
+    }
+
     /// `issuer`, if an error carries it.
     pub(crate) fn iss_on_error<'a>(&self, issuer: &'a str) -> Option<&'a str> {
         match self.script.iss() {

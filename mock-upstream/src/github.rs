@@ -65,12 +65,16 @@ impl GitHub {
             meter: Meter::new(),
         }
     }
+
+    fn metadata(&self) -> Answer {
+        metadata::answer(&self.desk.url, self.desk.iss_is_in_every_answer())
+    }
 }
 
 impl Dialect for GitHub {
     fn answer(&self, call: &Call) -> Answer {
         match (call.method(), call.path()) {
-            ("GET", metadata::PATH) => metadata::answer(&self.desk.url),
+            ("GET", metadata::PATH) => self.metadata(),
             ("GET", AUTHORIZATION_PATH) => self.authorize(call),
             ("POST", sign_in::PATH) => self.choose(call),
             ("POST", TOKEN_PATH) => self.token(call),

@@ -77,7 +77,9 @@ impl Google {
     }
 
     fn discovery(&self) -> Answer {
-        discovery::answer(&self.desk.url, self.desk.unconfirmed.google_announces_iss)
+        let announces_iss =
+            self.desk.unconfirmed.google_announces_iss && self.desk.iss_is_in_every_answer();
+        discovery::answer(&self.desk.url, announces_iss)
     }
 
     fn key_set(&self) -> Answer {

@@ -17,7 +17,8 @@ pub enum Mode {
 }
 
 /// When the callback carries `iss` (RFC 9207), which both providers rolled out
-/// and back in 2026.
+/// and back in 2026. Metadata announces it with [`Iss::Errors`] alone: only then does
+/// every answer carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iss {
     /// With a success.

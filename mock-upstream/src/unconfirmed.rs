@@ -14,8 +14,8 @@ pub struct Unconfirmed {
     pub google_spent_code: &'static str,
     /// How long Google's key set may be kept; it varies.
     pub google_keys_max_age_seconds: u32,
-    /// Whether Google's discovery document says that callbacks carry `iss`. In
-    /// February 2026 it did not.
+    /// Whether Google's discovery document says that callbacks carry `iss`, while
+    /// all of them do. In February 2026 it did not.
     pub google_announces_iss: bool,
     /// Whether the header of Google's ID token has `typ`.
     pub google_id_token_typ: bool,

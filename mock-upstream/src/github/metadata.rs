@@ -13,7 +13,11 @@ pub(super) const PATH: &str = "/.well-known/oauth-authorization-server/login/oau
 
 /// GitHub's members and lists, though the mock serves neither refresh tokens nor
 /// the device flow.
-pub(super) fn answer(url: &str) -> Answer {
+///
+/// The real document announces `iss`. This one does so only while every answer
+/// carries it: a client that believes it would else refuse a cancelled sign-in for
+/// want of `iss` and never see `access_denied`.
+pub(super) fn answer(url: &str, announces_iss: bool) -> Answer {
     let document = json!({
         "issuer": format!("{url}/login/oauth"),
         "authorization_endpoint": format!("{url}{AUTHORIZATION_PATH}"),
@@ -26,7 +30,7 @@ pub(super) fn answer(url: &str) -> Answer {
         ],
         "code_challenge_methods_supported": ["S256"],
         "scopes_supported": ["offline_access"],
-        "authorization_response_iss_parameter_supported": true,
+        "authorization_response_iss_parameter_supported": announces_iss,
     });
     Answer::json(200, &document)
 }

@@ -3,7 +3,7 @@
 use mock_upstream::{Iss, Misbehaviour, Next, Provider};
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::world::{
     CALLBACK, Params, SECOND_CALLBACK, STATE, Seen, World, authorization, without_pkce,
@@ -190,8 +190,7 @@ async fn a_preflight_is_not_answered() {
 async fn the_metadata_names_the_issuer_and_s256_alone() {
     let world = World::new().await;
     let url = world.mock.github().url();
-    let path = "/.well-known/oauth-authorization-server/login/oauth";
-    let document = world.get(&format!("{url}{path}")).await.json();
+    let document = metadata(&world).await;
     assert_eq!(document["issuer"], format!("{url}/login/oauth"));
     assert_eq!(
         document["authorization_endpoint"],
@@ -204,14 +203,29 @@ async fn the_metadata_names_the_issuer_and_s256_alone() {
         json!(["S256"])
     );
     assert_eq!(document["scopes_supported"], json!(["offline_access"]));
-    assert_eq!(
-        document["authorization_response_iss_parameter_supported"],
-        true
-    );
     let grant_types = json!([
         "authorization_code",
         "refresh_token",
         "urn:ietf:params:oauth:grant-type:device_code",
     ]);
     assert_eq!(document["grant_types_supported"], grant_types);
+}
+
+async fn metadata(world: &World) -> Value {
+    let url = world.mock.github().url();
+    let path = "/.well-known/oauth-authorization-server/login/oauth";
+    world.get(&format!("{url}{path}")).await.json()
+}
+
+// RFC 9207, section 2.3: true is a promise for every answer, errors included. The real
+// document says true; whether GitHub's errors keep that promise is not confirmed.
+#[tokio::test]
+async fn the_metadata_announces_iss_only_if_every_answer_carries_it() {
+    let world = World::new().await;
+    for (iss, announced) in [(Iss::Off, false), (Iss::On, false), (Iss::Errors, true)] {
+        world.mock.github().set_iss(iss);
+        let document = metadata(&world).await;
+        let member = &document["authorization_response_iss_parameter_supported"];
+        assert_eq!(member, announced, "{iss:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Google's discovery document and key set.
 
-use mock_upstream::{Provider, Settings};
+use mock_upstream::{Iss, Provider, Settings};
 use serde_json::Value;
 
 use crate::google_id_token::verified;
@@ -79,14 +79,30 @@ async fn discovery(world: &World) -> Value {
     world.get(&format!("{url}{path}")).await.json()
 }
 
+const ISS_ANNOUNCED: &str = "authorization_response_iss_parameter_supported";
+
 // Google's reference lists the member since 2026; its value is not confirmed.
 #[tokio::test]
 async fn discovery_announces_iss_as_was_chosen() {
-    let member = "authorization_response_iss_parameter_supported";
-    let world = World::new().await;
-    assert_eq!(discovery(&world).await.get(member), None);
+    for chosen in [false, true] {
+        let world = World::with(|settings| {
+            settings.google.iss = Iss::Errors;
+            settings.google.unconfirmed.google_announces_iss = chosen;
+        });
+        let announced = discovery(&world.await).await.get(ISS_ANNOUNCED).cloned();
+        assert_eq!(announced, chosen.then_some(Value::Bool(true)));
+    }
+}
+
+// RFC 9207, section 2.3: it would be a promise for every answer, errors included.
+#[tokio::test]
+async fn discovery_announces_no_iss_that_may_be_missing() {
     let world = World::with(|settings| settings.google.unconfirmed.google_announces_iss = true);
-    assert_eq!(discovery(&world.await).await[member], true);
+    let world = world.await;
+    for iss in [Iss::Off, Iss::On] {
+        world.mock.google().set_iss(iss);
+        assert_eq!(discovery(&world).await.get(ISS_ANNOUNCED), None, "{iss:?}");
+    }
 }
 
 // panva/wellknown: Google's key set, committed on every change.
