@@ -1,4 +1,4 @@
-//! Scopes, asked for with spaces and answered with commas.
+//! Scopes, asked for with spaces or commas and answered with commas.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,9 @@ pub(super) struct Scopes(BTreeSet<String>);
 
 impl Scopes {
     pub(super) fn parse(list: &str) -> Self {
-        Self(list.split_whitespace().map(str::to_owned).collect())
+        let is_separator = |character: char| character == ',' || character.is_whitespace();
+        let names = list.split(is_separator).filter(|name| !name.is_empty());
+        Self(names.map(str::to_owned).collect())
     }
 
     /// Whether `/user` shows the private part of the account.

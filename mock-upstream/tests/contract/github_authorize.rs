@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::world::{
-    CALLBACK, Params, SECOND_CALLBACK, STATE, Seen, World, authorization, without_pkce,
+    CALLBACK, Params, SECOND_CALLBACK, STATE, Seen, World, authorization, redemption, without_pkce,
 };
 
 const GITHUB: Provider = Provider::GitHub;
@@ -227,5 +227,22 @@ async fn the_metadata_announces_iss_only_if_every_answer_carries_it() {
         let document = metadata(&world).await;
         let member = &document["authorization_response_iss_parameter_supported"];
         assert_eq!(member, announced, "{iss:?}");
+    }
+}
+
+// Inferred: Octokit sends commas, every other client spaces.
+#[tokio::test]
+async fn scopes_may_be_separated_by_commas_and_spaces() {
+    let world = World::new().await;
+    for scope in [
+        "read:user,user:email",
+        "read:user, user:email",
+        "user:email read:user",
+    ] {
+        let code = world
+            .code_for(GITHUB, &request().with("scope", scope))
+            .await;
+        let answer = world.token(GITHUB, &redemption(&code)).await;
+        assert_eq!(answer.text("scope"), "read:user,user:email", "{scope}");
     }
 }
