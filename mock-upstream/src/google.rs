@@ -10,6 +10,7 @@ mod keys;
 mod scopes;
 mod seal;
 mod token;
+mod tokeninfo;
 mod userinfo;
 
 use std::sync::Arc;
@@ -25,11 +26,15 @@ use crate::shelf::Shelf;
 use crate::sign_in::{self, Cast, SignIns};
 use crate::{Misbehaviour, Person};
 use authorize::AuthorizationRequest;
+use keys::KeyForm;
 use scopes::Scopes;
 
 const AUTHORIZATION_PATH: &str = "/o/oauth2/v2/auth";
+/// Still in the client files that Google's console hands out.
+const OLDER_AUTHORIZATION_PATH: &str = "/o/oauth2/auth";
 const TOKEN_PATH: &str = "/token";
 const KEYS_PATH: &str = "/oauth2/v3/certs";
+const CERTIFICATES_PATH: &str = "/oauth2/v1/certs";
 const USERINFO_PATH: &str = "/v1/userinfo";
 const REVOCATION_PATH: &str = "/revoke";
 
@@ -61,6 +66,8 @@ struct Grant {
 struct Access {
     person: Person,
     scopes: Scopes,
+    is_offline: bool,
+    ends_ms: i64,
 }
 
 impl Google {
@@ -82,9 +89,10 @@ impl Google {
         discovery::answer(&self.desk.url, announces_iss)
     }
 
-    fn key_set(&self) -> Answer {
+    /// The published keys, unless the next look at them is to go wrong.
+    fn published_keys(&self, form: KeyForm) -> Answer {
         let max_age_seconds = self.desk.unconfirmed.google_keys_max_age_seconds;
-        let sound = self.keys.answer(max_age_seconds);
+        let sound = self.keys.answer(form, max_age_seconds);
         match self.key_trouble.take(KEYS_PATH, self.desk.now_ms()) {
             Some(Misbehaviour::Keys500) => pages::server_error(self.desk.provider, 500),
             Some(Misbehaviour::KeysTimeout) => sound.delivered(Delivery::Silence),
@@ -92,7 +100,7 @@ impl Google {
         }
     }
 
-    /// Lets the next look at the key set go wrong.
+    /// Lets the next look at the published keys go wrong.
     fn trouble_keys(&self, misbehaviour: Misbehaviour) {
         let ends_ms = self.desk.now_ms() + KEY_TROUBLE_MS;
         self.key_trouble
@@ -104,12 +112,17 @@ impl Dialect for Google {
     fn answer(&self, call: &Call) -> Answer {
         match (call.method(), call.path()) {
             ("GET", discovery::PATH) => self.discovery(),
-            ("GET", KEYS_PATH) => self.key_set(),
-            ("GET", AUTHORIZATION_PATH) => self.authorize(call),
+            ("GET", KEYS_PATH) => self.published_keys(KeyForm::Jwks),
+            ("GET", CERTIFICATES_PATH) => self.published_keys(KeyForm::Certificates),
+            ("GET", AUTHORIZATION_PATH | OLDER_AUTHORIZATION_PATH) => self.authorize(call),
             ("POST", sign_in::PATH) => self.choose(call),
             ("POST", TOKEN_PATH) => self.token(call),
-            ("GET" | "POST", USERINFO_PATH) => self.userinfo(call),
+            ("GET" | "POST", tokeninfo::PATH) => self.tokeninfo(call),
             ("POST", REVOCATION_PATH) => self.revoke(call),
+            ("GET" | "POST", path) => match userinfo::Names::at(path) {
+                Some(names) => self.userinfo(call, names),
+                None => pages::not_found(self.desk.provider),
+            },
             _ => pages::not_found(self.desk.provider),
         }
     }

@@ -10,12 +10,13 @@ use url::form_urlencoded;
 pub const CAPACITY: usize = 1_000;
 
 /// The parameters whose values are not written down.
-const SECRETS: [&str; 8] = [
+const SECRETS: [&str; 9] = [
     "access_token",
     "client_secret",
     "code",
     "code_challenge",
     "code_verifier",
+    "id_token",
     "nonce",
     "state",
     "token",

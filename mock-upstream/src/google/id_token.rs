@@ -43,9 +43,9 @@ struct Claims<'a> {
 #[derive(Serialize)]
 pub(super) struct Personal<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    email: Option<&'a str>,
+    pub(super) email: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    email_verified: Option<bool>,
+    pub(super) email_verified: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]

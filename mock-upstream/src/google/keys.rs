@@ -8,18 +8,39 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
-use jsonwebtoken::{Algorithm, EncodingKey};
-use serde_json::{Value, json};
+use jsonwebtoken::{
+    Algorithm, DecodingKey, EncodingKey, TokenData, Validation, decode, decode_header,
+};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::seal::rsa_key;
 use crate::answer::Answer;
 
-const PEMS: [&[u8]; 3] = [
-    include_bytes!("../../keys/first.pem"),
-    include_bytes!("../../keys/second.pem"),
-    include_bytes!("../../keys/third.pem"),
+/// Each key with its certificate, whose name says not to trust it.
+const PEMS: [(&[u8], &str); 3] = [
+    (
+        include_bytes!("../../keys/first.pem"),
+        include_str!("../../keys/first.crt"),
+    ),
+    (
+        include_bytes!("../../keys/second.pem"),
+        include_str!("../../keys/second.crt"),
+    ),
+    (
+        include_bytes!("../../keys/third.pem"),
+        include_str!("../../keys/third.crt"),
+    ),
 ];
+
+/// How public keys are written.
+#[derive(Clone, Copy)]
+pub(super) enum KeyForm {
+    /// A JSON Web Key Set.
+    Jwks,
+    /// X.509 certificates in PEM, by `kid`.
+    Certificates,
+}
 
 /// All keys, and which of them are published.
 pub(crate) struct KeyRing {
@@ -35,6 +56,7 @@ pub(super) struct Key {
     pub(super) kid: String,
     pub(super) modulus: String,
     exponent: String,
+    certificate: &'static str,
     pub(super) signing: EncodingKey,
 }
 
@@ -46,12 +68,36 @@ impl KeyRing {
         }
     }
 
-    /// The key set, cacheable as Google's is.
-    pub(super) fn answer(&self, max_age_seconds: u32) -> Answer {
-        let published = self.lock();
-        let keys: Vec<_> = published.0.iter().map(|&at| self.keys[at].jwk()).collect();
+    /// The published keys, cacheable as Google's are.
+    pub(super) fn answer(&self, form: KeyForm, max_age_seconds: u32) -> Answer {
+        let keys = self.published();
+        let body = match form {
+            KeyForm::Jwks => json!({ "keys": keys.map(Key::jwk).collect::<Vec<_>>() }),
+            KeyForm::Certificates => keys
+                .map(|key| (key.kid.clone(), Value::from(key.certificate)))
+                .collect(),
+        };
         let caching = format!("public, max-age={max_age_seconds}, must-revalidate, no-transform");
-        Answer::json(200, &json!({ "keys": keys })).with("cache-control", caching)
+        Answer::json(200, &body).with("cache-control", caching)
+    }
+
+    /// The claims of `token`, if a published key signed it.
+    pub(super) fn verified(&self, token: &str) -> Option<TokenData<Map<String, Value>>> {
+        let kid = decode_header(token).ok()?.kid?;
+        let key = self.published().find(|key| key.kid == kid)?;
+        let key = DecodingKey::from_rsa_components(&key.modulus, &key.exponent).ok()?;
+        // The caller checks the expiry: jsonwebtoken would ask the system for the time.
+        let mut validation = Validation::new(Algorithm::RS256);
+        validation.required_spec_claims.clear();
+        validation.validate_aud = false;
+        validation.validate_exp = false;
+        decode(token, &key, &validation).ok()
+    }
+
+    /// Oldest first.
+    fn published(&self) -> impl Iterator<Item = &Key> {
+        let published: Vec<_> = self.lock().0.iter().copied().collect();
+        published.into_iter().map(|at| &self.keys[at])
     }
 
     /// The key that signs.
@@ -96,7 +142,7 @@ impl Published {
 }
 
 impl Key {
-    fn read(pem: &[u8]) -> Self {
+    fn read((pem, certificate): (&[u8], &'static str)) -> Self {
         let signing = rsa_key(pem);
         let jwk = Jwk::from_encoding_key(&signing, Algorithm::RS256)
             .expect("an RSA key has a public half");
@@ -107,6 +153,7 @@ impl Key {
             kid: kid_of(&public.n),
             modulus: public.n,
             exponent: public.e,
+            certificate,
             signing,
         }
     }

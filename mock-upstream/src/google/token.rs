@@ -118,12 +118,14 @@ impl Google {
             let token = IdToken::new(&grant, &self.desk, &access_token, now_ms);
             token.sealed(self.keys.newest())
         });
+        let ends_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         let access = Access {
             person: grant.cast.person,
             scopes: grant.request.scopes,
+            is_offline: grant.request.is_offline,
+            ends_ms,
         };
         let scope = access.scopes.in_token_answer();
-        let ends_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         self.tokens.put(access_token.clone(), access, ends_ms);
         TokenAnswer {
             access_token,

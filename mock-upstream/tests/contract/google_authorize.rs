@@ -258,3 +258,18 @@ async fn hints_are_taken() {
 async fn access_is_online_or_offline() {
     check_refused(&request().with("access_type", "always"), "invalid_request").await;
 }
+
+// The `auth_uri` in the client files that Google's console hands out.
+#[tokio::test]
+async fn the_older_address_answers_alike() {
+    let world = World::new().await;
+    let address = format!("{}/o/oauth2/auth", world.mock.google().url());
+    let seen = world
+        .get(&format!("{address}?{}", request().encoded()))
+        .await;
+    let order = ["state", "iss", "code", "scope", "authuser", "prompt"];
+    assert_eq!(seen.callback().names(), order);
+    let refused = request().with("client_id", "nobody").encoded();
+    let seen = world.get(&format!("{address}?{refused}")).await;
+    seen.assert_page(400, "Error 400: invalid_client");
+}

@@ -1,10 +1,11 @@
 //! Google's discovery document and key set.
 
-use mock_upstream::{Iss, Provider, Settings};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use mock_upstream::{Iss, Misbehaviour, Next, Provider, Settings};
 use serde_json::Value;
 
 use crate::google_id_token::verified;
-use crate::world::{Seen, World};
+use crate::world::{CLIENT_ID, Seen, World};
 
 const GOOGLE: Provider = Provider::Google;
 
@@ -161,7 +162,7 @@ async fn the_new_key_signs_and_an_older_token_still_verifies() {
     let before = kids(&world).await;
     world.mock.rotate_google_keys();
     let newer = world.sign_in(GOOGLE).await.text("id_token");
-    let kid = jsonwebtoken::decode_header(&newer).unwrap().kid.unwrap();
+    let kid = decode_header(&newer).unwrap().kid.unwrap();
     assert!(!before.contains(&Value::from(kid)));
     verified(&world, &older).await.unwrap();
     verified(&world, &newer).await.unwrap();
@@ -174,4 +175,58 @@ async fn a_reset_brings_the_first_keys_back() {
     world.mock.rotate_google_keys();
     world.mock.google().reset();
     assert_eq!(kids(&world).await, first);
+}
+
+/// The same keys as X.509 certificates in PEM, by `kid`.
+async fn certificates(world: &World) -> Seen {
+    let url = format!("{}/oauth2/v1/certs", world.mock.google().url());
+    world.get(&url).await
+}
+
+// google-auth verifies ID tokens with them unless it is given another address.
+#[tokio::test]
+async fn a_certificate_verifies_what_its_key_signed() {
+    let world = World::new().await;
+    for _ in 0..4 {
+        let token = world.sign_in(GOOGLE).await.text("id_token");
+        let kid = decode_header(&token).unwrap().kid.unwrap();
+        let certificates = certificates(&world).await.json();
+        let pem = certificates[&kid].as_str().unwrap();
+        assert!(pem.starts_with("-----BEGIN CERTIFICATE-----\n"), "{pem}");
+        assert!(pem.ends_with("\n-----END CERTIFICATE-----\n"), "{pem}");
+        let key = DecodingKey::from_rsa_pem(pem.as_bytes()).unwrap();
+        let mut validation = Validation::new(Algorithm::RS256);
+        validation.set_audience(&[CLIENT_ID]);
+        // The world has a clock of its own.
+        validation.validate_exp = false;
+        decode::<Value>(&token, &key, &validation).unwrap();
+        world.mock.rotate_google_keys();
+    }
+}
+
+#[tokio::test]
+async fn the_certificates_are_those_of_the_key_set_and_kept_as_long() {
+    let world = World::new().await;
+    for _ in 0..4 {
+        let (keys, certificates) = (key_set(&world).await, certificates(&world).await);
+        let mut named: Vec<_> = kids(&world).await;
+        named.sort_by_key(ToString::to_string);
+        let members = certificates.json();
+        let members = members.as_object().unwrap().keys().cloned();
+        assert_eq!(members.map(Value::from).collect::<Vec<_>>(), named);
+        assert_eq!(
+            certificates.header("cache-control"),
+            keys.header("cache-control")
+        );
+        world.mock.rotate_google_keys();
+    }
+}
+
+#[tokio::test]
+async fn the_certificates_are_in_the_same_trouble_as_the_key_set() {
+    let world = World::new().await;
+    world.queue(GOOGLE, Next::Misbehave(Misbehaviour::Keys500));
+    world.sign_in(GOOGLE).await;
+    assert_eq!(certificates(&world).await.status, 500);
+    assert_eq!(certificates(&world).await.status, 200);
 }

@@ -1,8 +1,9 @@
-//! Google's token, userinfo and revocation endpoints.
+//! Google's token and revocation endpoints.
 
 use mock_upstream::Provider;
 use reqwest::Method;
 
+use crate::google_userinfo::userinfo;
 use crate::world::{
     CLIENT_ID, CLIENT_SECRET, Params, SECOND_CALLBACK, Seen, World, authorization, redemption,
     without_pkce,
@@ -199,31 +200,6 @@ async fn a_body_that_is_no_form_is_refused() {
     let request = world.request(Method::POST, &world.token_url(GOOGLE));
     let body = serde_json::json!({ "code": code, "client_id": CLIENT_ID });
     assert_eq!(Seen::of(request.json(&body)).await.status, 400);
-}
-
-async fn userinfo(world: &World, token: &str) -> Seen {
-    let url = format!("{}/v1/userinfo", world.mock.google().url());
-    Seen::of(world.request(Method::GET, &url).bearer_auth(token)).await
-}
-
-#[tokio::test]
-async fn userinfo_tells_who_the_token_belongs_to() {
-    let world = World::new().await;
-    let token = world.sign_in(GOOGLE).await.text("access_token");
-    let body = userinfo(&world, &token).await.json();
-    assert_eq!(body["sub"], "100000000000000000001");
-    assert_eq!(body["name"], "Ada Lovelace");
-    assert_eq!(body["given_name"], "Ada");
-    assert_eq!(body["email"], "ada@people.example");
-    assert_eq!(body["email_verified"], true);
-}
-
-#[tokio::test]
-async fn userinfo_refuses_a_token_that_ended() {
-    let world = World::new().await;
-    let token = world.sign_in(GOOGLE).await.text("access_token");
-    world.advance_ms(3_599_000);
-    assert_eq!(userinfo(&world, &token).await.status, 401);
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ mod google_authorize;
 mod google_id_token;
 mod google_keys;
 mod google_token;
+mod google_userinfo;
 mod journal;
 mod misbehaviours;
 mod page;
