@@ -25,7 +25,7 @@ use crate::server::Dialect;
 use crate::shelf::Shelf;
 use crate::sign_in::{self, Cast, SignIns};
 use crate::{Misbehaviour, Person};
-use authorize::AuthorizationRequest;
+use authorize::{AuthorizationRequest, Consent};
 use keys::KeyForm;
 use scopes::Scopes;
 
@@ -59,6 +59,7 @@ pub(crate) struct Google {
 struct Grant {
     request: AuthorizationRequest,
     cast: Cast,
+    consent: Consent,
 }
 
 /// What an access token opens.

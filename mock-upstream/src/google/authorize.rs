@@ -37,8 +37,8 @@ enum Prompt {
 }
 
 /// How the person came to agree, which `prompt` echoes in the callback.
-#[derive(Clone, Copy)]
-enum Consent {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
     Silent,
     OnThePage,
 }
@@ -98,7 +98,12 @@ impl Google {
                 let callback = request.success(&code, consent, iss, &cast.person);
                 let lifetime_seconds = self.desk.unconfirmed.google_code_lifetime_seconds;
                 let ends_ms = self.desk.now_ms() + i64::from(lifetime_seconds) * 1000;
-                self.codes.put(code, Grant { request, cast }, ends_ms);
+                let grant = Grant {
+                    request,
+                    cast,
+                    consent,
+                };
+                self.codes.put(code, grant, ends_ms);
                 callback
             }
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::authorize::CODE_PREFIX;
 use super::id_token::IdToken;
 use super::scopes::Scope;
-use super::{Access, Google, Grant};
+use super::{Access, Consent, Google, Grant};
 use crate::answer::Answer;
 use crate::call::{Call, Params};
 use crate::{Misbehaviour, chance, spoil};
@@ -137,15 +137,19 @@ impl Google {
         }
     }
 
-    /// Given to a person's first exchange that asks for it, and never again. The
-    /// mock takes none back.
+    /// Given for offline access to a person's first exchange, and again each time
+    /// that they were asked for consent. The mock takes none back.
     fn refresh_token_for(&self, grant: &Grant) -> Option<String> {
-        let (sub, now_ms) = (&grant.cast.person.id, self.desk.now_ms());
-        if !grant.request.is_offline || self.offline.look(sub, now_ms).is_some() {
+        if !grant.request.is_offline {
             return None;
         }
-        self.offline.put(sub.clone(), (), i64::MAX);
-        Some(format!("1//{}", chance::url_safe(100)))
+        let (sub, now_ms) = (&grant.cast.person.id, self.desk.now_ms());
+        let is_first = self.offline.look(sub, now_ms).is_none();
+        if is_first {
+            self.offline.put(sub.clone(), (), i64::MAX);
+        }
+        (is_first || grant.consent == Consent::OnThePage)
+            .then(|| format!("1//{}", chance::url_safe(100)))
     }
 
     /// Takes a token back, named in the form or in the query.

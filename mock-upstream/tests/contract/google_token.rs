@@ -214,8 +214,14 @@ async fn a_revoked_token_opens_nothing() {
 }
 
 async fn offline(world: &World) -> Option<String> {
-    let params = authorization(GOOGLE).with("access_type", "offline");
-    let code = world.code_for(GOOGLE, &params).await;
+    offline_with(world, authorization(GOOGLE)).await
+}
+
+/// The refresh token that the request's answer ends with.
+async fn offline_with(world: &World, params: Params) -> Option<String> {
+    let code = world
+        .code_for(GOOGLE, &params.with("access_type", "offline"))
+        .await;
     let body = world.token(GOOGLE, &redemption(&code)).await.json();
     Some(body.get("refresh_token")?.as_str()?.to_owned())
 }
@@ -230,6 +236,21 @@ async fn a_refresh_token_comes_once_and_only_for_offline_access() {
     assert_eq!(offline(&world).await, None);
     world.mock.google().reset();
     assert!(offline(&world).await.is_some());
+}
+
+// googleapis advises a client that lost its own to send `prompt=consent`.
+#[tokio::test]
+async fn a_refresh_token_comes_each_time_that_consent_is_asked_for() {
+    let world = World::new().await;
+    let asking = authorization(GOOGLE).with("prompt", "consent");
+    let first = offline_with(&world, asking.clone()).await.unwrap();
+    let second = offline_with(&world, asking.clone()).await.unwrap();
+    assert_ne!(first, second);
+    assert_eq!(offline(&world).await, None);
+
+    let online = world.code_for(GOOGLE, &asking).await;
+    let body = world.token(GOOGLE, &redemption(&online)).await.json();
+    assert_eq!(body.get("refresh_token"), None);
 }
 
 // Older texts; not confirmed.

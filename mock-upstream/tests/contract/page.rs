@@ -192,6 +192,21 @@ async fn a_choice_that_cannot_be_taken_shows_the_page_again_and_keeps_the_sign_i
     assert_eq!(seen.status, 303);
 }
 
+// What the page asks is consent, and the callback says so.
+#[tokio::test]
+async fn a_choice_on_googles_page_gives_a_refresh_token_each_time() {
+    let world = interactive().await;
+    for _ in 0..2 {
+        let params = authorization(Provider::Google).with("access_type", "offline");
+        let handle = handle(&world.authorize(Provider::Google, &params).await);
+        let seen = choose(&world, Provider::Google, &handle, &[("person", "ada")]).await;
+        assert_eq!(seen.callback().get("prompt"), Some("consent"));
+        let code = seen.callback().get("code").unwrap().to_owned();
+        let answer = world.token(Provider::Google, &redemption(&code)).await;
+        assert!(answer.text("refresh_token").starts_with("1//"));
+    }
+}
+
 #[tokio::test]
 async fn a_choice_is_made_once() {
     let world = interactive().await;
