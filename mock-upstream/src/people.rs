@@ -11,8 +11,8 @@ pub use seeded::{Seeded, ada, seeded};
 
 /// One person's account with one provider.
 ///
-/// As JSON: `{"id","name","username","email","email_verified","picture"}`, where
-/// all but `id` may be absent or null. Nothing else is taken.
+/// As JSON: `{"id","name","username","email","email_verified","email_private",
+/// "picture"}`, where all but `id` may be absent or null. Nothing else is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Person {
@@ -29,7 +29,7 @@ pub struct Person {
     pub email_verified: bool,
     /// Where the picture is.
     pub picture: Option<String>,
-    /// Who may see the address on GitHub. Not part of the JSON.
+    /// Who may see the address on GitHub; `email_private` in the JSON.
     pub visibility: Visibility,
     /// More addresses on GitHub, verified, none of them primary; they come before
     /// the primary one. Not part of the JSON.
@@ -57,7 +57,10 @@ pub enum InvalidPerson {
     #[error("a person is a JSON object")]
     NotAnObject,
     /// A field that no person has.
-    #[error("a person has id, name, username, email, email_verified, picture, and nothing else")]
+    #[error(
+        "a person has id, name, username, email, email_verified, email_private, picture, \
+         and nothing else"
+    )]
     UnknownField,
     /// No `id`.
     #[error("a person needs an id")]
@@ -74,6 +77,16 @@ pub enum InvalidPerson {
     /// GitHub's `id` has a form.
     #[error("id must be a string of digits without leading zeros, as GitHub's id is a number")]
     GitHubId,
+}
+
+impl Visibility {
+    /// What `email_private` says.
+    pub(crate) fn of_private(is_private: bool) -> Self {
+        match is_private {
+            true => Self::Private,
+            false => Self::Public,
+        }
+    }
 }
 
 impl Person {
@@ -127,6 +140,7 @@ impl TryFrom<Value> for Person {
             username: take_text(&mut fields, "username")?,
             email: take_text(&mut fields, "email")?,
             email_verified: take_bool(&mut fields, "email_verified")?,
+            visibility: Visibility::of_private(take_bool(&mut fields, "email_private")?),
             picture: take_text(&mut fields, "picture")?,
             ..Self::default()
         };

@@ -5,7 +5,7 @@ use crate::answer::Answer;
 use crate::call::Params;
 use crate::desk::Desk;
 use crate::pages::{self, SignInPage};
-use crate::people::{InvalidPerson, ada, seeded};
+use crate::people::{InvalidPerson, Visibility, ada, seeded};
 use crate::settings::RedirectUri;
 use crate::shelf::Shelf;
 use crate::{Misbehaviour, Mode, Next, Person, Provider, chance, spoil};
@@ -127,6 +127,7 @@ fn other_person(provider: Provider, form: &Params) -> Result<Person, InvalidPers
         username: field("username"),
         email: field("email"),
         email_verified: form.get("email_verified").is_some(),
+        visibility: Visibility::of_private(form.get("email_private").is_some()),
         picture: field("picture"),
         ..Person::default()
     };

@@ -89,6 +89,26 @@ async fn a_private_address_is_in_the_list_alone() {
 }
 
 #[tokio::test]
+async fn any_person_may_keep_the_address_private() {
+    let json = json!({
+        "id": "7",
+        "email": "e@mail.example",
+        "email_verified": true,
+        "email_private": true,
+    });
+    let person: Person = serde_json::from_value(json).unwrap();
+    assert_eq!(seen_by(person.clone(), "/user").await["email"], Value::Null);
+    let emails = seen_by(person, "/user/emails").await;
+    let expected = json!({
+        "email": "e@mail.example",
+        "primary": true,
+        "verified": true,
+        "visibility": "private",
+    });
+    assert!(emails.as_array().unwrap().contains(&expected), "{emails}");
+}
+
+#[tokio::test]
 async fn an_unverified_address_is_listed_as_such_and_not_public() {
     let person = seeded_person("alan");
     assert_eq!(seen_by(person.clone(), "/user").await["email"], Value::Null);

@@ -178,3 +178,17 @@ async fn a_workspace_account_names_its_domain() {
     let claims = claims_of(seeded_person("ada")).await;
     assert_eq!(claims.get("hd"), None);
 }
+
+// A Google account has no such switch.
+#[tokio::test]
+async fn a_private_address_is_githubs_alone() {
+    let json = serde_json::json!({
+        "id": "7",
+        "email": "e@mail.example",
+        "email_verified": true,
+        "email_private": true,
+    });
+    let claims = claims_of(serde_json::from_value(json).unwrap()).await;
+    assert_eq!(claims["email"], "e@mail.example");
+    assert_eq!(claims["email_verified"], true);
+}

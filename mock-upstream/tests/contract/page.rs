@@ -155,7 +155,9 @@ async fn any_other_person_can_sign_in_by_the_form() {
         ("person", "other"),
         ("id", "77"),
         ("username", "someone"),
-        ("email", ""),
+        ("email", "someone@people.example"),
+        ("email_verified", "true"),
+        ("email_private", "true"),
     ];
     let seen = choose(&world, Provider::GitHub, &handle, &fields).await;
     let code = seen.callback().get("code").unwrap().to_owned();
@@ -170,6 +172,16 @@ async fn any_other_person_can_sign_in_by_the_form() {
     assert_eq!(body["id"], 77);
     assert_eq!(body["login"], "someone");
     assert_eq!(body["email"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn only_github_asks_whether_the_address_is_private() {
+    let world = interactive().await;
+    for (provider, asks) in [(Provider::Google, false), (Provider::GitHub, true)] {
+        let seen = page(&world, provider).await;
+        let field = r#"name="email_private""#;
+        assert_eq!(seen.body.contains(field), asks, "{provider}");
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mock_upstream::people::{ada, seeded};
+use mock_upstream::people::{Visibility, ada, seeded};
 use mock_upstream::{Next, Person, Provider};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ fn a_person_needs_an_id_alone() {
     };
     let nulls = json!({
         "id": "7", "name": null, "username": null, "email": null,
-        "email_verified": null, "picture": null,
+        "email_verified": null, "email_private": null, "picture": null,
     });
     assert_eq!(read(json!({ "id": "7" })), Ok(expected.clone()));
     assert_eq!(read(nulls), Ok(expected));
@@ -69,7 +69,8 @@ fn a_person_needs_an_id_alone() {
 fn a_person_is_read_whole() {
     let person = read(json!({
         "id": "7", "name": "N", "username": "U", "email": "e@mail.example",
-        "email_verified": true, "picture": "https://pictures.example/7",
+        "email_verified": true, "email_private": true,
+        "picture": "https://pictures.example/7",
     }))
     .unwrap();
     assert_eq!(person.id, "7");
@@ -77,6 +78,7 @@ fn a_person_is_read_whole() {
     assert_eq!(person.username.as_deref(), Some("U"));
     assert_eq!(person.email.as_deref(), Some("e@mail.example"));
     assert!(person.email_verified);
+    assert_eq!(person.visibility, Visibility::Private);
     assert_eq!(
         person.picture.as_deref(),
         Some("https://pictures.example/7")
@@ -111,7 +113,10 @@ fn an_error_names_the_field_and_never_repeats_the_input() {
     );
     let says = "email_verified must be true or false";
     check_refused(json!({ "id": "7", "email_verified": "SECRET" }), says);
-    let says = "a person has id, name, username, email, email_verified, picture, and nothing else";
+    let says = "email_private must be true or false";
+    check_refused(json!({ "id": "7", "email_private": "SECRET" }), says);
+    let says = "a person has id, name, username, email, email_verified, email_private, picture, \
+                and nothing else";
     check_refused(json!({ "id": "7", "SECRET": 1 }), says);
 }
 

@@ -1,13 +1,14 @@
 //! What the imitated providers are told to do, and what they were asked.
 
-use mock_upstream::Misbehaviour;
+use mock_upstream::people::Visibility;
+use mock_upstream::{Misbehaviour, Next};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 use super::{get, post, put};
 use crate::browser::Browser;
-use crate::login::{Flow, GOOGLE, PROVIDERS};
+use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::world::World;
 
 #[tokio::test]
@@ -100,6 +101,29 @@ async fn a_queued_person_signs_in_once_and_then_the_default_again() {
         assert_eq!(second["email"], Value::Null);
         world.sign_in(Flow::Clean, provider).await.is_ada(provider);
     }
+}
+
+#[tokio::test]
+async fn a_github_user_with_a_private_address_can_be_queued() {
+    let world = World::start().await;
+    let person = json!({
+        "id": "42",
+        "email": "quiet@people.example",
+        "email_verified": true,
+        "email_private": true,
+    });
+    let next = format!("/api/upstreams/{GITHUB}/next");
+    let queued = post(&world, &next, json!({ "person": person })).await;
+    assert_eq!(queued.status, 201, "{}", queued.body);
+    let queue = world.upstream(GITHUB).queued();
+    let [Next::Person(person)] = queue.as_slice() else {
+        panic!("{queue:?}");
+    };
+    assert_eq!(person.visibility, Visibility::Private);
+    // Then /user does not show the address, and the broker finds it in /user/emails.
+    let profile = world.sign_in(Flow::Clean, GITHUB).await.profile();
+    assert_eq!(profile["email"], "quiet@people.example");
+    assert_eq!(profile["emailVerified"], true);
 }
 
 #[tokio::test]
