@@ -13,7 +13,7 @@ up *FLAGS:
     cargo run -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _nginx _postgres _python _node lint check-contract && test-examples
+test: _chromium _nginx _postgres _python _node lint check-contract && test-examples test-clients
     cargo test --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
@@ -37,6 +37,34 @@ test-examples: _python _node
     cargo test -p e2e --test consumer_test
     python3 e2e/examples/consumer_test.py
     node --test e2e/examples/consumer.test.mjs
+
+# Run only the real client libraries against the imitated Google and GitHub
+test-clients: _python _npm
+    #!/usr/bin/env bash
+    set -euo pipefail
+    node=e2e/clients/node python=e2e/clients/python installed=target/clients
+    # What the locks name is installed here alone, and again only when they change.
+    if ! cmp --silent $node/package-lock.json $node/node_modules/.installed.json; then
+        npm ci --prefix $node --ignore-scripts --no-audit --no-fund --loglevel error
+        cp $node/package-lock.json $node/node_modules/.installed.json
+    fi
+    if ! cmp --silent $python/requirements.txt $installed/python/installed.txt; then
+        python3 -m venv --clear $installed/python
+        $installed/python/bin/pip install --quiet --require-hashes --requirement $python/requirements.txt
+        cp $python/requirements.txt $installed/python/installed.txt
+    fi
+    # One stack for all of them, or the one that is up at STACK_CONTROL.
+    if [ -z "${STACK_CONTROL:-}" ]; then
+        free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
+        coproc stack { exec cargo run --quiet -- --quiet --automatic "${free[@]}"; }
+        trap 'kill "$stack_PID"' EXIT
+        while read -r what address _ && [ "$what" != control ]; do :; done <&"${stack[0]}"
+        export STACK_CONTROL=${address:?the stack did not start}
+    fi
+    # They share the stack: one file after the other.
+    node --test --test-concurrency=1 $node/*.test.mjs
+    $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
+    cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
 
 # Check the code: format, lints, the published contract, the systemd unit, licences and sources of what we depend on
 check: lint check-contract check-service _cargo-deny
@@ -87,7 +115,9 @@ sbom: _cargo-cyclonedx
 # Check the format and the lints
 lint:
     cargo fmt --all -- --check
+    cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
     cargo clippy --workspace --all-targets --all-features -- --deny warnings
+    cargo clippy --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # Run the broker alone, as in production (all commands: just broker --help)
 broker *ARGS:
@@ -172,6 +202,16 @@ _python:
 
 _node:
     command -v node >/dev/null || {{ just_executable() }} _install nodejs
+
+# Of Node, the clients need a newer one than the examples
+_npm: _node
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ "$(node --print 'Number.parseInt(process.versions.node)')" -lt 20 ]; then
+        echo "The client libraries need Node 20 or newer, and this is $(node --version)." >&2
+        exit 1
+    fi
+    command -v npm >/dev/null || {{ just_executable() }} _install npm
 
 _install *PACKAGES:
     #!/usr/bin/env bash
