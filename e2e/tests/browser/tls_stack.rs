@@ -110,7 +110,7 @@ fn broker_config(signin: &str, google: &str, app: &str) -> Config {
     let callback = format!("{app}/callback").parse().unwrap();
     let digest = contract::Digest::of(SECRET.as_bytes()).to_text();
     let project = Project::new(
-        "The shop".to_owned(),
+        "The shop".parse().unwrap(),
         CLIENT_ID.parse().unwrap(),
         digest.parse().unwrap(),
         vec![callback],
