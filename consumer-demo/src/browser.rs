@@ -118,7 +118,7 @@ impl Browser<'_> {
         let (replaced, naming) = self
             .app
             .sessions
-            .rename_with(session, self.now_ms, |session| session.sign_in(person))
+            .sign_in_with(session, self.now_ms, |session| session.sign_in(person))
             .ok_or(SessionEnded)?;
         self.app.accounts.record_sign_in(profile, self.now_ms);
         self.set_cookie(&naming);

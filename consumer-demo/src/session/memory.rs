@@ -1,10 +1,10 @@
-//! All sessions: in memory, at most so many of them, each gone when it expires.
+//! All sessions: in memory, a bounded number of them, each gone when it expires.
 //!
 //! In an application of your own this is your framework's session store, or a
 //! table: one row per session, a unique column for the digest of its id, one for
 //! when it ends. Renaming a session is then an `UPDATE` of that column.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
 use super::Session;
@@ -13,7 +13,7 @@ use super::cookie_value::{CookieValue, ValueDigest};
 /// Which session, under whatever name: a row's primary key. It never leaves the
 /// server, and a session keeps it when it is renamed, so that a callback of one
 /// tab still finds its login after another tab has signed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SessionRef(u64);
 
 /// A name that a browser should be given, and for how long it is good.
@@ -24,7 +24,9 @@ pub(crate) struct Naming {
     pub(crate) until_ms: i64,
 }
 
-/// The memory of all sessions.
+/// The memory of all sessions. Those in which a user has signed in have room of their
+/// own: starting a login takes no credentials, so anybody can start thousands, and
+/// must not sign everybody out by it.
 pub(crate) struct Sessions {
     room: usize,
     shelf: Mutex<Shelf>,
@@ -32,8 +34,10 @@ pub(crate) struct Sessions {
 
 #[derive(Default)]
 struct Shelf {
+    rows: HashMap<SessionRef, Row>,
     // Ordered, so that the first is the oldest.
-    rows: BTreeMap<SessionRef, Row>,
+    anonymous: BTreeSet<SessionRef>,
+    signed_in: BTreeSet<SessionRef>,
     by_id: HashMap<ValueDigest, SessionRef>,
     // Never set back, not even when everything is forgotten: what a callback
     // holds from before must not mean another browser's session afterwards.
@@ -46,7 +50,7 @@ struct Row {
 }
 
 impl Sessions {
-    /// An empty memory for at most `room` sessions.
+    /// An empty memory for at most `room` sessions of either kind.
     pub(crate) fn with_room_for(room: usize) -> Self {
         Self {
             room: room.max(1),
@@ -73,7 +77,7 @@ impl Sessions {
         let mut shelf = self.lock();
         let known = id.and_then(|id| Some((shelf.find(&id, now_ms)?, id)));
         let (which, id) = known.unwrap_or_else(|| {
-            shelf.make_room(self.room, now_ms);
+            shelf.make_room(self.room, now_ms, |shelf| &shelf.anonymous);
             shelf.open()
         });
         let session = &mut shelf.row(which).session;
@@ -93,9 +97,10 @@ impl Sessions {
         self.lock().live(which, now_ms).map(change)
     }
 
-    /// Like [`with`](Self::with), and gives the session a new name. The old one
-    /// is dead at once; whatever else is in the session stays.
-    pub(crate) fn rename_with<R>(
+    /// Like [`with`](Self::with), for a change that signs a user in: it gives the
+    /// session a new name. The old one is dead at once; whatever else is in the session
+    /// stays.
+    pub(crate) fn sign_in_with<R>(
         &self,
         which: SessionRef,
         now_ms: i64,
@@ -105,6 +110,10 @@ impl Sessions {
         let session = shelf.live(which, now_ms)?;
         let answer = change(session);
         let until_ms = session.until_ms;
+        if shelf.anonymous.remove(&which) {
+            shelf.make_room(self.room, now_ms, |shelf| &shelf.signed_in);
+            shelf.signed_in.insert(which);
+        }
         let id = shelf.rename(which);
         Some((answer, Naming { id, until_ms }))
     }
@@ -118,6 +127,8 @@ impl Sessions {
     pub(crate) fn clear(&self) {
         let mut shelf = self.lock();
         shelf.rows.clear();
+        shelf.anonymous.clear();
+        shelf.signed_in.clear();
         shelf.by_id.clear();
     }
 
@@ -153,6 +164,7 @@ impl Shelf {
         };
         self.by_id.insert(row.id, which);
         self.rows.insert(which, row);
+        self.anonymous.insert(which);
         (which, id)
     }
 
@@ -166,22 +178,25 @@ impl Shelf {
 
     fn remove(&mut self, which: SessionRef) -> Option<Session> {
         let row = self.rows.remove(&which)?;
+        self.anonymous.remove(&which);
+        self.signed_in.remove(&which);
         self.by_id.remove(&row.id);
         Some(row.session)
     }
 
-    /// When full, drops what has expired; when that doesn't help, the oldest.
-    fn make_room(&mut self, room: usize, now_ms: i64) {
-        if self.rows.len() < room {
+    /// When its kind is full, drops those of it that have expired; when that doesn't
+    /// help, the oldest.
+    fn make_room(&mut self, room: usize, now_ms: i64, kind: fn(&Self) -> &BTreeSet<SessionRef>) {
+        if kind(self).len() < room {
             return;
         }
-        let expired =
-            |(&which, row): (&SessionRef, &Row)| (!row.session.is_live(now_ms)).then_some(which);
-        for which in self.rows.iter().filter_map(expired).collect::<Vec<_>>() {
+        let is_over = |which: &&SessionRef| !self.rows[which].session.is_live(now_ms);
+        let expired: Vec<_> = kind(self).iter().filter(is_over).copied().collect();
+        for which in expired {
             self.remove(which);
         }
-        while self.rows.len() >= room {
-            let Some((&oldest, _)) = self.rows.first_key_value() else {
+        while kind(self).len() >= room {
+            let Some(&oldest) = kind(self).first() else {
                 return;
             };
             self.remove(oldest);

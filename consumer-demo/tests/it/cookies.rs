@@ -192,18 +192,33 @@ async fn a_reset_forgets_everybody() {
 #[rocket::async_test]
 async fn the_memory_is_bounded_and_drops_the_expired_before_the_oldest() {
     let world = World::with(|config| config.max_sessions = 3).await;
-    let oldest = world.signed_in(&ada()).await;
-    let mut expired = Vec::new();
-    for _ in 0..2 {
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
         let browser = world.browser();
         browser.start_clean("google").await;
-        expired.push(browser);
+        waiting.push(browser);
     }
-    world.advance(600);
+    // The first starts again, so it ends later than the two after it.
+    world.advance(300);
+    waiting[0].start_clean("google").await;
+    world.advance(300);
     world.browser().start_clean("google").await;
-    assert_eq!(oldest.get("/profile").await.field("subject"), "sub_ada");
-    for _ in 0..2 {
-        world.browser().start_clean("google").await;
+    assert_eq!(waiting[0].get("/callback").await.location(), "/profile");
+
+    let oldest = world.signed_in(&ada()).await;
+    for _ in 0..3 {
+        world.signed_in(&ada()).await;
     }
     assert_eq!(oldest.get("/profile").await.location(), "/");
+}
+
+/// Starting a login takes no credentials.
+#[rocket::async_test]
+async fn logins_that_are_only_started_push_no_user_out() {
+    let world = World::with(|config| config.max_sessions = 3).await;
+    let user = world.signed_in(&ada()).await;
+    for _ in 0..30 {
+        world.browser().start_clean("google").await;
+    }
+    assert_eq!(user.get("/profile").await.field("subject"), "sub_ada");
 }
