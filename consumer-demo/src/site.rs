@@ -7,10 +7,10 @@ use contract::Profile;
 use rocket::{Route, State, get, post, routes};
 
 use crate::App;
-use crate::browser::Browser;
+use crate::browser::{Browser, SessionEnded};
 use crate::guards::{OwnForm, SeeOther};
 use crate::pages::{HomePage, Page, Problem, ProfilePage};
-use crate::session::{SessionRef, SignedIn, Via};
+use crate::session::{SessionRef, Via};
 
 pub(crate) fn routes() -> Vec<Route> {
     routes![home, profile, sign_out]
@@ -43,11 +43,15 @@ pub(crate) async fn sign_in(
     profile: Profile,
     via: Via,
 ) -> Result<SeeOther, Page> {
-    let Ok(replaced) = browser.sign_in(session, profile, via) else {
-        return Err(Page::problem(browser, Problem::NoSession));
-    };
-    if let Some(replaced) = replaced {
-        take_leave(app, &replaced).await;
+    match browser.sign_in(session, profile, via.clone()) {
+        Ok(None) => {}
+        Ok(Some(replaced)) => revoke(app, &replaced.via).await,
+        // The user signed out in another tab while the code was exchanged. There is
+        // nobody to sign in any more, and nobody who would ever revoke the token.
+        Err(SessionEnded) => {
+            revoke(app, &via).await;
+            return Err(Page::problem(browser, Problem::NoSession));
+        }
     }
     Ok(SeeOther::page("/profile"))
 }
@@ -60,16 +64,16 @@ async fn sign_out(_ours: OwnForm, browser: Browser<'_>, app: &State<Arc<App>>) -
     // under way in other tabs with it.
     let ended = browser.sign_out();
     if let Some(person) = ended.as_ref().and_then(|session| session.signed_in()) {
-        take_leave(app, person).await;
+        revoke(app, &person.via).await;
     }
     SeeOther::page("/")
 }
 
-/// Revokes the token of someone who is no longer signed in: once, and without
-/// looking at the outcome. It works the other way round, too: revoking a token
-/// signs nobody out here.
-async fn take_leave(app: &App, person: &SignedIn) {
-    match &person.via {
+/// Revokes the token, if there is one, of a user who is not signed in by it any more:
+/// once, and without looking at the outcome. It works the other way round, too:
+/// revoking a token signs nobody out here.
+async fn revoke(app: &App, via: &Via) {
+    match via {
         Via::Legacy(token) => app.broker.revoke(token).await,
         Via::Clean => {}
     }

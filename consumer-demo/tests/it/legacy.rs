@@ -7,7 +7,8 @@ use sha2::{Digest as _, Sha256};
 use wiremock::ResponseTemplate;
 
 use crate::world::{
-    ACCESS_TOKEN, CONSUMER, PROFILE, REVOKE, SECRET, TOKEN, World, grace, ok, refused, token_answer,
+    ACCESS_TOKEN, CONSUMER, PROFILE, REVOKE, SECRET, TOKEN, World, ada, grace, ok, refused,
+    token_answer,
 };
 
 #[rocket::async_test]
@@ -356,4 +357,25 @@ async fn c10_whoever_is_replaced_has_their_token_revoked() {
     browser.return_legacy(&query).await;
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
     assert_eq!(world.broker.calls(REVOKE).len(), 1);
+}
+
+/// The user signs out in another tab while the profile is on its way here.
+#[rocket::async_test]
+async fn a_token_whose_session_has_ended_meanwhile_is_revoked() {
+    let world = World::new().await;
+    let browser = world.browser();
+    let authorize = browser.start_legacy("google").await;
+    let slow = ok(ada()).set_delay(std::time::Duration::from_secs(1));
+    world.broker.will(PROFILE, slow);
+    let query = format!("code=c&state={}", authorize["state"]);
+    let other_tab = async {
+        while world.broker.bearers(PROFILE).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        browser.press("/sign-out").await
+    };
+    let (page, _) = tokio::join!(browser.return_legacy(&query), other_tab);
+    assert_eq!(page.problem(), "no_session");
+    let bearer = Some(format!("Bearer {ACCESS_TOKEN}"));
+    assert_eq!(world.broker.bearers(REVOKE), [bearer]);
 }
