@@ -5,9 +5,10 @@
 //! because addresses end up in logs, histories and `Referer` headers.
 
 use contract::{
-    AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult, LoginResultRequest,
-    LoginSessionRequest, LoginSessionResponse, PresentedClientId, Profile, Provider,
-    ProviderStatus, RedirectUri, Scope, SessionKey, TokenLifetime, TokenRequest, TokenType,
+    ApiError, AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult,
+    LoginResultRequest, LoginSessionRequest, LoginSessionResponse, PresentedClientId, Profile,
+    Provider, ProviderStatus, RedirectUri, Scope, SessionKey, TokenLifetime, TokenRequest,
+    TokenType,
 };
 use reqwest::header::ACCEPT;
 use reqwest::{Client, RequestBuilder, Response, redirect, retry};
@@ -25,7 +26,7 @@ pub(crate) type Call<T> = Result<T, Failure>;
 /// Why there is no answer, in terms of what the consumer may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The broker said no, with this status. It will say no again.
+    /// The broker said no, by an ApiError with this status. It will say no again.
     #[error("the broker refused with status {0}")]
     Refused(u16),
     /// We don't know what the broker did: its answer was lost on the way, or
@@ -161,14 +162,15 @@ impl Broker {
         answer(request.timeout(self.config.courtesy_timeout)).await
     }
 
-    /// When we know where authorization URLs lead, we insist on it: then even a
-    /// broker that was tampered with can't send our users elsewhere.
+    /// We know where authorization URLs lead, and insist on it: then even a broker
+    /// that was tampered with can't send our users elsewhere.
     fn check_origin(&self, url: AuthorizationUrl) -> Call<AuthorizationUrl> {
-        match &self.config.authorization_origin {
-            Some(expected) if url.origin() != *expected => Err(Failure::Ambiguous(
+        if url.origin() == self.config.authorization_origin {
+            Ok(url)
+        } else {
+            Err(Failure::Ambiguous(
                 "authorization_url leads to a foreign origin",
-            )),
-            _ => Ok(url),
+            ))
         }
     }
 
@@ -199,12 +201,21 @@ async fn send(request: RequestBuilder) -> Call<Response> {
         .map_err(lost)?;
     match response.status().as_u16() {
         200..=299 => Ok(response),
-        // A refusal is told by its status alone. The body should be an ApiError,
-        // but infrastructure may answer in HTML, and we need neither.
-        status @ 400..=499 => Err(Failure::Refused(status)),
+        status @ 400..=499 => Err(refusal(status, response).await),
         // 5xx: the broker (or a proxy in front of it) failed at some point that
         // we can't see, maybe after the deed. 3xx: not followed.
         _ => Err(Failure::Ambiguous("the answer has an unexpected status")),
+    }
+}
+
+/// Only an ApiError is the broker's no. Whatever stands in between answers by
+/// itself, too (408 when a connection was slow, 403 with a page of its own), and
+/// then nobody can say whether the broker has done what it was asked.
+async fn refusal(status: u16, response: Response) -> Failure {
+    let body = read(response).await.unwrap_or_default();
+    match serde_json::from_slice::<ApiError>(&body) {
+        Ok(_) => Failure::Refused(status),
+        Err(_) => Failure::Ambiguous("something between us and the broker refused"),
     }
 }
 

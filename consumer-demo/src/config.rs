@@ -19,8 +19,9 @@ pub struct Config {
     /// Where people reach this application. The callbacks registered with the
     /// broker are this address followed by `/callback` and `/legacy/callback`.
     pub consumer_base_url: Origin,
-    /// When set, an `authorization_url` must lead to this origin.
-    pub authorization_origin: Option<Origin>,
+    /// The origin that every `authorization_url` must have: the broker's own, unless
+    /// browsers reach it at another.
+    pub authorization_origin: Origin,
     /// How long an exchange with the broker may take, all in all.
     pub broker_timeout: Duration,
     /// How long the two calls may take on which nothing depends: the providers'
@@ -41,11 +42,11 @@ impl Config {
         consumer_base_url: Origin,
     ) -> Self {
         Self {
+            authorization_origin: signin_base_url.clone(),
             signin_base_url,
             client_id,
             client_secret,
             consumer_base_url,
-            authorization_origin: None,
             broker_timeout: Duration::from_secs(10),
             courtesy_timeout: Duration::from_secs(2),
             pending_wait: Duration::from_millis(300),

@@ -62,7 +62,7 @@ impl<'r> FromRequest<'r> for Visit {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
-        let is_prefetch = ["Sec-Purpose", "Purpose"].into_iter().any(|name| {
+        let is_prefetch = ["Sec-Purpose", "Purpose", "X-Moz"].into_iter().any(|name| {
             let mut values = request.headers().get(name);
             values.any(|value| value.to_ascii_lowercase().contains("prefetch"))
         });

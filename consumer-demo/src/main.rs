@@ -54,7 +54,8 @@ struct Arguments {
     )]
     consumer_base_url: Origin,
 
-    /// Refuse an authorization_url that leads to any other origin.
+    /// The origin at which browsers reach the broker; an authorization_url that leads
+    /// to any other is refused. [default: that of --signin-base-url]
     #[arg(long, env = "SIGNIN_AUTHORIZATION_ORIGIN", value_name = "ORIGIN")]
     authorization_origin: Option<Origin>,
 
@@ -160,15 +161,16 @@ async fn stop_on_signal(shutdowns: Vec<Shutdown>) -> Result<(), Problem> {
 
 impl Arguments {
     fn config(self) -> Result<Config, Problem> {
-        Ok(Config {
-            authorization_origin: self.authorization_origin,
-            ..Config::new(
-                self.signin_base_url,
-                self.client_id,
-                client_secret()?,
-                self.consumer_base_url,
-            )
-        })
+        let mut config = Config::new(
+            self.signin_base_url,
+            self.client_id,
+            client_secret()?,
+            self.consumer_base_url,
+        );
+        if let Some(origin) = self.authorization_origin {
+            config.authorization_origin = origin;
+        }
+        Ok(config)
     }
 
     /// Where to listen. `localhost` may mean 127.0.0.1 or ::1, and browsers try

@@ -210,9 +210,7 @@ fn consumer_app(
         client_secret,
         ..
     } = projects.register_for_development("The demo", "demo", callbacks);
-    let config = consumer_demo::Config {
-        authorization_origin: Some(origin(broker_url)),
-        ..consumer_demo::Config::new(origin(broker_url), client_id, client_secret, origin(url))
-    };
+    let config =
+        consumer_demo::Config::new(origin(broker_url), client_id, client_secret, origin(url));
     Ok(consumer_demo::App::new(config, clock.for_consumer())?)
 }

@@ -80,16 +80,23 @@ async fn c14_a_redirect_carries_the_secret_nowhere() {
     assert_eq!(elsewhere.count(), 0);
 }
 
+/// Something between us and the broker refused, or nobody knows what it was.
 #[rocket::async_test]
-async fn infrastructure_may_refuse_in_html() {
-    let world = World::new().await;
-    world.broker.will(
-        SESSION,
+async fn a_refusal_that_is_no_api_error_is_a_lost_answer() {
+    for answer in [
         ResponseTemplate::new(403).set_body_string("<html>Forbidden"),
-    );
-    let page = world.browser().press("/login/google").await;
-    assert_eq!(page.problem(), "refused");
-    assert!(!page.body.contains("Forbidden"));
+        ResponseTemplate::new(408),
+        ResponseTemplate::new(400).set_body_json(json!({"message": "no"})),
+        ResponseTemplate::new(429).set_body_string(r#"{"error": 429}"#),
+    ] {
+        check_lost(answer.clone()).await;
+        let world = World::new().await;
+        world.broker.will(SESSION, answer);
+        let page = world.browser().press("/login/google").await;
+        assert_eq!(page.problem(), "lost");
+        assert!(!page.body.contains("Forbidden"));
+        assert_eq!(world.broker.count(), 1);
+    }
 }
 
 #[rocket::async_test]
@@ -101,11 +108,15 @@ async fn a_429_at_the_start_is_not_tried_again() {
     assert_eq!(world.broker.count(), 1);
 }
 
-/// Starts a login whose authorization URL is `url`, and returns whether the
-/// browser is sent there.
-async fn is_followed(url: &str, origin: Option<&str>) -> bool {
-    let origin = origin.map(|origin| origin.parse().unwrap());
+/// Starts a login whose authorization URL is `url`, where browsers reach the broker
+/// at `origin`, and returns whether the browser is sent there.
+async fn is_followed(url: &str, origin: &str) -> bool {
+    let origin = origin.parse().unwrap();
     let world = World::with(|config| config.authorization_origin = origin).await;
+    is_followed_in(&world, url).await
+}
+
+async fn is_followed_in(world: &World, url: &str) -> bool {
     let browser = world.browser();
     let answer = json!({"authorization_url": url, "expires_in": 600});
     world.broker.will(SESSION, ok(answer));
@@ -116,9 +127,11 @@ async fn is_followed(url: &str, origin: Option<&str>) -> bool {
 
 #[rocket::async_test]
 async fn c13_an_authorization_url_is_followed_only_in_its_shape() {
-    assert!(is_followed("https://signin.example/login/x", None).await);
-    assert!(is_followed("http://127.0.0.1:8000/login/x", None).await);
-    assert!(is_followed("http://[::1]:8000/login/x", None).await);
+    let https = "https://signin.example";
+    assert!(is_followed("https://signin.example/login/x", https).await);
+    for local in ["http://127.0.0.1:8000", "http://[::1]:8000"] {
+        assert!(is_followed(&format!("{local}/login/x"), local).await);
+    }
     for url in [
         "http://signin.example/login/x",
         "https://user@signin.example/login/x",
@@ -130,19 +143,24 @@ async fn c13_an_authorization_url_is_followed_only_in_its_shape() {
         "https://signin.example/\r\nSet-Cookie: a=b",
         "",
     ] {
-        assert!(!is_followed(url, None).await, "{url:?}");
+        assert!(!is_followed(url, https).await, "{url:?}");
     }
     let long = format!("https://signin.example/{}", "a".repeat(2048));
-    assert!(!is_followed(&long, None).await);
+    assert!(!is_followed(&long, https).await);
 }
 
 #[rocket::async_test]
-async fn c13_a_configured_origin_is_the_only_one() {
-    let ours = Some("https://signin.example");
-    assert!(is_followed("https://signin.example/login/x", ours).await);
-    assert!(!is_followed("https://evil.example/login/x", ours).await);
-    assert!(!is_followed("https://signin.example:8443/login/x", ours).await);
-    assert!(!is_followed("https://signin.example.evil.example/login/x", ours).await);
+async fn c13_the_brokers_own_origin_is_the_only_one_unless_another_is_named() {
+    let world = World::new().await;
+    let ours = format!("{}/login/x", world.broker.url());
+    assert!(is_followed_in(&world, &ours).await);
+    assert!(!is_followed_in(&world, "https://signin.example/login/x").await);
+
+    let named = "https://signin.example";
+    assert!(is_followed("https://signin.example/login/x", named).await);
+    assert!(!is_followed("https://evil.example/login/x", named).await);
+    assert!(!is_followed("https://signin.example:8443/login/x", named).await);
+    assert!(!is_followed("https://signin.example.evil.example/login/x", named).await);
 }
 
 #[rocket::async_test]

@@ -133,7 +133,7 @@ fn broker_config(signin: &str, google: &str, app: &str) -> Config {
 
 fn demo(broker: SocketAddr, signin: &str, app: &str) -> Rocket<rocket::Build> {
     let config = consumer_demo::Config {
-        authorization_origin: Some(signin.parse().unwrap()),
+        authorization_origin: signin.parse().unwrap(),
         pending_wait: Duration::from_millis(1),
         ..consumer_demo::Config::new(
             format!("http://{broker}").parse().unwrap(),
