@@ -3,6 +3,10 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
 
+# Cargo's own tools that Rust does not bring: pinned, and in `target`, so that they are
+# built once.
+tools := justfile_directory() / "target/tools/bin"
+
 # List the commands
 [private]
 default:
@@ -10,31 +14,31 @@ default:
 
 # Start the whole stack: demo, broker, imitated Google and GitHub (all flags: just up --help)
 up *FLAGS:
-    cargo run -- "$@"
+    cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _nginx _postgres _python _node lint check-contract && test-examples test-clients
-    cargo test --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
+test: _chromium _nginx _postgres _python _node check && test-examples test-clients
+    cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
 test-rust:
-    cargo test --workspace
+    cargo test --locked --workspace
 
 # Run only the tests in a real browser; its pictures go to target/screenshots
 test-browser: _chromium
-    cargo test --workspace --features e2e/browser --test browser
+    cargo test --locked --workspace --features e2e/browser --test browser
 
 # Run only the tests of the broker behind the real nginx
 test-nginx: _nginx
-    cargo test -p e2e --features nginx --test it behind_nginx::
+    cargo test --locked -p e2e --features nginx --test it behind_nginx::
 
 # Run only the storage suite, on SQLite and on PostgreSQL
 test-storage: _postgres
-    cargo test -p broker --features postgres --test it storage::
+    cargo test --locked -p broker --features postgres --test it storage::
 
 # Run the example consumers' own tests, in Rust, Python and JavaScript
 test-examples: _python _node
-    cargo test -p e2e --test consumer_test
+    cargo test --locked -p e2e --test consumer_test
     python3 e2e/examples/consumer_test.py
     node --test e2e/examples/consumer.test.mjs
 
@@ -56,7 +60,7 @@ test-clients: _python _npm
     # One stack for all of them, or the one that is up at STACK_CONTROL.
     if [ -z "${STACK_CONTROL:-}" ]; then
         free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
-        coproc stack { exec cargo run --quiet -- --quiet --automatic "${free[@]}"; }
+        coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
         trap 'kill "$stack_PID"' EXIT
         while read -r what address _ && [ "$what" != control ]; do :; done <&"${stack[0]}"
         export STACK_CONTROL=${address:?the stack did not start}
@@ -68,7 +72,7 @@ test-clients: _python _npm
 
 # Check the code: format, lints, the published contract, the systemd unit, licences and sources of what we depend on
 check: lint check-contract check-service _cargo-deny
-    cargo deny check bans licenses sources
+    {{ tools }}/cargo-deny --locked check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
 check-contract: _python
@@ -77,7 +81,7 @@ check-contract: _python
     tools=target/contract-tools
     if ! [ -x $tools/bin/openapi-spec-validator ]; then
         python3 -m venv $tools
-        $tools/bin/pip install --quiet openapi-spec-validator==0.9.0
+        $tools/bin/pip install --quiet --requirement .ci/contract-tools.txt
     fi
     $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
 
@@ -96,7 +100,7 @@ check-service: _systemd
 
 # Check what we depend on against the advisory database (needs the network)
 advisories: _cargo-deny
-    cargo deny check advisories
+    {{ tools }}/cargo-deny --locked check advisories
 
 # List what each program is made of, as CycloneDX 1.5 in target/sbom
 sbom: _cargo-cyclonedx
@@ -106,7 +110,7 @@ sbom: _cargo-cyclonedx
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
     # It writes each list beside the manifest of its program, and nowhere else.
-    cargo cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
+    {{ tools }}/cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
     mkdir -p target/sbom
     for list in */*_bin.cdx.json; do
         mv --verbose "$list" "target/sbom/$(basename "$list" _bin.cdx.json).json"
@@ -116,32 +120,32 @@ sbom: _cargo-cyclonedx
 lint:
     cargo fmt --all -- --check
     cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
-    cargo clippy --workspace --all-targets --all-features -- --deny warnings
+    cargo clippy --locked --workspace --all-targets --all-features -- --deny warnings
     cargo clippy --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # Run the broker alone, as in production (all commands: just broker --help)
 broker *ARGS:
-    cargo run --bin broker -- "$@"
+    cargo run --locked --bin broker -- "$@"
 
 # Run the demo alone against any broker (its settings: just consumer --help)
 consumer *ARGS:
-    cargo run --bin consumer-demo -- "$@"
+    cargo run --locked --bin consumer-demo -- "$@"
 
 # Hold any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
 conformance *FLAGS:
-    cargo run --quiet -p e2e --bin conformance -- "$@"
+    cargo run --locked --quiet -p e2e --bin conformance -- "$@"
 
 # Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
-    cargo run --release -p prove -- histories "$@"
+    cargo run --locked --release -p prove -- histories "$@"
 
 # Kill brokers under load and ask for what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
 crashes *FLAGS:
-    cargo run --release -p prove -- crashes "$@"
+    cargo run --locked --release -p prove -- crashes "$@"
 
 # Let everything go wrong for MINUTES while people sign in, and judge each login (all flags: just soak --help)
 soak *FLAGS:
-    cargo run --release -p prove -- soak "$@"
+    cargo run --locked --release -p prove -- soak "$@"
 
 # Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
 mutants: _postgres _cargo-mutants
@@ -152,23 +156,23 @@ mutants: _postgres _cargo-mutants
 
 # Bend what comes in through each door, so many times or for two minutes (CASES=10000 for a quick look; TARGET is part of a test's name)
 fuzz CASES="1000000" TARGET="hostile::":
-    PROPTEST_CASES={{ CASES }} cargo test --release -p broker -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
 # Ask schemas, broker and a plain reading about so many bodies of each request (CASES=10000 for a quick look)
 differential CASES="1000000":
-    PROPTEST_CASES={{ CASES }} cargo test --release -p e2e --test it contract::differential:: -- --nocapture
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
-    cargo bench --quiet -p e2e --bench startup
+    cargo bench --locked --quiet -p e2e --bench startup
 
 # Measure what the wire in front of the stack's broker adds to a call
 bench-wire:
-    cargo bench --quiet -p e2e --bench wire
+    cargo bench --locked --quiet -p e2e --bench wire
 
 # Measure what a step costs in SQLite and in PostgreSQL, beside a map in memory
 bench-store: _postgres
-    cargo bench --quiet -p broker --features postgres --bench store
+    cargo bench --locked --quiet -p broker --features postgres --bench store
 
 # Chromium and its driver, from Debian's packages
 _chromium:
@@ -231,7 +235,7 @@ _mutants NAME PACKAGE *FLAGS:
     name=$1 package=$2 found=target/mutants/$1/mutants.out
     shift 2
     # 2: some were not noticed, 3: some never ended; both are told below.
-    cargo mutants --package "$package" --test-package "$package" --copy-target true \
+    {{ tools }}/cargo-mutants mutants --cargo-arg=--locked --package "$package" --test-package "$package" --copy-target true \
         --output "target/mutants/$name" --timeout 120 "$@" || [ $? -le 3 ]
     caught=$(cat "$found"/{caught,timeout}.txt | wc -l)
     missed=$(wc -l < "$found/missed.txt")
@@ -240,11 +244,12 @@ _mutants NAME PACKAGE *FLAGS:
         printf "%s: %d of %d mutants noticed, %.1f %%\n", name, caught, caught + missed, 100 * caught / (caught + missed)
     }'
 
-_cargo-mutants:
-    command -v cargo-mutants >/dev/null || cargo install --locked cargo-mutants
+_cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
 
-_cargo-deny:
-    command -v cargo-deny >/dev/null || cargo install --locked cargo-deny
+_cargo-deny: (_cargo-tool "cargo-deny" "0.20.2")
 
-_cargo-cyclonedx:
-    command -v cargo-cyclonedx >/dev/null || cargo install --locked cargo-cyclonedx
+_cargo-cyclonedx: (_cargo-tool "cargo-cyclonedx" "0.5.9")
+
+# Without optimization, which takes most of the minutes: what these look at is small.
+_cargo-tool NAME VERSION:
+    cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}

@@ -33,6 +33,7 @@ mod answers;
 mod arrivals;
 #[cfg(feature = "nginx")]
 mod behind_nginx;
+mod commands;
 mod contract;
 mod control;
 mod cookies;

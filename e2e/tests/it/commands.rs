@@ -1,0 +1,86 @@
+//! The commands of the project, by their own text: what decides whether a change
+//! lands takes the same compiler, crates and tools today and next year.
+
+use std::fs;
+use std::path::Path;
+
+/// Commands of cargo that resolve the crates we depend on.
+const BUILDS: [&str; 6] = ["bench", "build", "clippy", "install", "run", "test"];
+
+#[test]
+fn every_build_takes_the_crates_of_the_lock_file() {
+    let mut builds = 0;
+    for line in lines("justfile") {
+        let words: Vec<_> = line.split_whitespace().collect();
+        let calls = words.windows(2).filter(|pair| pair[0] == "cargo");
+        if calls.into_iter().any(|pair| BUILDS.contains(&pair[1])) {
+            builds += 1;
+            assert!(words.contains(&"--locked"), "{line}");
+        }
+    }
+    assert!(builds > 10, "{builds}");
+}
+
+#[test]
+fn every_installed_tool_has_a_version() {
+    for line in lines("justfile").into_iter().chain(lines(".ci/run")) {
+        if line.contains("cargo install --") {
+            assert!(line.contains("--version"), "{line}");
+        }
+        if line.contains("pip install") {
+            assert!(
+                line.contains("==") || line.contains("--requirement"),
+                "{line}"
+            );
+        }
+    }
+    for line in lines(".ci/contract-tools.txt") {
+        assert!(line.starts_with('#') || line.contains("=="), "{line}");
+    }
+}
+
+#[test]
+fn what_lets_a_change_land_checks_licences_and_sources_within_a_time() {
+    let ci = lines(".ci/run");
+    assert!(
+        ci.last()
+            .is_some_and(|it| it.starts_with("timeout ") && it.ends_with("just test"))
+    );
+    let recipe = |name: &str| {
+        let head = format!("{name}: ");
+        let found = lines("justfile")
+            .into_iter()
+            .find(|it| it.starts_with(&head));
+        found.unwrap_or_else(|| panic!("there is no recipe {name}"))
+    };
+    let is_in = |part: &str, whole: &str| recipe(whole).split_whitespace().any(|it| it == part);
+    assert!(is_in("check", "test"));
+    for part in ["lint", "check-contract", "check-service", "_cargo-deny"] {
+        assert!(is_in(part, "check"), "{part}");
+    }
+}
+
+#[test]
+fn the_compiler_is_a_named_one_and_the_oldest_that_is_promised() {
+    let channel = value("rust-toolchain.toml", "channel");
+    assert_eq!(channel.split('.').count(), 3, "{channel}");
+    assert!(
+        channel.starts_with(&value("Cargo.toml", "rust-version")),
+        "{channel}"
+    );
+}
+
+/// What a TOML file gives the first key of this name.
+fn value(file: &str, key: &str) -> String {
+    let head = format!("{key} = ");
+    let found = lines(file)
+        .into_iter()
+        .find_map(|it| it.strip_prefix(&head).map(str::to_owned));
+    found.expect(key).trim_matches('"').to_owned()
+}
+
+fn lines(file: &str) -> Vec<String> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = fs::read_to_string(top.join(file)).expect(file);
+    text.lines().map(|line| line.trim().to_owned()).collect()
+}
