@@ -83,14 +83,20 @@ impl Said {
     }
 }
 
+/// Sends a signal by the shell, which every machine has; a `kill` it may not have.
+pub(crate) fn signal(name: &str, process_id: u32) {
+    let kill = format!("kill -s {name} {process_id}");
+    let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
+    assert!(sent.unwrap().success(), "{kill}");
+}
+
 /// Ends a program that serves when it should have refused, so that its test fails
 /// and does not wait for ever; unless what this returns is dropped in time.
 pub(crate) fn deadline(process_id: u32) -> Sender<()> {
     let (in_time, over) = channel();
     std::thread::spawn(move || {
         if over.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
-            let process_id = process_id.to_string();
-            let _ = Command::new("kill").args(["-KILL", &process_id]).status();
+            signal("KILL", process_id);
         }
     });
     in_time

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::command::{Broker, deadline};
+use crate::command::{Broker, deadline, signal};
 use crate::http::world::{Answer, session_body};
 
 pub(crate) struct Served {
@@ -61,9 +61,7 @@ impl Served {
 
     /// Tells it to stop, as whoever runs services does.
     pub(crate) fn terminate(&self) {
-        let process_id = self.process_id().to_string();
-        let told = Command::new("kill").arg(process_id).status().unwrap();
-        assert!(told.success());
+        signal("TERM", self.process_id());
     }
 
     /// How it ended by itself; nothing, if it had to be killed.

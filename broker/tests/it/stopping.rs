@@ -1,5 +1,8 @@
 //! The real program, told to stop while a provider takes its time.
 
+use tokio::net::TcpStream;
+
+use crate::command::deadline;
 use crate::http::world::{Answer, CALLBACK, parameter, token_body};
 use crate::served::Served;
 use crate::slow_github::{SlowGitHub, coming_back};
@@ -11,9 +14,11 @@ fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> Served {
     Served::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
 
-/// Waits until it takes nobody in any more.
-async fn is_stopping(address: &str) {
-    while tokio::net::TcpStream::connect(address).await.is_ok() {
+/// Waits until it takes nobody in any more. One that goes on for ever is killed, and
+/// has not ended by itself then.
+async fn is_stopping(served: &Served) {
+    let _in_time = deadline(served.process_id());
+    while TcpStream::connect(served.address()).await.is_ok() {
         tokio::task::yield_now().await;
     }
 }
@@ -26,7 +31,7 @@ async fn a_broker_that_is_told_to_stop_sends_home_who_is_on_the_way() {
     let back = tokio::spawn(Answer::to(coming_back(&served, "code=upstream-code").await));
     github.is_asked().await;
     served.terminate();
-    is_stopping(served.address()).await;
+    is_stopping(&served).await;
     github.may_answer.add_permits(1);
     let home = back.await.unwrap();
     assert_eq!(home.status, 303, "{}", home.body);

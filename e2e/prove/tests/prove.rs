@@ -3,8 +3,13 @@
 //! their own.
 
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use serde_json::Value;
+
+/// No run in this suite takes so long, even on a busy machine.
+const FOR_EVER: Duration = Duration::from_secs(600);
 
 /// Runs `prove` and asserts that it did at least what it was asked for.
 #[track_caller]
@@ -18,11 +23,28 @@ fn prove(what: &str, at_least: u64, engine: &str) {
 }
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prove"))
+    let program = Command::new(env!("CARGO_BIN_EXE_prove"))
         .args(arguments)
         .stdin(Stdio::null())
-        .output()
-        .expect("the program under test starts")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program under test starts");
+    let _in_time = deadline(program.id());
+    program.wait_with_output().expect("it ends")
+}
+
+/// Ends a program that waits for ever, so that its test fails and does not; unless
+/// what this returns is dropped in time.
+fn deadline(process_id: u32) -> Sender<()> {
+    let (in_time, over) = channel();
+    std::thread::spawn(move || {
+        if over.recv_timeout(FOR_EVER) == Err(RecvTimeoutError::Timeout) {
+            let kill = format!("kill -KILL {process_id}");
+            let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
+        }
+    });
+    in_time
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
@@ -162,7 +163,7 @@ impl Running {
             stderr: child.stderr.take().expect("its errors"),
             child,
         };
-        running.read_banner().await;
+        in_time(running.read_banner()).await;
         running
     }
 
@@ -204,12 +205,18 @@ fn word_after(text: &str, what: &str) -> String {
 
 async fn run(arguments: &[String]) -> Output {
     let mut command = stack(&[]);
-    command
-        .args(arguments)
-        .arg("--quiet")
-        .output()
-        .await
-        .expect("it runs")
+    let ended = command.args(arguments).arg("--quiet").output();
+    in_time(ended).await.expect("it runs")
+}
+
+/// Fails for a program that neither starts nor ends.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it would hang the test, and a process does not live by our clock"
+)]
+async fn in_time<T>(end: impl Future<Output = T>) -> T {
+    let in_time = tokio::time::timeout(Duration::from_secs(60), end).await;
+    in_time.expect("it starts, or ends")
 }
 
 fn on_free_ports_but(flag: &str) -> Vec<String> {

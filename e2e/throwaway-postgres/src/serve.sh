@@ -33,6 +33,11 @@ start() {
     exit 1
 }
 
+# Of a process. The kernel tells; `pgrep` is not on every machine.
+children() {
+    grep -ls "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status | cut -d / -f 3
+}
+
 $as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null
 sed -i "1i local all +$2 scram-sha-256" "$folder/data/pg_hba.conf"
 start "$1"
@@ -41,7 +46,7 @@ echo "up $folder"
 while read -r word; do
     case $word in
     kill)
-        kill -9 $server $(pgrep -P $server)
+        kill -9 $server $(children $server)
         wait $server 2>/dev/null || true
         echo down
         ;;

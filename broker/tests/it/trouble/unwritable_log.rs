@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
 use super::{Broker, Place};
+use crate::command::deadline;
 
 struct Killed(Child);
 
@@ -25,6 +26,7 @@ async fn a_broker_whose_log_cannot_be_written_serves() {
         .unwrap();
     let mut broker = Broker::with("serve", &place.config).env("BROKER_BIND", &address.to_string());
     let mut served = Killed(broker.0.stderr(full).spawn().unwrap());
+    let _in_time = deadline(served.0.id());
     while TcpStream::connect(address).is_err() {
         assert!(served.0.try_wait().unwrap().is_none(), "it has ended");
         std::thread::yield_now();

@@ -1,5 +1,7 @@
 //! What happened, by the control address: events, their stream, exchanges, logins.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{get, post, refuses};
@@ -7,6 +9,9 @@ use crate::backend::send;
 use crate::browser::client;
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::world::World;
+
+/// A stream in which an event is missing ends by this.
+const FOR_EVER: Duration = Duration::from_secs(60);
 
 async fn events(world: &World, query: &str) -> Vec<Value> {
     let events = get(world, &format!("/api/events{query}")).await.json();
@@ -110,7 +115,8 @@ async fn the_stream_tells_what_was_and_what_comes() {
     let world = World::start().await;
     world.backend.start_login(GOOGLE).await;
     let url = format!("{}/api/events/stream?after=0", world.stack.urls().control);
-    let mut stream = client().get(&url).send().await.expect("a stream");
+    let stream = client().get(&url).timeout(FOR_EVER).send().await;
+    let mut stream = stream.expect("a stream");
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     assert_eq!(
         next(&mut stream).await["operation"],
@@ -122,6 +128,7 @@ async fn the_stream_tells_what_was_and_what_comes() {
     let resumed = client().get(url.replace("?after=0", ""));
     let mut resumed = resumed
         .header("Last-Event-ID", "1")
+        .timeout(FOR_EVER)
         .send()
         .await
         .expect("a stream");

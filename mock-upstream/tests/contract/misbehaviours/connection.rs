@@ -46,6 +46,7 @@ fn head(stream: &mut TcpStream) -> (String, String) {
     let mut buffer = [0; 4096];
     while !received.contains("\r\n\r\n") {
         let read = stream.read(&mut buffer).unwrap();
+        assert!(read > 0, "the connection ended in the head: {received}");
         received.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
     }
     let (head, body) = received.split_once("\r\n\r\n").unwrap();
