@@ -23,6 +23,9 @@ impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        if !std::thread::panicking() {
+            self.log.rest();
+        }
     }
 }
 
@@ -150,7 +153,7 @@ impl Log {
         }
     }
 
-    /// All of it, once the process has ended.
+    /// All of it, once the process has ended; that it holds no secret is looked at.
     fn rest(&self) -> String {
         let mut read = self.read.borrow_mut();
         read.extend(self.coming.iter().map(without_secrets));

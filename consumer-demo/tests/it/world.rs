@@ -33,6 +33,7 @@ impl World {
 
     /// A world whose consumer has another configuration.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        leak_sentinel::watch_log();
         let broker = Broker::start().await;
         let mut config = config(&broker.url());
         change(&mut config);
@@ -420,7 +421,7 @@ fn usual(path: &str, request: &Request) -> ResponseTemplate {
 }
 
 /// The token that the broker issues.
-pub(crate) const ACCESS_TOKEN: &str = "fsi_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+pub(crate) const ACCESS_TOKEN: &str = "fsi_LeakMark-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
 pub(crate) fn token_answer() -> Value {
     json!({

@@ -6,6 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use url::form_urlencoded::byte_serialize;
 
+use crate::shape::{CUT_SHORT, CUT_SHORT_BYTES};
+
 /// How a secret is spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -17,10 +19,16 @@ pub enum Form {
     Hex,
     /// Inside a text of base64 or base64url.
     Base64,
+    /// A list of its bytes, as numbers.
+    Numbers,
     /// The bytes that the secret spells in base64url.
     Decoded,
     /// The same in hexadecimal.
     DecodedHex,
+    /// The same inside a text of base64 or base64url.
+    DecodedBase64,
+    /// The same as a list of numbers.
+    DecodedNumbers,
 }
 
 impl fmt::Display for Form {
@@ -30,8 +38,11 @@ impl fmt::Display for Form {
             Self::UrlEncoded => "url-encoded",
             Self::Hex => "in hex",
             Self::Base64 => "in base64",
+            Self::Numbers => "as numbers",
             Self::Decoded => "decoded",
             Self::DecodedHex => "decoded, in hex",
+            Self::DecodedBase64 => "decoded, in base64",
+            Self::DecodedNumbers => "decoded, as numbers",
         })
     }
 }
@@ -39,28 +50,30 @@ impl fmt::Display for Form {
 /// Fewer bytes than these occur by chance, so nobody looks for them.
 const SHORTEST_DECODED: usize = 16;
 
-/// Every way in which `secret` might be spelt, as bytes, its own first.
+/// Every way in which `secret` might be spelt, as bytes, its own first; of a long one,
+/// only its beginning: that it was cut short makes it no smaller leak.
 #[must_use]
 pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
-    let bytes = secret.as_bytes();
+    let bytes = beginning(secret.as_bytes(), CUT_SHORT);
     let query: String = byte_serialize(bytes).collect();
     let mut forms = vec![
         (Form::Raw, bytes.to_vec()),
         (Form::UrlEncoded, query.into()),
         (Form::UrlEncoded, escaped(bytes).into()),
-        (Form::Hex, hex(bytes).into()),
-        (Form::Hex, hex(bytes).to_uppercase().into()),
+        (Form::UrlEncoded, percent_encoded(bytes).into()),
+        (
+            Form::UrlEncoded,
+            percent_encoded(bytes).to_lowercase().into(),
+        ),
     ];
-    for shift in 0..3 {
-        let engines = [STANDARD_NO_PAD, URL_SAFE_NO_PAD];
-        forms.extend(engines.map(|engine| (Form::Base64, inside_base64(&engine, bytes, shift))));
-    }
+    let in_either = [Form::Hex, Form::Base64, Form::Numbers];
+    forms.extend(of_bytes(bytes, in_either));
     let decoded = URL_SAFE_NO_PAD.decode(secret).unwrap_or_default();
     if decoded.len() >= SHORTEST_DECODED {
-        let in_hex = hex(&decoded);
-        forms.push((Form::DecodedHex, in_hex.to_uppercase().into()));
-        forms.push((Form::DecodedHex, in_hex.into()));
-        forms.push((Form::Decoded, decoded));
+        let decoded = beginning(&decoded, CUT_SHORT_BYTES);
+        let in_either = [Form::DecodedHex, Form::DecodedBase64, Form::DecodedNumbers];
+        forms.extend(of_bytes(decoded, in_either));
+        forms.push((Form::Decoded, decoded.to_vec()));
     }
     let mut first = Vec::new();
     forms.retain(|(_, spelt)| {
@@ -69,6 +82,27 @@ pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
         is_new
     });
     forms
+}
+
+fn beginning(bytes: &[u8], most: usize) -> &[u8] {
+    &bytes[..bytes.len().min(most)]
+}
+
+/// How any bytes are spelt, under the names that these forms have.
+fn of_bytes(bytes: &[u8], [in_hex, in_base64, as_numbers]: [Form; 3]) -> Vec<(Form, Vec<u8>)> {
+    let numbers = format!("{bytes:?}");
+    let numbers = numbers.trim_matches(['[', ']']);
+    let mut spelt = vec![
+        (in_hex, hex(bytes).into()),
+        (in_hex, hex(bytes).to_uppercase().into()),
+        (as_numbers, numbers.into()),
+        (as_numbers, numbers.replace(' ', "").into()),
+    ];
+    for shift in 0..3 {
+        let engines = [STANDARD_NO_PAD, URL_SAFE_NO_PAD];
+        spelt.extend(engines.map(|engine| (in_base64, inside_base64(&engine, bytes, shift))));
+    }
+    spelt
 }
 
 /// What all texts of base64 have in common that contain `bytes` after `shift` more
@@ -92,6 +126,11 @@ fn escaped(bytes: &[u8]) -> String {
     bytes.iter().map(escape).collect()
 }
 
+/// All of them escaped.
+fn percent_encoded(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("%{byte:02X}")).collect()
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -100,7 +139,7 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-    use crate::{MARK, Sentinel, suspicious};
+    use crate::Sentinel;
 
     use super::*;
 
@@ -122,9 +161,17 @@ mod tests {
                 .iter()
                 .collect::<String>()
         });
+        let percent = secret.bytes().map(|byte| format!("%{byte:02x}"));
+        let percent = percent.collect::<String>();
+        let numbers: Vec<_> = secret.bytes().map(|byte| byte.to_string()).collect();
         let mut spellings: Vec<Vec<u8>> = shifted.map(String::into_bytes).collect();
         spellings.extend([
             secret.into(),
+            secret.as_bytes()[..CUT_SHORT].into(),
+            percent.to_uppercase().into(),
+            percent.into(),
+            numbers.join(", ").into(),
+            numbers.join(",").into(),
             query.into(),
             digits.to_uppercase().into(),
             digits.into(),
@@ -142,11 +189,40 @@ mod tests {
                 assert_eq!(sentinel.search(&text).len(), 1, "{shown}");
             }
         }
-        let decoded = URL_SAFE_NO_PAD.decode(KEY).expect("a key");
-        let as_an_array = [b"in a file\0", &*decoded, b"\0"].concat();
-        assert_eq!(sentinel.search(as_an_array)[0].form, Form::Decoded);
         assert!(sentinel.search("before after").is_empty());
         assert!(sentinel.search(SECRET.to_uppercase()).is_empty());
+    }
+
+    #[test]
+    fn the_bytes_that_a_secret_stands_for_are_found_in_every_spelling() {
+        let sentinel = Sentinel::over([("key", KEY)]);
+        let decoded = URL_SAFE_NO_PAD.decode(KEY).expect("a key");
+        let digits: String = decoded.iter().map(|byte| format!("{byte:02x}")).collect();
+        for (form, spelt) in [
+            (Form::Decoded, [b"in a file\0", &*decoded, b"\0"].concat()),
+            (Form::Decoded, decoded[..CUT_SHORT_BYTES].to_vec()),
+            (Form::DecodedHex, digits.to_uppercase().into()),
+            (Form::DecodedHex, digits.into()),
+            (Form::DecodedNumbers, format!("{decoded:?}").into()),
+            (Form::DecodedNumbers, format!("{:?}", &decoded[..16]).into()),
+            (
+                Form::DecodedBase64,
+                STANDARD.encode([b"x", &*decoded].concat()).into(),
+            ),
+            (
+                Form::DecodedBase64,
+                URL_SAFE.encode([b"xy", &*decoded].concat()).into(),
+            ),
+        ] {
+            let found = sentinel.search(&spelt);
+            assert_eq!(
+                found.len(),
+                1,
+                "{form}: {}",
+                String::from_utf8_lossy(&spelt)
+            );
+            assert_eq!(found[0].form, form);
+        }
     }
 
     #[test]
@@ -156,21 +232,6 @@ mod tests {
         let mut found: Vec<_> = leaks.iter().map(|leak| &*leak.what).collect();
         found.sort_unstable();
         assert_eq!(found, ["token", "whole"]);
-    }
-
-    #[test]
-    fn what_is_drawn_or_marked_is_suspicious_in_any_spelling_and_cut_off() {
-        for spelt in spellings(KEY) {
-            let text = String::from_utf8(spelt).expect("ASCII");
-            assert!(suspicious(&text).is_some(), "{text}");
-        }
-        for spelt in spellings(&format!("{MARK}7")) {
-            let text = String::from_utf8(spelt).expect("ASCII");
-            assert!(suspicious(&text).is_some(), "{text}");
-        }
-        assert_eq!(suspicious("GET /callback/google 400 result.known"), None);
-        assert_eq!(suspicious(&KEY[..42]), None);
-        assert_eq!(suspicious(&"long".repeat(20)), None);
     }
 
     #[test]

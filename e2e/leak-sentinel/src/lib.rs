@@ -2,9 +2,9 @@
 //! lines, database files, a proxy's log.
 //!
 //! There are two ways to look. A [`Sentinel`] knows the secrets and finds each in
-//! every spelling. Who does not know them asks [`suspicious`], which goes by what
-//! all of them look like: whatever our programs draw is 43 characters of
-//! base64url, and whatever a test chooses begins with [`MARK`].
+//! every spelling, also when it was cut short. Who does not know them asks
+//! [`suspicious`], which goes by what all of them look like. [`watch_log`] does so
+//! with every line that a process logs: one call in each suite.
 //!
 //! ```
 //! use leak_sentinel::{Sentinel, suspicious};
@@ -19,23 +19,16 @@
 //! ```
 
 mod forms;
+mod log;
+mod shape;
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 pub use forms::{Form, forms};
-
-/// How the secrets begin that a test chooses, so that they are recognised although
-/// they are cut off. All its characters are of base64url.
-pub const MARK: &str = "LeakMark";
-
-/// How many characters of base64url 32 bytes are.
-const DRAWN: usize = 43;
-
-/// Of 43 characters that are drawn from 64 no fewer are different, except once in
-/// more runs than there will ever be; nor of the hexadecimal digits of that many.
-const LEAST_VARIETY: usize = 8;
+pub use log::{watch_log, watch_log_and, watcher};
+pub use shape::{MARK, drawn, suspicious};
 
 /// Knows some secrets, and finds them in every spelling.
 #[derive(Debug)]
@@ -108,31 +101,9 @@ impl Sentinel {
         }
         leaks
     }
-}
 
-static MARKS: LazyLock<Sentinel> = LazyLock::new(|| Sentinel::over([("mark", MARK)]));
-
-/// The first word of `text` that must be a secret, whoever chose it: it has the
-/// length of what our programs draw, or bears the mark in some spelling.
-#[must_use]
-pub fn suspicious(text: &str) -> Option<&str> {
-    drawn(text).next().or_else(|| {
-        let found = MARKS.automaton.find(text)?;
-        text.get(found.start()..found.end())
-    })
-}
-
-/// The words of `text` that are as long as what our programs draw, or longer, and
-/// as varied. In hexadecimal or in base64 those are longer still.
-pub fn drawn(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'))
-        .filter(|word| word.len() >= DRAWN && variety(word) >= LEAST_VARIETY)
-}
-
-/// How many different characters there are in `word`.
-fn variety(word: &str) -> usize {
-    let mut characters = word.as_bytes().to_vec();
-    characters.sort_unstable();
-    characters.dedup();
-    characters.len()
+    /// Where the first of the secrets is.
+    fn first(&self, written: &[u8]) -> Option<Range<usize>> {
+        Some(self.automaton.find(written)?.range())
+    }
 }

@@ -43,6 +43,7 @@ use person::{Flow, Person};
 
 /// A stack whose providers ask who signs in.
 async fn interactive_stack() -> Stack {
+    leak_sentinel::watch_log();
     Stack::start(Settings {
         automatic: false,
         ..Settings::for_tests()

@@ -39,6 +39,7 @@ impl Ground {
     }
 
     pub(crate) async fn start(store: StoreUrl, before: Before, after: After) -> Self {
+        leak_sentinel::watch_log();
         let clock = Clock::system();
         let (front, base_url) = assembly::front();
         let shown = clock.clone();

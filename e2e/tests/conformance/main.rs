@@ -24,7 +24,6 @@ mod published;
 #[expect(dead_code, reason = "what `it` uses, too")]
 #[path = "../it/reply.rs"]
 mod reply;
-#[expect(dead_code, reason = "no log is listened to here")]
 #[path = "../it/sentinel.rs"]
 mod sentinel;
 

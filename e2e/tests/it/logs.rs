@@ -1,29 +1,18 @@
 //! Every line that anything in this process logs, at the most talkative level.
 
-use std::io;
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::sentinel;
-
-static LINES: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(Mutex::default);
-static LISTENING: Once = Once::new();
+static LINES: LazyLock<Mutex<String>> = LazyLock::new(Mutex::default);
 
 /// Collects from now on what is logged. Called once or more, by whoever starts
 /// something that logs.
 pub(crate) fn listen() {
-    LISTENING.call_once(|| {
-        sentinel::hears_of_panics();
-        tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::TRACE)
-            .with_ansi(false)
-            .with_writer(|| Pen)
-            .init();
-    });
+    leak_sentinel::watch_log_and(|line| lines().push_str(line));
 }
 
 /// What was logged so far.
 pub(crate) fn text() -> String {
-    String::from_utf8_lossy(&lines()).into_owned()
+    lines().clone()
 }
 
 /// The logged lines that contain all of `words`.
@@ -52,20 +41,6 @@ pub(crate) fn calls_about_login_of(request_id: &str, operation: &str) -> usize {
     lines_with(&[&login, &operation]).len()
 }
 
-struct Pen;
-
-impl io::Write for Pen {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        sentinel::hears(&String::from_utf8_lossy(bytes));
-        lines().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-fn lines() -> MutexGuard<'static, Vec<u8>> {
+fn lines() -> MutexGuard<'static, String> {
     LINES.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@ use broker::config::Config;
 use broker::{Broker, Surroundings};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
-use tracing::subscriber::{NoSubscriber, with_default};
+use tracing::subscriber::with_default;
 
 use crate::assembly::Running;
 
@@ -63,8 +63,8 @@ pub(crate) fn runtime() -> Runtime {
     runtime.expect("a runtime")
 }
 
-/// Does `what` without a log: there would be very much of it, and other tests of
-/// this process read theirs.
+/// Does `what` with a log that is watched and not kept: there would be very much of
+/// it, and other tests of this process read theirs.
 pub(crate) fn quietly<T>(what: impl FnOnce() -> T) -> T {
-    with_default(NoSubscriber::default(), what)
+    with_default(leak_sentinel::watcher(|_| ()), what)
 }

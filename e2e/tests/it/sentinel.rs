@@ -1,13 +1,11 @@
-//! Stands beside every test of these suites: no line that anybody in this process
-//! logs, no panic, and no answer of a broker holds a secret but where the
-//! specification puts one.
+//! Stands beside every test of these suites: no answer of a broker holds a secret
+//! but where the specification puts one.
 //!
 //! It goes by what secrets look like ([`leak_sentinel::suspicious`]), so it knows
-//! those that a broker draws as well as those that a test chose. `secrets_stay_in`
-//! looks closer, for secrets that it knows, at everything that is written anywhere.
-
-use std::panic::{self, PanicHookInfo};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+//! those that a broker draws as well as those that a test chose, as
+//! [`leak_sentinel::watch_log`] does, which looks at every line of the log and at
+//! every panic. `secrets_stay_in` looks closer, for secrets that it knows, at
+//! everything that is written anywhere.
 
 use leak_sentinel::suspicious;
 use reqwest::Method;
@@ -23,47 +21,12 @@ const IN_AN_ADDRESS: [&str; 4] = ["state", "code", "code_challenge", "nonce"];
 /// styles, and what a browser alone shall keep. An address is looked at by itself.
 const IN_A_HEADER: [&str; 3] = ["content-security-policy", "set-cookie", "location"];
 
-static FOUND: LazyLock<Mutex<Vec<String>>> = LazyLock::new(Mutex::default);
-
-/// Looks at a line of the log. Whoever logs it cannot fail its test, so it is kept
-/// for [`is_content`].
-pub(crate) fn hears(line: &str) {
-    if let Some(secret) = suspicious(line) {
-        let line = line.replace(secret, "[here]");
-        found().push(format!("in the log: {line}"));
-    }
-}
-
-/// Looks from now on at what panics say, too, but for those of the tests.
-pub(crate) fn hears_of_panics() {
-    let usual = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        if !is_a_tests(panic) {
-            hears(&panic.to_string());
-        }
-        usual(panic);
-    }));
-}
-
-fn is_a_tests(panic: &PanicHookInfo<'_>) -> bool {
-    let place = panic.location().map(|place| place.file().to_owned());
-    place.is_some_and(|file| file.contains("tests/"))
-}
-
 /// Looks at an answer, and fails the test if it is a broker's and tells a secret.
 #[track_caller]
 pub(crate) fn sees(method: &Method, path: &str, reply: &Reply) {
     if let Some(leak) = leak(reply) {
         panic!("{method} {path} tells a secret: {leak}");
     }
-    is_content();
-}
-
-/// Fails the test if something was found in what is nobody's answer.
-#[track_caller]
-pub(crate) fn is_content() {
-    let found = found().clone();
-    assert!(found.is_empty(), "{found:#?}");
 }
 
 /// Where in a broker's answer a secret is that does not belong there.
@@ -115,10 +78,6 @@ fn in_body(reply: &Reply) -> Option<String> {
         shown.push_str(behind);
     }
     (is_a_page && suspicious(&shown).is_some()).then(|| "the page".to_owned())
-}
-
-fn found() -> MutexGuard<'static, Vec<String>> {
-    FOUND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

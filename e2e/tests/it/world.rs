@@ -11,7 +11,7 @@ use crate::backend::{Backend, Login, Transaction, send};
 use crate::browser::{Arrival, Browser, NOWHERE};
 use crate::login::{Flow, Outcome, Ticket};
 use crate::reply::Reply;
-use crate::{browser, logs, sentinel};
+use crate::{browser, logs};
 
 pub(crate) struct World {
     pub(crate) stack: Stack,
@@ -149,14 +149,6 @@ impl World {
     /// A call of the control address.
     pub(crate) async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
         control(&self.stack, method, path, body).await
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            sentinel::is_content();
-        }
     }
 }
 

@@ -143,6 +143,7 @@ impl World {
 
     /// The same, living by this clock.
     pub(crate) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        leak_sentinel::watch_log();
         let github = imitate_github().await;
         let mut config = Config {
             upstream: UpstreamConfig {
