@@ -1,5 +1,9 @@
 //! C7, C13 and C14: what the broker, or whatever stands before it, may answer.
 
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -56,8 +60,75 @@ async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
 
 #[rocket::async_test]
 async fn c7_a_connection_that_breaks_is_not_tried_again() {
+    for answered in [0, 1] {
+        let broken = Broken::after(answered);
+        let world = World::with(|config| config.signin_base_url = broken.url.parse().unwrap());
+        let world = world.await;
+        for _ in 0..answered {
+            let page = world.browser().press("/login/google").await;
+            assert_eq!(page.problem(), "refused");
+        }
+        let page = world.browser().press("/login/google").await;
+        assert_eq!(page.problem(), "lost");
+        assert_eq!(page.set_cookie(), None);
+        assert_eq!(broken.requests(), answered + 1);
+    }
+}
+
+/// A broker that answers some requests, and closes the connection instead of
+/// answering the next. It counts what arrives at its socket.
+struct Broken {
+    url: String,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Broken {
+    fn after(answered: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let broken = Self {
+            url: format!("http://{}", listener.local_addr().unwrap()),
+            requests: Arc::clone(&requests),
+        };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let requests = Arc::clone(&requests);
+                std::thread::spawn(move || hear(stream, &requests, answered));
+            }
+        });
+        broken
+    }
+
+    fn requests(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
+    }
+}
+
+/// Serves one connection. Requests for the state of the providers do not count.
+fn hear(stream: TcpStream, requests: &AtomicUsize, answered: usize) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            stream.read_line(&mut head).ok().filter(|read| *read > 0)?;
+        }
+        let length = head
+            .to_lowercase()
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+        stream.read_exact(&mut vec![0; length.unwrap_or(0)]).ok()?;
+        if head.starts_with("POST") && requests.fetch_add(1, Ordering::SeqCst) >= answered {
+            return None;
+        }
+        let no = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+        stream.get_mut().write_all(no.as_bytes()).ok()?;
+    }
+}
+
+#[rocket::async_test]
+async fn a_broker_that_is_not_there_is_a_lost_answer() {
     // Bound and let go: nobody listens there any more.
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
     let world = World::with(|config| config.signin_base_url = gone.parse().unwrap()).await;

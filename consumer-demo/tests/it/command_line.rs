@@ -1,7 +1,9 @@
-//! The program itself: what it says when it cannot start.
+//! The program itself: what it says when it cannot start, and where it listens.
 
-use std::net::TcpListener;
-use std::process::{Command, Output};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 const SECRET: &str = "hunter2";
 
@@ -13,6 +15,63 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
         .envs(environment.iter().copied())
         .output()
         .unwrap()
+}
+
+/// A program that serves, until this is dropped.
+struct Serving {
+    program: Child,
+    log: BufReader<ChildStderr>,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
+}
+
+impl Serving {
+    fn start(command: &mut Command) -> Self {
+        let mut program = command.stderr(Stdio::piped()).spawn().unwrap();
+        let log = BufReader::new(program.stderr.take().unwrap());
+        Self { program, log }
+    }
+
+    /// Where it says that it listens. It ends if it cannot.
+    fn address(&mut self) -> SocketAddr {
+        let mut lines = self.log.by_ref().lines().map_while(Result::ok);
+        let address = lines.find_map(|line| {
+            let (_, address) = line.split_once("listening address=")?;
+            address.trim().parse().ok()
+        });
+        address.expect("it listens")
+    }
+}
+
+/// Rocket reads its own variables and its own file, unless it is given everything.
+#[test]
+fn c20_a_server_listens_where_it_was_told_whatever_the_environment_says() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let elsewhere = free.local_addr().unwrap();
+    drop(free);
+    let port = elsewhere.port().to_string();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rocket-toml");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = format!("[default]\naddress = \"127.0.0.1\"\nport = {port}\n");
+    std::fs::write(folder.join("Rocket.toml"), file).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_consumer-demo"));
+    command
+        .env_clear()
+        .current_dir(folder)
+        .args(["--client-id", "demo", "--listen", "127.0.0.1:0"])
+        .env("SIGNIN_CLIENT_SECRET", SECRET)
+        .env("ROCKET_ADDRESS", "127.0.0.1")
+        .env("ROCKET_PORT", &port);
+    let mut serving = Serving::start(&mut command);
+    let address = serving.address();
+    assert_ne!(address, elsewhere);
+    assert!(TcpStream::connect(address).is_ok());
+    assert!(TcpStream::connect(elsewhere).is_err());
 }
 
 #[track_caller]

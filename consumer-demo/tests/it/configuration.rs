@@ -1,4 +1,4 @@
-//! What the application refuses to be told: C19. And where it listens: C20.
+//! What the application refuses to be told: C19. And what its server is told.
 
 use std::net::SocketAddr;
 
@@ -81,7 +81,7 @@ fn an_error_says_nothing_of_the_secret() {
 }
 
 #[rocket::async_test]
-async fn c20_a_server_listens_where_it_was_told_whatever_the_environment_says() {
+async fn a_server_takes_its_address_from_its_caller_and_no_signals_or_headers() {
     let app = App::new(config("http://127.0.0.1:8000"), Clock::system()).unwrap();
     let bind: SocketAddr = "127.0.0.1:4321".parse().unwrap();
     let server = app.rocket(bind).unwrap().ignite().await.unwrap();

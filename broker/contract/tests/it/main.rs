@@ -8,6 +8,7 @@
 )]
 
 mod answers;
+mod comparison;
 mod digest;
 mod lifetime;
 mod openapi;
