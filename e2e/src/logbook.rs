@@ -3,7 +3,10 @@
 
 mod event;
 mod exchange;
+mod kept;
 mod mask;
+#[cfg(test)]
+mod tests;
 mod ties;
 
 use std::collections::VecDeque;
@@ -23,6 +26,9 @@ pub const MOST_EVENTS: usize = 20_000;
 /// How many exchanges are remembered.
 pub const MOST_EXCHANGES: usize = 4_000;
 
+/// How many bytes of exchanges are remembered, all together.
+pub const MOST_EXCHANGE_BYTES: usize = 16 * 1024 * 1024;
+
 /// How many events a subscriber may be behind before it misses some.
 const BEHIND: usize = 4_096;
 
@@ -39,6 +45,8 @@ struct Pages {
     last_seq: u64,
     events: VecDeque<Arc<Event>>,
     exchanges: VecDeque<Arc<Crossing>>,
+    /// The bytes that the exchanges hold.
+    exchange_bytes: usize,
 }
 
 impl Default for Logbook {
@@ -70,6 +78,11 @@ impl Logbook {
     /// What crossed the wire in the exchange with this `X-Request-Id`, masked.
     pub fn exchange(&self, request_id: &str) -> Option<Exchange> {
         self.crossing(request_id).map(|crossing| crossing.masked())
+    }
+
+    /// Where the answer of that exchange sends a browser, masked.
+    pub(crate) fn location(&self, request_id: &str) -> Option<String> {
+        self.crossing(request_id)?.location()
     }
 
     fn crossing(&self, request_id: &str) -> Option<Arc<Crossing>> {
@@ -111,10 +124,19 @@ impl Logbook {
 
     pub(crate) fn keep(&self, crossing: Crossing) {
         let mut pages = self.pages();
-        if pages.exchanges.len() == MOST_EXCHANGES {
-            pages.exchanges.pop_front();
-        }
+        pages.exchange_bytes += crossing.bytes_held();
         pages.exchanges.push_back(Arc::new(crossing));
+        while pages.exchanges.len() > MOST_EXCHANGES || pages.exchange_bytes > MOST_EXCHANGE_BYTES {
+            let Some(oldest) = pages.exchanges.pop_front() else {
+                break;
+            };
+            pages.exchange_bytes -= oldest.bytes_held();
+        }
+    }
+
+    /// The bytes of exchanges that are remembered: at most [`MOST_EXCHANGE_BYTES`].
+    pub fn bytes_held(&self) -> usize {
+        self.pages().exchange_bytes
     }
 
     /// What the broker itself told of the exchange with this `X-Request-Id`.
@@ -131,6 +153,7 @@ impl Logbook {
         let mut pages = self.pages();
         pages.events.clear();
         pages.exchanges.clear();
+        pages.exchange_bytes = 0;
         self.ties.clear();
     }
 

@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::desk::Desk;
 use crate::pages;
 use crate::server::Dialect;
-use crate::shelf::Shelf;
+use crate::shelf::{Content, Shelf};
 use crate::sign_in::{self, Cast, SignIns};
 use crate::{Misbehaviour, Person};
 use authorize::AuthorizationRequest;
@@ -54,6 +54,18 @@ struct Access {
     misbehaviour: Option<Misbehaviour>,
 }
 
+impl Content for Grant {
+    fn heap_bytes(&self) -> usize {
+        self.request.heap_bytes() + self.cast.heap_bytes()
+    }
+}
+
+impl Content for Access {
+    fn heap_bytes(&self) -> usize {
+        self.person.heap_bytes() + self.scopes.heap_bytes()
+    }
+}
+
 impl GitHub {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
         Self {
@@ -82,6 +94,10 @@ impl Dialect for GitHub {
             ("GET", "/user/emails") => self.emails(call),
             _ => pages::not_found(self.desk.provider),
         }
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.sign_ins.bytes_held() + self.codes.bytes_held() + self.tokens.bytes_held()
     }
 
     fn reset(&self) {

@@ -22,7 +22,7 @@ use crate::call::Call;
 use crate::desk::Desk;
 use crate::pages;
 use crate::server::Dialect;
-use crate::shelf::Shelf;
+use crate::shelf::{Content, Shelf};
 use crate::sign_in::{self, Cast, SignIns};
 use crate::{Misbehaviour, Person};
 use authorize::{AuthorizationRequest, Consent};
@@ -69,6 +69,18 @@ struct Access {
     scopes: Scopes,
     is_offline: bool,
     ends_ms: i64,
+}
+
+impl Content for Grant {
+    fn heap_bytes(&self) -> usize {
+        self.request.heap_bytes() + self.cast.heap_bytes()
+    }
+}
+
+impl Content for Access {
+    fn heap_bytes(&self) -> usize {
+        self.person.heap_bytes()
+    }
 }
 
 impl Google {
@@ -126,6 +138,13 @@ impl Dialect for Google {
             },
             _ => pages::not_found(self.desk.provider),
         }
+    }
+
+    fn bytes_held(&self) -> usize {
+        self.sign_ins.bytes_held()
+            + self.codes.bytes_held()
+            + self.tokens.bytes_held()
+            + self.offline.bytes_held()
     }
 
     fn reset(&self) {

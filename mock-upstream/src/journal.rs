@@ -33,8 +33,8 @@ pub struct Entry {
     pub method: String,
     /// The path, without the query.
     pub path: String,
-    /// The query as it came, but for the values of secrets; empty if there was
-    /// none.
+    /// The query as it came, but for the values of secrets, and for the end of a long
+    /// one; empty if there was none.
     pub query: String,
     /// The status of the answer; `null` when the connection was cut instead.
     pub status: Option<u16>,
@@ -72,10 +72,21 @@ impl Journal {
     }
 }
 
-/// `query` with the values of secrets replaced.
+/// The most characters of a path or a query that are written down.
+const MOST_CHARACTERS: usize = 4 * 1024;
+
+/// `query` with the values of secrets replaced, and without the end of a long one.
 pub(crate) fn masked(query: &str) -> String {
     let pairs: Vec<_> = query.split('&').map(masked_pair).collect();
-    pairs.join("&")
+    cut(&pairs.join("&"))
+}
+
+/// `text` without its end, if it is long.
+pub(crate) fn cut(text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn masked_pair(pair: &str) -> String {

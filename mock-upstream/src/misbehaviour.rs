@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
+use crate::shelf::Content;
 
 /// What one row of the table says of one misbehaviour.
 struct Row {
@@ -29,6 +30,12 @@ struct Says {
 /// A name that is no misbehaviour of the provider in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMisbehaviour(Provider);
+
+impl Content for Misbehaviour {
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
 
 impl Misbehaviour {
     /// What `provider` can do wrong, in the order of its page.

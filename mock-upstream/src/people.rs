@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Provider;
+use crate::shelf::Content;
 
 mod seeded;
 
@@ -86,6 +87,22 @@ impl Visibility {
             true => Self::Private,
             false => Self::Public,
         }
+    }
+}
+
+impl Content for Person {
+    fn heap_bytes(&self) -> usize {
+        let Self {
+            name,
+            username,
+            email,
+            picture,
+            hosted_domain,
+            ..
+        } = self;
+        let fields = [name, username, email, picture, hosted_domain];
+        let fields: usize = fields.into_iter().map(Content::heap_bytes).sum();
+        self.id.len() + fields + self.other_emails.iter().map(String::len).sum::<usize>()
     }
 }
 

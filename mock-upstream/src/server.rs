@@ -27,13 +27,14 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
+use wiremock::http::HeaderValue;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::desk::Desk;
-use crate::journal::{Entry, masked};
+use crate::journal::{Entry, cut, masked};
 use crate::wire::{MARK, Wire};
 
 /// How many bytes of requests wiremock may keep before the mock is renewed.
@@ -46,6 +47,9 @@ const REQUEST_BYTES: usize = 4 * 1024;
 pub(crate) trait Dialect: Send + Sync {
     /// Answers one request; never waits.
     fn answer(&self, call: &Call) -> Answer;
+
+    /// The bytes that it remembers of sign-ins.
+    fn bytes_held(&self) -> usize;
 
     /// Forgets codes, tokens and sign-ins.
     fn reset(&self);
@@ -99,7 +103,7 @@ impl Door {
         self.desk.journal.write(Entry {
             at: self.desk.now_ms(),
             method: call.method().to_owned(),
-            path: call.path().to_owned(),
+            path: cut(call.path()),
             query: masked(call.raw_query()),
             status: answer.visible_status(),
         });
@@ -108,7 +112,8 @@ impl Door {
 
     /// Counts what wiremock keeps of `request`; too much starts a renewal, once.
     fn count(self: &Arc<Self>, request: &Request) {
-        let bytes = REQUEST_BYTES + request.body.len();
+        let head: usize = request.headers.values().map(HeaderValue::len).sum();
+        let bytes = REQUEST_BYTES + request.url.as_str().len() + head + request.body.len();
         let before = self.kept_bytes.fetch_add(bytes, Ordering::Relaxed);
         if before < KEPT_BYTES && before + bytes >= KEPT_BYTES {
             tokio::spawn(Arc::clone(self).renew());

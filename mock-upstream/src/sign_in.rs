@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::pages::{self, SignInPage};
 use crate::people::{InvalidPerson, Visibility, ada, seeded};
 use crate::settings::RedirectUri;
-use crate::shelf::Shelf;
+use crate::shelf::{Content, Shelf};
 use crate::{Misbehaviour, Mode, Next, Person, Provider, chance, spoil};
 
 /// Where the page's forms go. The real providers have no such path.
@@ -17,7 +17,7 @@ pub(crate) const PATH: &str = "/mock/sign-in";
 const PAGE_LIFETIME_MS: i64 = 10 * 60 * 1000;
 
 /// An authorization request that passed every check.
-pub(crate) trait Request: Clone {
+pub(crate) trait Request: Clone + Content {
     fn redirect_uri(&self) -> &RedirectUri;
 
     /// What is asked for, as it is shown to the person.
@@ -73,6 +73,10 @@ impl<R: Request> SignIns<R> {
 
     pub(crate) fn clear(&self) {
         self.0.clear();
+    }
+
+    pub(crate) fn bytes_held(&self) -> usize {
+        self.0.bytes_held()
     }
 
     fn ask(&self, desk: &Desk, request: R) -> Answer {
@@ -132,6 +136,12 @@ fn other_person(provider: Provider, form: &Params) -> Result<Person, InvalidPers
         ..Person::default()
     };
     person.check_for(provider).map(|()| person)
+}
+
+impl Content for Cast {
+    fn heap_bytes(&self) -> usize {
+        self.person.heap_bytes()
+    }
 }
 
 impl Cast {

@@ -199,6 +199,14 @@ impl Upstream {
         self.desk.journal.read()
     }
 
+    /// The bytes that it remembers of sign-ins: of those that wait for a choice, of
+    /// codes and of tokens. However many come, and however long what they bring, it is
+    /// bounded.
+    #[must_use]
+    pub fn bytes_held(&self) -> usize {
+        self.dialect.bytes_held()
+    }
+
     /// Back to the start: no codes, tokens, waiting pages, queue or journal; the
     /// first switches and keys.
     pub fn reset(&self) {

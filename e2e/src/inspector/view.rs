@@ -16,6 +16,9 @@ const MOST_LOGINS: usize = 40;
 /// How many events without a login are shown.
 const MOST_OTHERS: usize = 60;
 
+/// How many events of one login are shown: some hundred rows.
+const MOST_EVENTS: usize = 100;
+
 /// The calls that belong to no login, as a page.
 pub(crate) const OTHERS: &str = "/others";
 
@@ -145,21 +148,26 @@ fn project(world: &World, client_id: Option<&str>) -> String {
 fn rows(world: &World, login: Option<&str>) -> (Vec<Arc<Event>>, Vec<Row>) {
     let logbook = &world.watch.logbook;
     let mut events = logbook.events(0, login);
-    if login.is_none() {
-        events.retain(|event| is_noteworthy(event));
-        events.drain(..events.len().saturating_sub(MOST_OTHERS));
-    }
+    let most = match login {
+        Some(_) => MOST_EVENTS,
+        None => MOST_OTHERS,
+    };
+    events.retain(|event| login.is_some() || is_noteworthy(event));
+    let left_out = events.len().saturating_sub(most);
+    events.drain(..left_out);
     let leads_to = |request_id: &str| {
-        let exchange = logbook.exchange(request_id)?;
-        let headers = &exchange.answer.as_ref()?.headers;
-        let (_, location) = headers.iter().find(|(name, _)| name == "location")?;
+        let location = logbook.location(request_id)?;
         let mut providers = [&world.urls.google, &world.urls.github].into_iter();
         Some(match providers.any(|url| location.starts_with(url)) {
             true => Destination::Provider,
             false => Destination::Home,
         })
     };
-    let rows = story::tell(&events, &leads_to);
+    let mut rows = story::tell(&events, &leads_to);
+    if left_out > 0 {
+        let note = format!("{left_out} older events are left out");
+        rows.insert(0, Row::Pause(note));
+    }
     (events, rows)
 }
 

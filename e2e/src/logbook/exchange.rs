@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use hyper::body::Bytes;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::LOCATION;
 use hyper::http::{request, response};
+use hyper::{Method, StatusCode};
 use serde::Serialize;
-use serde_json::Value;
 
+use super::kept::{Body, Head};
 use super::mask;
 
 /// A request and its answer.
@@ -30,7 +30,7 @@ pub struct Message {
     pub start: String,
     /// Names and values.
     pub headers: Vec<(String, String)>,
-    /// A JSON body, indented; of another one, how long it is.
+    /// A JSON body, indented; of another one, or of a very long one, how long it is.
     pub body: Option<String>,
 }
 
@@ -49,18 +49,22 @@ pub(crate) struct Crossing {
     pub(crate) fault: Option<&'static str>,
 }
 
+/// The most bytes of an address that are kept.
+const MOST_ADDRESS_BYTES: usize = 8 * 1024;
+
 /// A request.
 pub(crate) struct Heard {
-    pub(crate) head: request::Parts,
-    pub(crate) json: Option<Value>,
-    /// How many bytes its body has, as far as the wire has read it.
-    pub(crate) length: usize,
+    method: Method,
+    address: Box<str>,
+    head: Head,
+    body: Body,
 }
 
 /// An answer of the broker.
 pub(crate) struct Said {
-    head: response::Parts,
-    body: Bytes,
+    status: StatusCode,
+    head: Head,
+    body: Body,
 }
 
 /// Nothing: it holds secrets.
@@ -80,58 +84,63 @@ impl Crossing {
             fault: self.fault,
         }
     }
+
+    /// Where the answer sends a browser, masked.
+    pub(super) fn location(&self) -> Option<String> {
+        let headers = self.said.as_ref()?.head.headers();
+        let location = headers.get(LOCATION)?.to_str().ok()?;
+        Some(mask::address(location, None))
+    }
+
+    /// The memory that it takes, in bytes, but for what every exchange takes.
+    pub(super) fn bytes_held(&self) -> usize {
+        let heard = &self.heard;
+        let said = self.said.as_ref();
+        let said = said.map_or(0, |it| it.head.bytes_held() + it.body.bytes_held());
+        heard.address.len() + heard.head.bytes_held() + heard.body.bytes_held() + said
+    }
 }
 
 impl Heard {
-    fn masked(&self, project: Option<&str>) -> Message {
-        let head = &self.head;
-        let path = head.uri.path_and_query().map_or("/", |it| it.as_str());
-        Message {
-            start: format!("{} {}", head.method, mask::address(path, project)),
-            headers: mask::headers(&head.headers),
-            body: match &self.json {
-                Some(body) => Some(indented(&mask::request(body, project))),
-                None => described(self.length, head.headers.get(CONTENT_TYPE)),
+    /// A request with as much of its body as the wire has read.
+    pub(crate) fn new(head: &request::Parts, body: &[u8]) -> Self {
+        let address = head.uri.path_and_query().map_or("/", |it| it.as_str());
+        Self {
+            method: head.method.clone(),
+            address: match address.len() {
+                0..=MOST_ADDRESS_BYTES => address.into(),
+                _ => head.uri.path().chars().take(MOST_ADDRESS_BYTES).collect(),
             },
+            head: Head::of(&head.headers),
+            body: Body::of(body),
+        }
+    }
+
+    fn masked(&self, project: Option<&str>) -> Message {
+        Message {
+            start: format!("{} {}", self.method, mask::address(&self.address, project)),
+            headers: self.head.masked(),
+            body: self
+                .body
+                .shown(&self.head, |body| mask::request(body, project)),
         }
     }
 }
 
 impl Said {
-    pub(crate) fn new(head: &response::Parts, body: &Bytes) -> Self {
+    pub(crate) fn new(head: &response::Parts, body: &[u8]) -> Self {
         Self {
-            head: head.clone(),
-            body: body.clone(),
+            status: head.status,
+            head: Head::of(&head.headers),
+            body: Body::of(body),
         }
     }
 
     fn masked(&self) -> Message {
-        let (head, body) = (&self.head, &self.body);
-        let json: Option<Value> = serde_json::from_slice(body).ok();
         Message {
-            start: head.status.to_string(),
-            headers: mask::headers(&head.headers),
-            body: match json {
-                Some(json) => Some(indented(&mask::answer(&json))),
-                None => described(body.len(), head.headers.get(CONTENT_TYPE)),
-            },
+            start: self.status.to_string(),
+            headers: self.head.masked(),
+            body: self.body.shown(&self.head, mask::answer),
         }
-    }
-}
-
-fn indented(body: &Value) -> String {
-    serde_json::to_string_pretty(body).unwrap_or_default()
-}
-
-fn described(length: usize, content_type: Option<&hyper::header::HeaderValue>) -> Option<String> {
-    let media_type = content_type
-        .and_then(|it| it.to_str().ok())
-        .and_then(|it| it.split(';').next())
-        .filter(|it| it.len() < 40)
-        .map(mask::scrubbed);
-    match (length, media_type) {
-        (0, _) => None,
-        (_, None) => Some(format!("[{length} bytes]")),
-        (_, Some(media_type)) => Some(format!("[{length} bytes of {media_type}]")),
     }
 }

@@ -6,7 +6,7 @@ use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
-use serde_json::Value;
+use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::body::Body;
@@ -20,7 +20,16 @@ pub(super) struct Call {
     pub(super) operation: Option<Operation>,
     head: Parts,
     body: Body,
-    json: Option<Value>,
+    names: Names,
+}
+
+/// The members of a body by which its login is known. All others are skipped, so that
+/// reading them takes no memory.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Names {
+    session_key: Option<String>,
+    code: Option<String>,
 }
 
 impl Call {
@@ -29,12 +38,12 @@ impl Call {
         let (mut head, incoming) = request.into_parts();
         drop_hop_by_hop(&mut head.headers);
         let body = Body::read(&head, incoming).await?;
-        let json = body.whole().and_then(|it| serde_json::from_slice(it).ok());
+        let names = body.whole().and_then(|it| serde_json::from_slice(it).ok());
         Ok(Self {
             operation: Operation::asked_for(&head.method, head.uri.path()),
             head,
             body,
-            json,
+            names: names.unwrap_or_default(),
         })
     }
 
@@ -43,7 +52,7 @@ impl Call {
         let path = self.head.uri.path();
         match self.operation?.name() {
             "POST /v1/login/session" | "POST /v1/login/result" => {
-                let key: SessionKey = self.field("session_key")?.parse().ok()?;
+                let key: SessionKey = self.names.session_key.as_deref()?.parse().ok()?;
                 Some(Fingerprint::of_key(&key))
             }
             "GET /authorize" => {
@@ -52,7 +61,7 @@ impl Call {
             }
             "GET /login/{handle}" => ties.login_of(path.rsplit('/').next()?),
             "GET /callback/{provider}" => ties.login_of(&self.parameter("state")?),
-            "POST /v1/token" => ties.login_of(self.field("code")?),
+            "POST /v1/token" => ties.login_of(self.names.code.as_deref()?),
             "GET /v1/profile" | "POST /v1/revoke" => {
                 let header = self.head.headers.get(AUTHORIZATION)?.to_str().ok()?;
                 ties.login_of(header.split_once(' ')?.1.trim_start())
@@ -76,16 +85,8 @@ impl Call {
 
     /// Parts it into what goes to the broker and what stays for the record.
     pub(super) fn send(self) -> (Request<Body>, Heard) {
-        let heard = Heard {
-            head: self.head.clone(),
-            json: self.json,
-            length: self.body.start().len(),
-        };
+        let heard = Heard::new(&self.head, self.body.start());
         (Request::from_parts(self.head, self.body), heard)
-    }
-
-    fn field(&self, name: &str) -> Option<&str> {
-        self.json.as_ref()?.get(name)?.as_str()
     }
 
     fn parameter(&self, name: &str) -> Option<String> {

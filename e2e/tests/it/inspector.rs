@@ -34,6 +34,23 @@ async fn the_newest_login_is_drawn_with_every_call() {
 }
 
 #[tokio::test]
+async fn g7_the_page_of_a_login_with_very_many_calls_shows_the_last_of_them() {
+    const CALLS: usize = 300;
+    let world = World::start().await;
+    let login = world.backend.start_login(GOOGLE).await;
+    for _ in 0..CALLS {
+        world.backend.result(&login.session_key).await;
+    }
+    let page = page(&world, "/").await;
+    assert!(page.contains("older events are left out"), "{page}");
+    let arrows = page
+        .matches("Consumer to Broker: POST /v1/login/result")
+        .count();
+    assert!((100..=200).contains(&arrows), "{arrows} arrows");
+    assert!(page.len() < 500_000, "{} bytes", page.len());
+}
+
+#[tokio::test]
 async fn an_arrow_leads_to_what_crossed_the_wire() {
     let world = World::start().await;
     world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);

@@ -5,6 +5,7 @@ use crate::answer::Answer;
 use crate::call::{Call, Params};
 use crate::pkce::Challenge;
 use crate::settings::RedirectUri;
+use crate::shelf::Content;
 use crate::sign_in::{Cast, Request, Step};
 use crate::{Client, Misbehaviour, chance, pages};
 
@@ -85,6 +86,12 @@ impl GitHub {
         failure
             .redirect_uri
             .with(known.into_iter().chain(state).chain(iss))
+    }
+}
+
+impl Content for AuthorizationRequest {
+    fn heap_bytes(&self) -> usize {
+        self.state.heap_bytes() + self.scopes.heap_bytes()
     }
 }
 

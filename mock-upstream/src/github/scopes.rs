@@ -2,9 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use crate::shelf::Content;
+
 /// What was asked for. Names the mock does not know are kept: GitHub has dozens.
 #[derive(Clone)]
 pub(super) struct Scopes(BTreeSet<String>);
+
+/// What an entry of the set takes beside its text, roughly.
+const ENTRY_BYTES: usize = 64;
+
+impl Content for Scopes {
+    fn heap_bytes(&self) -> usize {
+        self.0.iter().map(|scope| scope.len() + ENTRY_BYTES).sum()
+    }
+}
 
 impl Scopes {
     pub(super) fn parse(list: &str) -> Self {

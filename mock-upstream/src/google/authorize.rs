@@ -6,6 +6,7 @@ use crate::call::{Call, Params};
 use crate::desk::Desk;
 use crate::pkce::Challenge;
 use crate::settings::RedirectUri;
+use crate::shelf::Content;
 use crate::sign_in::{Cast, Request, Step};
 use crate::{Client, Misbehaviour, Person, Provider, chance, pages};
 
@@ -107,6 +108,12 @@ impl Google {
                 callback
             }
         }
+    }
+}
+
+impl Content for AuthorizationRequest {
+    fn heap_bytes(&self) -> usize {
+        self.nonce.heap_bytes() + self.state.heap_bytes()
     }
 }
 

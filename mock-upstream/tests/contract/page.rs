@@ -30,6 +30,43 @@ async fn choose(world: &World, provider: Provider, handle: &str, pairs: &[(&str,
     world.post(&url, &form).await
 }
 
+/// More than the imitation keeps, in pages that nobody uses.
+const LONG_STATES: usize = 200;
+
+#[tokio::test]
+async fn g7_pages_that_wait_for_a_choice_hold_a_bounded_number_of_bytes() {
+    const MOST_BYTES: usize = 9 * 1024 * 1024;
+    let world = interactive().await;
+    let state = "a".repeat(60_000);
+    for provider in Provider::ALL {
+        let long = authorization(provider).with("state", &state);
+        for _ in 0..LONG_STATES {
+            let seen = world.authorize(provider, &long).await;
+            assert_eq!(seen.status, 200);
+        }
+        let held = world.upstream(provider).bytes_held();
+        assert!((1_000_000..MOST_BYTES).contains(&held), "{held} bytes");
+        // The newest goes on.
+        let handle = handle(&page(&world, provider).await);
+        let chosen = choose(&world, provider, &handle, &[("person", "ada")]).await;
+        assert_eq!(chosen.status, 303);
+        world.upstream(provider).reset();
+        assert_eq!(world.upstream(provider).bytes_held(), 0);
+    }
+}
+
+#[tokio::test]
+async fn g7_the_journal_cuts_a_long_query() {
+    let world = interactive().await;
+    for provider in Provider::ALL {
+        let long = authorization(provider).with("x", &"a".repeat(60_000));
+        world.authorize(provider, &long).await;
+        let last = world.upstream(provider).journal().pop().unwrap();
+        assert!(last.query.len() < 5_000, "{} bytes", last.query.len());
+        assert!(last.query.ends_with('…'), "{}", last.query);
+    }
+}
+
 #[tokio::test]
 async fn the_page_says_loudly_what_it_is_not() {
     let world = interactive().await;
