@@ -120,7 +120,9 @@ fn hear(stream: TcpStream, requests: &AtomicUsize, answered: usize) -> Option<()
         if head.starts_with("POST") && requests.fetch_add(1, Ordering::SeqCst) >= answered {
             return None;
         }
-        let no = "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n";
+        let body = r#"{"error":"request_failed"}"#;
+        let length = body.len();
+        let no = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {length}\r\n\r\n{body}");
         stream.get_mut().write_all(no.as_bytes()).ok()?;
     }
 }
