@@ -213,6 +213,9 @@ fn write_log() {
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::INFO)
         .with_writer(io::stderr)
+        // It would be written to standard error, and panic if that is what failed: a
+        // closed pipe would end the application.
+        .log_internal_errors(false)
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)
         .finish();

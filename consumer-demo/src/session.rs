@@ -161,7 +161,10 @@ impl Session {
     ///
     /// This is what makes 32 callbacks at once ask one question: the key moves
     /// out under the session's lock, and the other 31 find it gone. Checking
-    /// first and removing later would let them all through.
+    /// first and removing later would let them all through. (Many frameworks' sessions
+    /// do just that: they load a copy at the beginning of a request and save it at its
+    /// end. Of eight callbacks at once, four to six read a key that is kept in
+    /// `express-session`. Keep it in a table, and take it by one `DELETE … RETURNING`.)
     pub(crate) fn claim_login(
         &mut self,
         before: LoginNumber,

@@ -2,15 +2,18 @@
 //! (It is the smallest that passes; the one to learn from is `consumer-demo`.)
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rocket::config::LogLevel;
 use rocket::fairing::AdHoc;
 use rocket::http::{Cookie, CookieJar, SameSite};
+use rocket::request::{FromRequest, Outcome};
 use rocket::response::{Redirect, content::RawHtml};
-use rocket::{Config, State, get, post, routes};
+use rocket::{Config, Request, State, get, head, post, routes};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -43,16 +46,36 @@ enum Failure {
 
 type Page = RawHtml<String>;
 
+/// The cookie that the browser sent, by its exact name; of two with one name, one was
+/// planted. (Rocket's jar would decode names: see `cookies.rs` of `consumer-demo`.)
+struct Sid(String);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Sid {
+    type Error = Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
+        let lines = request.headers().get("Cookie");
+        let pairs = lines.flat_map(|line| line.split(';'));
+        let mut values = pairs.filter_map(|pair| pair.trim_matches(' ').strip_prefix("sid="));
+        let only = match (values.next(), values.next()) {
+            (Some(value), None) => value,
+            _ => "",
+        };
+        Outcome::Success(Self(only.to_owned()))
+    }
+}
+
 #[get("/")]
-fn home(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Page {
-    let cookie = cookies.get("sid").map_or("", Cookie::value);
+fn home(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Page {
+    let Sid(cookie) = &cookie;
     match consumer.sessions.lock().unwrap().get(cookie) {
         Some(Session::SignedIn(who)) => show(&format!("Signed in as {who}.")),
         _ => show("Nobody is signed in."),
     }
 }
 
-/// The button: a fresh key, kept here; the browser gets an address.
+/// The button: a fresh key, kept here; the browser gets an address, and a fresh cookie.
 #[post("/login")]
 async fn login(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
     let (key, cookie) = (secret(), secret());
@@ -68,12 +91,13 @@ async fn login(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Resu
     Ok(Redirect::to(url.to_owned()))
 }
 
+/// Rocket would answer a link checker's HEAD by what follows, and read the result.
+#[head("/callback")]
+fn look() {}
+
 #[get("/callback")]
-async fn callback(
-    cookies: &CookieJar<'_>,
-    consumer: &State<Arc<Consumer>>,
-) -> Result<Redirect, Page> {
-    let cookie = cookies.get("sid").map_or("", Cookie::value);
+async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
+    let Sid(cookie) = &cookie;
     let Some(key) = consumer.take_key(cookie) else {
         return Err(show("Nothing is under way."));
     };
@@ -140,7 +164,11 @@ impl Consumer {
         let answer = answer.map_err(|_| Failure::Lost)?;
         match answer.status().as_u16() {
             200 => answer.json().await.map_err(|_| Failure::Lost),
-            400..=499 => Err(Failure::Refused),
+            // Only an ApiError is the broker's no; what stands in between answers, too.
+            400..=499 => match answer.json::<Value>().await {
+                Ok(body) if body["error"].is_string() => Err(Failure::Refused),
+                _ => Err(Failure::Lost),
+            },
             _ => Err(Failure::Lost),
         }
     }
@@ -153,8 +181,12 @@ pub(crate) async fn start() -> (Arc<Consumer>, String) {
         tell.send_replace(rocket.config().port);
         Box::pin(async {})
     });
-    // reqwest has ideas of its own about calls that may be tried again.
-    let http = reqwest::Client::builder().retry(reqwest::retry::never());
+    let http = reqwest::Client::builder()
+        // reqwest has ideas of its own about calls that may be tried again.
+        .retry(reqwest::retry::never())
+        // A redirect would carry the secrets in the body to wherever it points.
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(Duration::from_secs(10));
     let consumer = Arc::new(Consumer {
         settings: OnceLock::new(),
         http: http.build().unwrap(),
@@ -168,7 +200,7 @@ pub(crate) async fn start() -> (Arc<Consumer>, String) {
     let rocket = rocket::custom(config)
         .attach(listens)
         .manage(consumer.clone())
-        .mount("/", routes![home, login, callback]);
+        .mount("/", routes![home, login, callback, look]);
     tokio::spawn(rocket.launch());
     let port = *told.wait_for(|port| *port != 0).await.unwrap();
     (consumer, format!("http://localhost:{port}"))

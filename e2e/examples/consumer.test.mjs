@@ -20,12 +20,16 @@ async function call(method, url, body) {
     method,
     headers: { 'Content-Type': 'application/json' },
     body: body && JSON.stringify(body),
+    // A redirect would carry the secrets in the body to wherever it points.
+    redirect: 'manual',
     signal: AbortSignal.timeout(10_000),
   })
-  if (answer.status >= 400 && answer.status < 500) throw new Refused(await answer.text())
-  if (!answer.ok) throw new Error(`status ${answer.status}`)
   const text = await answer.text()
-  return text ? JSON.parse(text) : null
+  const json = text ? JSON.parse(text) : null
+  if (answer.ok) return json
+  // Only an ApiError is the broker's no; what stands in between answers, too.
+  const isRefused = answer.status >= 400 && answer.status < 500 && json?.error
+  throw isRefused ? new Refused(json.error) : new Error(`status ${answer.status}`)
 }
 
 class Refused extends Error {}
@@ -50,21 +54,34 @@ function askBroker(path, fields) {
 }
 
 const server = createServer(async (request, response) => {
-  const cookie = /\bsid=([\w-]+)/.exec(request.headers.cookie)?.[1]
-  const session = consumer.sessions.get(cookie) ?? {}
+  const session = consumer.sessions.get(sessionCookie(request)) ?? {}
   if (request.method === 'POST') await startLogin(response)
+  // A link checker's HEAD reads no result.
+  else if (request.method !== 'GET') response.end()
   else if (request.url === '/callback') await finishLogin(response, session)
   else show(response, session.who ? `Signed in as ${session.who}.` : 'Nobody is signed in.')
 })
 
-/** The button: a fresh key, kept here; the browser gets an address. */
+/** Its cookie, by its exact name; of two with one name, one was planted. */
+function sessionCookie(request) {
+  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
+  const values = pairs.filter(([name]) => name === 'sid').map(([, value]) => value)
+  return values.length === 1 ? values[0] : undefined
+}
+
+/** The button: a fresh key, kept here; the browser gets an address, and a fresh cookie. */
 async function startLogin(response) {
   const [key, cookie] = [secret(), secret()]
   const fields = { session_key: key, provider: 'google' }
-  const { authorization_url } = await askBroker('/v1/login/session', fields)
+  let started
+  try {
+    started = await askBroker('/v1/login/session', fields)
+  } catch {
+    return show(response, 'Nobody can sign in now.')
+  }
   consumer.sessions.set(cookie, { key })
   response.writeHead(303, {
-    Location: authorization_url,
+    Location: started.authorization_url,
     // Lax, or it is not sent on the way back from the provider.
     'Set-Cookie': `sid=${cookie}; Path=/; HttpOnly; SameSite=Lax`,
   })
@@ -144,6 +161,7 @@ class Browser {
   #cookies = new Map()
 
   open = (url) => this.#go('GET', url)
+  look = (url) => this.#go('HEAD', url)
   press = (url) => this.#go('POST', url)
 
   async #go(method, url) {
@@ -210,4 +228,52 @@ test('a lost answer is not asked for again', async () => {
   assert.equal(login.state, 'consumed', 'so a second one would get nothing')
 
   assert.match(await signIn(), /Signed in as/, 'one click starts again')
+})
+
+test('a look without a body reads nothing', async () => {
+  await stack('PUT', '/api/upstreams/google', { mode: 'interactive' })
+  await signIn()
+  await browser.look(callback())
+  const [login] = await stack('GET', '/api/logins')
+  assert.deepEqual(login.calls.map((it) => it.operation), ['POST /v1/login/session'])
+})
+
+/** Runs `test` while the consumer takes `origin` for its broker. */
+async function withBroker(origin, test) {
+  const broker = consumer.broker
+  consumer.broker = origin
+  try {
+    await test()
+  } finally {
+    consumer.broker = broker
+  }
+}
+
+test('a broker that cannot be reached is a page', async () => {
+  const nobody = createServer()
+  nobody.listen(0, '127.0.0.1')
+  await once(nobody, 'listening')
+  const origin = `http://127.0.0.1:${nobody.address().port}`
+  nobody.close()
+  await once(nobody, 'close')
+  await withBroker(origin, async () => {
+    assert.match(await signIn(), /Nobody can sign in now\./)
+    assert.match(await home(), /Nobody is signed in\./)
+  })
+})
+
+test('a redirect carries the secrets nowhere', async () => {
+  let paths = []
+  const elsewhere = createServer((request, response) => {
+    paths.push(request.url)
+    response.writeHead(307, { Location: '/elsewhere' }).end()
+  })
+  elsewhere.listen(0, '127.0.0.1')
+  await once(elsewhere, 'listening')
+  await withBroker(`http://127.0.0.1:${elsewhere.address().port}`, async () => {
+    assert.match(await signIn(), /Nobody can sign in now\./)
+  })
+  elsewhere.close()
+  elsewhere.closeAllConnections()
+  assert.deepEqual(paths, ['/v1/login/session'])
 })

@@ -10,24 +10,48 @@ reset before each test.
 import json
 import os
 import secrets
+import socket
 import subprocess
 import threading
 import unittest
 from html import escape
 from http.client import HTTPException
 from http.cookiejar import CookieJar
-from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.error import HTTPError
-from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener
+
+
+class NoRedirects(HTTPRedirectHandler):
+    """A redirect would carry secrets to wherever it points."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+OPENER = build_opener(NoRedirects)
+
+
+class Refused(Exception):
+    """The broker's no. Only an ApiError is: what stands in between answers, too."""
 
 
 def call(method, url, body=None):
     """One call, and the JSON that it is answered with. Never a second one."""
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urlopen(request, timeout=10) as answer:
-        return json.loads(answer.read() or "null")
+    try:
+        with OPENER.open(request, timeout=10) as answer:
+            return json.loads(answer.read() or "null")
+    except HTTPError as error:
+        with error:
+            if 400 <= error.code < 500 and "error" in json.load(error):
+                raise Refused from None
+        raise
+
+
+# What leaves us without an answer that we can read.
+LOST = (OSError, HTTPException, ValueError)
 
 
 # The consumer: one page, one button, one session cookie. Yours takes its place. (It
@@ -56,10 +80,20 @@ class Pages(BaseHTTPRequestHandler):
             who = self.session().get("who")
             self.show(f"Signed in as {who}." if who else "Nobody is signed in.")
 
+    def do_HEAD(self):
+        """A link checker's look reads no result."""
+        self.send_response(200)
+        self.end_headers()
+
     def do_POST(self):
-        """The button: a fresh key, kept here; the browser gets an address."""
+        """The button: a fresh key, kept here; the browser gets an address, and a
+        fresh cookie."""
         key = secrets.token_urlsafe(32)
-        started = self.server.ask_broker("/v1/login/session", session_key=key, provider="google")
+        fields = {"session_key": key, "provider": "google"}
+        try:
+            started = self.server.ask_broker("/v1/login/session", **fields)
+        except (Refused, *LOST):
+            return self.show("Nobody can sign in now.")
         cookie = secrets.token_urlsafe(32)
         self.server.sessions[cookie] = {"key": key}
         self.send_response(303)
@@ -75,9 +109,9 @@ class Pages(BaseHTTPRequestHandler):
             return self.show("Nothing is under way.")
         try:
             result = self.server.ask_broker("/v1/login/result", session_key=key)
-        except HTTPError:
+        except Refused:
             return self.show("That took too long.")
-        except (OSError, HTTPException, ValueError):
+        except LOST:
             # The result may be consumed or not: asking again cannot help.
             return self.show("The answer was lost.")
         if result["status"] == "pending":
@@ -93,8 +127,11 @@ class Pages(BaseHTTPRequestHandler):
         self.end_headers()
 
     def session(self):
-        cookie = SimpleCookie(self.headers.get("Cookie")).get("sid")
-        return self.server.sessions.get(cookie and cookie.value, {})
+        """Its session, by the cookie's exact name; of two with one name, one was
+        planted."""
+        pairs = (pair.strip(" ").split("=", 1) for pair in self.headers.get("Cookie", "").split(";"))
+        values = [value for name, *value in pairs if name == "sid"]
+        return self.server.sessions.get(values[0][0], {}) if len(values) == 1 else {}
 
     def show(self, text):
         button = '<form method="post" action="/login"><button>Sign in</button></form>'
@@ -132,6 +169,9 @@ class Browser:
 
     def open(self, url):
         return self.opener.open(url, timeout=10).read().decode()
+
+    def look(self, url):
+        self.opener.open(Request(url, method="HEAD"), timeout=10).close()
 
     def press(self, url):
         return self.opener.open(url, data=b"", timeout=10).read().decode()
@@ -205,6 +245,46 @@ class ConsumerTest(unittest.TestCase):
         self.assertEqual(login["state"], "consumed", "so a second one would get nothing")
 
         self.assertIn("Signed in as", self.sign_in(), "one click starts again")
+
+    def test_a_look_without_a_body_reads_nothing(self):
+        self.stack("PUT", "/api/upstreams/google", {"mode": "interactive"})
+        self.sign_in()
+        self.browser.look(self.consumer.callback)
+        [login] = self.stack("GET", "/api/logins")
+        operations = [it["operation"] for it in login["calls"]]
+        self.assertEqual(operations, ["POST /v1/login/session"])
+
+    def take_for_broker(self, origin):
+        self.addCleanup(setattr, self.consumer, "broker", self.consumer.broker)
+        self.consumer.broker = origin
+
+    def test_a_broker_that_cannot_be_reached_is_a_page(self):
+        with socket.create_server(("127.0.0.1", 0)) as nobody:
+            port = nobody.getsockname()[1]
+        self.take_for_broker(f"http://127.0.0.1:{port}")
+        self.assertIn("Nobody can sign in now.", self.sign_in())
+        self.assertIn("Nobody is signed in.", self.home())
+
+    def test_a_redirect_carries_the_secrets_nowhere(self):
+        paths = []
+
+        class Elsewhere(BaseHTTPRequestHandler):
+            def do_POST(self):
+                paths.append(self.path)
+                self.send_response(302)
+                self.send_header("Location", "/elsewhere")
+                self.end_headers()
+
+            do_GET = do_POST
+            log_message = Pages.log_message
+
+        elsewhere = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+        self.addCleanup(elsewhere.server_close)
+        self.addCleanup(elsewhere.shutdown)
+        threading.Thread(target=elsewhere.serve_forever).start()
+        self.take_for_broker(f"http://127.0.0.1:{elsewhere.server_port}")
+        self.assertIn("Nobody can sign in now.", self.sign_in())
+        self.assertEqual(paths, ["/v1/login/session"])
 
 
 if __name__ == "__main__":

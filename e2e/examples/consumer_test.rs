@@ -8,6 +8,7 @@
 mod consumer;
 
 use std::collections::HashMap;
+use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use e2e::{Settings, Stack, StackClock};
 use mock_upstream::{Misbehaviour, Mode, Next, Person, Upstream};
 use reqwest::{Client, Method, redirect};
 use url::Url;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 #[tokio::test]
 async fn a_person_signs_in() {
@@ -79,6 +81,41 @@ async fn a_lost_answer_is_not_asked_for_again() {
     shows(&world.sign_in().await, "Signed in as");
 }
 
+#[tokio::test]
+async fn a_look_without_a_body_reads_nothing() {
+    let world = World::start().await;
+    world.google().set_mode(Mode::Interactive);
+    world.sign_in().await;
+    let callback = format!("{}/callback", world.url);
+    world.browser.go(Method::HEAD, &callback).await;
+    let name = world.stack.logbook().logins(1).remove(0);
+    let login = world.stack.login(&name).await.unwrap();
+    assert_eq!(login.calls.len(), 1, "the start of the login alone");
+}
+
+#[tokio::test]
+async fn a_broker_that_cannot_be_reached_is_a_page() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = format!("http://{}", taken.local_addr().unwrap());
+    drop(taken);
+    let world = World::start_with(Some(nobody)).await;
+    shows(&world.sign_in().await, "Nobody can sign in now.");
+    shows(&world.home().await, "Nobody is signed in.");
+}
+
+#[tokio::test]
+async fn a_redirect_carries_the_secrets_nowhere() {
+    let elsewhere = MockServer::start().await;
+    let redirect = ResponseTemplate::new(307).insert_header("Location", "/elsewhere");
+    let any = Mock::given(wiremock::matchers::any());
+    any.respond_with(redirect).mount(&elsewhere).await;
+    let world = World::start_with(Some(elsewhere.uri())).await;
+    shows(&world.sign_in().await, "Nobody can sign in now.");
+    let asked = elsewhere.received_requests().await.unwrap();
+    let paths: Vec<_> = asked.iter().map(|request| request.url.path()).collect();
+    assert_eq!(paths, ["/v1/login/session"]);
+}
+
 #[track_caller]
 fn shows(page: &str, text: &str) {
     assert!(page.contains(text), "{text} in {page}");
@@ -94,6 +131,11 @@ struct World {
 
 impl World {
     async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// One whose consumer takes another server for the broker.
+    async fn start_with(broker: Option<String>) -> Self {
         // Free ports, providers that ask nobody, and a clock that moves by hand.
         let settings = Settings {
             clock: StackClock::standing_at(1_790_000_000_000),
@@ -108,7 +150,7 @@ impl World {
             .register("My consumer".parse().unwrap(), callbacks);
         consumer.set_up(consumer::Settings {
             callback,
-            broker: stack.urls().broker.clone(),
+            broker: broker.unwrap_or_else(|| stack.urls().broker.clone()),
             client_id: project.client_id.to_string(),
             client_secret: project.client_secret.expose().to_owned(),
         });

@@ -200,4 +200,5 @@ async fn a_prefetch_changes_nothing() {
     )
     .await;
     check_harmless(Method::Get, Some(("Purpose", "Prefetch")), 503).await;
+    check_harmless(Method::Get, Some(("X-Moz", "prefetch")), 503).await;
 }

@@ -72,14 +72,42 @@ async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
     assert_eq!(send(client.get(&url)).await.status, 200);
 }
 
+/// The broker's HTTP library makes an owned cookie of each pair, whatever it is.
+#[tokio::test]
+async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
+    let front = Front::start().await;
+    let client = front.nginx.client();
+    let url = front.nginx.url("/login/x");
+    let cookies = |bytes: usize| "0=;".repeat(bytes / 3);
+    let mut request = client.get(&url);
+    for _ in 0..3 {
+        request = request.header("Cookie", cookies(7 * 1024));
+    }
+    send(request).await.is_nginxs(431, TOO_LARGE);
+    let request = client.get(&url).header("Cookie", cookies(7 * 1024));
+    assert_eq!(send(request).await.status, 404);
+}
+
 #[tokio::test]
 async fn the_longest_first_line_of_a_sign_in_is_let_in() {
     let front = Front::start().await;
     // A callback of 2048 characters, each of them escaped.
     let callback = "%2F".repeat(2048);
     let url = format!("/authorize?client_id=x&redirect_uri={callback}");
-    let reply = send(front.nginx.client().get(front.nginx.url(&url))).await;
-    reply.is_the_brokers(400, REFUSED);
+    let request = front.nginx.client().get(front.nginx.url(&url));
+    send(request.try_clone().expect("it has no body"))
+        .await
+        .is_the_brokers(400, REFUSED);
+    // In a browser that holds eight upstream logins, and says what browsers say.
+    let cookies: Vec<_> = (0..8)
+        .map(|n| format!("__Host-fsi_trip_{n:012}={}", "a".repeat(570)))
+        .collect();
+    let request = request
+        .header("Cookie", cookies.join("; "))
+        .header("User-Agent", "Mozilla/5.0 ".repeat(12))
+        .header("Referer", "https://app.example/")
+        .header("Sec-Fetch-Site", "cross-site");
+    send(request).await.is_the_brokers(400, REFUSED);
 }
 
 #[tokio::test]
