@@ -38,12 +38,22 @@ impl Server {
     /// When PostgreSQL is not installed, or does not start; it says why on
     /// standard error.
     pub fn start(durability: Durability) -> io::Result<Self> {
+        Self::start_with(durability, &[])
+    }
+
+    /// The same with these settings (`lock_timeout=0`) as the server's defaults.
+    ///
+    /// # Errors
+    ///
+    /// As above, or when it does not know a setting.
+    pub fn start_with(durability: Durability, settings: &[&str]) -> io::Result<Self> {
         let fsync = match durability {
             Durability::Durable => "on",
             Durability::Hasty => "off",
         };
         let mut process = Command::new("sh")
             .args(["-c", include_str!("serve.sh"), "serve.sh", fsync, GUARDED])
+            .args(settings.iter().flat_map(|setting| ["-c", *setting]))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;

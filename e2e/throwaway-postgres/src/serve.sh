@@ -5,8 +5,10 @@
 # When standard input closes, which it does with the process that holds it, the
 # server stops and nothing is left. PostgreSQL refuses to run as root, so root
 # becomes `postgres` first. $1 is the value of PostgreSQL's fsync, $2 a group whose
-# members must prove a password.
+# members must prove a password; all that follows are arguments of the server's own.
 set -eu
+fsync=$1 guarded=$2
+shift 2
 programs=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
 folder=$(mktemp -d)
 as=""
@@ -22,7 +24,7 @@ start() {
     # born still holds the memory that all of them share.
     for _ in $(seq 300); do
         $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
-            -c max_connections=400 -c fsync="$1" -c log_min_messages=panic &
+            -c max_connections=400 -c fsync="$fsync" -c log_min_messages=panic "$@" &
         server=$!
         while kill -0 $server 2>/dev/null; do
             if "$programs/pg_isready" -q -h "$folder"; then return; fi
@@ -39,9 +41,9 @@ children() {
 }
 
 $as "$programs/initdb" -D "$folder/data" -U broker --auth=trust --no-sync >/dev/null
-sed -i "1i local all +$2 scram-sha-256" "$folder/data/pg_hba.conf"
-start "$1"
-"$programs/psql" -h "$folder" -U broker -d postgres -qc "CREATE ROLE $2 NOLOGIN"
+sed -i "1i local all +$guarded scram-sha-256" "$folder/data/pg_hba.conf"
+start "$@"
+"$programs/psql" -h "$folder" -U broker -d postgres -qc "CREATE ROLE $guarded NOLOGIN"
 echo "up $folder"
 while read -r word; do
     case $word in
@@ -51,7 +53,7 @@ while read -r word; do
         echo down
         ;;
     start)
-        start "$1"
+        start "$@"
         echo "up $folder"
         ;;
     esac

@@ -1,6 +1,9 @@
 //! A bounded pool of connections, each step with a time limit, and the tables,
 //! made when the database is first reached.
 
+#[cfg(all(test, feature = "postgres"))]
+mod tests;
+
 use std::time::Duration;
 
 use deadpool_postgres::{
@@ -26,12 +29,14 @@ const STEP: Duration = Duration::from_secs(5);
 /// one in the same database have nothing to do with it.
 const MIGRATION_LOCK: i32 = 0x0F51_0001;
 
-/// What every connection insists on, whatever the database's defaults are. A
-/// commit that is acknowledged is on disk; a statement does not outlive its
-/// caller's patience by much.
+/// What every connection insists on, whatever the defaults of the server, the
+/// database and the role are. A commit that is acknowledged is on disk; a statement
+/// does not outlive its caller's patience by much; the locks of a broker that
+/// freezes within a transaction are released.
 const SETTINGS: &str = "-c synchronous_commit=on \
                         -c default_transaction_isolation=read\\ committed \
-                        -c statement_timeout=6000 -c lock_timeout=4000";
+                        -c statement_timeout=6000 -c lock_timeout=4000 \
+                        -c idle_in_transaction_session_timeout=6000";
 
 /// Connections to one database.
 pub(super) struct Pool {

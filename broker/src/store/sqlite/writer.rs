@@ -207,3 +207,44 @@ fn conclude(transaction: Transaction<'_>, probe: &Probe) -> Result<()> {
     probe.reached(Point::AfterCommit);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A connection that is the opposite of durable in everything: SQLite's own
+    /// defaults would hide a setting that is missing.
+    fn careless(path: &std::path::Path) -> Connection {
+        let connection = Connection::open(path).unwrap();
+        connection.busy_timeout(Duration::ZERO).unwrap();
+        for (name, value) in [
+            ("journal_mode", "off"),
+            ("synchronous", "off"),
+            ("secure_delete", "off"),
+        ] {
+            connection.pragma_update(None, name, value).unwrap();
+        }
+        connection
+    }
+
+    #[tokio::test]
+    async fn the_connection_that_writes_is_durable_whatever_it_was_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = careless(&folder.path().join("broker.db"));
+        let writer = Writer::start(connection, Probe::NONE).unwrap();
+        let number = async |pragma: &'static str| -> i64 {
+            writer
+                .run(move |db| db.pragma_query_value(None, pragma, |row| row.get(0)))
+                .await
+                .unwrap()
+        };
+        assert_eq!(number("synchronous").await, 2, "FULL");
+        assert_eq!(number("secure_delete").await, 1);
+        assert_eq!(number("busy_timeout").await, 5_000);
+        let journal: String = writer
+            .run(|db| db.pragma_query_value(None, "journal_mode", |row| row.get(0)))
+            .await
+            .unwrap();
+        assert_eq!(journal, "wal");
+    }
+}

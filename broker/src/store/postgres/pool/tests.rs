@@ -1,0 +1,87 @@
+//! What a connection of the pool insists on, read back from that connection.
+
+use throwaway_postgres::{Durability, Server};
+
+use super::*;
+
+/// Each is other than what the store relies on.
+const CONTRARY: [&str; 5] = [
+    "synchronous_commit=off",
+    "default_transaction_isolation=serializable",
+    "statement_timeout=0",
+    "lock_timeout=0",
+    "idle_in_transaction_session_timeout=0",
+];
+
+const RELIED_ON: [(&str, &str); 5] = [
+    ("synchronous_commit", "on"),
+    ("transaction_isolation", "read committed"),
+    ("statement_timeout", "6s"),
+    ("lock_timeout", "4s"),
+    ("idle_in_transaction_session_timeout", "6s"),
+];
+
+/// The settings of one connection, and the process at the server that serves it.
+#[derive(Debug, PartialEq)]
+struct Session {
+    process_id: i32,
+    settings: Vec<(&'static str, String)>,
+}
+
+async fn session(client: &impl GenericClient) -> Result<Session, StoreError> {
+    let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
+    let process_id = row.get(0);
+    let mut settings = Vec::new();
+    for (name, _) in RELIED_ON {
+        let row = client.query_one(&format!("SHOW {name}"), &[]).await?;
+        settings.push((name, row.get(0)));
+    }
+    Ok(Session {
+        process_id,
+        settings,
+    })
+}
+
+fn pool(url: &str) -> Pool {
+    let url = PostgresUrl::parse(url).expect("an address");
+    Pool::to(&url, Probe::NONE).expect("a pool, which does not connect yet")
+}
+
+#[tokio::test]
+async fn a_connection_insists_on_its_settings_whatever_the_servers_defaults_are() {
+    let server = Server::start_with(Durability::Hasty, &CONTRARY).unwrap();
+    let pool = pool(&server.url("postgres"));
+    let first = pool
+        .run(async |client| session(client).await)
+        .await
+        .unwrap();
+    assert_eq!(
+        first.settings,
+        RELIED_ON.map(|(name, it)| (name, it.to_owned()))
+    );
+    let recycled = pool
+        .transact(async |transaction| session(transaction).await)
+        .await;
+    assert_eq!(recycled.unwrap(), first, "the same connection, lent again");
+}
+
+#[tokio::test]
+async fn neither_the_role_nor_the_address_weakens_a_connection() {
+    let server = Server::start(Durability::Hasty).unwrap();
+    let owner = pool(&server.url("postgres"));
+    let weaken = CONTRARY.map(|setting| {
+        let (name, value) = setting.split_once('=').unwrap();
+        format!("ALTER ROLE broker IN DATABASE postgres SET {name} = '{value}';")
+    });
+    owner
+        .run(async |client| Ok(client.batch_execute(&weaken.concat()).await?))
+        .await
+        .unwrap();
+    let options = CONTRARY.map(|setting| format!("-c{}", setting.replace('=', "%3D")));
+    let url = format!("{}?options={}", server.url("postgres"), options.join("%20"));
+    let weakened = pool(&url).run(async |client| session(client).await).await;
+    assert_eq!(
+        weakened.unwrap().settings,
+        RELIED_ON.map(|(name, it)| (name, it.to_owned()))
+    );
+}
