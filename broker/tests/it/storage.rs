@@ -5,11 +5,14 @@
 //! line to the end of this file; a function that is missing from the list is
 //! dead code, which the compiler reports.
 
+mod acknowledged;
 mod bench;
 mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_crash;
 mod races;
 mod sqlite;
 mod sweeping;

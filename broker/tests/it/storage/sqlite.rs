@@ -7,10 +7,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use broker::flows::clean::Outcome;
 use broker::store::probe::Probe;
-use broker::store::{Opened, Settled, Spent, Store, StoreUrl};
+use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;
 
-use super::bench::{Bench, Engine, Exchange, Read, trip};
+use super::acknowledged;
+use super::bench::{Bench, Engine, Read};
 use crate::people::ada;
 use crate::scratch::Scratch;
 
@@ -42,38 +43,9 @@ impl Engine for File {
 async fn whatever_was_acknowledged_is_there_after_a_restart() {
     let scratch = Arc::new(Scratch::new());
     let before = Bench::on(File(scratch.clone())).await;
-    for key in [1, 2, 3] {
-        before.open(key).await;
-    }
-    before.claim(1, 1).await;
-    before.finish(2).await;
-    before.finish(3).await;
-    before.take(3).await;
-    let trip = trip(1, before.now().plus_ms(600_000));
-    before.spend(&trip).await;
-    for code in [1, 2, 3] {
-        before.issue(code).await;
-    }
-    before.redeem(2).await;
-    before.redeem(3).await;
-    before.revoke(3).await;
+    acknowledged::happens(&before).await;
     drop(before);
-
-    let after = Bench::on(File(scratch)).await;
-    assert_eq!(after.open_with(1, 9, "ada").await, Opened::KeyTaken);
-    assert!(after.is_granted(1, 1).await, "its browser is remembered");
-    assert!(!after.is_granted(1, 2).await);
-    assert_eq!(after.finish(1).await, Settled::Now);
-    assert_eq!(
-        after.take(2).await,
-        Read::Outcome(Outcome::Succeeded(ada()))
-    );
-    assert_eq!(after.take(3).await, Read::Refused(Rule::ResultOnce));
-    assert_eq!(after.spend(&trip).await, Spent::Before);
-    assert_eq!(after.redeem(1).await, Exchange::Token);
-    assert_eq!(after.profile(2).await, Ok(ada()));
-    assert_eq!(after.redeem(2).await, Exchange::Refused(Rule::CodeOnce));
-    assert_eq!(after.profile(3).await, Err(Rule::BearerEnded));
+    acknowledged::is_there(&Bench::on(File(scratch)).await).await;
 }
 
 #[tokio::test]

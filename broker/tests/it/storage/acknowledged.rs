@@ -1,0 +1,49 @@
+//! One of everything that a store acknowledges, and that it is there later.
+
+use broker::flows::clean::Outcome;
+use broker::flows::trip::Trip;
+use broker::store::{Opened, Settled, Spent};
+use contract::Rule;
+
+use super::bench::{Bench, Exchange, Read, trip};
+use crate::people::ada;
+
+fn spent_trip(bench: &Bench) -> Trip {
+    trip(1, bench.now().plus_ms(600_000))
+}
+
+/// Takes every step, one after the other.
+pub(super) async fn happens(bench: &Bench) {
+    for key in [1, 2, 3] {
+        bench.open(key).await;
+    }
+    bench.claim(1, 1).await;
+    bench.finish(2).await;
+    bench.finish(3).await;
+    bench.take(3).await;
+    bench.spend(&spent_trip(bench)).await;
+    for code in [1, 2, 3] {
+        bench.issue(code).await;
+    }
+    bench.redeem(2).await;
+    bench.redeem(3).await;
+    bench.revoke(3).await;
+}
+
+/// Checks that each step stands, on a store that was opened since.
+pub(super) async fn is_there(bench: &Bench) {
+    assert_eq!(bench.open_with(1, 9, "ada").await, Opened::KeyTaken);
+    assert!(bench.is_granted(1, 1).await, "its browser is remembered");
+    assert!(!bench.is_granted(1, 2).await);
+    assert_eq!(bench.finish(1).await, Settled::Now);
+    assert_eq!(
+        bench.take(2).await,
+        Read::Outcome(Outcome::Succeeded(ada()))
+    );
+    assert_eq!(bench.take(3).await, Read::Refused(Rule::ResultOnce));
+    assert_eq!(bench.spend(&spent_trip(bench)).await, Spent::Before);
+    assert_eq!(bench.redeem(1).await, Exchange::Token);
+    assert_eq!(bench.profile(2).await, Ok(ada()));
+    assert_eq!(bench.redeem(2).await, Exchange::Refused(Rule::CodeOnce));
+    assert_eq!(bench.profile(3).await, Err(Rule::BearerEnded));
+}
