@@ -64,7 +64,12 @@ impl Served {
 
     /// Tells it to stop, as whoever runs services does.
     pub(crate) fn terminate(&self) {
-        signal("TERM", self.process_id());
+        self.signal("TERM");
+    }
+
+    /// Sends it the signal of this name.
+    pub(crate) fn signal(&self, name: &str) {
+        signal(name, self.process_id());
     }
 
     /// How it ended by itself; nothing, if it had to be killed.

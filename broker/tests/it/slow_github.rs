@@ -83,6 +83,12 @@ impl SlowGitHub {
     pub(crate) async fn is_asked(&self) {
         self.asked.acquire().await.unwrap().forget();
     }
+
+    /// Checks that each request for a token has been waited for.
+    #[track_caller]
+    pub(crate) fn is_asked_no_more(&self) {
+        assert_eq!(self.asked.available_permits(), 0);
+    }
 }
 
 /// A browser that comes back from the provider with this query.

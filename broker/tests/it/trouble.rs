@@ -12,6 +12,7 @@ mod locked;
 mod newer;
 #[cfg(feature = "postgres")]
 mod password;
+mod power_cut;
 mod unwritable_log;
 
 use std::path::PathBuf;

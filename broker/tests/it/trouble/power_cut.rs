@@ -1,0 +1,174 @@
+//! A power cut. It takes the broker and whatever was written and not synced, which
+//! a process that is merely killed leaves to the next one.
+
+mod machine;
+
+use std::process::Command;
+
+use reqwest::Method;
+use rocket::futures::StreamExt as _;
+use rocket::futures::stream::FuturesUnordered;
+use serde_json::{Value, json};
+
+use crate::http::world::{
+    Answer, BASE, CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body,
+    token_body,
+};
+use crate::served::Served;
+use machine::Machine;
+
+/// A browser on a page of the consumer, with one cookie for each of ours.
+#[derive(Default)]
+struct Browser {
+    cookies: Vec<String>,
+}
+
+impl Browser {
+    async fn get(&mut self, served: &Served, path: &str) -> Answer {
+        let request = served
+            .request(Method::GET, path)
+            .header("Accept", "text/html")
+            .header("Sec-Fetch-Site", "cross-site")
+            .header("Sec-Fetch-Mode", "navigate")
+            .header("Sec-Fetch-Dest", "document")
+            .header("Referer", "https://app.example/")
+            .header("Cookie", self.cookies.join("; "));
+        let answer = Answer::to(request).await;
+        let pair = |line: String| line.split(';').next().unwrap().to_owned();
+        self.cookies
+            .extend(answer.set_cookies().into_iter().map(pair));
+        answer
+    }
+}
+
+async fn result(served: &Served, key: u8) -> Answer {
+    served.post("/v1/login/result", &result_body(key)).await
+}
+
+async fn bearing(served: &Served, verb: Method, path: &str, token: &str) -> Answer {
+    Answer::to(served.request(verb, path).bearer_auth(token)).await
+}
+
+fn pending() -> Value {
+    json!({ "status": "pending" })
+}
+
+#[tokio::test]
+async fn the_disk_of_these_tests_forgets_what_was_not_synced() {
+    let machine = Machine::new().await;
+    let write = |name: &str, conversion: &str| {
+        let mut program = Command::new("dd");
+        program
+            .args(["if=/dev/zero", "bs=1", "count=3", "status=none"])
+            .arg(format!("of={}", machine.folder().join(name).display()))
+            .args((!conversion.is_empty()).then(|| format!("conv={conversion}")));
+        assert!(machine.with_disk(program).status().unwrap().success());
+    };
+    write("lost", "");
+    write("synced", "fsync");
+    write("synced_data", "fdatasync");
+    assert_eq!(machine.on_disk("lost"), []);
+    for name in ["synced", "synced_data"] {
+        let kept = (name.to_owned(), vec![0; 3]);
+        assert!(machine.on_disk(name).contains(&kept), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_clean_login_survives_a_power_cut_after_every_step() {
+    let machine = Machine::new().await;
+    let (mut ada, mut other) = (Browser::default(), Browser::default());
+    machine.github.may_answer.add_permits(1);
+
+    let served = machine.start();
+    let opened = served.session(1).await;
+    assert_eq!(opened.status, 200, "{}", opened.body);
+    let url = opened.json()["authorization_url"].clone();
+    let path = url.as_str().unwrap().strip_prefix(BASE).unwrap();
+    let served = machine.cut_power(served);
+    result(&served, 1).await.is(200, &pending());
+    served.session(1).await.is_refused(400);
+
+    let away = ada.get(&served, path).await;
+    assert_eq!(away.status, 303, "{}", away.body);
+    let served = machine.cut_power(served);
+    assert_eq!(other.get(&served, path).await.status, 410, "it is Ada's");
+
+    let back = back_path(&away, "code=upstream-code");
+    ada.get(&served, &back).await.goes_to(CALLBACK);
+    machine.github.is_asked().await;
+    let served = machine.cut_power(served);
+    ada.get(&served, &back).await.goes_to(CALLBACK);
+    machine.github.is_asked_no_more();
+
+    let profile = json!({ "status": "succeeded", "profile": profile() });
+    result(&served, 1).await.is(200, &profile);
+    let served = machine.cut_power(served);
+    result(&served, 1).await.is_refused(400);
+}
+
+/// Ada as this GitHub knows her: without an address.
+fn profile() -> Value {
+    let mut profile = adas_profile();
+    profile["email"] = Value::Null;
+    profile["emailVerified"] = false.into();
+    profile
+}
+
+#[tokio::test]
+async fn a_legacy_login_survives_a_power_cut_after_every_step() {
+    let machine = Machine::new().await;
+    machine.github.may_answer.add_permits(2);
+    let mut served = machine.start();
+    for end in ["revoked", "redeemed twice"] {
+        let mut ada = Browser::default();
+        let away = ada.get(&served, &authorize_path()).await;
+        let back = back_path(&away, "code=upstream-code");
+        let home = ada.get(&served, &back).await;
+        machine.github.is_asked().await;
+        let code = parameter(home.location().unwrap(), "code").unwrap();
+        served = machine.cut_power(served);
+        let again = ada.get(&served, &back).await;
+        assert_eq!(again.status, 400, "{}", again.body);
+        machine.github.is_asked_no_more();
+
+        let token = served.post("/v1/token", &token_body(&code)).await;
+        assert_eq!(token.status, 200, "{}", token.body);
+        let token = token.json()["access_token"].as_str().unwrap().to_owned();
+        served = machine.cut_power(served);
+        let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
+        read.is(200, &profile());
+
+        if end == "revoked" {
+            let revoked = bearing(&served, Method::POST, "/v1/revoke", &token).await;
+            revoked.is(200, &json!({}));
+        } else {
+            let replay = served.post("/v1/token", &token_body(&code)).await;
+            replay.is_refused(400);
+        }
+        served = machine.cut_power(served);
+        let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
+        assert_eq!(read.status, 401, "{end}: {}", read.body);
+    }
+}
+
+#[tokio::test]
+async fn whatever_was_acknowledged_amid_others_survives_a_power_cut() {
+    let machine = Machine::new().await;
+    let served = machine.start();
+    let mut openings: FuturesUnordered<_> = (0..100)
+        .map(async |key| (key, served.session(key).await.status))
+        .collect();
+    let mut acknowledged = Vec::new();
+    while acknowledged.len() < 40 {
+        let (key, status) = openings.next().await.unwrap();
+        assert_eq!(status, 200);
+        acknowledged.push(key);
+    }
+    // The others are on the way, or in the middle of a commit.
+    drop(openings);
+    let served = machine.cut_power(served);
+    for key in acknowledged {
+        result(&served, key).await.is(200, &pending());
+    }
+}
