@@ -49,9 +49,6 @@ use crate::Broker;
 use crate::clock::Clock;
 use crate::store::{Store, StoreError};
 
-/// How often rows that no rule can see any more are deleted.
-const SWEEP_EVERY: Duration = Duration::from_secs(15);
-
 /// Lays the broker's routes on a Rocket that reads no configuration of its own.
 pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
@@ -138,7 +135,8 @@ fn sweeper() -> AdHoc {
         Box::pin(async move {
             let broker = rocket.state::<Broker>().expect("it is managed above");
             let (store, clock) = (broker.store.clone(), broker.clock.clone());
-            tokio::spawn(sweep(store, clock, rocket.shutdown()));
+            let every = broker.sweep_every;
+            tokio::spawn(sweep(store, clock, every, rocket.shutdown()));
         })
     })
 }
@@ -147,8 +145,13 @@ fn sweeper() -> AdHoc {
     clippy::disallowed_methods,
     reason = "when rows are swept decides nothing: a rule sees none of them"
 )]
-async fn sweep(store: Arc<dyn Store>, clock: Clock, mut shutdown: rocket::Shutdown) {
-    let mut every = tokio::time::interval(SWEEP_EVERY);
+async fn sweep(
+    store: Arc<dyn Store>,
+    clock: Clock,
+    every: Duration,
+    mut shutdown: rocket::Shutdown,
+) {
+    let mut every = tokio::time::interval(every);
     loop {
         tokio::select! {
             _ = &mut shutdown => return,

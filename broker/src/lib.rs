@@ -58,6 +58,7 @@ mod query;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contract::Origin;
 use rocket::{Build, Rocket};
@@ -89,8 +90,12 @@ pub struct Broker {
     projects: Projects,
     sealer: Sealer,
     store: Arc<dyn Store>,
+    sweep_every: Duration,
     upstreams: Upstreams,
 }
+
+/// How often rows that no rule can see any more are deleted.
+const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// What a broker is handed from outside, and shares with whoever hands it in. The
 /// default is production's.
@@ -108,6 +113,8 @@ pub struct Surroundings {
     pub probe: Probe,
     /// Where it keeps what happens once; without one, where its configuration says.
     pub store: Option<Arc<dyn Store>>,
+    /// How often it deletes expired rows; without it, every 15 seconds.
+    pub sweep_every: Option<Duration>,
 }
 
 /// Why a broker could not be assembled.
@@ -152,6 +159,7 @@ impl Broker {
             metrics,
             probe,
             store,
+            sweep_every,
         } = surroundings;
         config.check()?;
         let mut store = match store {
@@ -188,6 +196,7 @@ impl Broker {
             projects,
             sealer,
             store,
+            sweep_every: sweep_every.unwrap_or(SWEEP_EVERY),
             upstreams,
         })
     }

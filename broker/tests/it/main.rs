@@ -23,6 +23,7 @@ mod served;
 mod slow_github;
 mod stopping;
 mod storage;
+mod sweeper;
 mod tls;
 mod trouble;
 mod upstream;

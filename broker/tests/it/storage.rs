@@ -12,6 +12,8 @@ mod logins;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
+mod postgres_brokers;
+#[cfg(feature = "postgres")]
 mod postgres_crash;
 mod races;
 mod sqlite;

@@ -143,6 +143,18 @@ impl World {
 
     /// The same, living by this clock.
     pub(crate) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        let surroundings = Surroundings {
+            clock,
+            ..Surroundings::default()
+        };
+        Self::start_in(surroundings, change).await
+    }
+
+    /// The same, handed this besides projects and ledger.
+    pub(crate) async fn start_in(
+        surroundings: Surroundings,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         leak_sentinel::watch_log();
         let github = imitate_github().await;
         let mut config = Config {
@@ -165,11 +177,11 @@ impl World {
             heard.lock().unwrap().push(event.clone());
         }));
         let projects = Projects::default();
+        let clock = surroundings.clock.clone();
         let surroundings = Surroundings {
-            clock: clock.clone(),
             projects: projects.clone(),
             ledger,
-            ..Surroundings::default()
+            ..surroundings
         };
         let broker = Broker::assemble(config, surroundings).unwrap();
         let (sender, port) = tokio::sync::oneshot::channel();

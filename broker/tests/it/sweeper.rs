@@ -1,0 +1,45 @@
+//! Expired rows, deleted while a broker serves.
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use broker::Surroundings;
+use broker::store::StoreUrl;
+use broker::store::probe::{Point, Probe};
+
+use crate::http::world::World;
+use crate::scratch::Scratch;
+
+fn logins(scratch: &Scratch) -> i64 {
+    let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
+    file.query_row("SELECT count(*) FROM logins", [], |row| row.get(0))
+        .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broker_deletes_expired_rows_for_as_long_as_it_serves() {
+    let scratch = Scratch::new();
+    let (sender, committed) = channel();
+    let surroundings = Surroundings {
+        probe: Probe::new(move |point| {
+            if point == Point::AfterCommit {
+                let _ = sender.send(());
+            }
+        }),
+        sweep_every: Some(Duration::from_millis(1)),
+        ..Surroundings::default()
+    };
+    let world = World::start_in(surroundings, |config| {
+        config.store.url = StoreUrl::SqliteFile(scratch.file("broker.db"));
+    })
+    .await;
+    for key in [1, 2] {
+        world.session(key).await;
+        assert_eq!(logins(&scratch), 1, "it is known for 1200 seconds");
+        world.pass_ms(1_200_000);
+        while logins(&scratch) > 0 {
+            let step = committed.recv_timeout(Duration::from_secs(20));
+            step.expect("a broker without requests takes the steps of its sweeper");
+        }
+    }
+}
