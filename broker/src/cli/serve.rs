@@ -13,6 +13,7 @@ use broker::store::StoreError;
 use broker::{Broker, StartError, Surroundings};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
+use rocket::{Ignite, Rocket};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Outcome, descriptors};
@@ -39,12 +40,25 @@ pub(super) async fn serve(config: Config) -> Outcome {
         .ignite()
         .await?;
     stop_on_signal(rocket.shutdown())?;
-    let in_flight = rocket.state::<InFlight>().cloned().unwrap_or_default();
-    let all_are_home = last_is_home(rocket.shutdown(), in_flight);
+    let stopped = stopped(&rocket);
     tokio::select! {
-        ended = rocket.launch() => how(ended, bind, "bind or BROKER_BIND"),
+        ended = launch(rocket, bind) => ended,
         ended = serve_operator(operator) => ended,
-        () = all_are_home => Ok(()),
+        () = stopped => Ok(()),
+    }
+}
+
+/// Serves until it cannot, or until it was told to stop and nothing is under way.
+///
+/// Rocket looks at the signal to stop twice, before and after it accepts a
+/// connection. If the signal comes in between, it returns at once and leaves the
+/// requests under way to their tasks: [`stopped`] waits for them.
+async fn launch(rocket: Rocket<Ignite>, bind: SocketAddr) -> Outcome {
+    match rocket.launch().await {
+        Err(error) if matches!(error.kind(), ErrorKind::Shutdown(..)) => {
+            std::future::pending().await
+        }
+        ended => how(ended, bind, "bind or BROKER_BIND"),
     }
 }
 
@@ -93,7 +107,6 @@ fn how<T>(
         return Ok(());
     };
     Err(match error.kind() {
-        // Somebody was still waiting for a provider; they start again.
         ErrorKind::Shutdown(..) => return Ok(()),
         ErrorKind::Bind(source) => {
             format!("cannot listen on {bind}: {source}; choose another with {keys}").into()
@@ -102,15 +115,32 @@ fn how<T>(
     })
 }
 
-/// Waits until the broker is told to stop, and then until whoever was on the way
-/// has an answer.
+/// Waits until the broker is told to stop, and then until each request under way is
+/// answered, or the time for that is over: then a browser starts again.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a broker takes to stop is no matter of our clock"
+)]
+fn stopped(rocket: &Rocket<Ignite>) -> impl Future<Output = ()> + use<> {
+    let told_to_stop = rocket.shutdown();
+    let in_flight = rocket.state::<InFlight>().cloned().unwrap_or_default();
+    let limits = &rocket.config().shutdown;
+    let at_most = Duration::from_secs((limits.grace + limits.mercy).into());
+    async move {
+        told_to_stop.await;
+        tokio::select! {
+            () = all_are_answered(in_flight) => {}
+            () = tokio::time::sleep(at_most) => {}
+        }
+    }
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the last bytes of an answer, and requests on the wire, are the system's to carry"
 )]
-async fn last_is_home(told_to_stop: rocket::Shutdown, in_flight: InFlight) {
+async fn all_are_answered(in_flight: InFlight) {
     const LAST_BYTES: Duration = Duration::from_secs(1);
-    told_to_stop.await;
     tokio::time::sleep(LAST_BYTES).await;
     in_flight.none().await;
     tokio::time::sleep(LAST_BYTES).await;

@@ -1,8 +1,9 @@
 //! The real program, told to stop while a provider takes its time.
 
-use tokio::net::TcpStream;
+use std::time::Duration;
 
-use crate::command::deadline;
+use rocket::futures::future::join_all;
+
 use crate::http::world::{Answer, CALLBACK, parameter, token_body};
 use crate::served::Served;
 use crate::slow_github::{SlowGitHub, coming_back};
@@ -14,24 +15,39 @@ fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> Served {
     Served::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
 
-/// Waits until it takes nobody in any more. One that goes on for ever is killed, and
-/// has not ended by itself then.
-async fn is_stopping(served: &Served) {
-    let _in_time = deadline(served.process_id());
-    while TcpStream::connect(served.address()).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
+/// Waits until it accepts no connection any more, but not for ever.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a broker that does not stop is to fail its test"
+)]
+async fn is_stopping(address: impl tokio::net::ToSocketAddrs) {
+    let stopping = async {
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let limit = Duration::from_secs(20);
+    tokio::time::timeout(limit, stopping).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_broker_that_is_told_to_stop_sends_home_who_is_on_the_way() {
+    sends_home_who_is_on_the_way("TERM").await;
+}
+
+#[tokio::test]
+async fn a_broker_that_is_interrupted_sends_home_who_is_on_the_way() {
+    sends_home_who_is_on_the_way("INT").await;
+}
+
+async fn sends_home_who_is_on_the_way(signal: &str) {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     // Longer than this test waits for its end.
     let served = serve(&github, &place, "300");
     let back = tokio::spawn(Answer::to(coming_back(&served, "code=upstream-code").await));
     github.is_asked().await;
-    served.terminate();
-    is_stopping(&served).await;
+    served.signal(signal);
+    is_stopping(served.address()).await;
     github.may_answer.add_permits(1);
     let home = back.await.unwrap();
     assert_eq!(home.status, 303, "{}", home.body);
@@ -47,6 +63,26 @@ async fn a_broker_that_is_told_to_stop_sends_home_who_is_on_the_way() {
         "what it committed stands: {}",
         token.body
     );
+}
+
+/// While it accepts connections, Rocket may stop with requests under way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_broker_that_is_told_to_stop_amid_new_connections_answers_who_is_on_the_way() {
+    let github = SlowGitHub::start().await;
+    let places: Vec<_> = (0..12).map(|_| Place::new()).collect();
+    join_all(places.iter().map(async |place| {
+        let served = serve(&github, place, "300");
+        let back = tokio::spawn(coming_back(&served, "code=upstream-code").await.send());
+        github.is_asked().await;
+        let connections = (0..4).map(|_| tokio::spawn(is_stopping(served.address().to_owned())));
+        let connections: Vec<_> = connections.collect();
+        served.terminate();
+        join_all(connections).await;
+        github.may_answer.add_permits(1);
+        let home = back.await.unwrap();
+        assert_eq!(home.expect("it is answered").status(), 303);
+    }))
+    .await;
 }
 
 #[tokio::test]
