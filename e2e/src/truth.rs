@@ -148,6 +148,7 @@ async fn clean(
     let is_over = !session.ends.is_after(world.clock.world().now());
     let state = match session.stage {
         Stage::Consumed => State::Consumed,
+        Stage::Erased => State::Expired,
         _ if is_over => State::Expired,
         Stage::Pending => State::Pending,
         Stage::Settled if has_failed(events) => State::Failed,

@@ -45,6 +45,8 @@ pub enum Stage {
     Settled,
     /// The outcome was read.
     Consumed,
+    /// The outcome was erased at its end, by a broker whose clock is ahead of ours.
+    Erased,
 }
 
 /// How a login ended.
@@ -123,6 +125,7 @@ impl LoginSession {
         }
         match self.stage {
             Stage::Consumed => Err(Rule::ResultOnce),
+            Stage::Erased => Err(Rule::ResultExpiry),
             _ if !self.ends.is_after(now) => Err(Rule::ResultExpiry),
             Stage::Pending | Stage::Settled => Ok(StillPending),
         }

@@ -53,10 +53,15 @@ pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadabl
 fn stage(row: &dyn Columns) -> Result<Stage, Unreadable> {
     match required(row.text("stage"), "stage")?.as_str() {
         "pending" => Ok(Stage::Pending),
-        "settled" => Ok(Stage::Settled),
+        "settled" if has_outcome(row)? => Ok(Stage::Settled),
+        "settled" => Ok(Stage::Erased),
         "consumed" => Ok(Stage::Consumed),
         _ => Err(Unreadable("stage")),
     }
+}
+
+fn has_outcome(row: &dyn Columns) -> Result<bool, Unreadable> {
+    Ok(row.text("profile")?.is_some() || row.text("error")?.is_some())
 }
 
 pub(super) fn outcome(row: &dyn Columns) -> Result<Outcome, Unreadable> {

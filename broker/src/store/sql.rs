@@ -44,6 +44,7 @@ pub(super) const TAKE: &str = "
     UPDATE logins SET stage = 'consumed'
     WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
       AND stage = 'settled' AND $4 < ends_ms
+      AND coalesce(profile, error) IS NOT NULL
     RETURNING profile, error";
 
 /// After [`TAKE`], whose `RETURNING` shows the row as it became.

@@ -7,6 +7,7 @@
 
 mod acknowledged;
 mod bench;
+mod clocks;
 mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
@@ -22,6 +23,8 @@ mod trips;
 mod watched;
 
 use bench::Bench;
+#[cfg(feature = "postgres")]
+pub(crate) use bench::Engine;
 
 macro_rules! suite {
     ($engine:expr) => {
@@ -110,6 +113,13 @@ macro_rules! suite {
                 a_sweep_erases_the_profile_of_a_code_that_nobody_redeemed
                 a_sweep_spares_the_profile_of_a_living_token
                 a_sweep_takes_a_bounded_number_of_rows
+            }
+            clocks {
+                a_result_is_taken_once_by_brokers_whose_clocks_differ
+                an_outcome_that_a_broker_ahead_erased_has_expired_for_all
+                a_code_is_redeemed_once_by_brokers_whose_clocks_differ
+                a_trip_is_spent_once_by_brokers_whose_clocks_differ
+                a_key_belongs_to_one_login_whatever_the_clocks_say
             }
             races {
                 of_64_openings_with_one_key_one_is_fresh
