@@ -16,6 +16,8 @@ mod limits;
 mod methods;
 mod odd_methods;
 mod outage;
+#[cfg(feature = "postgres")]
+mod postgres_limits;
 mod relay;
 mod results;
 mod rotation;
