@@ -12,6 +12,7 @@ mod command;
 mod config;
 mod descriptors;
 mod flows;
+mod hang_up;
 mod http;
 mod log_lines;
 mod metrics;

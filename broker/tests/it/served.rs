@@ -1,5 +1,7 @@
 //! The real program, serving on a port of its own until the test is over.
 
+mod browser;
+
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Stdio};
@@ -10,7 +12,8 @@ use reqwest::Method;
 use serde_json::Value;
 
 use crate::command::{Broker, deadline, signal};
-use crate::http::world::{Answer, session_body};
+use crate::http::world::{Answer, BASE, session_body};
+pub(crate) use browser::Browser;
 
 pub(crate) struct Served {
     process: Child,
@@ -95,6 +98,14 @@ impl Served {
     /// Asks for Ada's login with the key of this number.
     pub(crate) async fn session(&self, key: u8) -> Answer {
         self.post("/v1/login/session", &session_body(key)).await
+    }
+
+    /// Starts Ada's login with the key of this number; the path of its URL.
+    pub(crate) async fn login(&self, key: u8) -> String {
+        let opened = self.session(key).await;
+        assert_eq!(opened.status, 200, "{}", opened.body);
+        let url = opened.json()["authorization_url"].clone();
+        url.as_str().unwrap().strip_prefix(BASE).unwrap().to_owned()
     }
 
     pub(crate) fn request(&self, verb: Method, path: &str) -> reqwest::RequestBuilder {

@@ -11,35 +11,10 @@ use rocket::futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
 use crate::http::world::{
-    Answer, BASE, CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body,
-    token_body,
+    Answer, CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
 };
-use crate::served::Served;
+use crate::served::{Browser, Served};
 use machine::Machine;
-
-/// A browser on a page of the consumer, with one cookie for each of ours.
-#[derive(Default)]
-struct Browser {
-    cookies: Vec<String>,
-}
-
-impl Browser {
-    async fn get(&mut self, served: &Served, path: &str) -> Answer {
-        let request = served
-            .request(Method::GET, path)
-            .header("Accept", "text/html")
-            .header("Sec-Fetch-Site", "cross-site")
-            .header("Sec-Fetch-Mode", "navigate")
-            .header("Sec-Fetch-Dest", "document")
-            .header("Referer", "https://app.example/")
-            .header("Cookie", self.cookies.join("; "));
-        let answer = Answer::to(request).await;
-        let pair = |line: String| line.split(';').next().unwrap().to_owned();
-        self.cookies
-            .extend(answer.set_cookies().into_iter().map(pair));
-        answer
-    }
-}
 
 async fn result(served: &Served, key: u8) -> Answer {
     served.post("/v1/login/result", &result_body(key)).await
@@ -81,18 +56,15 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     machine.github.may_answer.add_permits(1);
 
     let served = machine.start();
-    let opened = served.session(1).await;
-    assert_eq!(opened.status, 200, "{}", opened.body);
-    let url = opened.json()["authorization_url"].clone();
-    let path = url.as_str().unwrap().strip_prefix(BASE).unwrap();
+    let path = served.login(1).await;
     let served = machine.cut_power(served);
     result(&served, 1).await.is(200, &pending());
     served.session(1).await.is_refused(400);
 
-    let away = ada.get(&served, path).await;
+    let away = ada.get(&served, &path).await;
     assert_eq!(away.status, 303, "{}", away.body);
     let served = machine.cut_power(served);
-    assert_eq!(other.get(&served, path).await.status, 410, "it is Ada's");
+    assert_eq!(other.get(&served, &path).await.status, 410, "it is Ada's");
 
     let back = back_path(&away, "code=upstream-code");
     ada.get(&served, &back).await.goes_to(CALLBACK);

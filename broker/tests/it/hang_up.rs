@@ -1,0 +1,185 @@
+//! A client that hangs up while its request is under way. What was begun is finished,
+//! or has not happened.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use broker::Surroundings;
+use broker::store::StoreUrl;
+use broker::store::probe::{Point, Probe};
+use reqwest::{Method, Request, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::http::world::{
+    CALLBACK, World, authorize_path, back_path, result_body, sign_in, token_body,
+};
+use crate::scratch::Scratch;
+use crate::served::{Browser, Served};
+use crate::slow_github::SlowGitHub;
+use crate::trouble::Place;
+
+/// The bytes of a request, which no client library sends and then abandons.
+fn bytes(request: &Request) -> Vec<u8> {
+    let url = &request.url()[url::Position::BeforePath..];
+    let body = request.body().and_then(|body| body.as_bytes());
+    let body = body.unwrap_or_default();
+    let mut bytes = format!("{} {url} HTTP/1.1\r\nHost: broker\r\n", request.method());
+    for (name, value) in request.headers() {
+        bytes += &format!("{name}: {}\r\n", value.to_str().unwrap());
+    }
+    bytes += &format!("Content-Length: {}\r\n\r\n", body.len());
+    [bytes.as_bytes(), body].concat()
+}
+
+/// A connection on which one request was sent.
+struct Call(TcpStream);
+
+impl Call {
+    async fn send(request: RequestBuilder) -> Self {
+        let request = request.build().unwrap();
+        let authority = &request.url()[url::Position::BeforeHost..url::Position::AfterPort];
+        let mut connection = TcpStream::connect(authority).await.unwrap();
+        connection.write_all(&bytes(&request)).await.unwrap();
+        Self(connection)
+    }
+
+    /// Hangs up, and waits until the broker has closed the connection, too.
+    async fn hang_up(mut self) {
+        self.0.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        // It may also be reset.
+        let _ = self.0.read_to_end(&mut answer).await;
+        assert_eq!(answer, b"", "it was not answered");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in() {
+    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let served = Served::start(github.broker(&place));
+    let mut browser = Browser::default();
+    let away = browser.get(&served, &served.login(1).await).await;
+    let back = back_path(&away, "code=upstream-code");
+    let call = Call::send(browser.request(&served, &back)).await;
+    github.is_asked().await;
+    call.hang_up().await;
+    github.may_answer.add_permits(1);
+    served.logged("steps=\"spent settled\"");
+    let result = served.post("/v1/login/result", &result_body(1)).await;
+    assert_eq!(result.json()["status"], "succeeded", "{}", result.body);
+    browser.get(&served, &back).await.goes_to(CALLBACK);
+    github.is_asked_no_more();
+}
+
+/// The code was made and nobody has it. It cannot be asked for again: the browser
+/// starts anew.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_starts_anew() {
+    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let served = Served::start(github.broker(&place));
+    let mut browser = Browser::default();
+    let away = browser.get(&served, &authorize_path()).await;
+    let back = back_path(&away, "code=upstream-code");
+    let call = Call::send(browser.request(&served, &back)).await;
+    github.is_asked().await;
+    call.hang_up().await;
+    github.may_answer.add_permits(1);
+    served.logged("steps=\"spent issued\"");
+    let again = browser.get(&served, &back).await;
+    again.is_refusal_page(400, "trip.once");
+    github.is_asked_no_more();
+}
+
+/// A broker whose store can be stopped before a commit.
+struct Stoppable {
+    world: World,
+    is_armed: Arc<AtomicBool>,
+    stopped: Receiver<()>,
+    go_on: Sender<()>,
+    _scratch: Scratch,
+}
+
+impl Stoppable {
+    async fn start() -> Self {
+        let scratch = Scratch::new();
+        let is_armed = Arc::new(AtomicBool::new(false));
+        let (sender, stopped) = channel();
+        let (go_on, permission) = channel();
+        let (armed, permission) = (is_armed.clone(), Mutex::new(permission));
+        let probe = Probe::new(move |point| {
+            if point == Point::BeforeCommit && armed.swap(false, Ordering::SeqCst) {
+                sender.send(()).unwrap();
+                permission.lock().unwrap().recv().unwrap();
+            }
+        });
+        let surroundings = Surroundings {
+            probe,
+            // Once, at the start: its steps have commits, too.
+            sweep_every: Some(Duration::from_secs(3600)),
+            ..Surroundings::default()
+        };
+        let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
+        let world = World::start_in(surroundings, |config| config.store.url = url).await;
+        Self {
+            world,
+            is_armed,
+            stopped,
+            go_on,
+            _scratch: scratch,
+        }
+    }
+
+    /// Posts `body` and hangs up before it is committed.
+    async fn hang_up(&self, path: &str, body: &Value) {
+        self.is_armed.store(true, Ordering::SeqCst);
+        let request = self.world.request(Method::POST, path).json(body);
+        let call = Call::send(request).await;
+        self.stopped.recv_timeout(Duration::from_secs(20)).unwrap();
+        call.hang_up().await;
+        self.go_on.send(()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_whose_reader_hung_up_before_the_commit_is_consumed() {
+    let stoppable = Stoppable::start().await;
+    let world = &stoppable.world;
+    sign_in(world, 1).await.goes_to(CALLBACK);
+    stoppable.hang_up("/v1/login/result", &result_body(1)).await;
+    world.result(1).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("result.once"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_code_whose_client_hung_up_before_the_commit_is_redeemed() {
+    let stoppable = Stoppable::start().await;
+    let world = &stoppable.world;
+    let code = world.code().await;
+    stoppable.hang_up("/v1/token", &token_body(&code)).await;
+    world.token(&code).await.is_refused(400);
+    assert_eq!(world.last_rule(), Some("code.once"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_whose_client_hung_up_before_the_commit_is_revoked() {
+    let stoppable = Stoppable::start().await;
+    let world = &stoppable.world;
+    let token = world.access_token().await;
+    stoppable.is_armed.store(true, Ordering::SeqCst);
+    let revoke = world
+        .request(Method::POST, "/v1/revoke")
+        .bearer_auth(&token);
+    let call = Call::send(revoke).await;
+    stoppable
+        .stopped
+        .recv_timeout(Duration::from_secs(20))
+        .unwrap();
+    call.hang_up().await;
+    stoppable.go_on.send(()).unwrap();
+    world.profile(&token).await.is_refused(401);
+    world.revoke(&token).await.is(200, &json!({}));
+}
