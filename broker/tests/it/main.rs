@@ -19,6 +19,7 @@ mod metrics;
 mod people;
 mod random;
 mod relay;
+mod rocket_settings;
 mod scratch;
 mod served;
 mod slow_github;

@@ -81,6 +81,13 @@ impl Served {
         self.process.wait().unwrap().code()
     }
 
+    /// All that it logged until it ended by itself.
+    pub(crate) fn ended_saying(mut self) -> String {
+        let _in_time = deadline(self.process_id());
+        self.process.wait().unwrap();
+        self.log.rest()
+    }
+
     /// Kills it. Returns all that it logged.
     pub(crate) fn kill(mut self) -> String {
         self.process.kill().unwrap();

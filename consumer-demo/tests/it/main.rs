@@ -21,5 +21,6 @@ mod forms;
 mod legacy;
 mod pages;
 mod planted;
+mod rocket_settings;
 mod sockets;
 mod tabs;

@@ -1,0 +1,84 @@
+//! What configures other programs that are made with Rocket, and not this one.
+
+use serde_json::json;
+
+use crate::command::Broker;
+use crate::http::world::{result_body, token_body};
+use crate::scratch::Scratch;
+use crate::served::Served;
+use crate::trouble::Place;
+
+/// Each would change or end a program that listened to it.
+const VARIABLES: [(&str, &str); 14] = [
+    ("ROCKET_PROFILE", "other"),
+    ("ROCKET_CONFIG", "Other.toml"),
+    ("ROCKET_ADDRESS", "192.0.2.1"),
+    ("ROCKET_PORT", "1"),
+    ("ROCKET_WORKERS", "0"),
+    ("ROCKET_MAX_BLOCKING", "0"),
+    ("ROCKET_IDENT", "Rocket"),
+    ("ROCKET_IP_HEADER", "X-Real-IP"),
+    ("ROCKET_LIMITS", "{json=\"1 B\",\"data-form\"=\"1 B\"}"),
+    ("ROCKET_TLS", "{certs=\"none.pem\",key=\"none.pem\"}"),
+    ("ROCKET_KEEP_ALIVE", "not a number"),
+    (
+        "ROCKET_SHUTDOWN",
+        "{ctrlc=true,signals=[\"usr1\"],grace=0,mercy=0}",
+    ),
+    ("ROCKET_LOG_LEVEL", "debug"),
+    ("ROCKET_SECRET_KEY", "not a key"),
+];
+
+/// What each request is answered with, but for what differs every time, and what
+/// the log says then, but for where and when.
+async fn behaviour(served: Served) -> (Vec<String>, Vec<String>) {
+    let mut answers = [
+        served.session(1).await,
+        served.post("/v1/login/result", &result_body(1)).await,
+        served.post("/v1/token", &token_body("none")).await,
+        served
+            .post("/v1/login/session", &json!({ "name": "x".repeat(5_000) }))
+            .await,
+        served.get("/v1/profile").await,
+        served.get("/api/providers").await,
+        served.get("/nowhere").await,
+    ];
+    let shown = answers.iter_mut().map(|answer| {
+        for name in ["date", "x-request-id", "content-length"] {
+            answer.headers.remove(name);
+        }
+        let has_secret = answer.body.contains("authorization_url");
+        let body = if has_secret { "" } else { &answer.body };
+        format!("{} {:?} {body}", answer.status, answer.headers)
+    });
+    let shown = shown.collect();
+    let address = served.address().to_owned();
+    assert!(address.starts_with("127.0.0.1:"), "{address}");
+    served.terminate();
+    let log = served.ended_saying();
+    let said = |line: &str| {
+        let (_, said) = line.split_once(" INFO ").unwrap_or(("", line));
+        let known = said
+            .split_once("request_id=")
+            .map_or(said, |(known, _)| known);
+        known.replace(&address, "ADDRESS")
+    };
+    (shown, log.lines().map(said).collect())
+}
+
+#[tokio::test]
+async fn no_setting_of_rockets_changes_the_broker() {
+    let (place, other) = (Place::new(), Place::new());
+    let plain = Served::start(Broker::with("serve", &place.config));
+    let folder = Scratch::new();
+    for name in ["Rocket.toml", "Other.toml"] {
+        folder.write(
+            name,
+            "[default]\naddress = \"192.0.2.1\"\nport = \"none\"\n[broken",
+        );
+    }
+    let mut broker = Broker::with("serve", &other.config);
+    broker.0.envs(VARIABLES).current_dir(folder.file("."));
+    let beset = Served::start(broker);
+    assert_eq!(behaviour(beset).await, behaviour(plain).await);
+}
