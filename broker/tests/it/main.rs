@@ -7,6 +7,7 @@
     reason = "a line of a table reads better without borrows"
 )]
 
+mod certificates;
 mod clock;
 mod command;
 mod config;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::Method;
+use rocket::config::TlsConfig;
 use rocket::fairing::AdHoc;
 use rocket::serde::json::Json;
 use rocket::{Config, State, get, post, routes};
@@ -48,6 +49,12 @@ fn emails() -> Json<Value> {
 
 impl SlowGitHub {
     pub(crate) async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// The same, which encrypts by this.
+    pub(crate) async fn start_with(tls: Option<TlsConfig>) -> Self {
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let gate = Gate {
             asked: Arc::new(Semaphore::new(0)),
             may_answer: Arc::new(Semaphore::new(0)),
@@ -59,14 +66,17 @@ impl SlowGitHub {
             sender.send(rocket.config().port).unwrap();
             Box::pin(async {})
         });
-        let config: Config = broker::http::config("127.0.0.1:0".parse().unwrap());
+        let config = Config {
+            tls,
+            ..broker::http::config("127.0.0.1:0".parse().unwrap())
+        };
         let rocket = rocket::custom(config)
             .manage(gate.clone())
             .mount("/", routes![token, user, emails])
             .attach(liftoff);
         tokio::spawn(rocket.launch());
         Self {
-            url: format!("http://127.0.0.1:{}", port.await.unwrap()),
+            url: format!("{scheme}://127.0.0.1:{}", port.await.unwrap()),
             asked: gate.asked,
             may_answer: gate.may_answer,
         }
@@ -78,6 +88,10 @@ impl SlowGitHub {
             .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
             .env("BROKER_UPSTREAM__GITHUB__API_URL", &self.url)
             .env("BROKER_UPSTREAM__TIMEOUT_MS", "60000")
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
     }
 
     pub(crate) async fn is_asked(&self) {

@@ -1,0 +1,111 @@
+//! A provider whose certificate an authority signed that the broker trusts, and which
+//! is not good all the same.
+
+use broker::upstream::Failure;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use rocket::config::TlsConfig;
+
+use crate::http::world::{authorize_query, authorize_with, parameter};
+use crate::scratch::Scratch;
+use crate::served::Served;
+use crate::slow_github::{SlowGitHub, coming_back};
+use crate::trouble::Place;
+
+const HERE: &str = "127.0.0.1";
+
+/// An authority of the test's own.
+fn authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// Where a browser ended up that signed in at GitHub, where one did that set out for
+/// Google, and what the broker logged of both.
+struct SignIns {
+    github: String,
+    google: String,
+    log: String,
+}
+
+/// Signs in at a server in the place of both providers, whose certificate is for
+/// `name`, but for what `change` makes of it.
+async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> SignIns {
+    let (authority, key) = (authority(), KeyPair::generate().unwrap());
+    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.signed_by(&key, &authority).unwrap().pem();
+    let tls = TlsConfig::from_bytes(certificate.as_bytes(), key.serialize_pem().as_bytes());
+    let github = SlowGitHub::start_with(Some(tls)).await;
+    github.may_answer.add_permits(1);
+
+    let (place, scratch) = (Place::new(), Scratch::new());
+    let trusted = scratch.write("authorities.pem", &authority.pem());
+    let served = Served::start(
+        github
+            .broker(&place)
+            .env("SSL_CERT_FILE", trusted.to_str().unwrap())
+            .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
+            .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
+            .env("BROKER_UPSTREAM__GOOGLE__ISSUER", github.url()),
+    );
+    let home = coming_back(&served, "code=upstream-code")
+        .await
+        .send()
+        .await;
+    let mut query = authorize_query();
+    query[2].1 = "google".to_owned();
+    let away = served.get(&authorize_with(&query)).await;
+    SignIns {
+        github: home.unwrap().headers()["location"]
+            .to_str()
+            .unwrap()
+            .to_owned(),
+        google: away.location().unwrap().to_owned(),
+        log: served.kill(),
+    }
+}
+
+impl SignIns {
+    /// Checks that neither provider was believed, and that the log says why.
+    fn are_refused(&self) {
+        for (provider, home) in [("github", &self.github), ("google", &self.google)] {
+            let error = parameter(home, "error");
+            assert_eq!(error.as_deref(), Some("provider_unavailable"), "{provider}");
+            let call = format!("to=\"{provider}\"");
+            let mut calls = self.log.lines().filter(|line| line.contains(&call));
+            let why = Failure::Untrusted.why();
+            assert!(calls.any(|line| line.contains(why)), "{}", self.log);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_whose_certificate_is_good_is_believed() {
+    let sign_ins = sign_in(HERE, |_| ()).await;
+    assert!(parameter(&sign_ins.github, "code").is_some());
+    assert!(!sign_ins.log.contains(Failure::Untrusted.why()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_whose_certificate_is_for_another_name_is_not_believed() {
+    sign_in("localhost", |_| ()).await.are_refused();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_whose_certificate_has_expired_is_not_believed() {
+    let sign_ins = sign_in(HERE, |params| {
+        params.not_before = date_time_ymd(2019, 1, 1);
+        params.not_after = date_time_ymd(2020, 1, 1);
+    });
+    sign_ins.await.are_refused();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_whose_certificate_is_not_valid_yet_is_not_believed() {
+    let sign_ins = sign_in(HERE, |params| {
+        params.not_before = date_time_ymd(4000, 1, 1);
+        params.not_after = date_time_ymd(4001, 1, 1);
+    });
+    sign_ins.await.are_refused();
+}
