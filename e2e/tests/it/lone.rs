@@ -1,9 +1,12 @@
 //! A broker by itself, with providers as they never are in the stack: refusing
-//! our credentials, or not there at all.
+//! our credentials, not there at all, or otherwise than we believe them to be.
 
+use std::net::TcpListener;
+
+use broker::config::Config;
 use broker::{Broker, Surroundings};
 use e2e::wire::Wire;
-use mock_upstream::{Clock, MockUpstream};
+use mock_upstream::{Clock, MockUpstream, Settings};
 use serde_json::json;
 use url::Url;
 
@@ -37,21 +40,40 @@ impl Lone {
         let upstream = assembly::upstream(&base_url, Clock::system()).await;
         let (google, github, secret) = match trouble {
             Trouble::WrongSecret => (
-                upstream.google().url(),
-                upstream.github().url(),
+                upstream.google().url().to_owned(),
+                upstream.github().url().to_owned(),
                 "not the right secret",
             ),
-            Trouble::NobodyListens => (NOWHERE, NOWHERE, UPSTREAM_SECRET),
+            Trouble::NobodyListens => (NOWHERE.to_owned(), NOWHERE.to_owned(), UPSTREAM_SECRET),
         };
+        let config = assembly::config(&base_url, &google, &github, secret);
+        Self::launch(front, &base_url, config, upstream).await
+    }
+
+    /// With providers that have these settings, and know us.
+    pub(crate) async fn with(change: impl FnOnce(&mut Settings)) -> Self {
+        logs::listen();
+        let (front, base_url) = assembly::front();
+        let upstream = assembly::upstream_with(&base_url, Clock::system(), change).await;
+        let (google, github) = (upstream.google().url(), upstream.github().url());
+        let config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        Self::launch(front, &base_url, config, upstream).await
+    }
+
+    async fn launch(
+        front: TcpListener,
+        base_url: &str,
+        mut config: Config,
+        upstream: MockUpstream,
+    ) -> Self {
         let backend = Backend::of(
-            &base_url,
+            base_url,
             &json!({
                 "client_id": "alone",
                 "client_secret": fresh::secret(),
                 "redirect_uris": [format!("{NOWHERE}/alone/back")],
             }),
         );
-        let mut config = assembly::config(&base_url, google, github, secret);
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
         let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
         let broker = Running::launch(broker).await;

@@ -51,3 +51,4 @@ mod secrets_stay_in;
 mod start_up;
 mod threats;
 mod time;
+mod unconfirmed;

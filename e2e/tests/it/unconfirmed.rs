@@ -1,0 +1,82 @@
+//! What could not be confirmed of the real providers, turned the other way, one fact
+//! after the other: a user signs in all the same, in both flows.
+
+use mock_upstream::unconfirmed::IssuerForm;
+use mock_upstream::{Iss, Settings, Unconfirmed};
+
+use crate::login::{FLOWS, GITHUB, GOOGLE};
+use crate::lone::Lone;
+
+/// Signs Ada in at `provider`, of which one fact is otherwise, and whose callback
+/// carries `iss` or does not.
+async fn check(provider: &str, change: impl Fn(&mut Unconfirmed)) {
+    for iss in [Iss::On, Iss::Off] {
+        let lone = lone(iss, &change).await;
+        for flow in FLOWS {
+            lone.sign_in(flow, provider).await.is_ada(provider);
+            // Again, on documents that are kept or were fetched anew.
+            lone.sign_in(flow, provider).await.is_ada(provider);
+        }
+    }
+}
+
+async fn lone(iss: Iss, change: impl Fn(&mut Unconfirmed)) -> Lone {
+    let change = |settings: &mut Settings| {
+        for site in [&mut settings.google, &mut settings.github] {
+            site.iss = iss;
+            change(&mut site.unconfirmed);
+        }
+    };
+    Lone::with(change).await
+}
+
+#[tokio::test]
+async fn however_long_googles_codes_and_keys_live_a_user_signs_in() {
+    check(GOOGLE, |it| it.google_code_lifetime_seconds = 600).await;
+    check(GOOGLE, |it| it.google_keys_max_age_seconds = 0).await;
+    check(GOOGLE, |it| it.google_keys_max_age_seconds = u32::MAX).await;
+}
+
+#[tokio::test]
+async fn whether_or_not_google_announces_iss_a_user_signs_in() {
+    check(GOOGLE, |it| it.google_announces_iss = true).await;
+}
+
+#[tokio::test]
+async fn whether_or_not_googles_id_token_says_its_type_a_user_signs_in() {
+    check(GOOGLE, |it| it.google_id_token_typ = false).await;
+}
+
+/// The broker knows one issuer by its old name, which is Google's: a test beside its
+/// check says so. Of any other, and so of an imitation, the whole address is asked.
+#[tokio::test]
+async fn an_issuer_other_than_googles_own_is_not_known_without_its_scheme() {
+    let lone = lone(Iss::On, |it| {
+        it.google_id_token_issuer = IssuerForm::WithoutScheme;
+    })
+    .await;
+    for flow in FLOWS {
+        let outcome = lone.sign_in(flow, GOOGLE).await;
+        outcome.is_error("invalid_provider_response");
+    }
+}
+
+#[tokio::test]
+async fn whether_or_not_github_lists_scopes_a_user_signs_in() {
+    check(GITHUB, |it| it.github_scope_headers = false).await;
+}
+
+/// These facts concern refusals alone: their words and their status.
+#[tokio::test]
+async fn however_a_provider_words_its_refusals_a_user_signs_in() {
+    for provider in [GOOGLE, GITHUB] {
+        check(provider, |it| {
+            it.google_spent_code = "Code was already redeemed.";
+            it.google_prompt_none_error = "login_required";
+            it.github_missing_verifier_status = 400;
+            it.github_wrong_verifier_error = "invalid_grant";
+            it.github_hidden_status = 403;
+        })
+        .await;
+    }
+}
