@@ -68,8 +68,8 @@ impl<'r> FromRequest<'r> for Sid {
 
 #[get("/")]
 fn home(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Page {
-    let Sid(cookie) = &cookie;
-    match consumer.sessions.lock().unwrap().get(cookie) {
+    let Sid(cookie) = cookie;
+    match consumer.sessions.lock().unwrap().get(&cookie) {
         Some(Session::SignedIn(who)) => show(&format!("Signed in as {who}.")),
         _ => show("Nobody is signed in."),
     }
@@ -97,8 +97,8 @@ fn look() {}
 
 #[get("/callback")]
 async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
-    let Sid(cookie) = &cookie;
-    let Some(key) = consumer.take_key(cookie) else {
+    let Sid(cookie) = cookie;
+    let Some(key) = consumer.take_key(&cookie) else {
         return Err(show("Nothing is under way."));
     };
     let fields = json!({ "session_key": key });
@@ -116,7 +116,7 @@ async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redire
                 Some(name) => name.to_owned(),
                 None => format!("account {}", profile["subject"].as_str().unwrap()),
             };
-            consumer.keep(cookie, Session::SignedIn(who));
+            consumer.keep(&cookie, Session::SignedIn(who));
             Ok(Redirect::to("/"))
         }
         Some("failed") => {
@@ -125,7 +125,7 @@ async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redire
         }
         _ => {
             // Nothing was consumed.
-            consumer.keep(cookie, Session::UnderWay(key));
+            consumer.keep(&cookie, Session::UnderWay(key));
             Err(show("The sign-in is not finished."))
         }
     }

@@ -235,7 +235,8 @@ test('a look without a body reads nothing', async () => {
   await signIn()
   await browser.look(callback())
   const [login] = await stack('GET', '/api/logins')
-  assert.deepEqual(login.calls.map((it) => it.operation), ['POST /v1/login/session'])
+  const operations = login.calls.map((it) => it.operation)
+  assert.deepEqual(operations, ['POST /v1/login/session', 'GET /login/{handle}'])
 })
 
 /** Runs `test` while the consumer takes `origin` for its broker. */

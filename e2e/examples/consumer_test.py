@@ -252,7 +252,7 @@ class ConsumerTest(unittest.TestCase):
         self.browser.look(self.consumer.callback)
         [login] = self.stack("GET", "/api/logins")
         operations = [it["operation"] for it in login["calls"]]
-        self.assertEqual(operations, ["POST /v1/login/session"])
+        self.assertEqual(operations, ["POST /v1/login/session", "GET /login/{handle}"])
 
     def take_for_broker(self, origin):
         self.addCleanup(setattr, self.consumer, "broker", self.consumer.broker)
