@@ -65,6 +65,17 @@ fn an_offence_is_found_by_its_line() {
     );
     check("const t = Date.now();", OF_BROWSERS, Some((1, "date.now")));
     check("// nothing is asked with now()", OF_DATABASES, None);
+    check("let ours = clock.now();", OF_DATABASES, None);
+    check(
+        "SELECT extract(epoch FROM clock_timestamp())",
+        OF_DATABASES,
+        None,
+    );
+    check(
+        "WHERE ends < clock_timestamp()",
+        OF_DATABASES,
+        Some((1, "clock_timestamp")),
+    );
     check(
         "let now = clock.now();\nnew Date(event.at)",
         OF_BROWSERS,
@@ -72,9 +83,14 @@ fn an_offence_is_found_by_its_line() {
     );
 }
 
+/// What may be asked: the clock that is handed in, and the database's by the one
+/// question that compares the two.
+const ALLOWED: [&str; 2] = ["clock.now()", "extract(epoch from clock_timestamp())"];
+
 /// The first line, from 1, that has one of `forbidden` outside a comment.
 fn offence(text: &str, forbidden: &[&'static str]) -> Option<(usize, &'static str)> {
     let lines = text.lines().map(str::trim).map(str::to_lowercase);
+    let lines = lines.map(|line| ALLOWED.iter().fold(line, |line, it| line.replace(it, "")));
     (1..).zip(lines).find_map(|(number, line)| {
         let is_comment = line.starts_with("//") || line.starts_with("--");
         let found = forbidden.iter().find(|it| line.contains(**it))?;
