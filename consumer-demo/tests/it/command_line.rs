@@ -20,7 +20,8 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
 /// A program that serves, until this is dropped.
 struct Serving {
     program: Child,
-    log: BufReader<ChildStderr>,
+    /// Until it is let go.
+    log: Option<BufReader<ChildStderr>>,
 }
 
 impl Drop for Serving {
@@ -34,12 +35,16 @@ impl Serving {
     fn start(command: &mut Command) -> Self {
         let mut program = command.stderr(Stdio::piped()).spawn().unwrap();
         let log = BufReader::new(program.stderr.take().unwrap());
-        Self { program, log }
+        Self {
+            program,
+            log: Some(log),
+        }
     }
 
     /// Where it says that it listens. It ends if it cannot.
     fn address(&mut self) -> SocketAddr {
-        let mut lines = self.log.by_ref().lines().map_while(Result::ok);
+        let log = self.log.as_mut().expect("it is read");
+        let mut lines = log.by_ref().lines().map_while(Result::ok);
         let address = lines.find_map(|line| {
             let (_, address) = line.split_once("listening address=")?;
             address.trim().parse().ok()
@@ -132,4 +137,21 @@ fn c19_an_unsafe_configuration_is_refused() {
         "looks like an example",
     );
     check_fails(&[], &[secret], "--client-id");
+}
+
+/// Whoever read its log has gone: a pipe that nobody reads any more.
+#[tokio::test]
+async fn a_server_whose_log_cannot_be_written_serves() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_consumer-demo"));
+    command
+        .env_clear()
+        .args(["--client-id", "demo", "--listen", "127.0.0.1:0"])
+        .env("SIGNIN_CLIENT_SECRET", SECRET);
+    let mut serving = Serving::start(&mut command);
+    let address = serving.address();
+    drop(serving.log.take());
+    for _ in 0..3 {
+        let answer = reqwest::get(format!("http://{address}/profile/x")).await;
+        assert_eq!(answer.unwrap().status(), 404);
+    }
 }

@@ -82,6 +82,13 @@ impl Reply {
 }
 
 impl Answer {
+    /// Whether the broker could not take the step: 503, or, when the provider was asked
+    /// already, the legacy callback with `provider_unavailable`. (The imitated providers
+    /// of races and crashes are never unavailable.)
+    fn is_of_a_store_in_trouble(&self) -> bool {
+        self.status >= 500 || self.parameter("error").as_deref() == Some("provider_unavailable")
+    }
+
     /// What it means to whoever sent `request`; nothing if it cannot be an answer
     /// to that.
     pub(crate) fn heard(&self, request: &Request) -> Option<Heard> {
@@ -145,7 +152,7 @@ impl Client {
     /// Sends `request` to `broker`, a URL without a trailing slash.
     pub(crate) async fn send(&self, broker: &str, request: &Request) -> Reply {
         match self.ask(self.request(broker, request)).await {
-            Ok(answer) if answer.status < 500 => Reply::Answered(Box::new(answer)),
+            Ok(answer) if !answer.is_of_a_store_in_trouble() => Reply::Answered(Box::new(answer)),
             _ => Reply::Lost,
         }
     }
@@ -281,11 +288,25 @@ async fn read(asked: (Method, String), response: reqwest::Response) -> reqwest::
     Ok(Answer {
         asked,
         status: response.status().as_u16(),
-        location: text(LOCATION).join(""),
+        location: where_a_browser_goes(text(LOCATION).join("")),
         cookies: cookie_pairs(&text(SET_COOKIE)),
         body: response.text().await?,
         headers,
     })
+}
+
+/// Where a browser that is sent to `location` arrives: an empty fragment leaves nothing
+/// behind, and the broker's own address that ends one leads on to the callback.
+fn where_a_browser_goes(location: String) -> String {
+    let over_return = url::Url::parse(&location).is_ok_and(|url| {
+        let callback = ("redirect_uri".into(), CALLBACK.into());
+        url.path() == "/return" && url.query_pairs().any(|pair| pair == callback)
+    });
+    match location.strip_suffix('#') {
+        Some(_) if over_return => CALLBACK.to_owned(),
+        Some(bare) => bare.to_owned(),
+        None => location,
+    }
 }
 
 /// What a browser would send back of the cookies that it was given.
