@@ -61,7 +61,7 @@ pub(super) const ISSUE: &str = "
 pub(super) const REDEEM: &str = "
     UPDATE grants SET token_digest = $1, token_ends_ms = $2, known_until_ms = $3
     WHERE code_digest = $4 AND project = $5 AND callback = $6 AND challenge = $7
-      AND token_digest IS NULL AND $8 < code_ends_ms
+      AND token_digest IS NULL AND $8 < code_ends_ms AND profile IS NOT NULL
     RETURNING login";
 
 /// A second redemption that is valid in everything but being second: somebody

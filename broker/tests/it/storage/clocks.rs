@@ -15,6 +15,7 @@ use contract::{LoginError, Rule};
 use super::bench::{Bench, Exchange, Read, ask, handle_of, login, redemption, token_of, trip};
 use crate::people::ada;
 
+/// Half of what two brokers may be apart: at all of it, no code would live there.
 const AHEAD_MS: i64 = 30_000;
 
 /// The broker whose clock is ahead; the one of the bench has the right time.
@@ -113,6 +114,12 @@ pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(bench
     let expired = ahead.redeem(&bench, 2).await;
     assert_eq!(expired, Exchange::Refused(Rule::CodeExpiry), "it judges so");
     assert_eq!(bench.redeem(2).await, Exchange::Token);
+    // A third, whose profile the broker ahead erases, is good for no token.
+    bench.issue(3).await;
+    bench.at_ms(60_000);
+    ahead.sweep(&bench).await;
+    let erased = bench.redeem(3).await;
+    assert_eq!(erased, Exchange::Refused(Rule::CodeExpiry));
     bench.at_ms(929_999);
     assert_eq!(bench.profile(2).await, Ok(ada()));
     assert_eq!(ahead.profile(&bench, 2).await, Err(Rule::BearerExpiry));
