@@ -241,11 +241,17 @@ fn turn_away(
     broker: &Broker,
     fragment: Fragment,
 ) -> TurnedAway {
-    let project = session.project.clone();
-    match session.turn_away(now) {
-        Ok(callback) => {
-            TurnedAway::Home(client_redirect::clean(broker, &project, callback, fragment))
-        }
+    let client_id = session.project.clone();
+    let callback = session.turn_away(now).and_then(|callback| {
+        let project = broker.projects.find(&client_id);
+        let project = project.ok_or(Rule::RedirectUriRegistered)?;
+        project.check_callback(&callback)?;
+        Ok(callback)
+    });
+    match callback {
+        Ok(callback) => TurnedAway::Home(client_redirect::clean(
+            broker, &client_id, callback, fragment,
+        )),
         Err(rule) => rule.into(),
     }
 }

@@ -297,3 +297,21 @@ async fn a_callback_that_is_no_longer_registered_gets_nobody() {
         .register(project("ada", ADA_SECRET, &[CALLBACK]));
     browser.get(&back).await.goes_to(CALLBACK);
 }
+
+#[tokio::test]
+async fn a_login_that_is_over_does_not_lead_to_a_callback_that_was_withdrawn() {
+    let world = World::start().await;
+    let path = world.session(1).await;
+    world.pass_ms(600_000);
+    let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
+    world.projects.register(moved);
+    let browser = Browser::of(&world);
+    for answer in [
+        browser.get(&path).await,
+        browser.press(&format!("{path}/cancel")).await,
+        browser.press(&format!("{path}/continue")).await,
+    ] {
+        assert_eq!((answer.status, answer.location()), (400, None));
+        assert_eq!(world.last_rule(), Some("redirect_uri.registered"));
+    }
+}
