@@ -72,6 +72,25 @@ async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
     assert_eq!(send(client.get(&url)).await.status, 200);
 }
 
+#[tokio::test]
+async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
+    let front = Front::start().await;
+    let long = "a".repeat(8 * 1024);
+    for (path, is_page) in [
+        ("/v1/token", false),
+        ("/api/providers", false),
+        ("/login/x", true),
+    ] {
+        let request = front.nginx.client().get(front.nginx.url(path));
+        let request = request
+            .header("Accept", "text/html")
+            .header("X-Long", &long);
+        let reply = send(request).await;
+        assert_eq!(reply.status, 431, "{path}");
+        assert_eq!(reply.body.contains("<h1>"), is_page, "{path}");
+    }
+}
+
 /// The broker's HTTP library makes an owned cookie of each pair, whatever it is.
 #[tokio::test]
 async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
