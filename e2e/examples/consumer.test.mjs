@@ -54,13 +54,22 @@ function askBroker(path, fields) {
 }
 
 const server = createServer(async (request, response) => {
+  try {
+    await answer(request, response)
+  } catch {
+    // Something that nobody foresaw is a page, too, and not the end of the process.
+    show(response, 'Something went wrong.')
+  }
+})
+
+async function answer(request, response) {
   const session = consumer.sessions.get(sessionCookie(request)) ?? {}
   if (request.method === 'POST') await startLogin(response)
   // A link checker's HEAD reads no result.
   else if (request.method !== 'GET') response.end()
   else if (request.url === '/callback') await finishLogin(response, session)
   else show(response, session.who ? `Signed in as ${session.who}.` : 'Nobody is signed in.')
-})
+}
 
 /** Its cookie, by its exact name; of two with one name, one was planted. */
 function sessionCookie(request) {
@@ -277,4 +286,16 @@ test('a redirect carries the secrets nowhere', async () => {
   elsewhere.close()
   elsewhere.closeAllConnections()
   assert.deepEqual(paths, ['/v1/login/session'])
+})
+
+test('an answer that is none is a page', async () => {
+  const odd = createServer((request, response) => response.end('{}'))
+  odd.listen(0, '127.0.0.1')
+  await once(odd, 'listening')
+  await withBroker(`http://127.0.0.1:${odd.address().port}`, async () => {
+    assert.match(await signIn(), /Something went wrong\./)
+    assert.match(await home(), /Nobody is signed in\./)
+  })
+  odd.close()
+  odd.closeAllConnections()
 })
