@@ -17,7 +17,7 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test there is
-test: _chromium _nginx _postgres _python _node check && test-examples test-clients
+test: _chromium _nginx _postgres _python _npm check && test-examples test-clients
     cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust

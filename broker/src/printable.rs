@@ -16,7 +16,7 @@ pub(crate) fn is_printable(text: &str) -> bool {
 }
 
 /// Control characters, those that reorder the text around them, those that show
-/// nothing, and the two that XML does not know.
+/// nothing or a blank, and the two that XML does not know.
 pub(crate) fn is_disruptive(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')
@@ -24,8 +24,12 @@ pub(crate) fn is_disruptive(c: char) -> bool {
         || ('\u{2066}'..='\u{206F}').contains(&c)
         || ('\u{FFF9}'..='\u{FFFB}').contains(&c)
         || matches!(c, '\u{FFFE}' | '\u{FFFF}')
+        || ('\u{2061}'..='\u{2064}').contains(&c)
+        // Letters that are drawn as a blank, and tags, which are not drawn.
+        || matches!(c, '\u{115F}' | '\u{1160}' | '\u{2800}' | '\u{3164}' | '\u{FFA0}')
+        || ('\u{E0000}'..='\u{E007F}').contains(&c)
         || matches!(
             c,
-            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}'
+            '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}' | '\u{FEFF}' | '\u{AD}' | '\u{180E}'
         )
 }

@@ -154,8 +154,8 @@ impl Session {
     /// Takes the key of the newest login before `before` among those whose cookie
     /// the browser brought. `cookie` is what it brought for a slot.
     ///
-    /// The session alone is not enough. It is older than the login, so somebody
-    /// else may know its name: an attacker who plants a session of their own in
+    /// The session alone is not enough. It is older than the login, so an attacker
+    /// may know its name: one who plants a session of their own in
     /// the victim's browser, and then asks this callback in a loop, would read the
     /// result before the victim is back.
     ///

@@ -1,5 +1,5 @@
-//! The variables behind `BROKER_`: keys of ours, and those that Kubernetes or a
-//! Docker link injects beside a service whose name begins with `broker`.
+//! The variables behind `BROKER_`: keys of ours, and those that Kubernetes injects
+//! beside a service whose name begins with `broker`.
 
 use figment::providers::Env;
 

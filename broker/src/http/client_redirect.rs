@@ -1,4 +1,5 @@
-//! The ways back to the consumer, none of which carries a fragment.
+//! The ways back to the consumer, none of which carries a fragment that the browser
+//! came with.
 //!
 //! A browser inherits the fragment of an address over every redirect whose target
 //! has none of its own, and no server ever sees it. The way to the provider ends it

@@ -43,7 +43,7 @@ fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
 }
 
 /// Texts, as TOML writes them, that no terminal, page or picture should be given.
-const UNPRINTABLE: [&str; 9] = [
+const UNPRINTABLE: [&str; 12] = [
     "a\\nb",
     "a\\u001b[2Jb",
     "\\u0000",
@@ -53,6 +53,10 @@ const UNPRINTABLE: [&str; 9] = [
     "a\\u2066b",
     "a\\u200Bb",
     "a\\uFFFFb",
+    // A letter that is drawn as a blank, an invisible operator, a tag.
+    "\\u3164",
+    "a\\u2063b",
+    "a\\U000E0041b",
 ];
 
 #[test]

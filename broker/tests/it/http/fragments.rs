@@ -4,7 +4,7 @@
 use reqwest::Method;
 
 use super::world::{
-    Answer, BASE, Browser, CALLBACK, World, authorize_query, authorize_with, back_path, parameter,
+    Answer, BASE, Browser, CALLBACK, World, authorize_query, authorize_with, back_path,
     session_body, state, with,
 };
 
@@ -102,7 +102,6 @@ async fn the_address_that_ends_a_fragment_leads_to_registered_callbacks_alone() 
         answer.is_refused(400);
         assert_eq!(world.last_event_rule(), Some(rule), "{change}");
     }
-    assert_eq!(parameter(&over_return(), "redirect_uri").unwrap(), CALLBACK);
     let looked = Answer::to(world.request(Method::HEAD, path)).await;
     assert_eq!((looked.status, looked.location()), (200, None));
 }

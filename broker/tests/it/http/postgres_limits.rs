@@ -110,8 +110,7 @@ async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() 
     assert_eq!(world.token(&code).await.status, 200);
 }
 
-/// The second statement of the step is the one that waits: the first has marked the
-/// result as consumed.
+/// The second statement of the step fails: the first has marked the result as consumed.
 #[tokio::test]
 async fn a_read_that_fails_between_its_statements_consumes_nothing() {
     let shared = Shared::start().await;
