@@ -49,8 +49,10 @@ impl Cast<'_> {
             Answer::FromProvider => reply
                 .location()
                 .is_some_and(|url| url.starts_with(&format!("{}/callback/", self.broker()))),
-            Answer::Home if matches!(step, Step::Visit { .. }) => self.ends_a_fragment(reply),
-            Answer::Home => sends(&stage::back()),
+            Answer::Home => match step {
+                Step::Visit { login, .. } => self.ends_a_fragment(login, reply),
+                _ => sends(&stage::back()),
+            },
             Answer::HomeWithCode => self.legacy_answer(step, reply).is_some_and(|it| it.is_ok()),
             Answer::HomeWithError(failure) => {
                 self.legacy_answer(step, reply) == Some(Err(failure.word().to_owned()))
@@ -69,20 +71,16 @@ impl Cast<'_> {
         self.stage.backend(Project::A).broker.clone()
     }
 
-    /// A visit may have come with a fragment, which ends on the way to the callback.
-    fn ends_a_fragment(&self, reply: &Reply) -> bool {
-        let way = |client_id: &str| {
-            let query = url::form_urlencoded::Serializer::new(String::new())
-                .append_pair("client_id", client_id)
-                .append_pair("redirect_uri", &stage::back())
-                .finish();
-            format!("{}/return?{query}#", self.broker())
-        };
-        let projects = [Project::A, Project::B];
-        let mut ways = projects
-            .map(|it| way(&self.stage.backend(it).client_id))
-            .into_iter();
-        reply.status == 303 && ways.any(|way| reply.location() == Some(&way))
+    /// A visit may have come with a fragment, which ends on the way to the callback of
+    /// its login's own project.
+    fn ends_a_fragment(&self, login: u8, reply: &Reply) -> bool {
+        let project = self.world.logins[&login].project;
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &self.stage.backend(project).client_id)
+            .append_pair("redirect_uri", &stage::back())
+            .finish();
+        let way = format!("{}/return?{query}#", self.broker());
+        reply.status == 303 && reply.location() == Some(&way)
     }
 
     fn is_way_to_provider(&self, step: Step, reply: &Reply) -> bool {
