@@ -47,7 +47,7 @@ enum Command {
     /// Make a project's credentials: the TOML to add on standard output, the
     /// secret, which is shown only now, on standard error
     NewProject {
-        /// What people know the project by, in 1 to 80 characters
+        /// The project's display name, in 1 to 80 characters
         name: String,
         /// A callback, exactly as browsers will come back to it; repeat for more
         #[arg(long = "redirect-uri", required = true, value_name = "URL")]

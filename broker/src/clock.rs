@@ -22,7 +22,7 @@ use crate::flows::UnixMs;
 #[derive(Debug, Clone)]
 pub struct Clock(Arc<Mutex<Hands>>);
 
-/// What a machine's two clocks show at one moment.
+/// A reading of a machine's two clocks at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
     /// The time of day, which can be set.

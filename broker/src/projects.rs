@@ -19,7 +19,7 @@ use crate::relay::{RelayGuard, SelectAccount};
 pub struct Project {
     /// What people know it by.
     pub name: ProjectName,
-    /// What it calls itself on the wire. What a deployment registers is printable:
+    /// The client's identifier on the wire. A registered one is printable:
     /// logs and terminals show it.
     #[serde(deserialize_with = "printable_id")]
     pub client_id: ClientId,

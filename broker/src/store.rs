@@ -36,7 +36,7 @@ pub trait Store: Send + Sync {
     /// Whether a step could be taken now.
     async fn ready(&self) -> Result<(), StoreError>;
 
-    /// What time it is by the store's own clock, if it has one that several brokers
+    /// The time of the store's own clock, if it has one that several brokers
     /// share.
     async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)

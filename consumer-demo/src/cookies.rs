@@ -10,7 +10,7 @@
 use rocket::Request;
 use rocket::http::HeaderMap;
 
-/// What the `Cookie` headers of one request say.
+/// The cookies in the `Cookie` headers of one request.
 #[derive(Clone, Copy)]
 pub(crate) struct SentCookies<'r>(&'r HeaderMap<'r>);
 

@@ -93,7 +93,7 @@ impl LoginNumber {
     pub(crate) const NEWEST: LoginNumber = LoginNumber(u64::MAX);
 }
 
-/// Which of a session's clean logins a cookie belongs to: it is part of the
+/// The slot of one of a session's clean logins. It is part of the
 /// cookie's name, so that several tabs keep several, and never more than
 /// [`MAX_UNDER_WAY`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

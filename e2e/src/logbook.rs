@@ -26,7 +26,7 @@ pub const MOST_EVENTS: usize = 20_000;
 /// How many exchanges are remembered.
 pub const MOST_EXCHANGES: usize = 4_000;
 
-/// How many bytes of exchanges are remembered, all together.
+/// The bytes of all remembered exchanges together.
 pub const MOST_EXCHANGE_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many events a subscriber may be behind before it misses some.
@@ -80,7 +80,7 @@ impl Logbook {
         self.crossing(request_id).map(|crossing| crossing.masked())
     }
 
-    /// Where the answer of that exchange sends a browser, masked.
+    /// The address that the answer of that exchange sends a browser to, masked.
     pub(crate) fn location(&self, request_id: &str) -> Option<String> {
         self.crossing(request_id)?.location()
     }

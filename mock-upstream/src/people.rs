@@ -30,7 +30,7 @@ pub struct Person {
     pub email_verified: bool,
     /// Where the picture is.
     pub picture: Option<String>,
-    /// Who may see the address on GitHub; `email_private` in the JSON.
+    /// The visibility of the address on GitHub; `email_private` in the JSON.
     pub visibility: Visibility,
     /// More addresses on GitHub, verified, none of them primary; they come before
     /// the primary one. Not part of the JSON.
@@ -81,7 +81,7 @@ pub enum InvalidPerson {
 }
 
 impl Visibility {
-    /// What `email_private` says.
+    /// The visibility that `email_private` names.
     pub(crate) fn of_private(is_private: bool) -> Self {
         match is_private {
             true => Self::Private,

@@ -13,7 +13,7 @@ const CAPACITY: usize = 10_000;
 /// long its `state` and its `nonce` are.
 pub(crate) const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// What can be kept.
+/// A value whose size on the heap is known.
 pub(crate) trait Content {
     /// The bytes that it holds beside its own size.
     fn heap_bytes(&self) -> usize;

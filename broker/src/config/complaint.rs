@@ -22,7 +22,7 @@ pub(super) fn complaint(error: &figment::Error) -> String {
     format!("{key}{}{hint}{place}", what(&error.kind))
 }
 
-/// Which key is probably meant by one that is unknown.
+/// The key that is probably meant by an unknown one.
 fn hint(error: &figment::Error) -> Option<String> {
     let Kind::UnknownField(key, _) = &error.kind else {
         return None;

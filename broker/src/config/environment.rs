@@ -8,7 +8,7 @@ use super::keys::{self, KEYS};
 
 const PREFIX: &str = "BROKER_";
 
-/// What the environment says.
+/// The variables of the environment, sorted into ours and others.
 pub(super) struct Environment {
     /// The keys of ours.
     pub(super) keys: Env,
@@ -43,7 +43,7 @@ pub(super) fn read() -> Result<Environment, ConfigError> {
     })
 }
 
-/// What a variable is.
+/// The kind of a variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     /// A key of ours.
@@ -53,7 +53,7 @@ enum Kind {
     Unknown,
 }
 
-/// What the variable is whose name is `name` behind the prefix.
+/// The kind of the variable that is called `name` behind the prefix.
 fn kind(name: &str, value: &str) -> Kind {
     if KEYS.contains(&path(name).as_str()) {
         Kind::Key

@@ -136,7 +136,7 @@ impl Trip {
         self.seed.grow("trip id")
     }
 
-    /// How much longer a spent trip is remembered than it counts: for a request that
+    /// The time for which a spent trip is remembered beyond its end: for a request that
     /// looked at the time just before, and for a broker whose clock is behind.
     pub const REMEMBERED_MS: i64 = 60_000;
 

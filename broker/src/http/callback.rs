@@ -1,4 +1,4 @@
-//! Where the providers send browsers back to. The exceptions to "on to the app's
+//! The addresses that the providers send browsers back to. The exceptions to "on to the app's
 //! callback, whatever became of the sign-in" are in the README's "The way back to
 //! the app".
 

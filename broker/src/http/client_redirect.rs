@@ -49,7 +49,7 @@ pub(super) fn clean(
     }
 }
 
-/// Where an address that ends in an empty fragment leads: the clean callback, byte
+/// Leads an address that ends in an empty fragment to the clean callback, byte
 /// for byte. It knows registered callbacks only, and nothing of any login.
 #[get("/return")]
 pub(super) fn end_fragment(

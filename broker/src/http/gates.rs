@@ -1,4 +1,4 @@
-//! What holds for every path and every method: gates before all routes.
+//! The gates before all routes, for every path and every method.
 
 use contract::Rule;
 use rocket::fairing::{Fairing, Info, Kind};

@@ -1,4 +1,4 @@
-//! Which methods a path has, and the answer to the others.
+//! The methods of each path, and the answer to the others.
 
 use rocket::http::Method;
 use rocket::route::{Handler, Outcome, Route};

@@ -1,4 +1,4 @@
-//! What a request's headers say, read from their raw values: Rocket takes the first
+//! A request's headers, read from their raw values: Rocket takes the first
 //! of two `Content-Type` headers and refuses `application/json;`, which RFC 9110
 //! allows.
 
@@ -56,7 +56,7 @@ fn list<'h>(headers: &'h HeaderMap<'_>, name: &str) -> impl Iterator<Item = &'h 
 /// preferred.
 type Preference = (u16, bool, Reverse<usize>);
 
-/// How much the type with these `names`, the most specific first, is preferred.
+/// The weight of the media type with these `names`, the most specific first.
 fn preference(ranges: &[Range<'_>], names: &[&str]) -> Option<Preference> {
     names.iter().enumerate().find_map(|(wildcards, name)| {
         let place = ranges.iter().position(|range| is(range.name, name))?;

@@ -234,7 +234,7 @@ pub(super) fn to_provider(url: &str) -> SeeOther {
     SeeOther(format!("{url}#"))
 }
 
-/// What the browser gets that may not have the login.
+/// The answer to a browser that may not have the login.
 fn turn_away(
     session: LoginSession,
     now: UnixMs,

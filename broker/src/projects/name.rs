@@ -1,4 +1,4 @@
-//! What people know a project by.
+//! The display name of a project.
 
 use std::fmt;
 use std::str::FromStr;

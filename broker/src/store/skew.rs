@@ -31,7 +31,7 @@ pub(crate) async fn check(store: &dyn Store, clock: &Clock) -> Result<(), StoreE
     Ok(())
 }
 
-/// What is wrong with a clock that is `ahead_ms` ahead of the database's, or behind it
+/// The error message for a clock that is `ahead_ms` ahead of the database's, or behind it
 /// if that is negative.
 pub(super) fn complaint(ahead_ms: i64) -> String {
     let seconds = ahead_ms.unsigned_abs() / 1000;

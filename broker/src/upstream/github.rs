@@ -153,7 +153,7 @@ impl GitHub {
     }
 }
 
-/// What GitHub calls our own wrong `client_id` or `client_secret`.
+/// GitHub's error for our own wrong `client_id` or `client_secret`.
 const OUR_FAULT: &str = "incorrect_client_credentials";
 
 /// The token that `answer` grants.

@@ -20,7 +20,7 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// Where a browser ended up that signed in at GitHub, where one did that set out for
+/// The address of a browser that signed in at GitHub, and of one that set out for
 /// Google, and what the broker logged of both.
 struct SignIns {
     github: String,

@@ -1,4 +1,4 @@
-//! What configures other programs that are made with Rocket, and not this one.
+//! The settings that configure other programs made with Rocket, and not this one.
 
 use serde_json::json;
 

@@ -23,7 +23,7 @@ impl CookieValue {
         &self.0
     }
 
-    /// What the server keeps, so that a copy of its memory (or of the table, or of
+    /// The digest that the server keeps, so that a copy of its memory (or of the table, or of
     /// a backup) opens nothing. A plain SHA-256 suffices: there is nothing to guess
     /// in 256 random bits.
     pub(crate) fn digest(&self) -> ValueDigest {

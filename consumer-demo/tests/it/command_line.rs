@@ -41,7 +41,7 @@ impl Serving {
         }
     }
 
-    /// Where it says that it listens. It ends if it cannot.
+    /// The address that it logs. It ends if it cannot listen.
     fn address(&mut self) -> SocketAddr {
         let log = self.log.as_mut().expect("it is read");
         let mut lines = log.by_ref().lines().map_while(Result::ok);
@@ -139,7 +139,7 @@ fn c19_an_unsafe_configuration_is_refused() {
     check_fails(&[], &[secret], "--client-id");
 }
 
-/// Whoever read its log has gone: a pipe that nobody reads any more.
+/// The log's reader has closed its pipe.
 #[tokio::test]
 async fn a_server_whose_log_cannot_be_written_serves() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_consumer-demo"));

@@ -4,7 +4,7 @@ use rocket::http::{Cookie, Header, Method, SameSite, Status};
 
 use crate::world::{World, ada};
 
-/// Where the application is off loopback.
+/// The application's origin, off loopback.
 const HTTPS_CONSUMER: &str = "https://app.example";
 
 async fn https_world() -> World {

@@ -295,8 +295,9 @@ async fn read(asked: (Method, String), response: reqwest::Response) -> reqwest::
     })
 }
 
-/// Where a browser that is sent to `location` arrives: an empty fragment leaves nothing
-/// behind, and the broker's own address that ends one leads on to the callback.
+/// The address at which a browser arrives that is sent to `location`: an empty fragment
+/// leaves nothing behind, and the broker's own address that ends one leads on to the
+/// callback.
 fn where_a_browser_goes(location: String) -> String {
     let over_return = url::Url::parse(&location).is_ok_and(|url| {
         let callback = ("redirect_uri".into(), CALLBACK.into());

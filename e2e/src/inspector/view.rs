@@ -16,7 +16,7 @@ const MOST_LOGINS: usize = 40;
 /// How many events without a login are shown.
 const MOST_OTHERS: usize = 60;
 
-/// How many events of one login are shown: some hundred rows.
+/// The largest number of a login's events that a page shows.
 const MOST_EVENTS: usize = 100;
 
 /// The calls that belong to no login, as a page.

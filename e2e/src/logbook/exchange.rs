@@ -85,7 +85,7 @@ impl Crossing {
         }
     }
 
-    /// Where the answer sends a browser, masked.
+    /// The address that the answer sends a browser to, masked.
     pub(super) fn location(&self) -> Option<String> {
         let headers = self.said.as_ref()?.head.headers();
         let location = headers.get(LOCATION)?.to_str().ok()?;

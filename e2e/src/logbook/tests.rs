@@ -1,4 +1,4 @@
-//! How much is remembered of what crossed the wire.
+//! The bounds on what is remembered of the wire.
 
 use hyper::header::{CONTENT_TYPE, SET_COOKIE};
 use hyper::{Request, Response};

@@ -207,7 +207,7 @@ impl<'a> Person<'a> {
         Ok(())
     }
 
-    /// How many elements of this kind a person can see.
+    /// The number of elements of this kind that a person can see.
     pub(crate) async fn counts_shown(&self, selector: &str) -> WebDriverResult<usize> {
         let mut shown = 0;
         for element in self.browser.find_all(By::Css(selector)).await? {

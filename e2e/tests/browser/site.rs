@@ -68,7 +68,7 @@ impl Site {
         self.put(path, At::Cookies(lines));
     }
 
-    /// Where it listens, under whatever name it is reached.
+    /// The address it listens on, under whatever name it is reached.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }

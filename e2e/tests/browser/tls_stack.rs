@@ -48,7 +48,7 @@ pub(crate) struct TlsStack {
     pub(crate) app_gate: Arc<Gate>,
     /// The sister site's origin.
     pub(crate) sister_url: String,
-    /// What it shows.
+    /// The sister site's pages.
     pub(crate) sister: Site,
     _upstream: MockUpstream,
 }

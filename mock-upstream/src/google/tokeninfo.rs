@@ -11,7 +11,7 @@ use crate::call::Call;
 
 pub(super) const PATH: &str = "/tokeninfo";
 
-/// What an access token opens, all of it as text.
+/// The claims that an access token opens, all of them as text.
 #[derive(Serialize)]
 struct AccessInfo<'a> {
     azp: &'a str,

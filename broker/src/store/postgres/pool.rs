@@ -29,7 +29,7 @@ const STEP: Duration = Duration::from_secs(5);
 /// one in the same database have nothing to do with it.
 const MIGRATION_LOCK: i32 = 0x0F51_0001;
 
-/// What every connection insists on, whatever the defaults of the server, the
+/// The settings that every connection insists on, whatever the defaults of the server, the
 /// database and the role are. A commit that is acknowledged is on disk; a statement
 /// does not outlive its caller's patience by much; the locks of a broker that
 /// freezes within a transaction are released.

@@ -255,7 +255,7 @@ fn an_unknown_key_is_told_with_the_one_that_it_is_near() {
     );
 }
 
-/// What Kubernetes gives every container beside the Services `broker` and
+/// The variables that Kubernetes gives every container beside the Services `broker` and
 /// `broker-metrics`.
 const INJECTED: [(&str, &str); 9] = [
     ("BROKER_METRICS_SERVICE_HOST", "10.0.0.12"),

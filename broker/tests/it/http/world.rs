@@ -253,7 +253,7 @@ impl World {
         last.rule.map(contract::Rule::id)
     }
 
-    /// What happened, without the redirects of our own that end a fragment: they
+    /// The audit events, without the redirects of our own that end a fragment: they
     /// know nothing of any login, and have tests of their own.
     pub(crate) fn events(&self) -> Vec<Event> {
         let mut events = self.every_event();
@@ -261,7 +261,7 @@ impl World {
         events
     }
 
-    /// What happened, all of it.
+    /// Every audit event.
     pub(crate) fn every_event(&self) -> Vec<Event> {
         self.events.lock().unwrap().clone()
     }

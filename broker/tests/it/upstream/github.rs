@@ -1,4 +1,4 @@
-//! What GitHub is asked about a user, and in which order.
+//! The calls to GitHub about a user, and their order.
 
 use std::collections::HashSet;
 

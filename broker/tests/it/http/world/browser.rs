@@ -137,7 +137,7 @@ impl<'w> Browser<'w> {
     }
 }
 
-/// Where our own redirect leads that ends a fragment.
+/// The path of our own redirect that ends a fragment.
 fn own_redirect(location: &str) -> Option<String> {
     let path = location.strip_prefix(BASE)?;
     let path = path
