@@ -21,6 +21,12 @@ async fn c2_every_attribute_is_written_out() {
     let answer = world.browser().press("/login/google").await;
     let cookie = answer.set_cookie().unwrap();
     assert_eq!(cookie.name(), "demo_session");
+    check_attributes(&cookie);
+}
+
+/// Checks a cookie that is made at the start of a login.
+#[track_caller]
+pub(crate) fn check_attributes(cookie: &Cookie<'_>) {
     assert_eq!(cookie.http_only(), Some(true));
     assert_eq!(cookie.same_site(), Some(SameSite::Lax));
     assert_eq!(cookie.path(), Some("/"));
