@@ -38,6 +38,7 @@ use std::time::Duration;
 use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
 use rocket::fairing::AdHoc;
 use rocket::http::Status;
+use rocket::http::uri::Origin;
 use rocket::response::{self, Responder};
 use rocket::shield::Shield;
 use rocket::{Build, Config, Request, Response, Rocket, catchers, routes};
@@ -47,6 +48,7 @@ pub use operator::operator;
 
 use crate::Broker;
 use crate::clock::Clock;
+use crate::query::Query;
 use crate::store::{Store, StoreError};
 
 /// Lays the broker's routes on a Rocket that reads no configuration of its own.
@@ -176,6 +178,11 @@ async fn outlive(sweeping: impl Future<Output = Result<(), StoreError>> + Send +
 async fn sweep_all(store: Arc<dyn Store>, clock: Clock) -> Result<(), StoreError> {
     while store.sweep(clock.now()).await? > 0 {}
     Ok(())
+}
+
+/// The parameters of an address, which need not have any.
+fn query_of<'a>(uri: &'a Origin<'_>) -> Query<'a> {
+    Query::parse(uri.query().map_or("", |query| query.as_str()))
 }
 
 /// A redirect that a browser follows with GET, whatever it sent before.

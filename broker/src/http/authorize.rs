@@ -4,13 +4,13 @@ use contract::{CodeChallenge, LoginError, Provider, Rule, State};
 use rocket::http::uri::Origin;
 use rocket::{get, head};
 
-use super::SeeOther;
 use super::client_redirect::{Fragment, LegacyCallback, destination, parameter, required};
 use super::error::Refusal;
 use super::log::Trace;
 use super::trips::Trips;
 use super::visit::to_provider;
 use super::visitor::Visitor;
+use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::flows::Fingerprint;
 use crate::flows::trip::{Seed, Trip};
@@ -27,7 +27,7 @@ pub(super) async fn authorize(
     broker: &rocket::State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
-    let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
+    let query = query_of(uri);
     let (project, redirect_uri) = destination(broker, &query)?;
     trace.project(&project.client_id);
     trace.began(visitor.provenance(&project.start_origins(&redirect_uri)));

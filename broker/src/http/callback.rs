@@ -8,13 +8,13 @@ use contract::{
 use rocket::http::uri::Origin;
 use rocket::{State, get, head};
 
-use super::SeeOther;
 use super::client_redirect::{self, Fragment, LegacyCallback};
 use super::error::Refusal;
 use super::log::Trace;
 use super::login::settle;
 use super::source::Source;
 use super::trips::Trips;
+use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::flows::clean::Outcome;
 use crate::flows::legacy::NewGrant;
@@ -35,7 +35,7 @@ pub(super) async fn arrive(
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
     let provider = known(provider)?;
-    let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
+    let query = query_of(uri);
     let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
     trace.project(&trip.project);
     trace.login(&trip.login);

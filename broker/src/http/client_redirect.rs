@@ -13,9 +13,9 @@ use contract::{ClientId, HandoffCode, RedirectUri, Rule, State};
 use rocket::http::uri::Origin;
 use rocket::{get, head};
 
-use super::SeeOther;
 use super::error::Refusal;
 use super::log::Trace;
+use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::projects::Project;
 use crate::query::{Query, Repeated, encode};
@@ -57,7 +57,7 @@ pub(super) fn end_fragment(
     broker: &rocket::State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
-    let query = Query::parse(uri.query().map_or("", |query| query.as_str()));
+    let query = query_of(uri);
     let (project, redirect_uri) = destination(broker, &query)?;
     trace.project(&project.client_id);
     Ok(SeeOther(redirect_uri.into()))
