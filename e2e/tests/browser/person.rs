@@ -191,7 +191,9 @@ impl<'a> Person<'a> {
     }
 
     pub(crate) async fn sees_heading(&self, text: &str) -> WebDriverResult<()> {
-        let heading = self.browser.query(By::Tag("h1")).with_text(text.to_owned());
+        // One look-up: an element whose text is read afterwards may have left with its page.
+        let path = format!("//h1[normalize-space()='{text}']");
+        let heading = self.browser.query(By::XPath(path));
         heading.desc(text).first().await.map(drop)
     }
 
