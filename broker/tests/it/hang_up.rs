@@ -94,6 +94,17 @@ async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_start
     github.is_asked_no_more();
 }
 
+/// The rules that requests were refused by. A request whose client hung up ends in
+/// its own time, before or after the next one, so the last event says nothing.
+fn refusals(world: &World) -> Vec<&'static str> {
+    let events = world.events();
+    events
+        .iter()
+        .filter_map(|event| event.rule)
+        .map(contract::Rule::id)
+        .collect()
+}
+
 /// A broker whose store can be stopped before a commit.
 struct Stoppable {
     world: World,
@@ -151,7 +162,7 @@ async fn a_result_whose_reader_hung_up_before_the_commit_is_consumed() {
     sign_in(world, 1).await.goes_to(CALLBACK);
     stoppable.hang_up("/v1/login/result", &result_body(1)).await;
     world.result(1).await.is_refused(400);
-    assert_eq!(world.last_rule(), Some("result.once"));
+    assert_eq!(refusals(world), ["result.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -161,7 +172,7 @@ async fn a_code_whose_client_hung_up_before_the_commit_is_redeemed() {
     let code = world.code().await;
     stoppable.hang_up("/v1/token", &token_body(&code)).await;
     world.token(&code).await.is_refused(400);
-    assert_eq!(world.last_rule(), Some("code.once"));
+    assert_eq!(refusals(world), ["code.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
