@@ -252,3 +252,14 @@ async fn signs_in(
     person.chooses("ada").await?;
     person.is_signed_in_as("Ada Lovelace").await
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tools_fit_their_cards_on_every_screen() {
+    in_class!(async |_stack, teacher, _person| {
+        for width in [360, 780, 1000, 1040, 1100, 1280, 1600] {
+            teacher.has_screen(width, 900).await?;
+            teacher.sees_every_tool_in_its_card().await?;
+            teacher.sees_no_sideways_scroll().await?;
+        }
+    });
+}

@@ -138,6 +138,15 @@ impl<'a> Teacher<'a> {
         Ok(())
     }
 
+    /// Nothing runs out of the cards of the clock, the misbehaviour and the fault.
+    pub(crate) async fn sees_every_tool_in_its_card(&self) -> WebDriverResult<()> {
+        let script = "return [...document.querySelectorAll('.tool')] \
+                      .filter(card => card.scrollWidth > card.clientWidth) \
+                      .map(card => card.querySelector('h2').textContent);";
+        assert_eq!(self.execute(script).await?, json!([]));
+        Ok(())
+    }
+
     /// The last row of the diagram is on the screen.
     pub(crate) async fn sees_the_end_of_the_diagram(&self) -> WebDriverResult<()> {
         self.sees_whole(".diagram > :last-child", "innerHeight")
