@@ -27,8 +27,8 @@ pub struct Clock(Arc<Mutex<Hands>>);
 pub struct Reading {
     /// The time of day, which can be set.
     pub wall: UnixMs,
-    /// How long the machine has been running, in milliseconds: it cannot be set and
-    /// never goes back.
+    /// The time since the machine started, in milliseconds: it cannot be set and never
+    /// goes back.
     pub monotonic_ms: i64,
 }
 
@@ -39,8 +39,8 @@ struct Hands {
     advanced_ms: i64,
     /// The latest reading whose wall clock was not behind what had been shown.
     caught_up: Option<Reading>,
-    /// How far the wall clock was behind when the log last said so, in milliseconds,
-    /// or has been since, if that is less.
+    /// The milliseconds by which the wall clock was behind when the log last reported
+    /// it, or the least since then.
     reported_behind_ms: i64,
 }
 
@@ -151,7 +151,7 @@ impl Hands {
 /// A step back of the system's clock that is worth a line.
 const LEAST_REPORTED_MS: i64 = 1000;
 
-/// How far the time goes in `ms` while the wall clock is behind it.
+/// The milliseconds that the time advances in `ms` while the wall clock is behind it.
 fn slowed(ms: i64) -> i64 {
     let ms = ms.max(0);
     ms - ms / 4

@@ -94,7 +94,7 @@ pub struct Broker {
     upstreams: Upstreams,
 }
 
-/// How often rows that no rule can see any more are deleted.
+/// The interval at which rows that no rule can see any more are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
 /// What a broker is handed from outside, and shares with whoever hands it in. The
@@ -113,7 +113,7 @@ pub struct Surroundings {
     pub probe: Probe,
     /// Where it keeps what happens once; without one, where its configuration says.
     pub store: Option<Arc<dyn Store>>,
-    /// How often it deletes expired rows; without it, every 15 seconds.
+    /// The interval at which it deletes expired rows; 15 seconds if there is none.
     pub sweep_every: Option<Duration>,
 }
 

@@ -180,7 +180,7 @@ pub enum StoreError {
     /// This machine's clock and the engine's differ too much.
     #[error("{}", skew::complaint(*ahead_ms))]
     ClockDiffers {
-        /// How far ours is ahead; negative, if it is behind.
+        /// The milliseconds by which ours is ahead; negative, if it is behind.
         ahead_ms: i64,
     },
     /// The engine has stopped.

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 /// Enough for every test, and small enough that a stack may run for weeks.
 const CAPACITY: usize = 10_000;
 
-/// How many bytes fit; a fuller shelf drops its oldest, too. A browser chooses how
-/// long its `state` and its `nonce` are.
+/// The number of bytes that fit; beyond it the oldest are dropped, too. A browser
+/// chooses the length of its `state` and its `nonce`.
 pub(crate) const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// A value whose size on the heap is known.

@@ -20,7 +20,7 @@ pub(super) struct Environment {
 ///
 /// # Errors
 ///
-/// When a variable is neither a key nor injected: it would be a silent default.
+/// A variable that is neither a key nor injected: it would be a silent default.
 pub(super) fn read() -> Result<Environment, ConfigError> {
     let mut ignored = Vec::new();
     for (name, value) in Env::prefixed(PREFIX).iter() {

@@ -7,9 +7,10 @@ use super::{Store, StoreError};
 use crate::clock::Clock;
 use crate::flows::trip::Trip;
 
-/// How far a broker's clock may be from its database's, in milliseconds. Two brokers
-/// are twice as far apart, at most: no further than a consumed upstream login is
-/// remembered beyond its end, or one broker could forget what counts at another.
+/// The largest difference between a broker's clock and its database's, in
+/// milliseconds. Two brokers are twice as far apart, at most: no further than a
+/// consumed upstream login is remembered beyond its end, or one broker could forget
+/// what counts at another.
 const MAX_SKEW_MS: i64 = 30_000;
 const _: () = assert!(2 * MAX_SKEW_MS <= Trip::REMEMBERED_MS);
 
@@ -18,7 +19,7 @@ const _: () = assert!(2 * MAX_SKEW_MS <= Trip::REMEMBERED_MS);
 ///
 /// # Errors
 ///
-/// When they differ by more than [`MAX_SKEW_MS`], and when the store does not say.
+/// A difference of more than [`MAX_SKEW_MS`], or a store that cannot be asked.
 pub(crate) async fn check(store: &dyn Store, clock: &Clock) -> Result<(), StoreError> {
     let Some(theirs) = store.time().await? else {
         return Ok(());

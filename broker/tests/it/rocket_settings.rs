@@ -29,8 +29,8 @@ const VARIABLES: [(&str, &str); 14] = [
     ("ROCKET_SECRET_KEY", "not a key"),
 ];
 
-/// What each request is answered with, but for what differs every time, and what
-/// the log says then, but for where and when.
+/// The answer to each request, without what differs every time, and the lines of the
+/// log, without place and time.
 async fn behaviour(served: Served) -> (Vec<String>, Vec<String>) {
     let mut answers = [
         served.session(1).await,

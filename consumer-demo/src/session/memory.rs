@@ -184,8 +184,7 @@ impl Shelf {
         Some(row.session)
     }
 
-    /// When its kind is full, drops those of it that have expired; when that doesn't
-    /// help, the oldest.
+    /// Drops the sessions of a full kind that have expired, or else the oldest.
     fn make_room(&mut self, room: usize, now_ms: i64, kind: fn(&Self) -> &BTreeSet<SessionRef>) {
         if kind(self).len() < room {
             return;

@@ -1,4 +1,4 @@
-//! What the application refuses to be told: C19. And what its server is told.
+//! The settings that the application refuses (C19), and those of its server.
 
 use std::net::SocketAddr;
 

@@ -41,7 +41,7 @@ impl Demo {
         Self(command.spawn().unwrap())
     }
 
-    /// Where it listens, once it has logged that, and how many lines came before.
+    /// The address that it logs once it listens, and the number of lines before that.
     fn address(&mut self) -> (String, usize) {
         // By reference: the program is not to lose its standard error.
         let log = BufReader::new(self.0.stderr.as_mut().unwrap());
@@ -54,8 +54,8 @@ impl Demo {
     }
 }
 
-/// What its home page is answered with, but for what differs every time, and how
-/// many lines it logged before.
+/// The answer of its home page, without what differs every time, and the number of
+/// lines that it logged before.
 async fn behaviour(mut demo: Demo) -> (u16, HeaderMap, usize) {
     let (address, logged) = demo.address();
     assert!(address.starts_with("127.0.0.1:"), "{address}");

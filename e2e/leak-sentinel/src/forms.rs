@@ -88,7 +88,7 @@ fn beginning(bytes: &[u8], most: usize) -> &[u8] {
     &bytes[..bytes.len().min(most)]
 }
 
-/// How any bytes are spelt, under the names that these forms have.
+/// The spellings of any bytes, each with the form that it is named.
 fn of_bytes(bytes: &[u8], [in_hex, in_base64, as_numbers]: [Form; 3]) -> Vec<(Form, Vec<u8>)> {
     let numbers = format!("{bytes:?}");
     let numbers = numbers.trim_matches(['[', ']']);

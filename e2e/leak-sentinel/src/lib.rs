@@ -102,7 +102,7 @@ impl Sentinel {
         leaks
     }
 
-    /// Where the first of the secrets is.
+    /// The place of the first of the secrets.
     fn first(&self, written: &[u8]) -> Option<Range<usize>> {
         Some(self.automaton.find(written)?.range())
     }

@@ -1,4 +1,4 @@
-//! What a secret looks like, to those who do not know it.
+//! Recognises secrets that are not known, by their shape.
 //!
 //! Whatever our programs draw is base64url of 32 bytes, whatever a test chooses
 //! begins with [`MARK`], and a provider's tokens have a beginning of their own. The
@@ -12,7 +12,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::Sentinel;
 
-/// How the secrets begin that a test chooses, so that they are recognised although
+/// The prefix of the secrets that a test chooses, so that they are recognised although
 /// they are cut off. All its characters are of base64url.
 pub const MARK: &str = "LeakMark";
 
@@ -28,10 +28,10 @@ pub(crate) const CUT_SHORT_BYTES: usize = 15;
 /// more runs than there will ever be; nor of the hexadecimal digits of that many.
 const LEAST_VARIETY: usize = 8;
 
-/// How a project's `client_id` begins, which is drawn, too, and may be shown.
+/// The prefix of a project's `client_id`, which is drawn, too, and may be shown.
 const PUBLIC: &str = "prj_";
 
-/// How the tokens, codes and secrets of Google and GitHub begin, and every JWT.
+/// The prefixes of the tokens, codes and secrets of Google and GitHub, and of a JWT.
 const PROVIDERS: [&str; 9] = [
     "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "ya29.", "1//0", "GOCSPX-", "eyJ",
 ];

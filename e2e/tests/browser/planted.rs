@@ -1,5 +1,5 @@
-//! What an attacker plants in the victim's browser from a sister subdomain, or by
-//! whatever other way: it is not taken for ours, and what it names proves nothing.
+//! Cookies that an attacker plants in the victim's browser, from a sister subdomain or
+//! otherwise: they are not taken for ours, and what they name proves nothing.
 
 use reqwest::header::{COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use serde_json::{Value, json};

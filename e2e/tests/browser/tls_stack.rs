@@ -26,7 +26,7 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 use crate::site::Site;
 
-/// How Chromium is started to reach the stack.
+/// The arguments with which Chromium reaches the stack.
 pub(crate) const ARGUMENTS: &[&str] = &[
     "--host-resolver-rules=MAP *.shop.test 127.0.0.1",
     "--ignore-certificate-errors",

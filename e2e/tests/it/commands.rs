@@ -73,7 +73,7 @@ fn the_compiler_is_a_named_one_and_the_oldest_that_is_promised() {
     );
 }
 
-/// What a TOML file gives the first key of this name.
+/// The value of the first key of this name in a TOML file.
 fn value(file: &str, key: &str) -> String {
     let head = format!("{key} = ");
     let found = lines(file)

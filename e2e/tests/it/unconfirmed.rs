@@ -1,5 +1,5 @@
-//! What could not be confirmed of the real providers and takes part in a sign-in, turned
-//! the other way, one fact after the other: a user signs in all the same, in both flows.
+//! The facts about the real providers that could not be confirmed and take part in a
+//! sign-in, each turned the other way: a user signs in all the same, in both flows.
 //! (How refusals are worded does not: the broker's table of errors has its own tests.)
 
 use mock_upstream::unconfirmed::IssuerForm;

@@ -8,7 +8,7 @@ use crate::shelf::Content;
 #[derive(Clone)]
 pub(super) struct Scopes(BTreeSet<String>);
 
-/// What an entry of the set takes beside its text, roughly.
+/// The approximate size of an entry of the set beside its text.
 const ENTRY_BYTES: usize = 64;
 
 impl Content for Scopes {

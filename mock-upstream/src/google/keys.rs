@@ -33,7 +33,7 @@ const PEMS: [(&[u8], &str); 3] = [
     ),
 ];
 
-/// How public keys are written.
+/// The formats of public keys.
 #[derive(Clone, Copy)]
 pub(super) enum KeyForm {
     /// A JSON Web Key Set.

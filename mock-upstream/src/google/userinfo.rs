@@ -15,7 +15,7 @@ struct UserInfo<'a> {
     personal: Personal<'a>,
 }
 
-/// How the members are named.
+/// The two sets of names of the members.
 #[derive(Clone, Copy)]
 pub(super) enum Names {
     /// As in an ID token.

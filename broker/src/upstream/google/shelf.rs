@@ -8,16 +8,16 @@ use super::super::Failure;
 use crate::clock::Clock;
 use crate::flows::UnixMs;
 
-/// How long a failed fetch stands before the next is tried. Sign-ins that waited
+/// The time after a failed fetch before the next is tried. Sign-ins that waited
 /// for it share its failure, or each would wait out a time limit of its own, one
 /// after the other.
 const RETRIED_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a document still serves after its time while no newer one can be had.
+/// The time that a document still serves after its end while no newer one can be had.
 const STALE_FOR: Duration = Duration::from_hours(1);
 
-/// How long an entry that a newly fetched document does not contain is not looked
-/// for again: forged ids must not cause traffic.
+/// The time for which an entry that a newly fetched document does not contain is not
+/// looked for again: forged ids must not cause traffic.
 const ABSENT_FOR: Duration = Duration::from_secs(60);
 
 /// A document and the right to fetch it. The lock on the document is never held
@@ -34,7 +34,7 @@ pub(super) struct Shelf<T> {
 struct Kept<T> {
     /// With the end of its time.
     document: Option<(T, UnixMs)>,
-    /// How the latest fetch failed, if it did, and when the next may be tried.
+    /// The failure of the latest fetch, if it failed, and the time of the next.
     failed: Option<(Failure, UnixMs)>,
     /// Until when an entry that is not in the document is taken for absent.
     absent_until: Option<UnixMs>,
@@ -54,8 +54,8 @@ impl<T> Default for Shelf<T> {
 }
 
 impl<T> Shelf<T> {
-    /// What `pick` finds in the document. When the document is too old, or `pick`
-    /// fails on it, `fetch` brings a newer one first; a fetch of another sign-in
+    /// Returns what `pick` finds in the document. When the document is too old, or
+    /// `pick` fails on it, `fetch` brings a newer one first; a fetch of another sign-in
     /// that is under way is waited for and shared, unless the document at hand
     /// still serves.
     ///
@@ -97,9 +97,9 @@ impl<T> Shelf<T> {
 }
 
 impl<T> Kept<T> {
-    /// What needs no fetch at `now`: an entry of a document whose time is not over,
-    /// the failure of a fetch that is not to be repeated yet, or the absence of the
-    /// entry.
+    /// The answer that needs no fetch at `now`: an entry of a document whose time is not
+    /// over, the failure of a fetch that is not to be repeated yet, or the absence of
+    /// the entry.
     fn known<R>(
         &self,
         pick: impl Fn(&T) -> Result<R, Failure>,

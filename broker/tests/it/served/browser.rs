@@ -22,7 +22,7 @@ impl Browser {
         answer
     }
 
-    /// What it sends when it follows a link to `path`.
+    /// The request of a browser that follows a link to `path`.
     pub(crate) fn request(&self, served: &Served, path: &str) -> RequestBuilder {
         served
             .request(Method::GET, path)

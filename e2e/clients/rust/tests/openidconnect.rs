@@ -12,7 +12,7 @@ use openidconnect::{
 };
 use real_clients::{CLIENT_ID, CLIENT_SECRET, Stack};
 
-/// How a sign-in fails in the library's hands.
+/// The errors by which the library ends a sign-in.
 #[derive(Debug)]
 enum Failure {
     Token(CoreRequestTokenError<HttpClientError<HttpError>>),

@@ -110,7 +110,7 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// What `value` refers to, if it refers to something.
+    /// The value that `value` refers to with `$ref`, or `value` itself.
     fn resolve(&self, value: &'d Value) -> &'d Value {
         let target = value["$ref"].as_str().and_then(|it| it.strip_prefix('#'));
         match target.and_then(|pointer| self.0.pointer(pointer)) {
@@ -120,7 +120,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// What a schema asks of one value.
+/// The form that a schema demands of one value.
 fn form(schema: &Value) -> String {
     let one_of: Vec<_> = items(&schema["enum"]).map(shown).collect();
     let types: Vec<_> = items(&schema["type"]).map(shown).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is compiled into a suite of its own, from the top of the tree.
+/// The roots of the test suites, from the top of the tree.
 const ROOTS: [&str; 14] = [
     "broker/src/lib.rs",
     "broker/tests/it/main.rs",
@@ -23,7 +23,7 @@ const ROOTS: [&str; 14] = [
     "e2e/prove/tests/prove.rs",
 ];
 
-/// What makes a function a test.
+/// The attributes that make a function a test.
 const ATTRIBUTES: [&str; 3] = ["#[test]", "#[tokio::test", "#[rocket::async_test]"];
 
 /// Every file that is compiled into a suite, from the top of the tree.

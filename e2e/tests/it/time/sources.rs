@@ -83,8 +83,8 @@ fn an_offence_is_found_by_its_line() {
     );
 }
 
-/// What may be asked: the clock that is handed in, and the database's by the one
-/// question that compares the two.
+/// The allowed sources: the clock that is handed in, and the database's in the one
+/// statement that compares the two.
 const ALLOWED: [&str; 2] = ["clock.now()", "extract(epoch from clock_timestamp())"];
 
 /// The first line, from 1, that has one of `forbidden` outside a comment.

@@ -1,4 +1,4 @@
-//! What a connection of the pool insists on, read back from that connection.
+//! The settings of a connection of the pool, read back from that connection.
 
 use throwaway_postgres::{Durability, Server};
 

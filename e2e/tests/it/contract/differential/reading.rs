@@ -159,7 +159,7 @@ fn kind(endpoint: Endpoint, name: &str) -> Option<Kind> {
     fields.find(|field| field.0 == name).map(|field| field.1)
 }
 
-/// What is wrong with one field: a reader may name any of these.
+/// The faults of one field: a reader may name any of them.
 fn faults_of(kind: Kind, value: &Value) -> Vec<Fault> {
     let Value::String(text) = value else {
         return vec![seen("body.field_type")];
