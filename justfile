@@ -18,7 +18,7 @@ up *FLAGS:
 
 # Install what is missing, check the code, and run every test there is
 test: _chromium _nginx _postgres _python _npm check && test-examples test-clients
-    cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,prove/postgres,broker/postgres
+    cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres
 
 # Run only the tests that need nothing but Rust
 test-rust:
@@ -133,19 +133,19 @@ consumer *ARGS:
 
 # Hold any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
 conformance *FLAGS:
-    cargo run --locked --quiet -p e2e --bin conformance -- "$@"
+    cargo run --locked --quiet -p conformance -- "$@"
 
 # Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
-    cargo run --locked --release -p prove -- histories "$@"
+    cargo run --locked --release -p consistency -- histories "$@"
 
 # Kill brokers under load and ask for what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
 crashes *FLAGS:
-    cargo run --locked --release -p prove -- crashes "$@"
+    cargo run --locked --release -p consistency -- crashes "$@"
 
 # Let everything go wrong for MINUTES while people sign in, and judge each login (all flags: just soak --help)
 soak *FLAGS:
-    cargo run --locked --release -p prove -- soak "$@"
+    cargo run --locked --release -p consistency -- soak "$@"
 
 # Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
 mutants: _postgres _cargo-mutants
@@ -156,7 +156,7 @@ mutants: _postgres _cargo-mutants
 
 # Bend what comes in through each door, so many times or for two minutes (CASES=10000 for a quick look; TARGET is part of a test's name)
 fuzz CASES="1000000" TARGET="hostile::":
-    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
 # Ask schemas, broker and a plain reading about so many bodies of each request (CASES=10000 for a quick look)
 differential CASES="1000000":
@@ -164,7 +164,7 @@ differential CASES="1000000":
 
 # Measure how long the stack takes from exec to its first answer
 bench-startup:
-    cargo bench --locked --quiet -p e2e --bench startup
+    cargo bench --locked --quiet -p stack --bench startup
 
 # Measure what the wire in front of the stack's broker adds to a call
 bench-wire:

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use leak_sentinel::{MARK, Sentinel};
+use testkit::leak_check::{MARK, Sentinel};
 
 static LOG: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(Mutex::default);
 

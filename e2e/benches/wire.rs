@@ -5,9 +5,9 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use e2e::{Settings, Stack};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
+use stack::{Settings, Stack};
 
 /// How often each is asked, after as many that do not count.
 const ROUNDS: usize = 5_000;

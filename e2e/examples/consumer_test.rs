@@ -12,10 +12,10 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use e2e::faults::{Fault, Order};
-use e2e::{Settings, Stack, StackClock};
 use mock_upstream::{Misbehaviour, Mode, Next, Person, Upstream};
 use reqwest::{Client, Method, redirect};
+use stack::faults::{Fault, Order};
+use stack::{Settings, Stack, StackClock};
 use url::Url;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use broker::store::probe::Probe;
 use broker::store::{Store, open};
-use throwaway_postgres::{Durability, Server};
+use testkit::postgres::{Durability, Server};
 
 use cost::{Cost, measure};
 use map::Map;

@@ -1,10 +1,10 @@
 //! Whatever stands in the configuration file: it is taken, or one line says what to
 //! mend, and no secret is in that line.
 
-use bent::Corpus;
 use figment::Figment;
 use figment::providers::{Format as _, Toml};
 use figment::value::{Dict, Value};
+use testkit::fuzz::Corpus;
 
 use super::{Config, ConfigError};
 
@@ -21,7 +21,7 @@ const LONGEST: usize = 600;
 
 #[test]
 fn a_file_is_taken_or_one_line_names_what_is_wrong_and_no_secret() {
-    let met = bent::judge("config", &CORPUS.seeds("config"), |bytes| {
+    let met = testkit::fuzz::judge("config", &CORPUS.seeds("config"), |bytes| {
         // TOML is text; a file that is none is refused before it is parsed.
         let text = String::from_utf8_lossy(bytes);
         match read(&text) {

@@ -4,11 +4,11 @@
 //! Each target bends the files in `broker/corpus/NAME`, and meets what is taken as
 //! well as what is not.
 
-use bent::Corpus;
 use contract::{Origin, Profile};
 use jsonwebtoken::DecodingKey;
 use reqwest::StatusCode;
 use reqwest::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use testkit::fuzz::Corpus;
 
 use super::client::Answer;
 use super::github;
@@ -25,7 +25,7 @@ static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"
 /// Has `judge` say of each input whether it is taken, and sees that some are and some
 /// are not.
 fn judge(target: &str, judge: impl Fn(&[u8]) -> bool) {
-    let met = bent::judge(target, &CORPUS.seeds(target), judge);
+    let met = testkit::fuzz::judge(target, &CORPUS.seeds(target), judge);
     assert_eq!(met.len(), 2, "{target}: {met:?}");
 }
 

@@ -131,7 +131,7 @@ fn address_in(line: &str) -> Option<String> {
 /// The same line, unless it holds what looks like a secret.
 #[track_caller]
 fn without_secrets(line: String) -> String {
-    assert_eq!(leak_sentinel::suspicious(&line), None, "in {line}");
+    assert_eq!(testkit::leak_check::suspicious(&line), None, "in {line}");
     line
 }
 

@@ -66,7 +66,7 @@ fn visit(at: SocketAddr, held: &str) -> impl Future<Output = Option<String>> + u
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
-    leak_sentinel::watch_log();
+    testkit::leak_check::watch_log();
     let broker = Broker::start().await;
     let app = App::new(config(&broker.url()), Clock::system()).unwrap();
     let four = serve(&app, "127.0.0.1:0").await;

@@ -33,7 +33,7 @@ impl World {
 
     /// A world whose consumer has another configuration.
     pub(crate) async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        leak_sentinel::watch_log();
+        testkit::leak_check::watch_log();
         let broker = Broker::start().await;
         let mut config = config(&broker.url());
         change(&mut config);

@@ -3,8 +3,8 @@
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2, which Linux has.
 
-use e2e::{Settings, Stack};
 use serde_json::{Value, json};
+use stack::{Settings, Stack};
 use thirtyfour::error::WebDriverResult;
 
 use crate::person::{Flow, Person};

@@ -3,8 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract::{ClientId, ClientSecret};
-use e2e::Stack;
 use serde_json::{Value, json};
+use stack::Stack;
 
 /// The backend of that app, with one login under way.
 pub(crate) struct App {

@@ -1,8 +1,8 @@
 //! A conformance run whose browser is a real one.
 
-use e2e::conformance::browser::{Browser, WebDriver};
-use e2e::conformance::control::Control;
-use e2e::conformance::{self, Expiry, Plan, Requirement};
+use conformance::browser::{Browser, WebDriver};
+use conformance::control::Control;
+use conformance::{self, Expiry, Plan, Requirement};
 use serde_json::json;
 
 use crate::{chromium, interactive_stack};

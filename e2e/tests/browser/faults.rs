@@ -1,8 +1,8 @@
 //! Answers that get lost, as a person meets them.
 
-use e2e::Stack;
-use e2e::faults::{Fault, Order};
-use e2e::logbook::Source;
+use stack::Stack;
+use stack::faults::{Fault, Order};
+use stack::logbook::Source;
 
 use crate::person::Flow;
 

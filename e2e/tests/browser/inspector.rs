@@ -1,8 +1,8 @@
 //! The pages of the control address in a real browser: a teacher watches, a person
 //! signs in.
 
-use e2e::faults::{Fault, Order};
 use mock_upstream::{Misbehaviour, Next};
+use stack::faults::{Fault, Order};
 use thirtyfour::Key;
 
 use crate::app::App;

@@ -38,12 +38,12 @@ mod inspector;
 mod planted;
 mod relay;
 
-use e2e::{Settings, Stack};
 use person::{Flow, Person};
+use stack::{Settings, Stack};
 
 /// A stack whose providers ask who signs in.
 async fn interactive_stack() -> Stack {
-    leak_sentinel::watch_log();
+    testkit::leak_check::watch_log();
     Stack::start(Settings {
         automatic: false,
         ..Settings::for_tests()

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use e2e::Stack;
 use serde_json::{Value, json};
+use stack::Stack;
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key, WebDriver, WebElement, WindowHandle};

@@ -9,13 +9,13 @@ use crate::site::Site;
 
 /// An app of its own at a stack: a project, and a site that starts its logins.
 pub(crate) struct App<'a> {
-    stack: &'a e2e::Stack,
+    stack: &'a stack::Stack,
     pub(crate) site: Site,
     pub(crate) project: Value,
 }
 
 impl<'a> App<'a> {
-    pub(crate) async fn at(stack: &'a e2e::Stack) -> Self {
+    pub(crate) async fn at(stack: &'a stack::Stack) -> Self {
         let site = Site::called("localhost").await;
         site.shows("/callback", "<h1>Home</h1>");
         let new = json!({ "name": "Tickets & More", "redirect_uris": [site.url("/callback")] });

@@ -56,7 +56,7 @@ pub(crate) struct TlsStack {
 impl TlsStack {
     /// Starts it; the provider asks who signs in.
     pub(crate) async fn start() -> Self {
-        e2e::silence_rocket();
+        stack::silence_rocket();
         let (app_front, broker_front, sister_front) = (front(), front(), front());
         let app = url("app", &app_front);
         let signin = url("signin", &broker_front);

@@ -4,7 +4,7 @@
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2 and .3, which Linux has.
 
-use e2e::Settings;
+use stack::Settings;
 use url::Url;
 
 use crate::browser::{Arrival, Browser, NOWHERE};

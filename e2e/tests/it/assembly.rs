@@ -99,7 +99,7 @@ pub(crate) struct Running {
 impl Running {
     /// Launches `broker` and learns where it listens.
     pub(crate) async fn launch(broker: Broker) -> Self {
-        e2e::silence_rocket();
+        stack::silence_rocket();
         let (tell, mut told) = mpsc::unbounded_channel();
         let rocket = broker
             .rocket()

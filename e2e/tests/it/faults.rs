@@ -8,8 +8,8 @@ mod resends;
 
 use std::time::Duration;
 
-use e2e::faults::{Fault, Order};
-use e2e::operation::Operation;
+use stack::faults::{Fault, Order};
+use stack::operation::Operation;
 
 use crate::world::World;
 

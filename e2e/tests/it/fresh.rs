@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use leak_sentinel::MARK;
 use sha2::{Digest as _, Sha256};
+use testkit::leak_check::MARK;
 
 static DRAWN: AtomicU64 = AtomicU64::new(0);
 

@@ -15,7 +15,7 @@ mod witness;
 
 use std::cell::{Cell, RefCell};
 
-use bent::{Corpus, Met, Request, Scene};
+use testkit::fuzz::{Corpus, Met, Request, Scene};
 
 use door::Door;
 
@@ -34,7 +34,7 @@ fn judge(
         let scene = RefCell::new(set(&door));
         let asked = Cell::new(0_u32);
         let seeds = scene.borrow().doubled(CORPUS.seeds(target));
-        bent::judge(target, &seeds, |bytes| {
+        testkit::fuzz::judge(target, &seeds, |bytes| {
             let Some(request) = request(&scene.borrow().fill(bytes)) else {
                 return NO_HTTP;
             };

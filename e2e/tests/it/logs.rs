@@ -7,7 +7,7 @@ static LINES: LazyLock<Mutex<String>> = LazyLock::new(Mutex::default);
 /// Collects from now on what is logged. Called once or more, by whoever starts
 /// something that logs.
 pub(crate) fn listen() {
-    leak_sentinel::watch_log_and(|line| lines().push_str(line));
+    testkit::leak_check::watch_log_and(|line| lines().push_str(line));
 }
 
 /// What was logged so far.

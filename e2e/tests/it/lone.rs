@@ -5,9 +5,9 @@ use std::net::TcpListener;
 
 use broker::config::Config;
 use broker::{Broker, Surroundings};
-use e2e::wire::Wire;
 use mock_upstream::{Clock, MockUpstream, Settings};
 use serde_json::json;
+use stack::wire::Wire;
 use url::Url;
 
 use crate::assembly::{self, Running, UPSTREAM_SECRET};

@@ -48,7 +48,6 @@ mod other_browser;
 mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;
-mod start_up;
 mod threats;
 mod time;
 mod unconfirmed;

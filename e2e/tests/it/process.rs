@@ -66,5 +66,5 @@ pub(crate) fn runtime() -> Runtime {
 /// Does `what` with a log that is watched and not kept: there would be very much of
 /// it, and other tests of this process read theirs.
 pub(crate) fn quietly<T>(what: impl FnOnce() -> T) -> T {
-    with_default(leak_sentinel::watcher(|_| ()), what)
+    with_default(testkit::leak_check::watcher(|_| ()), what)
 }

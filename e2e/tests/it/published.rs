@@ -15,10 +15,10 @@ pub(crate) fn check(method: &Method, path: &str, reply: &Reply) {
 
 /// What is wrong with `reply` by the published contract, if anything is.
 pub(crate) fn judge(method: &Method, path: &str, reply: &Reply) -> Result<(), String> {
-    let answer = ::published::Answer {
+    let answer = testkit::openapi::Answer {
         status: reply.status,
         headers: &reply.headers,
         body: &reply.body,
     };
-    ::published::judge(method, path, &answer)
+    testkit::openapi::judge(method, path, &answer)
 }

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use e2e::faults::{Fault, Order};
-use leak_sentinel::{Sentinel, drawn, suspicious};
 use mock_upstream::Misbehaviour;
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use serde_json::json;
+use stack::faults::{Fault, Order};
+use testkit::leak_check::{Sentinel, drawn, suspicious};
 use url::Url;
 
 use crate::backend::send;

@@ -1,15 +1,15 @@
 //! Stands beside every test of these suites: no answer of a broker holds a secret
 //! but where the specification puts one.
 //!
-//! It goes by what secrets look like ([`leak_sentinel::suspicious`]), so it knows
+//! It goes by what secrets look like ([`testkit::leak_check::suspicious`]), so it knows
 //! those that a broker draws as well as those that a test chose, as
-//! [`leak_sentinel::watch_log`] does, which looks at every line of the log and at
+//! [`testkit::leak_check::watch_log`] does, which looks at every line of the log and at
 //! every panic. `secrets_stay_in` looks closer, for secrets that it knows, at
 //! everything that is written anywhere.
 
-use leak_sentinel::suspicious;
 use reqwest::Method;
 use reqwest::header::HeaderMap;
+use testkit::leak_check::suspicious;
 use url::Url;
 
 use crate::reply::Reply;

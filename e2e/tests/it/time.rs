@@ -6,7 +6,7 @@ mod ends;
 mod sources;
 mod told;
 
-use e2e::StackClock;
+use stack::StackClock;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::world::World;

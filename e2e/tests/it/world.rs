@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use e2e::{Settings, Stack, StackClock};
 use mock_upstream::{Misbehaviour, Next, Person, Provider, Upstream};
 use reqwest::Method;
 use serde_json::{Value, json};
+use stack::{Settings, Stack, StackClock};
 
 use crate::backend::{Backend, Login, Transaction, send};
 use crate::browser::{Arrival, Browser, NOWHERE};

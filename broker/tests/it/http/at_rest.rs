@@ -3,7 +3,7 @@
 use broker::config::Config;
 use broker::seal::SealKey;
 use broker::store::StoreUrl;
-use leak_sentinel::Sentinel;
+use testkit::leak_check::Sentinel;
 
 use super::world::{
     ADA_SECRET, Browser, UPSTREAM_TOKEN, World, authorize_path, key, parameter, state, verifier,
@@ -40,7 +40,7 @@ async fn no_secret_is_in_the_database_or_in_the_ledger() {
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn no_secret_is_in_what_postgresql_writes_down() {
-    use throwaway_postgres::{Durability, Server};
+    use testkit::postgres::{Durability, Server};
 
     let server = Server::start(Durability::Hasty).unwrap();
     let url = server.url("postgres");

@@ -155,7 +155,7 @@ impl World {
         surroundings: Surroundings,
         change: impl FnOnce(&mut Config),
     ) -> Self {
-        leak_sentinel::watch_log();
+        testkit::leak_check::watch_log();
         let github = imitate_github().await;
         let mut config = Config {
             upstream: UpstreamConfig {

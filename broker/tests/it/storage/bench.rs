@@ -82,7 +82,7 @@ impl From<Redeemed> for Exchange {
 
 impl Bench {
     pub(crate) async fn on(engine: impl Engine + 'static) -> Self {
-        leak_sentinel::watch_log();
+        testkit::leak_check::watch_log();
         Self {
             store: engine.open().await,
             engine: Box::new(engine),

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use broker::store::probe::Probe;
 use broker::store::{Store, StoreUrl};
-use throwaway_postgres::{Durability, Server};
+use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::bench::Engine;
@@ -38,7 +38,7 @@ impl Schema {
     pub(crate) async fn guarded_by(password: &str) -> Self {
         let schema = Self::new();
         let name = &schema.0;
-        let group = throwaway_postgres::GUARDED;
+        let group = testkit::postgres::GUARDED;
         schema
             .execute(&format!(
                 "CREATE ROLE {name} LOGIN PASSWORD '{password}' IN ROLE {group};

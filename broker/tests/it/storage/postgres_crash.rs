@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use broker::store::Store;
 use broker::store::probe::Probe;
-use throwaway_postgres::{Durability, Server};
+use testkit::postgres::{Durability, Server};
 
 use super::acknowledged;
 use super::bench::{Bench, Engine};

@@ -18,7 +18,7 @@ impl Reply {
     #[track_caller]
     fn is_nginxs(&self, status: u16, body: &str) {
         assert_eq!((self.status, self.body.as_str()), (status, body));
-        assert!(::published::schema("ApiError").is_valid(&self.json()));
+        assert!(testkit::openapi::schema("ApiError").is_valid(&self.json()));
         assert_eq!(self.header("content-type"), Some("application/json"));
         self.is_of_nginx_alone();
     }

@@ -1,7 +1,7 @@
 //! What nginx writes down: nothing of a sign-in but its steps.
 
-use leak_sentinel::{Sentinel, suspicious};
 use reqwest::Method;
+use testkit::leak_check::{Sentinel, suspicious};
 
 use super::front::Front;
 use super::nginx::{Nginx, Ports, Written};

@@ -43,9 +43,9 @@ fn three_judges_agree_on_token_requests() {
 }
 
 fn judge(endpoint: Endpoint) {
-    let cases = bent::cases(BODIES);
+    let cases = testkit::fuzz::cases(BODIES);
     let judges = Judges {
-        schema: ::published::schema(endpoint.schema()),
+        schema: testkit::openapi::schema(endpoint.schema()),
         broker: Broker::start(),
         begun: RefCell::default(),
         met: RefCell::default(),

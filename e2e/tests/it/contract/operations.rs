@@ -6,7 +6,7 @@ use broker::{Broker, Surroundings};
 
 use crate::assembly;
 use crate::browser::NOWHERE;
-use ::published::{NOT_PUBLISHED, operations};
+use testkit::openapi::{NOT_PUBLISHED, operations};
 
 /// Method and path of every route that serves something: the gates before all
 /// routes have no name, and wrong methods are named so.

@@ -38,13 +38,13 @@ async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuse
         .split_once("</noscript>")
         .expect("for those without scripts");
     let sections: Vec<_> = plain.split("<section").skip(1).collect();
-    let document = ::published::document();
+    let document = testkit::openapi::document();
     let of = |heading: &str| {
         let mut own = sections.iter().filter(|it| it.contains(heading));
         own.next().unwrap_or_else(|| panic!("{heading} in {plain}"))
     };
-    assert_eq!(sections.len(), ::published::operations().count());
-    for (method, path, _) in ::published::operations() {
+    assert_eq!(sections.len(), testkit::openapi::operations().count());
+    for (method, path, _) in testkit::openapi::operations() {
         let section = of(&format!("<code>{method} {path}</code></h2>"));
         let operation = &document["paths"][path][method.to_lowercase()];
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -82,7 +82,7 @@ async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text
     assert_eq!(shown["servers"][0]["url"], world.broker());
     assert_eq!(
         without_text(shown.clone()),
-        without_text(::published::document())
+        without_text(testkit::openapi::document())
     );
     let revoked = &shown["paths"]["/v1/revoke"]["post"]["responses"]["200"];
     let said = revoked["description"].as_str().expect("a text");

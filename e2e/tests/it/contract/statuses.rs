@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use broker::{Broker, Surroundings};
-use e2e::wire::Wire;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
+use stack::wire::Wire;
 use url::Url;
 
 use crate::assembly::{self, Running};
@@ -18,7 +18,7 @@ use crate::fresh;
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::reply::Reply;
 use crate::world::World;
-use ::published::{operations, unlisted};
+use testkit::openapi::{operations, unlisted};
 
 /// What was seen: method, path template, status.
 type Seen = RefCell<BTreeSet<(String, String, u16)>>;
@@ -295,7 +295,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
 #[tokio::test]
 async fn the_examples_of_refusals_are_what_the_broker_says() {
     let world = World::start().await;
-    let examples = &::published::document()["components"]["examples"];
+    let examples = &testkit::openapi::document()["components"]["examples"];
     let says = async |name: &str, request: RequestBuilder| {
         let said = send(request).await.json();
         assert_eq!(said, examples[name]["value"], "{name}");

@@ -1,8 +1,8 @@
 //! Who may call the control address: programs of this machine and its own page,
 //! and no page of anybody else.
 
-use e2e::{Settings, Stack};
 use reqwest::Method;
+use stack::{Settings, Stack};
 
 use super::{get, refuses};
 use crate::backend::send;

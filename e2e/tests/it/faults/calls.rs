@@ -1,10 +1,10 @@
 //! Each fault at each call that happens once: what the backend hears, what the
 //! ledger and the wire say, and what a second try gives.
 
-use e2e::faults::Fault;
-use e2e::logbook::{Event, Source};
-use e2e::truth::{Call, State};
 use reqwest::RequestBuilder;
+use stack::faults::Fault;
+use stack::logbook::{Event, Source};
+use stack::truth::{Call, State};
 
 use super::strikes;
 use crate::backend::{Login, Transaction};

@@ -1,8 +1,8 @@
 //! The demo under each fault: it asks once, signs nobody in, and offers a button
 //! that starts again.
 
-use e2e::faults::Fault;
-use e2e::logbook::Source;
+use stack::faults::Fault;
+use stack::logbook::Source;
 
 use super::{LOSING, strikes};
 use crate::demo::{Person, field, page_of, shows_problem};

@@ -1,6 +1,6 @@
 //! Which call an order strikes.
 
-use e2e::faults::{Fault, Order};
+use stack::faults::{Fault, Order};
 
 use super::{operation, strikes};
 use crate::login::GOOGLE;

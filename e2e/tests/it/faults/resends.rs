@@ -1,7 +1,7 @@
 //! A call that was lost and comes again is told as such, and by whose doing.
 
-use e2e::faults::Fault;
-use e2e::logbook::Event;
+use stack::faults::Fault;
+use stack::logbook::Event;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 

@@ -1,6 +1,6 @@
 //! The bodies of the three operations that take one.
 
-use bent::{Request, Scene};
+use testkit::fuzz::{Request, Scene};
 
 use super::door::{CALLBACKS, CLIENT, Door, SECRET};
 use super::{has_met, judge};

@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bent::Request;
 use broker::clock::Clock;
 use broker::flows::UnixMs;
 use broker::ledger::{Event, Ledger, Party};
@@ -15,6 +14,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rocket::http::Method;
 use rocket::local::blocking::{Client, LocalResponse};
 use serde_json::json;
+use testkit::fuzz::Request;
 
 use super::plea;
 use super::witness::Witness;
@@ -54,7 +54,7 @@ pub(super) struct Door {
 
 impl Door {
     pub(super) fn open() -> Self {
-        e2e::silence_rocket();
+        stack::silence_rocket();
         let store = store::open(&StoreUrl::SqliteMemory, Probe::NONE).expect("a store");
         let store = Arc::new(Witness::of(store));
         let clock = Clock::standing_at(UnixMs(1_800_000_000_000));

@@ -1,9 +1,9 @@
 //! What a request must bring along before anything may change by it, read plainly
 //! from the request itself.
 
-use bent::Request;
 use rocket::http::Method;
 use serde_json::Value;
+use testkit::fuzz::Request;
 use url::Url;
 
 use super::door::{BASE, CALLBACKS, CLIENT, SECRET};

@@ -1,7 +1,7 @@
 //! Whole requests, each seed for one door: the browser's addresses with their
 //! queries and cookies, the page that asks with its form, bearer tokens, and heads.
 
-use bent::{Request, Scene};
+use testkit::fuzz::{Request, Scene};
 
 use super::door::{BASE, CALLBACKS, CLIENT, Door, SECRET};
 use super::scene::authorize;

@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-use bent::Request;
 use broker::flows::clean::{Outcome, open};
 use broker::flows::legacy::{NewGrant, Redemption};
 use broker::flows::trip::{Seed, Trip};
@@ -12,6 +11,7 @@ use contract::{
     TokenRequest,
 };
 use serde_json::json;
+use testkit::fuzz::Request;
 
 use super::door::{CALLBACKS, CLIENT, Door, PERSON, SECRET};
 use crate::fresh;

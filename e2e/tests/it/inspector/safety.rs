@@ -1,6 +1,6 @@
 //! What the pages never show, and what they never run.
 
-use leak_sentinel::Sentinel;
+use testkit::leak_check::Sentinel;
 
 use super::{escaped, events, get, page};
 use crate::backend::Backend;

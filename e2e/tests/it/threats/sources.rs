@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The roots of the test suites, from the top of the tree.
-const ROOTS: [&str; 14] = [
+const ROOTS: [&str; 17] = [
     "broker/src/lib.rs",
     "broker/tests/it/main.rs",
     "broker/tests/panics.rs",
@@ -14,13 +14,16 @@ const ROOTS: [&str; 14] = [
     "consumer-demo/tests/it/main.rs",
     "mock-upstream/src/lib.rs",
     "mock-upstream/tests/contract/main.rs",
-    "e2e/src/lib.rs",
+    "e2e/conformance/src/lib.rs",
+    "e2e/conformance/tests/conformance/main.rs",
+    "e2e/consistency/src/main.rs",
+    "e2e/consistency/tests/consistency.rs",
+    "e2e/stack/src/lib.rs",
+    "e2e/stack/tests/start_up.rs",
+    "e2e/testkit/src/lib.rs",
+    "e2e/testkit/tests/leak_log.rs",
     "e2e/tests/browser/main.rs",
-    "e2e/tests/conformance/main.rs",
     "e2e/tests/it/main.rs",
-    "e2e/leak-sentinel/src/lib.rs",
-    "e2e/leak-sentinel/tests/log.rs",
-    "e2e/prove/tests/prove.rs",
 ];
 
 /// The attributes that make a function a test.

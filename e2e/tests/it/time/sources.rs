@@ -33,7 +33,7 @@ const PLACES: &[(&str, &[&str], &[&str])] = &[
     ("consumer-demo/templates", &["html", "js"], OF_BROWSERS),
     ("consumer-demo/static", &["html", "js", "css"], OF_BROWSERS),
     ("mock-upstream/templates", &["html", "js"], OF_BROWSERS),
-    ("e2e/templates", &["html", "js"], OF_BROWSERS),
+    ("e2e/stack/templates", &["html", "js"], OF_BROWSERS),
 ];
 
 #[test]

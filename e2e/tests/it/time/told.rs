@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use e2e::faults::{Fault, Order};
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use serde_json::{Value, json};
+use stack::faults::{Fault, Order};
 
 use super::direct::Direct;
 use super::{BEGIN_MS, HOUR_MS, standing};

@@ -1,6 +1,6 @@
 //! The settings of a connection of the pool, read back from that connection.
 
-use throwaway_postgres::{Durability, Server};
+use testkit::postgres::{Durability, Server};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! What Ada's backend and her browser ask.
 
 use contract::Digest;
-use leak_sentinel::MARK;
 use serde_json::{Value, json};
+use testkit::leak_check::MARK;
 
 use super::{ADA_SECRET, CALLBACK};
 

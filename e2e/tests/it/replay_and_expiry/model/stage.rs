@@ -10,9 +10,9 @@ use broker::config::Config;
 use broker::flows::UnixMs;
 use broker::seal::SealKey;
 use broker::store::StoreUrl;
-use e2e::wire::Wire;
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
+use stack::wire::Wire;
 
 use super::script::{Project, Provider};
 use crate::assembly::{self, UPSTREAM_SECRET};

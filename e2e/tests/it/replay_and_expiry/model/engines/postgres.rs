@@ -3,7 +3,7 @@
 
 use broker::seal::SealKey;
 use broker::store::StoreUrl;
-use throwaway_postgres::{Durability, Server};
+use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::next;

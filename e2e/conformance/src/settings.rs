@@ -1,0 +1,250 @@
+//! Flags and environment, made into a plan. Secrets come from the environment or
+//! a file: a flag would show in the list of processes.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, ValueEnum};
+use conformance::browser::{Browser, Person, WebDriver};
+use conformance::control::Control;
+use conformance::{Expiry, Plan, Project};
+use indicatif::ProgressBar;
+use url::Url;
+
+/// Holds a broker against the sign-in contract, version 0.1.0.
+///
+/// It acts as a project's backend and browser, one request after another, 400 at
+/// most, and gives each requirement a verdict: PASS; FAIL; UNSPECIFIED, where the
+/// specification is silent and this broker chose otherwise than our kit; SKIPPED,
+/// with the reason; HARNESS, for trouble of our own.
+///
+/// Against a stack (`just up`), --control is all it needs. It then registers two
+/// projects of its own there, queues who signs in next, and moves the clock ahead
+/// by a quarter of an hour.
+#[derive(Debug, Parser)]
+#[command(name = "conformance", version, after_help = AFTER_HELP)]
+pub(crate) struct Settings {
+    /// The broker's address, like https://signin.example
+    #[arg(value_name = "BASE_URL", value_parser = base_url)]
+    base_url: String,
+
+    /// The control address of the stack around the broker
+    #[arg(long, value_name = "URL", value_parser = base_url)]
+    control: Option<String>,
+
+    /// The project's client_id; its secret comes from CONFORMANCE_CLIENT_SECRET
+    #[arg(long, value_name = "ID", env = "CONFORMANCE_CLIENT_ID")]
+    client_id: Option<String>,
+
+    /// A file with the project's client_secret
+    #[arg(long, value_name = "FILE", env = "CONFORMANCE_CLIENT_SECRET_FILE")]
+    client_secret_file: Option<PathBuf>,
+
+    /// A registered callback of the project; a second one allows more to be tried
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "CONFORMANCE_CALLBACK",
+        value_delimiter = ' '
+    )]
+    callback: Vec<String>,
+
+    /// A second project's client_id; its secret comes from
+    /// CONFORMANCE_OTHER_CLIENT_SECRET
+    #[arg(long, value_name = "ID", env = "CONFORMANCE_OTHER_CLIENT_ID")]
+    other_client_id: Option<String>,
+
+    /// A file with the second project's client_secret
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "CONFORMANCE_OTHER_CLIENT_SECRET_FILE"
+    )]
+    other_client_secret_file: Option<PathBuf>,
+
+    /// A registered callback of the second project [default: the first one's]
+    #[arg(long, value_name = "URL", env = "CONFORMANCE_OTHER_CALLBACK")]
+    other_callback: Option<String>,
+
+    /// Who takes the browser's part
+    #[arg(long, value_enum, default_value_t = Driver::Automatic)]
+    browser: Driver,
+
+    /// A running driver, for --browser webdriver
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9515", value_parser = base_url)]
+    webdriver: String,
+
+    /// What the driver is asked for, as JSON
+    #[arg(long, value_name = "JSON", default_value = "{}", value_parser = json)]
+    capabilities: serde_json::Value,
+
+    /// Wait in real time for what expires: a quarter of an hour
+    #[arg(long)]
+    slow: bool,
+
+    /// Print JSON instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write JUnit's XML to FILE as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+}
+
+const AFTER_HELP: &str = "\
+Exit status: 0 when nothing is broken, 1 when a requirement is, 2 for wrong usage
+or trouble (nobody answers, it is no broker, the project is not known).
+
+Examples:
+  conformance http://127.0.0.1:8000 --control http://127.0.0.1:8010
+
+  export CONFORMANCE_CLIENT_ID=… CONFORMANCE_CLIENT_SECRET=…
+  conformance https://signin.example --callback http://localhost:8042/back --browser person";
+
+/// Who takes the browser's part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Driver {
+    /// An HTTP client, for providers that sign somebody in without a page
+    Automatic,
+    /// You: it says what to open
+    Person,
+    /// A real browser, by a running driver
+    Webdriver,
+}
+
+impl Settings {
+    /// What is to be tested. The spinner is out of the way while somebody is asked.
+    pub(crate) async fn plan(
+        &self,
+        spinner: &ProgressBar,
+    ) -> Result<Plan, Box<dyn std::error::Error>> {
+        let control = self.control.as_deref().map(Control::at);
+        let (project, other) = match (&self.client_id, &control) {
+            (Some(id), _) => (self.project(id)?, self.other_project()?),
+            (None, Some(control)) => {
+                let [project, other] = control.projects().await?;
+                (project, Some(other))
+            }
+            (None, None) => {
+                return Err(
+                    "whose backend? Give --client-id, its secret and --callback, or --control \
+                     for a stack of this kit"
+                        .into(),
+                );
+            }
+        };
+        let expiry = match (&control, self.slow) {
+            (_, true) => Expiry::InRealTime,
+            (Some(_), false) => Expiry::ByControl,
+            (None, false) => Expiry::LeftOut,
+        };
+        Ok(Plan {
+            base_url: self.base_url.clone(),
+            project,
+            other,
+            browser: self.browser(spinner),
+            control,
+            expiry,
+        })
+    }
+
+    fn browser(&self, spinner: &ProgressBar) -> Browser {
+        match self.browser {
+            Driver::Automatic => Browser::Automatic,
+            Driver::Webdriver => {
+                Browser::WebDriver(WebDriver::at(&self.webdriver, self.capabilities.clone()))
+            }
+            Driver::Person => {
+                let spinner = spinner.clone();
+                Browser::Person(Person::new(move |question| {
+                    spinner.suspend(|| ask(question))
+                }))
+            }
+        }
+    }
+
+    fn project(&self, id: &str) -> Result<Project, String> {
+        let mut callbacks = self.callback.iter().cloned();
+        Ok(Project {
+            client_id: id.to_owned(),
+            client_secret: secret(
+                "CONFORMANCE_CLIENT_SECRET",
+                "--client-secret-file",
+                self.client_secret_file.as_deref(),
+            )?,
+            callback: callbacks
+                .next()
+                .ok_or("where does the browser come back to? Give --callback")?,
+            second_callback: callbacks.next(),
+        })
+    }
+
+    fn other_project(&self) -> Result<Option<Project>, String> {
+        let Some(id) = &self.other_client_id else {
+            return Ok(None);
+        };
+        let callback = self.other_callback.as_ref().or(self.callback.first());
+        Ok(Some(Project {
+            client_id: id.clone(),
+            client_secret: secret(
+                "CONFORMANCE_OTHER_CLIENT_SECRET",
+                "--other-client-secret-file",
+                self.other_client_secret_file.as_deref(),
+            )?,
+            callback: callback.cloned().unwrap_or_default(),
+            second_callback: None,
+        }))
+    }
+}
+
+/// A secret from a file, or from the environment.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the runner's configuration"
+)]
+fn secret(variable: &str, flag: &str, file: Option<&Path>) -> Result<String, String> {
+    let secret = match file {
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| format!("{flag} {}: {error}", path.display()))?,
+        None => std::env::var(variable)
+            .map_err(|_| format!("the client_secret is missing: set {variable}, or give {flag}"))?,
+    };
+    let secret = secret.trim_end_matches(['\r', '\n']).to_owned();
+    if secret.is_empty() {
+        return Err(format!(
+            "the client_secret of {variable} or {flag} is empty"
+        ));
+    }
+    Ok(secret)
+}
+
+fn ask(question: &str) -> io::Result<String> {
+    write!(io::stderr(), "\n{question}")?;
+    io::stderr().flush()?;
+    let mut line = String::new();
+    if io::stdin().read_line(&mut line)? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(line)
+}
+
+/// An address without path or trailing slash.
+fn base_url(text: &str) -> Result<String, &'static str> {
+    const EXPECTED: &str = "expected an address like http://127.0.0.1:8000 or https://host";
+    let url = Url::parse(text).map_err(|_| EXPECTED)?;
+    let is_bare = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if is_bare {
+        Ok(text.trim_end_matches('/').to_owned())
+    } else {
+        Err(EXPECTED)
+    }
+}
+
+fn json(text: &str) -> Result<serde_json::Value, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,136 @@
+//! Single use under races and crashes, and a soak: `consistency` as anybody runs it, on
+//! fewer histories, kills and logins than its long runs. Brokers are processes of
+//! their own.
+
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// No run in this suite takes so long, even on a busy machine.
+const FOR_EVER: Duration = Duration::from_secs(600);
+
+/// Runs `consistency` and asserts that it did at least what it was asked for.
+#[track_caller]
+fn prove(what: &str, at_least: u64, engine: &str) {
+    let output = run(&[what, &at_least.to_string(), "--engine", engine]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{complaint}");
+    let done = said.split(' ').next().and_then(|count| count.parse().ok());
+    assert!(done >= Some(at_least), "{said}");
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let program = Command::new(env!("CARGO_BIN_EXE_consistency"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program under test starts");
+    let _in_time = deadline(program.id());
+    program.wait_with_output().expect("it ends")
+}
+
+/// Ends a program that waits for ever, so that its test fails and does not; unless
+/// what this returns is dropped in time.
+fn deadline(process_id: u32) -> Sender<()> {
+    let (in_time, over) = channel();
+    std::thread::spawn(move || {
+        if over.recv_timeout(FOR_EVER) == Err(RecvTimeoutError::Timeout) {
+            let kill = format!("kill -KILL {process_id}");
+            let _ = Command::new("/bin/sh").args(["-c", &kill]).status();
+        }
+    });
+    in_time
+}
+
+#[test]
+fn nothing_is_had_twice_on_sqlite() {
+    prove("histories", 20_000, "sqlite");
+}
+
+#[test]
+fn whatever_was_acknowledged_survives_kills_on_sqlite() {
+    prove("crashes", 20, "sqlite");
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn nothing_is_had_twice_by_two_brokers_on_postgresql() {
+    prove("histories", 5_000, "postgres");
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn whatever_was_acknowledged_survives_kills_on_postgresql() {
+    prove("crashes", 20, "postgres");
+}
+
+#[test]
+fn nothing_is_lost_or_had_twice_while_everything_goes_wrong() {
+    const LOGINS: u64 = 300;
+    let logins = LOGINS.to_string();
+    let output = run(&[
+        "soak",
+        "--logins",
+        &logins,
+        "--logins-per-restart",
+        "40",
+        "--seed",
+        "7",
+        "--json",
+    ]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(told["seed"], 7);
+    assert_eq!(told["violations"], Value::Array(Vec::new()));
+    let logins = told["logins"].as_array().expect("a list");
+    let count = |is_it: &dyn Fn(&Value) -> bool| {
+        let counts = logins.iter().filter(|it| is_it(it));
+        counts.filter_map(|it| it["count"].as_u64()).sum::<u64>()
+    };
+    assert_eq!(count(&|_| true), LOGINS);
+    for flow in ["clean", "legacy"] {
+        for provider in ["google", "github"] {
+            let is_it = |it: &Value| {
+                it["flow"] == flow && it["provider"] == provider && it["outcome"] == "succeeded"
+            };
+            assert!(count(&is_it) > 0, "{flow} {provider}: {logins:#?}");
+        }
+    }
+    for kind in ["faults", "misbehaviours", "hostile"] {
+        assert!(
+            !told[kind].as_object().expect("counts").is_empty(),
+            "{kind}"
+        );
+    }
+    let times = |what: &str| told[what].as_u64().expect("a count");
+    assert!(times("killed") + times("stopped") > 0);
+    assert!(times("clock_moves") > 0);
+}
+
+#[test]
+fn a_flag_that_is_wrong_is_named() {
+    for (arguments, named) in [
+        (&["soak", "0"][..], "[MINUTES]"),
+        (&["soak", "--people", "0"], "--people"),
+        (&["soak", "--seed", "x"], "--seed"),
+        (
+            &["soak", "5", "--logins", "9"],
+            "'[MINUTES]' cannot be used with '--logins",
+        ),
+        (&["soak", "--sede", "1"], "'--seed'"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(complaint.contains(named), "{complaint}");
+    }
+    let help = run(&["soak", "--help"]);
+    assert!(help.status.success());
+    assert!(String::from_utf8_lossy(&help.stdout).contains("--logins-per-restart"));
+}

@@ -1,0 +1,266 @@
+//! The binary `stack`, as a person starts and ends it.
+
+#[expect(dead_code, reason = "what the other suites use, too")]
+#[path = "../../tests/it/backend.rs"]
+mod backend;
+#[expect(dead_code, reason = "what the other suites use, too")]
+#[path = "../../tests/it/browser.rs"]
+mod browser;
+#[expect(dead_code, reason = "what the other suites use, too")]
+#[path = "../../tests/it/fresh.rs"]
+mod fresh;
+#[expect(dead_code, reason = "what the other suites use, too")]
+#[path = "../../tests/it/jar.rs"]
+mod jar;
+#[path = "../../tests/it/published.rs"]
+mod published;
+#[expect(dead_code, reason = "what the other suites use, too")]
+#[path = "../../tests/it/reply.rs"]
+mod reply;
+#[path = "../../tests/it/sentinel.rs"]
+mod sentinel;
+
+use std::net::TcpListener;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+const FLAGS: [&str; 5] = ["consumer", "broker", "control", "google", "github"];
+
+#[tokio::test]
+async fn the_help_lists_every_flag() {
+    let help = text(&stack(&["--help"]).output().await.expect("it runs").stdout);
+    for flag in FLAGS
+        .iter()
+        .chain(&["callback", "automatic", "control-host", "quiet"])
+    {
+        assert!(help.contains(&format!("--{flag}")), "--{flag} in {help}");
+    }
+    for default in ["localhost:3000", "127.0.0.1:8000", "127.0.0.1:8010"] {
+        assert!(help.contains(default), "{default} in {help}");
+    }
+}
+
+#[tokio::test]
+async fn a_taken_address_is_one_line_that_names_it_and_its_flag() {
+    for flag in FLAGS {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = taken.local_addr().expect("an address");
+        let mut arguments = on_free_ports_but(flag);
+        arguments.extend([format!("--{flag}"), address.to_string()]);
+        let output = run(&arguments).await;
+        assert_eq!(output.status.code(), Some(1), "--{flag}");
+        assert_eq!(text(&output.stdout), "");
+        let said = text(&output.stderr);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        for word in [address.to_string(), format!("--{flag}")] {
+            assert!(said.contains(&word), "{word} in {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_others_could_reach_is_refused() {
+    for flag in FLAGS {
+        let argument = format!("--{flag}=0.0.0.0:0");
+        let output = run(&[argument]).await;
+        assert_eq!(output.status.code(), Some(2), "--{flag}");
+        assert!(text(&output.stderr).contains("loopback"), "--{flag}");
+    }
+}
+
+#[tokio::test]
+async fn a_callback_that_the_contract_forbids_is_refused() {
+    for callback in [
+        "http://app.example/back",
+        "https://app.example/back?x=1",
+        "back",
+    ] {
+        let output = run(&[format!("--callback={callback}")]).await;
+        assert_eq!(output.status.code(), Some(2), "{callback}");
+    }
+}
+
+#[tokio::test]
+async fn ctrl_c_and_sigterm_end_it_well() {
+    for signal in ["INT", "TERM"] {
+        let mut running = Running::start(&[]).await;
+        running.send(signal).await;
+        let status = running.child.wait().await.expect("it ends");
+        assert_eq!(status.code(), Some(0), "{signal}");
+    }
+}
+
+#[tokio::test]
+async fn the_banner_shows_where_everything_is_and_it_is_there() {
+    let running = Running::start(&[]).await;
+    let client = browser::client();
+    for what in [
+        "demo",
+        "broker",
+        "control",
+        "imitated Google",
+        "imitated GitHub",
+    ] {
+        let url = running.said_about(what);
+        let answer = client.get(&url).send().await;
+        assert!(answer.is_ok(), "{what} at {url}");
+    }
+}
+
+#[tokio::test]
+async fn the_banner_shows_the_credentials_of_ones_own_callback_and_they_work() {
+    let callback = "http://localhost:4000/signed/in";
+    let running = Running::start(&["--callback", callback]).await;
+    let own = running
+        .banner
+        .split("My app")
+        .nth(1)
+        .expect("a project of one's own");
+    let said = |what: &str| word_after(own, what);
+    assert_eq!(said("callbacks"), callback);
+
+    let backend = backend::Backend {
+        http: browser::client(),
+        broker: running.said_about("broker"),
+        client_id: said("client_id"),
+        client_secret: said("client_secret"),
+        callback: said("callbacks"),
+    };
+    backend.start_login("google").await;
+}
+
+#[tokio::test]
+async fn nothing_but_the_banner_is_ever_printed_not_even_while_a_world_begins() {
+    let mut running = Running::start(&[]).await;
+    let (broker, control) = (running.said_about("broker"), running.said_about("control"));
+    let client = browser::client();
+    // Browsers under way in the old world and in the new one, and new worlds.
+    let visits = async {
+        for _ in 0..400 {
+            let _ = client
+                .get(format!("{broker}/callback/google?code=secret"))
+                .send()
+                .await;
+        }
+    };
+    let resets = async {
+        for _ in 0..40 {
+            let reset = client.post(format!("{control}/api/reset")).send().await;
+            assert_eq!(reset.expect("an answer").status().as_u16(), 204);
+        }
+    };
+    tokio::join!(visits, resets);
+    running.send("TERM").await;
+    let mut printed = String::new();
+    let _ = running.stdout.read_to_string(&mut printed).await;
+    let _ = running.stderr.read_to_string(&mut printed).await;
+    assert_eq!(printed.trim(), "");
+}
+
+/// The binary, running, with its banner read.
+struct Running {
+    child: Child,
+    banner: String,
+    stdout: BufReader<ChildStdout>,
+    stderr: ChildStderr,
+}
+
+impl Running {
+    async fn start(arguments: &[&str]) -> Self {
+        let mut command = stack(&[]);
+        let child = command
+            .args(on_free_ports_but("nothing"))
+            .args(arguments)
+            .arg("--quiet")
+            .spawn();
+        let mut child = child.expect("it starts");
+        let mut running = Self {
+            banner: String::new(),
+            stdout: BufReader::new(child.stdout.take().expect("its output")),
+            stderr: child.stderr.take().expect("its errors"),
+            child,
+        };
+        in_time(running.read_banner()).await;
+        running
+    }
+
+    async fn read_banner(&mut self) {
+        loop {
+            let mut line = String::new();
+            if self.stdout.read_line(&mut line).await.expect("text") == 0 {
+                let mut said = String::new();
+                let _ = self.stderr.read_to_string(&mut said).await;
+                panic!("it ended: {said}");
+            }
+            self.banner.push_str(&line);
+            // The last project that a banner can have ends with its callbacks.
+            if line.trim().is_empty() && self.banner.contains("callbacks") {
+                return;
+            }
+        }
+    }
+
+    fn said_about(&self, what: &str) -> String {
+        word_after(&self.banner, &format!("  {what}  "))
+    }
+
+    async fn send(&self, signal: &str) {
+        let id = self.child.id().expect("it runs");
+        let mut shell = Command::new("sh");
+        let sent = shell.args(["-c", &format!("kill -s {signal} {id}")]);
+        assert!(sent.status().await.expect("a shell").success());
+    }
+}
+
+#[track_caller]
+fn word_after(text: &str, what: &str) -> String {
+    let (_, rest) = text
+        .split_once(what)
+        .unwrap_or_else(|| panic!("{what} in {text}"));
+    rest.split_whitespace().next().expect("a word").to_owned()
+}
+
+async fn run(arguments: &[String]) -> Output {
+    let mut command = stack(&[]);
+    let ended = command.args(arguments).arg("--quiet").output();
+    in_time(ended).await.expect("it runs")
+}
+
+/// Fails for a program that neither starts nor ends.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it would hang the test, and a process does not live by our clock"
+)]
+async fn in_time<T>(end: impl Future<Output = T>) -> T {
+    let in_time = tokio::time::timeout(Duration::from_secs(60), end).await;
+    in_time.expect("it starts, or ends")
+}
+
+fn on_free_ports_but(flag: &str) -> Vec<String> {
+    FLAGS
+        .iter()
+        .filter(|known| **known != flag)
+        .map(|known| match *known {
+            "consumer" => "--consumer=localhost:0".to_owned(),
+            other => format!("--{other}=127.0.0.1:0"),
+        })
+        .collect()
+}
+
+fn stack(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stack"));
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,244 @@
+//! Every way in which a secret might be spelt.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use url::form_urlencoded::byte_serialize;
+
+use super::shape::{CUT_SHORT, CUT_SHORT_BYTES};
+
+/// How a secret is spelt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// As it is.
+    Raw,
+    /// As in a query.
+    UrlEncoded,
+    /// Two hexadecimal digits a byte, in small letters or capitals.
+    Hex,
+    /// Inside a text of base64 or base64url.
+    Base64,
+    /// A list of its bytes, as numbers.
+    Numbers,
+    /// The bytes that the secret spells in base64url.
+    Decoded,
+    /// The same in hexadecimal.
+    DecodedHex,
+    /// The same inside a text of base64 or base64url.
+    DecodedBase64,
+    /// The same as a list of numbers.
+    DecodedNumbers,
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Raw => "raw",
+            Self::UrlEncoded => "url-encoded",
+            Self::Hex => "in hex",
+            Self::Base64 => "in base64",
+            Self::Numbers => "as numbers",
+            Self::Decoded => "decoded",
+            Self::DecodedHex => "decoded, in hex",
+            Self::DecodedBase64 => "decoded, in base64",
+            Self::DecodedNumbers => "decoded, as numbers",
+        })
+    }
+}
+
+/// Fewer bytes than these occur by chance, so nobody looks for them.
+const SHORTEST_DECODED: usize = 16;
+
+/// Every way in which `secret` might be spelt, as bytes, its own first; of a long one,
+/// only its beginning: that it was cut short makes it no smaller leak.
+#[must_use]
+pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
+    let bytes = beginning(secret.as_bytes(), CUT_SHORT);
+    let query: String = byte_serialize(bytes).collect();
+    let mut forms = vec![
+        (Form::Raw, bytes.to_vec()),
+        (Form::UrlEncoded, query.into()),
+        (Form::UrlEncoded, escaped(bytes).into()),
+        (Form::UrlEncoded, percent_encoded(bytes).into()),
+        (
+            Form::UrlEncoded,
+            percent_encoded(bytes).to_lowercase().into(),
+        ),
+    ];
+    let in_either = [Form::Hex, Form::Base64, Form::Numbers];
+    forms.extend(of_bytes(bytes, in_either));
+    let decoded = URL_SAFE_NO_PAD.decode(secret).unwrap_or_default();
+    if decoded.len() >= SHORTEST_DECODED {
+        let decoded = beginning(&decoded, CUT_SHORT_BYTES);
+        let in_either = [Form::DecodedHex, Form::DecodedBase64, Form::DecodedNumbers];
+        forms.extend(of_bytes(decoded, in_either));
+        forms.push((Form::Decoded, decoded.to_vec()));
+    }
+    let mut first = Vec::new();
+    forms.retain(|(_, spelt)| {
+        let is_new = !first.contains(spelt);
+        first.push(spelt.clone());
+        is_new
+    });
+    forms
+}
+
+fn beginning(bytes: &[u8], most: usize) -> &[u8] {
+    &bytes[..bytes.len().min(most)]
+}
+
+/// The spellings of any bytes, each with the form that it is named.
+fn of_bytes(bytes: &[u8], [in_hex, in_base64, as_numbers]: [Form; 3]) -> Vec<(Form, Vec<u8>)> {
+    let numbers = format!("{bytes:?}");
+    let numbers = numbers.trim_matches(['[', ']']);
+    let mut spelt = vec![
+        (in_hex, hex(bytes).into()),
+        (in_hex, hex(bytes).to_uppercase().into()),
+        (as_numbers, numbers.into()),
+        (as_numbers, numbers.replace(' ', "").into()),
+    ];
+    for shift in 0..3 {
+        let engines = [STANDARD_NO_PAD, URL_SAFE_NO_PAD];
+        spelt.extend(engines.map(|engine| (in_base64, inside_base64(&engine, bytes, shift))));
+    }
+    spelt
+}
+
+/// What all texts of base64 have in common that contain `bytes` after `shift` more
+/// bytes (and any multiple of three).
+fn inside_base64(engine: &impl base64::Engine, bytes: &[u8], shift: usize) -> Vec<u8> {
+    let mut padded = vec![0; shift];
+    padded.extend(bytes);
+    let encoded = engine.encode(&padded);
+    // The characters at either end depend on what stands beside the secret.
+    let begin = [0, 2, 3][shift];
+    let end = encoded.len() - usize::from(!padded.len().is_multiple_of(3));
+    encoded.as_bytes()[begin..end].to_vec()
+}
+
+/// All but letters and digits escaped.
+fn escaped(bytes: &[u8]) -> String {
+    let escape = |byte: &u8| match byte {
+        it if it.is_ascii_alphanumeric() => char::from(*it).to_string(),
+        it => format!("%{it:02X}"),
+    };
+    bytes.iter().map(escape).collect()
+}
+
+/// All of them escaped.
+fn percent_encoded(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+    use crate::leak_check::Sentinel;
+
+    use super::*;
+
+    const SECRET: &str = "planted-Secret_7/+ü=&%?";
+    const KEY: &str = "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9o";
+
+    /// Spelt by other means than those that search.
+    fn spellings(secret: &str) -> Vec<Vec<u8>> {
+        let shifted = (0..3).flat_map(|shift| {
+            let text = format!("{}{secret}behind", &"xyz"[..shift]);
+            [STANDARD.encode(&text), URL_SAFE.encode(&text)]
+        });
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("k", secret)
+            .finish();
+        let digits = secret.bytes().fold(String::new(), |text, byte| {
+            let digit = |it: u8| char::from_digit(u32::from(it), 16).unwrap_or('?');
+            text + &[digit(byte >> 4), digit(byte & 15)]
+                .iter()
+                .collect::<String>()
+        });
+        let percent = secret.bytes().map(|byte| format!("%{byte:02x}"));
+        let percent = percent.collect::<String>();
+        let numbers: Vec<_> = secret.bytes().map(|byte| byte.to_string()).collect();
+        let mut spellings: Vec<Vec<u8>> = shifted.map(String::into_bytes).collect();
+        spellings.extend([
+            secret.into(),
+            secret.as_bytes()[..CUT_SHORT].into(),
+            percent.to_uppercase().into(),
+            percent.into(),
+            numbers.join(", ").into(),
+            numbers.join(",").into(),
+            query.into(),
+            digits.to_uppercase().into(),
+            digits.into(),
+        ]);
+        spellings
+    }
+
+    #[test]
+    fn a_secret_is_found_in_every_spelling_and_nothing_else_is() {
+        let sentinel = Sentinel::over([("one", SECRET), ("key", KEY)]);
+        for secret in [SECRET, KEY] {
+            for spelt in spellings(secret) {
+                let text = [b"before ", &*spelt, b" after"].concat();
+                let shown = String::from_utf8_lossy(&text);
+                assert_eq!(sentinel.search(&text).len(), 1, "{shown}");
+            }
+        }
+        assert!(sentinel.search("before after").is_empty());
+        assert!(sentinel.search(SECRET.to_uppercase()).is_empty());
+    }
+
+    #[test]
+    fn the_bytes_that_a_secret_stands_for_are_found_in_every_spelling() {
+        let sentinel = Sentinel::over([("key", KEY)]);
+        let decoded = URL_SAFE_NO_PAD.decode(KEY).expect("a key");
+        let digits: String = decoded.iter().map(|byte| format!("{byte:02x}")).collect();
+        for (form, spelt) in [
+            (Form::Decoded, [b"in a file\0", &*decoded, b"\0"].concat()),
+            (Form::Decoded, decoded[..CUT_SHORT_BYTES].to_vec()),
+            (Form::DecodedHex, digits.to_uppercase().into()),
+            (Form::DecodedHex, digits.into()),
+            (Form::DecodedNumbers, format!("{decoded:?}").into()),
+            (Form::DecodedNumbers, format!("{:?}", &decoded[..16]).into()),
+            (
+                Form::DecodedBase64,
+                STANDARD.encode([b"x", &*decoded].concat()).into(),
+            ),
+            (
+                Form::DecodedBase64,
+                URL_SAFE.encode([b"xy", &*decoded].concat()).into(),
+            ),
+        ] {
+            let found = sentinel.search(&spelt);
+            assert_eq!(
+                found.len(),
+                1,
+                "{form}: {}",
+                String::from_utf8_lossy(&spelt)
+            );
+            assert_eq!(found[0].form, form);
+        }
+    }
+
+    #[test]
+    fn two_secrets_of_which_one_holds_the_other_are_both_found() {
+        let sentinel = Sentinel::over([("token", KEY.to_owned()), ("whole", format!("fsi_{KEY}"))]);
+        let leaks = sentinel.search(format!("Bearer fsi_{KEY}"));
+        let mut found: Vec<_> = leaks.iter().map(|leak| &*leak.what).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["token", "whole"]);
+    }
+
+    #[test]
+    fn a_secret_that_would_be_found_everywhere_is_refused() {
+        let refused = std::panic::catch_unwind(|| Sentinel::over([("nothing", "")]));
+        let panic = refused.expect_err("it panics");
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.starts_with("nothing is too short"), "{message}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Watches the log of a process that runs tests.
+//!
+//! A line of the log cannot fail the test that caused it: it may be written by
+//! another thread, and a panic inside the log would be caught by a server. So the
+//! whole process ends, at once and with the status of a failed test.
+
+use std::io::{self, Write as _};
+use std::panic::{self, PanicHookInfo};
+use std::process;
+use std::sync::Once;
+use std::thread;
+
+use tracing::{Level, Subscriber};
+use tracing_subscriber::fmt::writer::MakeWriterExt as _;
+
+use super::suspicious;
+
+/// The exit status of a process in which a test failed.
+const FAILED: i32 = 101;
+
+/// The crate that drives a test's browser. It logs every address and page that it sees,
+/// as a browser does, and is no part of what is tested.
+const BROWSER_DRIVER: &str = "thirtyfour";
+
+static WATCHING: Once = Once::new();
+
+/// Watches every line that this process logs from now on, at every level, and every
+/// panic but those of the tests. The first one that holds a secret ends the process.
+///
+/// Every suite calls this where it starts what it tests; the first call counts.
+pub fn watch_log() {
+    watch_log_and(|_| ());
+}
+
+/// The same, and gives every line to `keep`.
+///
+/// # Panics
+///
+/// If somebody else listens to the log already.
+pub fn watch_log_and(keep: fn(&str)) {
+    WATCHING.call_once(|| {
+        watch_panics();
+        let listening = tracing::subscriber::set_global_default(watcher(keep));
+        listening.expect("nobody else listens to the log");
+    });
+}
+
+/// Watches the log of a thread, and gives every line to `keep`.
+pub fn watcher(keep: fn(&str)) -> impl Subscriber + Send + Sync {
+    let pen = move || Pen { keep };
+    tracing_subscriber::fmt()
+        .with_max_level(Level::TRACE)
+        .with_ansi(false)
+        .with_writer(pen.with_filter(|line| !line.target().starts_with(BROWSER_DRIVER)))
+        .finish()
+}
+
+fn watch_panics() {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if !is_a_tests(panic) {
+            check(&panic.to_string());
+        }
+        usual(panic);
+    }));
+}
+
+fn is_a_tests(panic: &PanicHookInfo<'_>) -> bool {
+    panic
+        .location()
+        .is_some_and(|place| place.file().contains("tests/"))
+}
+
+struct Pen {
+    keep: fn(&str),
+}
+
+impl io::Write for Pen {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let line = String::from_utf8_lossy(bytes);
+        check(&line);
+        (self.keep)(&line);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn check(line: &str) {
+    if let Some(secret) = suspicious(line) {
+        let line = line.replace(&secret, "[HERE]");
+        let this = thread::current();
+        let test = this.name().unwrap_or("a thread without a name");
+        // Not by a macro, whose output the test harness would keep to itself.
+        let _ = writeln!(io::stderr(), "\na secret is in the log, in {test}: {line}");
+        process::exit(FAILED);
+    }
+}
