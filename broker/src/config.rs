@@ -55,7 +55,7 @@ pub struct Config {
     /// How long it goes on, once told to stop, with what has begun, in seconds.
     #[serde(default = "default_shutdown_seconds")]
     pub shutdown_seconds: u32,
-    /// What seals the browsers' trips, newest first. Replicas share them.
+    /// What seals the browsers' upstream logins, newest first. Replicas share them.
     #[serde(default)]
     pub cookie_keys: Vec<SealKey>,
     /// Where the rows are.

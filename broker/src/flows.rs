@@ -17,7 +17,7 @@
 //!   claim   GET  /login/{handle}     the authorization URL's first visit, if it is
 //!                                    vouched for, or else
 //!           POST /login/{handle}/…   Continue or Cancel on the page that asks
-//!   settle  GET  /callback/…         the first trip to finish
+//!   settle  GET  /callback/…         the first upstream login to finish
 //!   take    POST /v1/login/result    once; any other read is 400
 //! ```
 //!
@@ -31,11 +31,11 @@
 //!   redeem  POST /v1/token           once, with client, callback and verifier
 //! ```
 //!
-//! Both send the browser on a [`trip`] to the provider, which counts once.
+//! Both send the browser on a [`upstream_login`] to the provider, which counts once.
 
 pub mod clean;
 pub mod legacy;
-pub mod trip;
+pub mod upstream_login;
 
 use contract::{Digest, SessionKey, State};
 

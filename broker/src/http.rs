@@ -26,7 +26,7 @@ mod request_headers;
 mod revoke;
 mod source;
 mod token;
-mod trips;
+mod upstream_logins;
 mod visit;
 mod visitor;
 

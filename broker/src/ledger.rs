@@ -108,7 +108,7 @@ macro_rules! steps {
 steps! {
     Opened = "opened", "A login is pending.";
     Claimed = "claimed", "It belongs to the browser that came.";
-    Spent = "spent", "The trip to the provider cannot come back again.";
+    Spent = "spent", "The upstream login to the provider cannot come back again.";
     Settled = "settled", "The login has an outcome.";
     Taken = "taken", "The outcome was read, and cannot be read again.";
     Issued = "issued", "A handoff code waits for its redemption.";

@@ -131,7 +131,7 @@ pub enum StartError {
         /// What it says.
         source: StoreError,
     },
-    /// The key that seals trips cannot be kept.
+    /// The key that seals upstream logins cannot be kept.
     #[error("cannot keep the cookie key in {path}: {source}")]
     CookieKey {
         /// Which file.

@@ -73,7 +73,7 @@ impl Limits {
     /// Counts a browser that comes back from a provider. One from nowhere known is
     /// let in: all of them may come through one proxy.
     pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), Later> {
-        let rule = Rule::TripCrowd;
+        let rule = Rule::UpstreamLoginCrowd;
         let Some(source) = source else { return Ok(()) };
         self.callbacks.count(&source).map_err(|in_seconds| {
             if self.may_sound(rule) {

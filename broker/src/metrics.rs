@@ -199,7 +199,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// A login ends with an outcome or a code; when its trip is spent for nothing; or
+/// A login ends with an outcome or a code; when its upstream login is spent for nothing; or
 /// when its provider cannot even say where to go.
 fn ends_a_login(event: &Event) -> bool {
     let ends = |step: &Step| matches!(step, Step::Settled | Step::Issued | Step::Spent);

@@ -21,7 +21,7 @@ use contract::{Digest, Rule};
 
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, StillPending};
 use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::flows::{Fingerprint, UnixMs};
 use probe::Probe;
 
@@ -57,8 +57,8 @@ pub trait Store: Send + Sync {
         now: UnixMs,
     ) -> Result<Claim, StoreError>;
 
-    /// Spends a trip, which has not ended yet: once, for the first caller.
-    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError>;
+    /// Spends an upstream login, which has not ended yet: once, for the first caller.
+    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError>;
 
     /// Gives a pending login its outcome; a later one changes nothing.
     async fn settle(
@@ -106,7 +106,7 @@ pub enum Claim {
     Refused(Option<LoginSession>),
 }
 
-/// Whether a trip was spent by this call.
+/// Whether an upstream login was spent by this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
     /// By this one: go on.

@@ -1,4 +1,4 @@
-//! The providers: where a trip leads, and who came back from it.
+//! The providers: where an upstream login leads, and who came back from it.
 //!
 //! One file per provider's dialect; [`client`] makes the calls, [`normalize`]
 //! turns what they say about a person into a [`Profile`]. A provider's tokens
@@ -22,7 +22,7 @@ use contract::{Profile, Provider, ProviderStatus};
 use crate::clock::Clock;
 use crate::config::UpstreamConfig;
 use crate::flows::UnixMs;
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::query::Query;
 use client::Client;
 pub(crate) use client::{Call, Hear};
@@ -135,7 +135,7 @@ impl Upstreams {
         }
     }
 
-    /// Where the browser of `trip` is sent, and whether to a choice of accounts;
+    /// Where the browser of `upstream_login` is sent, and whether to a choice of accounts;
     /// `hear` is told of each call for it.
     ///
     /// # Errors
@@ -143,20 +143,20 @@ impl Upstreams {
     /// When the provider is off, or cannot say where, which only Google is asked.
     pub(crate) async fn departure(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         picker: AccountPicker,
         hear: Hear<'_>,
     ) -> Result<String, Failure> {
-        if !self.offers(trip.provider) {
+        if !self.offers(upstream_login.provider) {
             return Err(Failure::SwitchedOff);
         }
-        match trip.provider {
-            Provider::Google => self.google()?.departure(trip, picker, hear).await,
-            Provider::GitHub => self.github()?.departure(trip, picker),
+        match upstream_login.provider {
+            Provider::Google => self.google()?.departure(upstream_login, picker, hear).await,
+            Provider::GitHub => self.github()?.departure(upstream_login, picker),
         }
     }
 
-    /// Who came back from `trip`, by the query of the provider's callback; `hear`
+    /// Who came back from `upstream_login`, by the query of the provider's callback; `hear`
     /// is told of each call for it.
     ///
     /// # Errors
@@ -164,18 +164,22 @@ impl Upstreams {
     /// When that cannot be proven.
     pub(crate) async fn arrival(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         query: &Query<'_>,
         now: UnixMs,
         hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
-        let code = code_from(query, &self.issuer(trip.provider)?)?;
-        let arrival = match trip.provider {
-            Provider::Google => self.google()?.arrival(trip, &code, now, hear).await,
-            Provider::GitHub => self.github()?.arrival(trip, &code, hear).await,
+        let code = code_from(query, &self.issuer(upstream_login.provider)?)?;
+        let arrival = match upstream_login.provider {
+            Provider::Google => {
+                self.google()?
+                    .arrival(upstream_login, &code, now, hear)
+                    .await
+            }
+            Provider::GitHub => self.github()?.arrival(upstream_login, &code, hear).await,
         };
         let outcome = arrival.as_ref().map(drop).map_err(|failure| *failure);
-        self.health.note(trip.provider, outcome, now);
+        self.health.note(upstream_login.provider, outcome, now);
         arrival
     }
 

@@ -9,7 +9,7 @@ use broker::flows::clean::{
     Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage, StillPending,
 };
 use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::trip::Trip;
+use broker::flows::upstream_login::UpstreamLogin;
 use broker::flows::{Fingerprint, UnixMs};
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
 use contract::{Digest, Rule};
@@ -79,8 +79,8 @@ impl Store for Map {
         })
     }
 
-    async fn spend(&self, trip: &Trip) -> Answer<Spent> {
-        Ok(if self.rows().spent.insert(key(trip.id())) {
+    async fn spend(&self, upstream_login: &UpstreamLogin) -> Answer<Spent> {
+        Ok(if self.rows().spent.insert(key(upstream_login.id())) {
             Spent::Now
         } else {
             Spent::Before

@@ -3,7 +3,7 @@
 
 use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage};
 use broker::flows::legacy::{NewGrant, Redemption};
-use broker::flows::trip::{Seed, Trip};
+use broker::flows::upstream_login::{Seed, UpstreamLogin};
 use broker::flows::{Fingerprint, UnixMs};
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
 use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
@@ -30,7 +30,7 @@ pub(crate) enum Step {
 pub(crate) struct Login {
     new: NewLogin,
     browser: BrowserMark,
-    trip: Trip,
+    upstream_login: UpstreamLogin,
     ask: Ask,
     grant: NewGrant,
     redemption: Redemption,
@@ -71,7 +71,7 @@ impl Step {
                 let claim = store.claim(login.new.handle, login.browser, NOW).await;
                 matches!(claim.unwrap(), Claim::Granted(_))
             }
-            Self::Spend => store.spend(&login.trip).await.unwrap() == Spent::Now,
+            Self::Spend => store.spend(&login.upstream_login).await.unwrap() == Spent::Now,
             Self::Settle => {
                 let outcome = Outcome::Succeeded(login.grant.profile.clone());
                 let settled = store.settle(login.new.handle, outcome, NOW).await;
@@ -112,10 +112,10 @@ impl Login {
             },
             BrowserMark(secret("browser")),
         );
-        let seed = Seed::from_random(*secret("trip").as_bytes());
-        let trip = Trip::for_session(seed, &new.session, new.handle, browser);
+        let seed = Seed::from_random(*secret("upstream_login").as_bytes());
+        let upstream_login = UpstreamLogin::for_session(seed, &new.session, new.handle, browser);
         let challenge = CodeVerifier::from_random(secret("verifier").as_bytes()).challenge();
-        let grant = NewGrant::of(&trip, &challenge, ada(), secret("code"), NOW);
+        let grant = NewGrant::of(&upstream_login, &challenge, ada(), secret("code"), NOW);
         Self {
             ask: Ask {
                 key: new.key,
@@ -133,7 +133,7 @@ impl Login {
             },
             new,
             browser,
-            trip,
+            upstream_login,
             grant,
         }
     }

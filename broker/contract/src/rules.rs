@@ -211,16 +211,16 @@ catalogue! {
     RelayCancelled = "relay.cancelled", KitChoice,
         "A person may cancel before being sent to a provider",
         "Offer to start again. Whoever did start it and was asked all the same met relay.start_origin.";
-    TripOwnBrowser = "trip.own_browser", KitChoice,
+    UpstreamLoginOwnBrowser = "upstream_login.own_browser", KitChoice,
         "A provider's answer counts only in the browser that was sent there",
         "Start again at the application, in one browser, with cookies allowed (curl -L needs a cookie jar).";
-    TripOnce = "trip.once", KitChoice,
+    UpstreamLoginOnce = "upstream_login.once", KitChoice,
         "A provider's answer counts once",
         "Nothing to do in the clean flow; in the legacy one, start again at the application.";
-    TripCrowd = "trip.crowd", KitChoice,
+    UpstreamLoginCrowd = "upstream_login.crowd", KitChoice,
         "Only so many browsers come back from a provider within a minute from one address",
         "Wait a moment and reload this page; the sign-in is not lost.";
-    TripExpiry = "trip.expiry", KitChoice,
+    UpstreamLoginExpiry = "upstream_login.expiry", KitChoice,
         "A provider's answer counts within 600 seconds",
         "Start again at the application.";
 

@@ -3,7 +3,7 @@
 
 use contract::{ClientId, CodeChallenge, Digest, Profile, Rule, TokenLifetime, TokenRequest};
 
-use super::trip::Trip;
+use super::upstream_login::UpstreamLogin;
 use super::{Fingerprint, UnixMs};
 
 // The spec gives a code no lifetime; OAuth's advice is at most a minute.
@@ -37,10 +37,10 @@ pub struct NewGrant {
 }
 
 impl NewGrant {
-    /// The grant of `profile`, who came back from `trip` at `now`, for a code of
+    /// The grant of `profile`, who came back from `upstream_login` at `now`, for a code of
     /// this digest.
     pub fn of(
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         challenge: &CodeChallenge,
         profile: Profile,
         code: Digest,
@@ -49,9 +49,9 @@ impl NewGrant {
         let code_ends = now.plus_ms(CODE_LIFETIME_MS);
         Self {
             code,
-            login: trip.login.clone(),
-            project: trip.project.clone(),
-            callback: trip.callback,
+            login: upstream_login.login.clone(),
+            project: upstream_login.project.clone(),
+            callback: upstream_login.callback,
             challenge: challenge.clone(),
             profile,
             code_ends,

@@ -7,13 +7,13 @@ use rocket::{get, head};
 use super::client_redirect::{Fragment, LegacyCallback, destination, parameter, required};
 use super::error::Refusal;
 use super::log::Trace;
-use super::trips::Trips;
+use super::upstream_logins::UpstreamLogins;
 use super::visit::to_provider;
 use super::visitor::Visitor;
 use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::flows::Fingerprint;
-use crate::flows::trip::{Seed, Trip};
+use crate::flows::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::query::Query;
 use crate::random;
@@ -23,7 +23,7 @@ use crate::upstream::AccountPicker;
 pub(super) async fn authorize(
     uri: &Origin<'_>,
     visitor: Visitor,
-    trips: Trips<'_>,
+    upstream_logins: UpstreamLogins<'_>,
     broker: &rocket::State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
@@ -40,7 +40,7 @@ pub(super) async fn authorize(
         trace.login(&Fingerprint::of_state(state));
     }
     match Wish::read(&query) {
-        Ok(wish) => Ok(depart(broker, &trips, trace, &project, &home, wish).await),
+        Ok(wish) => Ok(depart(broker, &upstream_logins, trace, &project, &home, wish).await),
         Err(rule) => {
             trace.refused(rule);
             Ok(home.with_error("invalid_request"))
@@ -85,7 +85,7 @@ fn state(query: &Query<'_>) -> Result<State, Rule> {
 /// even say where that is.
 async fn depart(
     broker: &Broker,
-    trips: &Trips<'_>,
+    upstream_logins: &UpstreamLogins<'_>,
     trace: &Trace,
     project: &Project,
     home: &LegacyCallback,
@@ -102,13 +102,18 @@ async fn depart(
         broker.now(),
     );
     trace.provider(wish.provider);
-    let trip = Trip::for_authorization(seed, client, &home.redirect_uri, wish.provider, tie, now);
-    let hear = trace.of_calls(broker, trip.provider);
+    let upstream_login =
+        UpstreamLogin::for_authorization(seed, client, &home.redirect_uri, wish.provider, tie, now);
+    let hear = trace.of_calls(broker, upstream_login.provider);
     // The state comes back through the browser: no click of the person is needed.
     let picker = AccountPicker::LeftToThem;
-    match broker.upstreams.departure(&trip, picker, &hear).await {
+    match broker
+        .upstreams
+        .departure(&upstream_login, picker, &hear)
+        .await
+    {
         Ok(url) => {
-            trips.depart(&trip);
+            upstream_logins.depart(&upstream_login);
             to_provider(&url)
         }
         Err(failure) => {

@@ -13,12 +13,12 @@ use super::error::Refusal;
 use super::log::Trace;
 use super::login::settle;
 use super::source::Source;
-use super::trips::Trips;
+use super::upstream_logins::UpstreamLogins;
 use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::flows::clean::Outcome;
 use crate::flows::legacy::NewGrant;
-use crate::flows::trip::{Purpose, Trip};
+use crate::flows::upstream_login::{Purpose, UpstreamLogin};
 use crate::ledger::Step;
 use crate::query::Query;
 use crate::random;
@@ -29,26 +29,27 @@ use crate::upstream::Failure;
 pub(super) async fn arrive(
     provider: &str,
     uri: &Origin<'_>,
-    trips: Trips<'_>,
+    upstream_logins: UpstreamLogins<'_>,
     source: Source,
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, Refusal> {
     let provider = known(provider)?;
     let query = query_of(uri);
-    let trip = returning(&trips, provider, &query).ok_or(Rule::TripOwnBrowser)?;
-    trace.project(&trip.project);
-    trace.login(&trip.login);
-    trace.provider(trip.provider);
+    let upstream_login =
+        returning(&upstream_logins, provider, &query).ok_or(Rule::UpstreamLoginOwnBrowser)?;
+    trace.project(&upstream_login.project);
+    trace.login(&upstream_login.login);
+    trace.provider(upstream_login.provider);
     let later = |later| trace.later(later);
     broker.limits.callback(source.0).map_err(later)?;
-    let home = home(broker, trip).ok_or(Rule::RedirectUriRegistered)?;
+    let home = home(broker, upstream_login).ok_or(Rule::RedirectUriRegistered)?;
     // The way to the provider has ended whatever fragment the browser came with.
     let fragment = Fragment::Ended;
-    match &trip.purpose {
+    match &upstream_login.purpose {
         Purpose::Clean { handle, .. } => {
-            let home = client_redirect::clean(broker, &trip.project, home, fragment);
-            clean(broker, trace, trip, &query, *handle, home).await
+            let home = client_redirect::clean(broker, &upstream_login.project, home, fragment);
+            clean(broker, trace, upstream_login, &query, *handle, home).await
         }
         Purpose::Legacy { state, challenge } => {
             let home = LegacyCallback {
@@ -56,12 +57,12 @@ pub(super) async fn arrive(
                 state: Some(state.clone()),
                 fragment,
             };
-            legacy(broker, trace, trip, &query, challenge, home).await
+            legacy(broker, trace, upstream_login, &query, challenge, home).await
         }
     }
 }
 
-/// HEAD would run the route above and spend the trip.
+/// HEAD would run the route above and spend the upstream login.
 #[head("/callback/<provider>")]
 pub(super) fn look(provider: &str) -> Result<(), Refusal> {
     known(provider).map(drop)
@@ -71,17 +72,21 @@ fn known(provider: &str) -> Result<Provider, Refusal> {
     provider.parse().map_err(|_| Rule::RequestPath.into())
 }
 
-/// The trip that comes back, if this browser made it.
-fn returning<'a>(trips: &'a Trips<'_>, provider: Provider, query: &Query<'_>) -> Option<&'a Trip> {
-    trips.returning(provider, &query.once("state").ok()??)
+/// The upstream login that comes back, if this browser made it.
+fn returning<'a>(
+    upstream_logins: &'a UpstreamLogins<'_>,
+    provider: Provider,
+    query: &Query<'_>,
+) -> Option<&'a UpstreamLogin> {
+    upstream_logins.returning(provider, &query.once("state").ok()??)
 }
 
-/// The callback that the trip set out for, if it is still registered.
-fn home(broker: &Broker, trip: &Trip) -> Option<RedirectUri> {
+/// The callback that the upstream login set out for, if it is still registered.
+fn home(broker: &Broker, upstream_login: &UpstreamLogin) -> Option<RedirectUri> {
     broker
         .projects
-        .find(&trip.project)?
-        .callback(&trip.callback)
+        .find(&upstream_login.project)?
+        .callback(&upstream_login.callback)
         .cloned()
 }
 
@@ -90,22 +95,22 @@ fn home(broker: &Broker, trip: &Trip) -> Option<RedirectUri> {
 async fn clean(
     broker: &Broker,
     trace: &Trace,
-    trip: &Trip,
+    upstream_login: &UpstreamLogin,
     query: &Query<'_>,
     handle: Digest,
     home: SeeOther,
 ) -> Result<SeeOther, Refusal> {
-    match spend(broker, trace, trip).await? {
+    match spend(broker, trace, upstream_login).await? {
         Err(rule) => trace.refused(rule),
         Ok(()) => {
-            let outcome = match arrival(broker, trace, trip, query).await {
+            let outcome = match arrival(broker, trace, upstream_login, query).await {
                 Ok(profile) => Outcome::Succeeded(profile),
                 Err(failure) => {
                     trace.failed(failure);
                     Outcome::Failed(failure.error())
                 }
             };
-            // The trip is spent: whatever the store says now, the person goes home,
+            // The upstream login is spent: whatever the store says now, the person goes home,
             // and the backend hears of the trouble when it asks.
             if let Err(error) = settle(broker, trace, handle, outcome).await {
                 trace.refused(Refusal::from(error).rule);
@@ -115,18 +120,18 @@ async fn clean(
     Ok(home)
 }
 
-/// In the legacy flow the browser carries the outcome, so a trip that does not
+/// In the legacy flow the browser carries the outcome, so an upstream login that does not
 /// count has nothing to go home with.
 async fn legacy(
     broker: &Broker,
     trace: &Trace,
-    trip: &Trip,
+    upstream_login: &UpstreamLogin,
     query: &Query<'_>,
     challenge: &CodeChallenge,
     home: LegacyCallback,
 ) -> Result<SeeOther, Refusal> {
-    spend(broker, trace, trip).await??;
-    match arrival(broker, trace, trip, query).await {
+    spend(broker, trace, upstream_login).await??;
+    match arrival(broker, trace, upstream_login, query).await {
         Err(failure) => {
             trace.failed(failure);
             Ok(home.with_error(failure.error().as_str()))
@@ -134,7 +139,7 @@ async fn legacy(
         Ok(profile) => {
             let code = HandoffCode::from_random(&random::bytes32());
             let now = broker.now();
-            let grant = NewGrant::of(trip, challenge, profile, code.digest(), now);
+            let grant = NewGrant::of(upstream_login, challenge, profile, code.digest(), now);
             match broker.store.issue(grant).await {
                 Ok(_) => {
                     trace.committed(Step::Issued);
@@ -154,28 +159,30 @@ async fn legacy(
 async fn arrival(
     broker: &Broker,
     trace: &Trace,
-    trip: &Trip,
+    upstream_login: &UpstreamLogin,
     query: &Query<'_>,
 ) -> Result<Profile, Failure> {
-    let hear = trace.of_calls(broker, trip.provider);
+    let hear = trace.of_calls(broker, upstream_login.provider);
     let upstreams = &broker.upstreams;
-    upstreams.arrival(trip, query, broker.now(), &hear).await
+    upstreams
+        .arrival(upstream_login, query, broker.now(), &hear)
+        .await
 }
 
-/// Spends the trip, if it still counts. From here on the provider is asked, once.
+/// Spends the upstream login, if it still counts. From here on the provider is asked, once.
 async fn spend(
     broker: &Broker,
     trace: &Trace,
-    trip: &Trip,
+    upstream_login: &UpstreamLogin,
 ) -> Result<Result<(), Rule>, StoreError> {
-    if let Err(rule) = trip.check_time(broker.now()) {
+    if let Err(rule) = upstream_login.check_time(broker.now()) {
         return Ok(Err(rule));
     }
-    Ok(match broker.store.spend(trip).await? {
+    Ok(match broker.store.spend(upstream_login).await? {
         Spent::Now => {
             trace.committed(Step::Spent);
             Ok(())
         }
-        Spent::Before => Err(Rule::TripOnce),
+        Spent::Before => Err(Rule::UpstreamLoginOnce),
     })
 }

@@ -33,11 +33,13 @@ pub(super) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
 
 fn title(rule: Rule) -> &'static str {
     match rule {
-        Rule::HandleKnown | Rule::TripOnce | Rule::TripExpiry => "This sign-in is over",
+        Rule::HandleKnown | Rule::UpstreamLoginOnce | Rule::UpstreamLoginExpiry => {
+            "This sign-in is over"
+        }
         Rule::RelayOwnPage => "This did not come from our own page",
         Rule::HandleOneBrowser => "This sign-in belongs to another browser",
-        Rule::TripOwnBrowser => "This sign-in did not begin in this browser",
-        Rule::TripCrowd => "Too many people are signing in from here",
+        Rule::UpstreamLoginOwnBrowser => "This sign-in did not begin in this browser",
+        Rule::UpstreamLoginCrowd => "Too many people are signing in from here",
         Rule::RequestPath => "There is nothing here",
         Rule::StoreReachable | Rule::BrokerFault => "Sign-in is not possible right now",
         _ => "This sign-in cannot go on",

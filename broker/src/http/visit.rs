@@ -14,12 +14,12 @@ use super::headers::Pressable;
 use super::log::Trace;
 use super::login::settle;
 use super::pages;
-use super::trips::Trips;
+use super::upstream_logins::UpstreamLogins;
 use super::visitor::{OwnPage, Visitor};
 use crate::Broker;
 use crate::flows::UnixMs;
 use crate::flows::clean::{BrowserMark, LoginSession, Outcome};
-use crate::flows::trip::{Seed, Trip};
+use crate::flows::upstream_login::{Seed, UpstreamLogin};
 use crate::ledger::Step;
 use crate::projects::Project;
 use crate::random;
@@ -30,16 +30,16 @@ use crate::upstream::AccountPicker;
 /// The way to the provider, or the page that asks first.
 type Onward = Either<SeeOther, Pressable<RawHtml<String>>>;
 
-/// The authorization URL: the first browser gets the login and a trip.
+/// The authorization URL: the first browser gets the login and an upstream login.
 #[get("/login/<handle>")]
 pub(super) async fn arrive(
     handle: &str,
     visitor: Visitor,
-    trips: Trips<'_>,
+    upstream_logins: UpstreamLogins<'_>,
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<Onward, TurnedAway> {
-    let door = Door::reach(handle, Fragment::Inherited, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Inherited, &upstream_logins, broker, trace).await?;
     let starts = door.project.start_origins(&door.session.redirect_uri);
     let provenance = visitor.provenance(&starts);
     trace.began(provenance);
@@ -68,11 +68,11 @@ pub(super) fn look() {}
 pub(super) async fn go_on(
     handle: &str,
     _own: OwnPage,
-    trips: Trips<'_>,
+    upstream_logins: UpstreamLogins<'_>,
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, TurnedAway> {
-    let door = Door::reach(handle, Fragment::Ended, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Ended, &upstream_logins, broker, trace).await?;
     door.claim().await?;
     Ok(door.depart(AccountPicker::Shown).await?)
 }
@@ -82,11 +82,11 @@ pub(super) async fn go_on(
 pub(super) async fn cancel(
     handle: &str,
     _own: OwnPage,
-    trips: Trips<'_>,
+    upstream_logins: UpstreamLogins<'_>,
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<SeeOther, TurnedAway> {
-    let door = Door::reach(handle, Fragment::Ended, &trips, broker, trace).await?;
+    let door = Door::reach(handle, Fragment::Ended, &upstream_logins, broker, trace).await?;
     door.claim().await?;
     trace.refused(Rule::RelayCancelled);
     Ok(door.end(LoginError::AccessDenied).await?)
@@ -99,7 +99,7 @@ struct Door<'r> {
     browser: BrowserMark,
     session: LoginSession,
     project: Arc<Project>,
-    trips: &'r Trips<'r>,
+    upstream_logins: &'r UpstreamLogins<'r>,
     broker: &'r Broker,
     trace: &'r Trace,
 }
@@ -109,12 +109,12 @@ impl<'r> Door<'r> {
     async fn reach(
         handle: &str,
         fragment: Fragment,
-        trips: &'r Trips<'r>,
+        upstream_logins: &'r UpstreamLogins<'r>,
         broker: &'r Broker,
         trace: &'r Trace,
     ) -> Result<Self, TurnedAway> {
         let handle = Digest::of(handle.as_bytes());
-        let browser = trips
+        let browser = upstream_logins
             .browser_of(&handle)
             .unwrap_or_else(|| BrowserMark(Digest::from_bytes(random::bytes32())));
         let now = broker.now();
@@ -135,7 +135,7 @@ impl<'r> Door<'r> {
             browser,
             session,
             project,
-            trips,
+            upstream_logins,
             broker,
             trace,
         })
@@ -195,12 +195,13 @@ impl<'r> Door<'r> {
     /// where that is.
     async fn depart(self, picker: AccountPicker) -> Result<SeeOther, StoreError> {
         let seed = Seed::from_random(random::bytes32());
-        let trip = Trip::for_session(seed, &self.session, self.handle, self.browser);
-        let hear = self.trace.of_calls(self.broker, trip.provider);
+        let upstream_login =
+            UpstreamLogin::for_session(seed, &self.session, self.handle, self.browser);
+        let hear = self.trace.of_calls(self.broker, upstream_login.provider);
         let upstreams = &self.broker.upstreams;
-        match upstreams.departure(&trip, picker, &hear).await {
+        match upstreams.departure(&upstream_login, picker, &hear).await {
             Ok(url) => {
-                self.trips.depart(&trip);
+                self.upstream_logins.depart(&upstream_login);
                 Ok(to_provider(&url))
             }
             Err(failure) => {

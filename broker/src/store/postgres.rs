@@ -23,7 +23,7 @@ use super::{
 };
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::flows::{Fingerprint, UnixMs};
 use pool::Pool;
 
@@ -110,8 +110,8 @@ impl Store for Postgres {
             .await
     }
 
-    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError> {
-        let (id, known_until) = (trip.id(), trip.known_until());
+    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
+        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
         let asked: Asked<'_> = &[&bytes(&id), &known_until.0];
         let rows = self
             .0

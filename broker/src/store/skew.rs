@@ -5,14 +5,14 @@
 
 use super::{Store, StoreError};
 use crate::clock::Clock;
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 
 /// The largest difference between a broker's clock and its database's, in
 /// milliseconds. Two brokers are twice as far apart, at most: no further than a
 /// consumed upstream login is remembered beyond its end, or one broker could forget
 /// what counts at another.
 const MAX_SKEW_MS: i64 = 30_000;
-const _: () = assert!(2 * MAX_SKEW_MS <= Trip::REMEMBERED_MS);
+const _: () = assert!(2 * MAX_SKEW_MS <= UpstreamLogin::REMEMBERED_MS);
 
 /// Checks that `clock` agrees with the clock of `store`, if that has one. What the
 /// clock was moved by hand does not count: it is meant.

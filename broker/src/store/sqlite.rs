@@ -22,7 +22,7 @@ use super::sql;
 use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version};
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::flows::{Fingerprint, UnixMs};
 use writer::Writer;
 
@@ -88,8 +88,11 @@ impl Store for Sqlite {
         self.0.run(move |db| claim(db, handle, browser, now)).await
     }
 
-    async fn spend(&self, trip: &Trip) -> std::result::Result<Spent, StoreError> {
-        let (id, known_until) = (trip.id(), trip.known_until());
+    async fn spend(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> std::result::Result<Spent, StoreError> {
+        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
         self.0.run(move |db| spend(db, id, known_until)).await
     }
 
@@ -178,8 +181,12 @@ fn claim(db: &Connection, handle: Digest, browser: BrowserMark, now: UnixMs) -> 
     }
 }
 
-fn spend(db: &Connection, trip: Digest, known_until: UnixMs) -> Result<Spent> {
-    let rows = change(db, sql::SPEND, params![Bytes(trip), known_until.0])?;
+fn spend(db: &Connection, upstream_login: Digest, known_until: UnixMs) -> Result<Spent> {
+    let rows = change(
+        db,
+        sql::SPEND,
+        params![Bytes(upstream_login), known_until.0],
+    )?;
     Ok(if rows == 1 { Spent::Now } else { Spent::Before })
 }
 

@@ -9,7 +9,7 @@ use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
 use crate::clock::Stopwatch;
 use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::flows::{Fingerprint, UnixMs};
 use crate::metrics::Metrics;
 
@@ -60,8 +60,8 @@ impl Store for Timed {
         self.step("claim", claim).await
     }
 
-    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError> {
-        self.step("spend", self.store.spend(trip)).await
+    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
+        self.step("spend", self.store.spend(upstream_login)).await
     }
 
     async fn settle(

@@ -13,7 +13,7 @@ use super::client::{Answer, Client, Hear};
 use super::normalize::{self, Said};
 use super::{AccountPicker, Failure};
 use crate::config::GitHubConfig;
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::query::encode;
 
 /// The newest version of the REST API; without the header an old one answers.
@@ -76,9 +76,13 @@ impl GitHub {
         format!("{}/login/oauth", self.config.web_url)
     }
 
-    pub(super) fn departure(&self, trip: &Trip, picker: AccountPicker) -> Result<String, Failure> {
-        let state = trip.upstream_state().to_text();
-        let challenge = trip.upstream_verifier().challenge();
+    pub(super) fn departure(
+        &self,
+        upstream_login: &UpstreamLogin,
+        picker: AccountPicker,
+    ) -> Result<String, Failure> {
+        let state = upstream_login.upstream_state().to_text();
+        let challenge = upstream_login.upstream_verifier().challenge();
         let query = [
             ("client_id", self.config.client_id.as_str()),
             ("redirect_uri", &self.callback),
@@ -96,11 +100,11 @@ impl GitHub {
 
     pub(super) async fn arrival(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         code: &str,
         hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
-        let token = self.exchange(trip, code, hear).await?;
+        let token = self.exchange(upstream_login, code, hear).await?;
         // At once; and both to their end, so that which failure counts does not
         // depend on which answer is faster.
         let (user, emails) = tokio::join!(
@@ -113,11 +117,11 @@ impl GitHub {
     /// Exchanges the code for an access token: once, whatever comes of it.
     async fn exchange(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         code: &str,
         hear: Hear<'_>,
     ) -> Result<AccessToken, Failure> {
-        let verifier = trip.upstream_verifier();
+        let verifier = upstream_login.upstream_verifier();
         let url = format!("{}/login/oauth/access_token", self.config.web_url);
         let request = self
             .client

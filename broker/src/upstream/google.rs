@@ -16,7 +16,7 @@ use super::{AccountPicker, Failure, normalize};
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
 use crate::flows::UnixMs;
-use crate::flows::trip::Trip;
+use crate::flows::upstream_login::UpstreamLogin;
 use crate::query::encode;
 use id_token::{Claims, Expected};
 use keys::Keys;
@@ -78,19 +78,19 @@ impl Google {
 
     pub(super) async fn departure(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         picker: AccountPicker,
         hear: Hear<'_>,
     ) -> Result<String, Failure> {
         let endpoints = self.keys.endpoints(hear).await?;
-        let verifier = trip.upstream_verifier();
+        let verifier = upstream_login.upstream_verifier();
         let query = [
             ("client_id", self.config.client_id.clone()),
             ("redirect_uri", self.callback.clone()),
             ("response_type", "code".to_owned()),
             ("scope", "openid email profile".to_owned()),
-            ("state", trip.upstream_state().to_text()),
-            ("nonce", trip.nonce()),
+            ("state", upstream_login.upstream_state().to_text()),
+            ("nonce", upstream_login.nonce()),
             ("code_challenge", verifier.challenge().as_str().to_owned()),
             ("code_challenge_method", "S256".to_owned()),
         ];
@@ -101,17 +101,17 @@ impl Google {
 
     pub(super) async fn arrival(
         &self,
-        trip: &Trip,
+        upstream_login: &UpstreamLogin,
         code: &str,
         now: UnixMs,
         hear: Hear<'_>,
     ) -> Result<Profile, Failure> {
-        let tokens = self.exchange(trip, code, hear).await?;
+        let tokens = self.exchange(upstream_login, code, hear).await?;
         let key = self.keys.find(&id_token::key_id(&tokens.id)?, hear).await?;
         let expected = Expected {
             issuer: self.config.issuer.as_str(),
             client_id: &self.config.client_id,
-            nonce: &trip.nonce(),
+            nonce: &upstream_login.nonce(),
             access_token: tokens.access.as_ref(),
             now,
         };
@@ -119,9 +119,14 @@ impl Google {
     }
 
     /// Exchanges the code for tokens: once, whatever comes of it.
-    async fn exchange(&self, trip: &Trip, code: &str, hear: Hear<'_>) -> Result<Tokens, Failure> {
+    async fn exchange(
+        &self,
+        upstream_login: &UpstreamLogin,
+        code: &str,
+        hear: Hear<'_>,
+    ) -> Result<Tokens, Failure> {
         let endpoints = self.keys.endpoints(hear).await?;
-        let verifier = trip.upstream_verifier();
+        let verifier = upstream_login.upstream_verifier();
         let request = self.client.post(&endpoints.token).form(&[
             ("grant_type", "authorization_code"),
             ("code", code),

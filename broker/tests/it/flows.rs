@@ -2,7 +2,7 @@
 
 use broker::flows::clean::{Ask, BrowserMark, LoginSession, Stage, StillPending};
 use broker::flows::legacy::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
-use broker::flows::trip::{Purpose, Seed, Trip};
+use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::flows::{Fingerprint, UnixMs};
 use contract::{
     ClientId, CodeVerifier, Digest, LoginResultRequest, Provider, RedirectUri, Rule, SessionKey,
@@ -161,8 +161,8 @@ fn a_browser_is_turned_away_home_unless_another_is_still_signing_in() {
     check(Stage::Consumed, 0, home);
 }
 
-fn trip(purpose: Purpose) -> Trip {
-    Trip {
+fn upstream_login(purpose: Purpose) -> UpstreamLogin {
+    UpstreamLogin {
         seed: Seed::from_random([7; 32]),
         login: Fingerprint::kept("abc".to_owned()),
         provider: Provider::Google,
@@ -188,32 +188,32 @@ fn legacy() -> Purpose {
 }
 
 #[test]
-fn everything_a_trip_grows_from_its_seed_is_its_own_and_always_the_same() {
-    let (trip, again) = (trip(legacy()), trip(legacy()));
-    let grown = |trip: &Trip| {
+fn everything_a_upstream_login_grows_from_its_seed_is_its_own_and_always_the_same() {
+    let (upstream_login, again) = (upstream_login(legacy()), upstream_login(legacy()));
+    let grown = |upstream_login: &UpstreamLogin| {
         [
-            trip.id().to_text(),
-            trip.upstream_state().to_text(),
-            trip.upstream_verifier().expose().to_owned(),
-            trip.nonce(),
-            Digest::from_bytes(*trip.seed.expose()).to_text(),
+            upstream_login.id().to_text(),
+            upstream_login.upstream_state().to_text(),
+            upstream_login.upstream_verifier().expose().to_owned(),
+            upstream_login.nonce(),
+            Digest::from_bytes(*upstream_login.seed.expose()).to_text(),
         ]
     };
-    let values = grown(&trip);
+    let values = grown(&upstream_login);
     assert_eq!(values, grown(&again));
     let distinct: std::collections::HashSet<_> = values.iter().collect();
     assert_eq!(distinct.len(), values.len());
     assert!(values.iter().all(|value| value.len() == 43));
-    let other = Trip {
+    let other = UpstreamLogin {
         seed: Seed::from_random([8; 32]),
-        ..trip
+        ..upstream_login
     };
     assert!(grown(&other).iter().all(|value| !values.contains(value)));
 }
 
 #[test]
 fn an_upstream_state_is_matched_by_its_own_text_alone_and_is_not_shown() {
-    let state = trip(legacy()).upstream_state();
+    let state = upstream_login(legacy()).upstream_state();
     let text = state.to_text();
     assert!(state.matches(&text));
     for at in 0..text.len() {
@@ -229,40 +229,47 @@ fn an_upstream_state_is_matched_by_its_own_text_alone_and_is_not_shown() {
 }
 
 #[test]
-fn a_trip_counts_until_its_end() {
-    let trip = trip(legacy());
-    assert_eq!(trip.check_time(NOW), Ok(()));
-    assert_eq!(trip.check_time(NOW.plus_ms(599_999)), Ok(()));
-    assert_eq!(trip.check_time(NOW.plus_ms(600_000)), Err(Rule::TripExpiry));
+fn an_upstream_login_counts_until_its_end() {
+    let upstream_login = upstream_login(legacy());
+    assert_eq!(upstream_login.check_time(NOW), Ok(()));
+    assert_eq!(upstream_login.check_time(NOW.plus_ms(599_999)), Ok(()));
+    assert_eq!(
+        upstream_login.check_time(NOW.plus_ms(600_000)),
+        Err(Rule::UpstreamLoginExpiry)
+    );
 }
 
 #[test]
-fn only_a_trip_for_the_same_login_names_its_browser() {
+fn only_a_upstream_login_for_the_same_login_names_its_browser() {
     let (own, other) = (Digest::of(b"own"), Digest::of(b"other"));
-    assert_eq!(trip(clean(b"own")).browser_of(&own), Some(mark(1)));
-    assert_eq!(trip(clean(b"own")).browser_of(&other), None);
-    assert_eq!(trip(legacy()).browser_of(&own), None);
+    assert_eq!(
+        upstream_login(clean(b"own")).browser_of(&own),
+        Some(mark(1))
+    );
+    assert_eq!(upstream_login(clean(b"own")).browser_of(&other), None);
+    assert_eq!(upstream_login(legacy()).browser_of(&own), None);
 }
 
 #[test]
-fn a_trip_for_a_session_ends_with_the_session() {
+fn an_upstream_login_for_a_session_ends_with_the_session() {
     let session = session(Stage::Pending);
     let handle = Digest::of(b"handle");
-    let trip = Trip::for_session(Seed::from_random([7; 32]), &session, handle, mark(1));
-    assert_eq!(trip.ends, session.ends);
-    assert_eq!(trip.login, session.login);
-    assert_eq!(trip.provider, session.provider);
-    assert_eq!(trip.project, session.project);
-    assert_eq!(trip.callback, session.redirect_uri.digest());
-    assert_eq!(trip.browser_of(&handle), Some(mark(1)));
+    let upstream_login =
+        UpstreamLogin::for_session(Seed::from_random([7; 32]), &session, handle, mark(1));
+    assert_eq!(upstream_login.ends, session.ends);
+    assert_eq!(upstream_login.login, session.login);
+    assert_eq!(upstream_login.provider, session.provider);
+    assert_eq!(upstream_login.project, session.project);
+    assert_eq!(upstream_login.callback, session.redirect_uri.digest());
+    assert_eq!(upstream_login.browser_of(&handle), Some(mark(1)));
 }
 
 #[test]
-fn a_trip_for_an_authorization_ends_after_600_seconds() {
+fn an_upstream_login_for_an_authorization_ends_after_600_seconds() {
     let state = State::from_random(&[1; 32]);
     let challenge = CodeVerifier::from_random(&[1; 32]).challenge();
     let home = callback("https://app.example/cb");
-    let trip = Trip::for_authorization(
+    let upstream_login = UpstreamLogin::for_authorization(
         Seed::from_random([7; 32]),
         &client("prj_ada"),
         &home,
@@ -270,15 +277,15 @@ fn a_trip_for_an_authorization_ends_after_600_seconds() {
         (state.clone(), challenge.clone()),
         NOW,
     );
-    assert_eq!(trip.ends, NOW.plus_ms(600_000));
-    assert_eq!(trip.login, Fingerprint::of_state(&state));
-    assert_eq!(trip.callback, home.digest());
+    assert_eq!(upstream_login.ends, NOW.plus_ms(600_000));
+    assert_eq!(upstream_login.login, Fingerprint::of_state(&state));
+    assert_eq!(upstream_login.callback, home.digest());
     let Purpose::Legacy {
         state: kept,
         challenge: tie,
-    } = trip.purpose
+    } = upstream_login.purpose
     else {
-        panic!("it is a legacy trip");
+        panic!("it is a legacy upstream login");
     };
     assert!(kept.matches(&state));
     assert_eq!(tie, challenge);
@@ -297,7 +304,7 @@ fn a_code_lives_60_seconds_and_is_known_for_a_tokens_lifetime_more() {
     assert_eq!(CODE_LIFETIME_MS, 60_000);
     let challenge = CodeVerifier::from_random(&[1; 32]).challenge();
     let code = Digest::of(b"code");
-    let grant = NewGrant::of(&trip(legacy()), &challenge, ada(), code, NOW);
+    let grant = NewGrant::of(&upstream_login(legacy()), &challenge, ada(), code, NOW);
     assert_eq!(grant.code_ends, NOW.plus_ms(60_000));
     assert_eq!(grant.known_until, NOW.plus_ms(960_000));
     assert_eq!(grant.callback, Digest::of(b"callback"));

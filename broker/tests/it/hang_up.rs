@@ -90,7 +90,7 @@ async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_start
     github.may_answer.add_permits(1);
     served.logged("steps=\"spent issued\"");
     let again = browser.get(&served, &back).await;
-    again.is_refusal_page(400, "trip.once");
+    again.is_refusal_page(400, "upstream_login.once");
     github.is_asked_no_more();
 }
 

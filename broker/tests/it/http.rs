@@ -24,6 +24,6 @@ mod rotation;
 mod rules;
 mod sessions;
 mod tokens;
-mod trips;
+mod upstream_logins;
 mod visits;
 pub(crate) mod world;

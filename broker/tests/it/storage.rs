@@ -19,7 +19,7 @@ mod postgres_crash;
 mod races;
 mod sqlite;
 mod sweeping;
-mod trips;
+mod upstream_logins;
 mod watched;
 
 use bench::Bench;
@@ -71,10 +71,10 @@ macro_rules! suite {
                 a_read_passes_its_points_in_order
                 every_step_tells_that_it_is_committed
             }
-            trips {
-                a_trip_is_spent_once
-                two_trips_are_spent_independently
-                a_trip_that_comes_back_at_its_end_is_still_remembered
+            upstream_logins {
+                an_upstream_login_is_spent_once
+                two_upstream_logins_are_spent_independently
+                an_upstream_login_that_comes_back_at_its_end_is_still_remembered
             }
             grants {
                 a_code_becomes_a_token_that_opens_the_profile
@@ -106,7 +106,7 @@ macro_rules! suite {
                 a_sweep_takes_a_login_that_nobody_can_see
                 a_sweep_erases_a_profile_that_nobody_can_read
                 a_sweep_spares_a_profile_that_can_still_be_read
-                a_sweep_spares_a_spent_trip_until_a_minute_after_its_end
+                a_sweep_spares_a_spent_upstream_login_until_a_minute_after_its_end
                 a_sweep_spares_a_code_until_no_token_of_it_could_live
                 what_is_said_of_an_ended_token_does_not_depend_on_the_sweeper
                 a_replay_is_recognised_as_long_as_the_token_could_live
@@ -118,7 +118,7 @@ macro_rules! suite {
                 a_result_is_taken_once_by_brokers_whose_clocks_differ
                 an_outcome_that_a_broker_ahead_erased_has_expired_for_all
                 a_code_is_redeemed_once_by_brokers_whose_clocks_differ
-                a_trip_is_spent_once_by_brokers_whose_clocks_differ
+                an_upstream_login_is_spent_once_by_brokers_whose_clocks_differ
                 a_key_belongs_to_one_login_whatever_the_clocks_say
             }
             races {
@@ -127,7 +127,7 @@ macro_rules! suite {
                 of_64_browsers_one_gets_the_login
                 of_64_outcomes_one_is_settled
                 of_64_reads_one_takes_the_outcome
-                of_64_spendings_of_a_trip_one_counts
+                of_64_spendings_of_a_upstream_login_one_counts
                 of_64_redemptions_one_gets_a_token
                 of_64_revocations_all_succeed
                 of_64_rounds_of_reads_and_writes_none_fails

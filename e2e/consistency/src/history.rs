@@ -40,7 +40,7 @@ pub(crate) enum Thing {
     /// Browsers at one authorization URL.
     Claim,
     /// One callback, delivered again and again.
-    Trip,
+    UpstreamLogin,
     /// `POST /v1/login/result`.
     Result,
     /// `POST /v1/token` with one code.
@@ -55,7 +55,7 @@ impl Thing {
     pub(crate) const ALL: [Self; 7] = [
         Self::SessionKey,
         Self::Claim,
-        Self::Trip,
+        Self::UpstreamLogin,
         Self::Result,
         Self::Code,
         Self::ReplayedToken,
@@ -67,7 +67,7 @@ impl Thing {
         match self {
             Self::SessionKey => "session key",
             Self::Claim => "claim",
-            Self::Trip => "trip",
+            Self::UpstreamLogin => "upstream_login",
             Self::Result => "result",
             Self::Code => "code",
             Self::ReplayedToken => "token of a replayed code",
@@ -205,8 +205,14 @@ mod tests {
     #[test]
     fn nobody_is_wrong_unless_somebody_heard_nothing() {
         let refused = (0, 9, Refused);
-        assert_eq!(check(Thing::Trip, &[refused]), Err(Violation::Never));
-        assert_eq!(check(Thing::Trip, &[refused, (1, 2, Nothing)]), Ok(()));
+        assert_eq!(
+            check(Thing::UpstreamLogin, &[refused]),
+            Err(Violation::Never)
+        );
+        assert_eq!(
+            check(Thing::UpstreamLogin, &[refused, (1, 2, Nothing)]),
+            Ok(())
+        );
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Arena {
         let begin = Request::visit(&kept.authorize_url(provider), "");
         let departure = self.client.send(self.any(chance), &begin).await.answer()?;
         let arrival = at_provider(&self.client, &departure).await?;
-        let arriving = self.race(Thing::Trip, &[arrival], chance).await?;
+        let arriving = self.race(Thing::UpstreamLogin, &[arrival], chance).await?;
         let code = arriving.won()?.code().ok_or("no code came home")?;
         let redeem = Request::Redeem { kept, code };
 

@@ -80,7 +80,7 @@ async fn a_strict_cookie_of_the_broker_does_not_come_back_from_the_provider() {
     at_the_demo!(of stack_across_sites(), async |_stack, person| {
         for flow in [Flow::Clean, Flow::Legacy] {
             sign_in(&person, flow, Some("fsi_trip_")).await?;
-            person.meets_rule("trip.own_browser").await?;
+            person.meets_rule("upstream_login.own_browser").await?;
             person.forgets_cookies().await?;
         }
     });

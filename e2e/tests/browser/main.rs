@@ -236,7 +236,7 @@ async fn an_authorization_url_opened_in_another_browser_belongs_to_the_first() {
             // The provider's page itself can be shared; its answer cannot.
             victim.opens(&sent_on).await?;
             victim.chooses("grace").await?;
-            victim.meets_rule("trip.own_browser").await?;
+            victim.meets_rule("upstream_login.own_browser").await?;
             victim.takes_picture("broker-foreign-browser").await?;
             Ok::<(), thirtyfour::error::WebDriverError>(())
         };

@@ -97,7 +97,7 @@ async fn a_sister_subdomain_plants_no_upstream_login_at_the_broker() {
             plant(stack, person, &planted, value).await?;
             person.opens(&provider).await?;
             person.chooses("ada").await?;
-            person.meets_rule("trip.own_browser").await?;
+            person.meets_rule("upstream_login.own_browser").await?;
         }
         // The login itself is alive: it was the names that did not serve.
         person.is_given_cookies(&[login]).await?;

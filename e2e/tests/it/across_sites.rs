@@ -151,7 +151,7 @@ async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
         // The session of the demo is another now.
         let page = page_of(thief.type_in(&world.demo("/profile")).await);
         assert!(!page.body.contains("Ada Lovelace"), "{}", page.body);
-        // The trip is spent.
+        // The upstream login is spent.
         let answer = browser.last_hop_to(&world.broker_callback(GOOGLE)).url;
         thief.type_in(&answer).await;
         assert_eq!(world.token_calls(GOOGLE), calls + 1);

@@ -9,7 +9,7 @@ use crate::world::{Halfway, World};
 const INVALID: &str = "invalid_provider_response";
 
 #[tokio::test]
-async fn an_answer_without_this_trips_state_is_refused_and_spends_nothing() {
+async fn an_answer_without_this_upstream_logins_state_is_refused_and_spends_nothing() {
     let world = World::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {

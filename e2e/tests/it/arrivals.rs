@@ -9,7 +9,7 @@ use crate::world::World;
 // At the authorization URL.
 
 #[tokio::test]
-async fn the_first_browser_is_sent_to_the_provider_with_one_cookie_for_its_trip() {
+async fn the_first_browser_is_sent_to_the_provider_with_one_cookie_for_its_upstream_login() {
     let world = World::start().await;
     for provider in PROVIDERS {
         let login = world.backend.start_login(provider).await;
@@ -127,7 +127,7 @@ async fn an_unknown_login_is_a_page_that_says_what_to_do() {
 // At the broker's callback.
 
 #[tokio::test]
-async fn a_trip_that_was_spent_sends_home_in_the_clean_flow_and_asks_nobody() {
+async fn an_upstream_login_that_was_spent_sends_home_in_the_clean_flow_and_asks_nobody() {
     let world = World::start().await;
     for provider in PROVIDERS {
         let begun = world.halfway(Flow::Clean, provider).await;
@@ -139,7 +139,7 @@ async fn a_trip_that_was_spent_sends_home_in_the_clean_flow_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_trip_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_nobody() {
+async fn an_upstream_login_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_nobody() {
     let world = World::start().await;
     for provider in PROVIDERS {
         let begun = world.halfway(Flow::Legacy, provider).await;
@@ -151,7 +151,7 @@ async fn a_trip_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_trip_that_has_ended_sends_home_in_the_clean_flow_and_asks_nobody() {
+async fn an_upstream_login_that_has_ended_sends_home_in_the_clean_flow_and_asks_nobody() {
     let world = World::start().await;
     let begun = world.halfway(Flow::Clean, GITHUB).await;
     world.advance_seconds(600);
@@ -161,7 +161,7 @@ async fn a_trip_that_has_ended_sends_home_in_the_clean_flow_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_trip_that_has_ended_is_a_page_in_the_legacy_flow_and_asks_nobody() {
+async fn an_upstream_login_that_has_ended_is_a_page_in_the_legacy_flow_and_asks_nobody() {
     let world = World::start().await;
     let begun = world.halfway(Flow::Legacy, GITHUB).await;
     world.advance_seconds(600);
@@ -171,7 +171,7 @@ async fn a_trip_that_has_ended_is_a_page_in_the_legacy_flow_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_browser_without_the_trip_is_refused_and_the_right_one_still_completes() {
+async fn a_browser_without_the_upstream_login_is_refused_and_the_right_one_still_completes() {
     let world = World::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
@@ -179,7 +179,7 @@ async fn a_browser_without_the_trip_is_refused_and_the_right_one_still_completes
             let begun = world.halfway(flow, provider).await;
             let stranger = Browser::new();
             refuses_stranger(&stranger.open(&begun.answer).await);
-            // A stranger with a trip of its own is one all the same.
+            // A stranger with an upstream login of its own is one all the same.
             let own = world.backend.start_login(provider).await;
             stranger.open(&own.authorization_url).await;
             refuses_stranger(&stranger.open(&begun.answer).await);
@@ -330,7 +330,7 @@ async fn two_tabs_of_one_browser_end_in_either_order() {
 }
 
 #[tokio::test]
-async fn a_browser_keeps_eight_trips_and_the_latest_of_them_counts() {
+async fn a_browser_keeps_eight_upstream_logins_and_the_latest_of_them_counts() {
     let world = World::start().await;
     let browser = Browser::new();
     for _ in 0..12 {

@@ -44,7 +44,7 @@ async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
 }
 
 #[tokio::test]
-async fn the_cookie_of_a_trip_stays_small_with_the_longest_callback() {
+async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() {
     let world = World::start().await;
     let long = format!("{NOWHERE}/{}", "x".repeat(2048 - NOWHERE.len() - 1));
     let project = json!({ "name": "Long", "redirect_uris": [long] });

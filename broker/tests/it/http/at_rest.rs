@@ -10,7 +10,7 @@ use super::world::{
 };
 use crate::scratch::Scratch;
 
-/// What trips are sealed with.
+/// What upstream logins are sealed with.
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";
 
 fn with_a_known_cookie_key(config: &mut Config) {

@@ -88,7 +88,7 @@ async fn a_callback_without_its_cookie_is_refused_and_spends_nothing() {
     stranger
         .get(&back)
         .await
-        .is_refusal_page(400, "trip.own_browser");
+        .is_refusal_page(400, "upstream_login.own_browser");
     assert_eq!(world.calls_upstream().await, 0);
     assert_eq!(world.result(1).await.json()["status"], "pending");
     browser.get(&back).await.goes_to(CALLBACK);
@@ -107,7 +107,7 @@ async fn a_cookie_that_was_tampered_with_is_no_cookie() {
         let forger = Browser::of(&world);
         forger.plant(name, value);
         let answer = forger.get(&back).await;
-        answer.is_refusal_page(400, "trip.own_browser");
+        answer.is_refusal_page(400, "upstream_login.own_browser");
     };
     // The first character, since the last may hold no bits.
     check(&name, &format!("{flipped}{}", &value[1..])).await;
@@ -121,16 +121,16 @@ async fn a_cookie_that_was_tampered_with_is_no_cookie() {
 }
 
 #[tokio::test]
-async fn another_trips_state_is_refused_in_a_browser_that_holds_one() {
+async fn another_upstream_logins_state_is_refused_in_a_browser_that_holds_one() {
     let world = World::start().await;
     let (victim, attacker) = (Browser::of(&world), Browser::of(&world));
     victim.get(&authorize_path()).await;
     let away = attacker.get(&authorize_path()).await;
     let injected = victim.get(&back_path(&away, "code=attackers")).await;
-    injected.is_refusal_page(400, "trip.own_browser");
+    injected.is_refusal_page(400, "upstream_login.own_browser");
     for query in ["code=a", "code=a&state=", "code=a&state=x&state=x"] {
         let answer = victim.get(&format!("/callback/github?{query}")).await;
-        answer.is_refusal_page(400, "trip.own_browser");
+        answer.is_refusal_page(400, "upstream_login.own_browser");
     }
     assert_eq!(world.calls_upstream().await, 0);
 }
@@ -142,7 +142,7 @@ async fn an_answer_of_one_provider_does_not_pass_for_the_others() {
     let away = browser.get(&authorize_path()).await;
     let crossed = back_path(&away, "code=a").replace("/github", "/google");
     let answer = browser.get(&crossed).await;
-    answer.is_refusal_page(400, "trip.own_browser");
+    answer.is_refusal_page(400, "upstream_login.own_browser");
     assert_eq!(world.calls_upstream().await, 0);
 }
 
@@ -165,7 +165,7 @@ async fn a_clean_callback_delivered_twice_asks_the_provider_once() {
         .come_back(&away, "error=access_denied")
         .await
         .goes_to(CALLBACK);
-    assert_eq!(world.last_rule(), Some("trip.once"));
+    assert_eq!(world.last_rule(), Some("upstream_login.once"));
     assert_eq!(world.calls_upstream().await, calls);
     assert_eq!(world.result(1).await.json()["status"], "succeeded");
 }
@@ -178,7 +178,7 @@ async fn a_legacy_callback_delivered_twice_says_to_start_again() {
     browser.come_back(&away, "code=upstream-code").await;
     let calls = world.calls_upstream().await;
     let again = browser.come_back(&away, "code=upstream-code").await;
-    again.is_refusal_page(400, "trip.once");
+    again.is_refusal_page(400, "upstream_login.once");
     assert_eq!(world.calls_upstream().await, calls);
 }
 
@@ -192,9 +192,9 @@ async fn a_late_browser_comes_home_and_the_provider_is_not_asked() {
     world.pass_ms(600_000);
     let home = browser.come_back(&clean, "code=upstream-code").await;
     home.goes_to(CALLBACK);
-    assert_eq!(world.last_rule(), Some("trip.expiry"));
+    assert_eq!(world.last_rule(), Some("upstream_login.expiry"));
     let page = browser.come_back(&legacy, "code=upstream-code").await;
-    page.is_refusal_page(400, "trip.expiry");
+    page.is_refusal_page(400, "upstream_login.expiry");
     assert_eq!(world.calls_upstream().await, 0);
     world.result(1).await.is_refused(400);
     assert_eq!(world.last_rule(), Some("result.expiry"));
@@ -223,7 +223,7 @@ async fn two_tabs_of_one_browser_do_not_disturb_each_other() {
 }
 
 #[tokio::test]
-async fn the_code_is_sent_to_the_provider_once_with_the_trips_own_verifier() {
+async fn the_code_is_sent_to_the_provider_once_with_the_upstream_logins_own_verifier() {
     let world = World::start().await;
     let browser = Browser::of(&world);
     let away = browser.get(&authorize_path()).await;

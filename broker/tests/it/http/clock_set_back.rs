@@ -119,7 +119,11 @@ async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config
         wall.set(to_and_fro);
         nothing_lives(&world, &made).await;
     }
-    assert_eq!(world.calls_upstream().await, asked, "nor does the trip");
+    assert_eq!(
+        world.calls_upstream().await,
+        asked,
+        "nor does the upstream login"
+    );
 }
 
 async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {

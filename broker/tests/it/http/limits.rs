@@ -170,7 +170,7 @@ async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
     let home = answers.iter().filter(|answer| answer.status == 303);
     assert_eq!(home.count(), 10);
     for later in answers.iter().filter(|answer| answer.status != 303) {
-        later.is_refusal_page(429, "trip.crowd");
+        later.is_refusal_page(429, "upstream_login.crowd");
         assert_eq!(later.header("retry-after"), Some("6"));
     }
     // Three calls for each who was let in.
@@ -186,10 +186,13 @@ async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
     assert_eq!(first.get(&back).await.status, 303);
     let (second, back) = come_back_from(&world, HERE).await;
     let page = second.get(&back).await;
-    page.is_refusal_page(429, "trip.crowd");
+    page.is_refusal_page(429, "upstream_login.crowd");
     assert_eq!(page.header("retry-after"), Some("60"));
     world.pass_ms(59_999);
-    second.get(&back).await.is_refusal_page(429, "trip.crowd");
+    second
+        .get(&back)
+        .await
+        .is_refusal_page(429, "upstream_login.crowd");
     world.pass_ms(1);
     let home = second.get(&back).await;
     let code = parameter(home.location().unwrap(), "code").unwrap();
@@ -197,7 +200,7 @@ async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
 }
 
 #[tokio::test]
-async fn callbacks_without_a_trip_use_up_nothing() {
+async fn callbacks_without_a_upstream_login_use_up_nothing() {
     let world = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
     let (browser, back) = come_back_from(&world, HERE).await;
     for _ in 0..5 {
@@ -205,7 +208,7 @@ async fn callbacks_without_a_trip_use_up_nothing() {
         stranger
             .get(&back)
             .await
-            .is_refusal_page(400, "trip.own_browser");
+            .is_refusal_page(400, "upstream_login.own_browser");
     }
     assert_eq!(browser.get(&back).await.status, 303);
 }

@@ -276,7 +276,7 @@ async fn head_changes_nothing_anywhere() {
     assert_eq!(
         world.calls_upstream().await,
         0,
-        "HEAD did not spend the trip"
+        "HEAD did not spend the upstream login"
     );
     browser.get(&back).await.goes_to(CALLBACK);
     assert_eq!(world.result(1).await.json()["status"], "succeeded");

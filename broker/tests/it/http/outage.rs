@@ -100,7 +100,7 @@ async fn a_login_survives_an_outage() {
 }
 
 #[tokio::test]
-async fn a_trip_that_cannot_be_spent_does_not_reach_the_provider() {
+async fn an_upstream_login_that_cannot_be_spent_does_not_reach_the_provider() {
     let fragile = Fragile::start().await;
     let world = &fragile.world;
     let browser = Browser::of(world);
@@ -115,7 +115,7 @@ async fn a_trip_that_cannot_be_spent_does_not_reach_the_provider() {
 }
 
 #[tokio::test]
-async fn a_browser_whose_trip_is_spent_goes_home_although_the_store_fails() {
+async fn a_browser_whose_upstream_login_is_spent_goes_home_although_the_store_fails() {
     let fragile = Fragile::start().await;
     let world = &fragile.world;
     let browser = Browser::of(world);

@@ -13,7 +13,7 @@ async fn broker(keys: &[u8]) -> World {
 }
 
 /// Sets out at a broker with some keys, and comes back to one with others.
-async fn trip(from: &[u8], to: &[u8]) -> Answer {
+async fn upstream_login(from: &[u8], to: &[u8]) -> Answer {
     let (from, to) = (broker(from).await, broker(to).await);
     let before = Browser::of(&from);
     let away = before.get(&authorize_path()).await;
@@ -29,7 +29,7 @@ async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
     let steps: [&[u8]; 4] = [&[1], &[1, 2], &[2, 1], &[2]];
     for pair in steps.windows(2) {
         for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
-            let home = trip(from, to).await;
+            let home = upstream_login(from, to).await;
             assert_eq!(home.status, 303, "{from:?} to {to:?}: {}", home.body);
             assert!(home.location().unwrap().starts_with(CALLBACK));
         }
@@ -39,7 +39,7 @@ async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
 #[tokio::test]
 async fn a_key_that_is_gone_opens_nothing() {
     for (from, to) in [(&[1][..], &[2][..]), (&[2, 1], &[1])] {
-        let lost = trip(from, to).await;
-        lost.is_refusal_page(400, "trip.own_browser");
+        let lost = upstream_login(from, to).await;
+        lost.is_refusal_page(400, "upstream_login.own_browser");
     }
 }

@@ -141,20 +141,20 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             let nothing = String::new();
             Home(nothing, browser.press(&format!("{path}/cancel")).await)
         }
-        Rule::TripOwnBrowser => {
+        Rule::UpstreamLoginOwnBrowser => {
             let (_, back) = at.away().await;
             Page(400, at.browser().get(&back).await)
         }
-        Rule::TripOnce => {
+        Rule::UpstreamLoginOnce => {
             let (browser, back) = at.away().await;
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
-        Rule::TripCrowd => {
+        Rule::UpstreamLoginCrowd => {
             at.back_from_one_address().await;
             Page(429, at.back_from_one_address().await)
         }
-        Rule::TripExpiry => {
+        Rule::UpstreamLoginExpiry => {
             let (browser, back) = at.away().await;
             at.pass_ms(600_000);
             Page(400, browser.get(&back).await)

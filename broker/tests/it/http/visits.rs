@@ -40,7 +40,7 @@ async fn the_first_browser_has_it_and_any_other_is_told_so() {
 }
 
 #[tokio::test]
-async fn the_same_browser_may_come_again_for_a_fresh_trip() {
+async fn the_same_browser_may_come_again_for_a_fresh_upstream_login() {
     let world = World::start().await;
     let path = world.session(1).await;
     let browser = Browser::of(&world);

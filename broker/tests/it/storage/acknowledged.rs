@@ -1,15 +1,15 @@
 //! One of everything that a store acknowledges, and that it is there later.
 
 use broker::flows::clean::Outcome;
-use broker::flows::trip::Trip;
+use broker::flows::upstream_login::UpstreamLogin;
 use broker::store::{Opened, Settled, Spent};
 use contract::Rule;
 
-use super::bench::{Bench, Exchange, Read, trip};
+use super::bench::{Bench, Exchange, Read, upstream_login};
 use crate::people::ada;
 
-fn spent_trip(bench: &Bench) -> Trip {
-    trip(1, bench.now().plus_ms(600_000))
+fn spent_upstream_login(bench: &Bench) -> UpstreamLogin {
+    upstream_login(1, bench.now().plus_ms(600_000))
 }
 
 /// Takes every step, one after the other.
@@ -21,7 +21,7 @@ pub(super) async fn happens(bench: &Bench) {
     bench.finish(2).await;
     bench.finish(3).await;
     bench.take(3).await;
-    bench.spend(&spent_trip(bench)).await;
+    bench.spend(&spent_upstream_login(bench)).await;
     for code in [1, 2, 3] {
         bench.issue(code).await;
     }
@@ -41,7 +41,10 @@ pub(super) async fn is_there(bench: &Bench) {
         Read::Outcome(Outcome::Succeeded(ada()))
     );
     assert_eq!(bench.take(3).await, Read::Refused(Rule::ResultOnce));
-    assert_eq!(bench.spend(&spent_trip(bench)).await, Spent::Before);
+    assert_eq!(
+        bench.spend(&spent_upstream_login(bench)).await,
+        Spent::Before
+    );
     assert_eq!(bench.redeem(1).await, Exchange::Token);
     assert_eq!(bench.profile(2).await, Ok(ada()));
     assert_eq!(bench.redeem(2).await, Exchange::Refused(Rule::CodeOnce));

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, open};
 use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::trip::{Purpose, Seed, Trip};
+use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::flows::{Fingerprint, UnixMs};
 use broker::store::probe::Probe;
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
@@ -144,8 +144,8 @@ impl Bench {
         self.store.take(ask, self.now()).await.unwrap().into()
     }
 
-    pub(crate) async fn spend(&self, trip: &Trip) -> Spent {
-        self.store.spend(trip).await.unwrap()
+    pub(crate) async fn spend(&self, upstream_login: &UpstreamLogin) -> Spent {
+        self.store.spend(upstream_login).await.unwrap()
     }
 
     /// Issues code 1, 2, … for project ada.
@@ -242,8 +242,8 @@ pub(crate) fn ask(key: u8) -> Ask {
     }
 }
 
-pub(crate) fn trip(seed: u8, ends: UnixMs) -> Trip {
-    Trip {
+pub(crate) fn upstream_login(seed: u8, ends: UnixMs) -> UpstreamLogin {
+    UpstreamLogin {
         seed: Seed::from_random([seed; 32]),
         login: Fingerprint::of_key(&key_of(seed)),
         provider: Provider::GitHub,
@@ -268,7 +268,7 @@ pub(crate) fn token_of(n: u8) -> Digest {
 pub(crate) fn grant(code: u8, now: UnixMs) -> NewGrant {
     let challenge = verifier(code).challenge();
     let digest = HandoffCode::from_random(&[code; 32]).digest();
-    NewGrant::of(&trip(code, now), &challenge, ada(), digest, now)
+    NewGrant::of(&upstream_login(code, now), &challenge, ada(), digest, now)
 }
 
 pub(crate) fn redemption(code: u8, token: u8, now: UnixMs) -> Redemption {

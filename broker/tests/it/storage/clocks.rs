@@ -2,8 +2,8 @@
 //! use stays single use. When something expires, each judges by its own clock, and an
 //! end is written down by the broker that begins it.
 //!
-//! A spent trip is remembered for a minute after its end: that is by how much clocks
-//! may differ before a trip could be spent twice.
+//! A spent upstream login is remembered for a minute after its end: that is by how much clocks
+//! may differ before an upstream login could be spent twice.
 
 use std::sync::Arc;
 
@@ -12,7 +12,9 @@ use broker::flows::clean::Outcome;
 use broker::store::{Opened, Spent, Store};
 use contract::{LoginError, Rule};
 
-use super::bench::{Bench, Exchange, Read, ask, handle_of, login, redemption, token_of, trip};
+use super::bench::{
+    Bench, Exchange, Read, ask, handle_of, login, redemption, token_of, upstream_login,
+};
 use crate::people::ada;
 
 /// Half of what two brokers may be apart: at all of it, no code would live there.
@@ -125,13 +127,17 @@ pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(bench
     assert_eq!(ahead.profile(&bench, 2).await, Err(Rule::BearerExpiry));
 }
 
-pub(super) async fn a_trip_is_spent_once_by_brokers_whose_clocks_differ(bench: Bench) {
+pub(super) async fn an_upstream_login_is_spent_once_by_brokers_whose_clocks_differ(bench: Bench) {
     let ahead = Ahead::beside(&bench).await;
-    let trip = trip(1, bench.now().plus_ms(600_000));
-    assert_eq!(bench.spend(&trip).await, Spent::Now);
+    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
+    assert_eq!(bench.spend(&upstream_login).await, Spent::Now);
     bench.at_ms(599_999);
     ahead.sweep(&bench).await;
-    assert_eq!(bench.spend(&trip).await, Spent::Before, "it still counts");
+    assert_eq!(
+        bench.spend(&upstream_login).await,
+        Spent::Before,
+        "it still counts"
+    );
 }
 
 /// The broker ahead believes that the first login has ended. Its key leads to one

@@ -9,7 +9,7 @@ use contract::{Digest, LoginError, Rule};
 use tokio::sync::Barrier;
 
 use super::bench::{
-    Bench, Exchange, Read, ask, handle_of, login, mark, redemption, token_of, trip,
+    Bench, Exchange, Read, ask, handle_of, login, mark, redemption, token_of, upstream_login,
 };
 use crate::people::ada;
 
@@ -130,10 +130,10 @@ pub(super) async fn of_64_reads_one_takes_the_outcome(bench: Bench) {
     );
 }
 
-pub(super) async fn of_64_spendings_of_a_trip_one_counts(bench: Bench) {
+pub(super) async fn of_64_spendings_of_a_upstream_login_one_counts(bench: Bench) {
     let ends = bench.now().plus_ms(600_000);
     let results = race(&bench, |_, store| async move {
-        store.spend(&trip(1, ends)).await.unwrap()
+        store.spend(&upstream_login(1, ends)).await.unwrap()
     })
     .await;
     assert_eq!(count(&results, |spent| *spent == Spent::Now), 1);

@@ -4,7 +4,7 @@ use broker::flows::clean::Outcome;
 use broker::store::Spent;
 use contract::{LoginError, Rule};
 
-use super::bench::{Bench, Exchange, Read, handle_of, login, redemption, trip};
+use super::bench::{Bench, Exchange, Read, handle_of, login, redemption, upstream_login};
 use crate::people::ada;
 
 pub(super) async fn an_empty_store_has_nothing_to_sweep(bench: Bench) {
@@ -54,13 +54,15 @@ pub(super) async fn a_sweep_spares_a_profile_that_can_still_be_read(bench: Bench
     assert_eq!(bench.take(2).await, Read::Outcome(denied));
 }
 
-pub(super) async fn a_sweep_spares_a_spent_trip_until_a_minute_after_its_end(bench: Bench) {
-    let trip = trip(1, bench.now().plus_ms(600_000));
-    bench.spend(&trip).await;
+pub(super) async fn a_sweep_spares_a_spent_upstream_login_until_a_minute_after_its_end(
+    bench: Bench,
+) {
+    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
+    bench.spend(&upstream_login).await;
     bench.at_ms(659_999);
     assert_eq!(bench.sweep().await, 0);
     assert_eq!(
-        bench.spend(&trip).await,
+        bench.spend(&upstream_login).await,
         Spent::Before,
         "a request that looked at the time a moment ago must not spend it again"
     );

@@ -94,7 +94,7 @@ async fn b06_an_answer_counts_only_on_the_path_of_its_own_provider() {
             .replace(provider.as_str(), other.as_str());
         away.get(&crossed)
             .await
-            .is_refusal_page(400, "trip.own_browser");
+            .is_refusal_page(400, "upstream_login.own_browser");
     }
     assert!(stage.google.calls_to(TOKEN).is_empty() && stage.github.calls().is_empty());
 }
@@ -165,9 +165,9 @@ async fn b10_what_a_provider_says_in_words_is_repeated_to_nobody() {
     let away = stage.depart_legacy(GitHub).await;
     let home = away.back(&format!("error=access_denied&{says}")).await;
     home.goes_to(&legacy_home("access_denied"));
-    // Nor on the page of somebody who has no trip.
+    // Nor on the page of somebody who has no upstream login.
     let page = Browser::of(&stage.world).get(&away.back_path(&says)).await;
-    page.is_refusal_page(400, "trip.own_browser");
+    page.is_refusal_page(400, "upstream_login.own_browser");
     assert!(!page.body.contains("script>") && !page.body.contains("evil.test"));
     let ledger = format!("{:?}", stage.world.events());
     assert!(!ledger.contains("script>") && !ledger.contains("evil.test"));

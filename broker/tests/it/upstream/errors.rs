@@ -265,7 +265,7 @@ async fn claim(failure: Failure, name: &str, value: Value) {
     .await;
 }
 
-/// A trip that began while the provider was on ends at a broker without it.
+/// An upstream login that began while the provider was on ends at a broker without it.
 async fn gone(failure: Failure, change: impl Fn(&mut broker::config::Config)) {
     let key = || vec![SealKey::from_random(&[9; 32])];
     let before = Stage::start_with(|config| config.cookie_keys = key()).await;

@@ -11,7 +11,7 @@ fn trouble() -> Reply {
 }
 
 #[tokio::test]
-async fn a_failing_trip_switches_a_provider_off_and_a_later_success_on() {
+async fn a_failing_upstream_login_switches_a_provider_off_and_a_later_success_on() {
     let stage = Stage::start().await;
     assert!(stage.is_available(GitHub).await);
     stage.github.replies(TOKEN, trouble());

@@ -109,15 +109,15 @@ fn may_be_free_again(opens: &[&Telling]) -> bool {
 }
 
 fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
-    let trip = Single {
-        thing: Thing::Trip,
+    let upstream_login = Single {
+        thing: Thing::UpstreamLogin,
         deed: Deed::Return(0),
         step: Step::Spent,
     };
     let departed = story.of(|it| it == Deed::Visit);
     let departed = departed.into_iter().rfind(|it| it.told == Told::Departed);
     let life = departed.map(|departed| Life::of(departed, LOGIN_LIVES_MS));
-    wrong.extend(trip.judge(story, facts, life));
+    wrong.extend(upstream_login.judge(story, facts, life));
     let issued = story.of(|it| matches!(it, Deed::Return(_)));
     let issued = issued.into_iter().find(|it| it.told == Told::Code);
     let code = issued.map(|issued| Life::of(issued, CODE_LIVES_MS));
@@ -241,7 +241,7 @@ fn let_in(story: &Story, life: Option<Life>) -> Option<Violation> {
     got_on.then(|| "another browser was let into a login".to_owned())
 }
 
-/// A callback counts in the browser that made the trip, and in no other.
+/// A callback counts in the browser that made the upstream login, and in no other.
 fn strayed(story: &Story) -> Option<Violation> {
     let strays = story.of(|it| it == Deed::Stray);
     let is_turned_away = |it: &&Telling| it.told.is_open() || it.told == Told::Refused(400);
@@ -295,7 +295,7 @@ fn surely_ends(telling: &Telling, issued: &Telling) -> bool {
     }
 }
 
-/// One code of a provider is exchanged once: each trip has one.
+/// One code of a provider is exchanged once: each upstream login has one.
 fn exchanged_twice(story: &Story, facts: &Facts) -> Option<Violation> {
     let codes = u32::try_from(story.casts.len()).unwrap_or(u32::MAX);
     (facts.exchanges > codes || facts.count(Step::Spent) > codes).then(|| {

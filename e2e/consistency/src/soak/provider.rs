@@ -37,7 +37,7 @@ impl Providers {
 
 impl Stage {
     /// Sends a browser from `departure` to its provider, where somebody signs in, or
-    /// something goes wrong. What it comes back with, and whose trip it is.
+    /// something goes wrong. What it comes back with, and whose upstream login it is.
     pub(crate) async fn cast(
         &self,
         story: &mut Story,
@@ -46,7 +46,7 @@ impl Stage {
     ) -> Result<(Deed, Request), Failure> {
         let provider = story.provider;
         let (next, cast) = self.script(provider, chance);
-        let trip = story.casts.len();
+        let upstream_login = story.casts.len();
         story.casts.push(cast);
         let _alone = match provider {
             Provider::Google => self.providers.google.lock().await,
@@ -54,7 +54,7 @@ impl Stage {
         };
         self.providers.upstream.provider(provider).queue(next)?;
         let arrive = at_provider(&self.client, departure).await?;
-        Ok((Deed::Return(trip), arrive))
+        Ok((Deed::Return(upstream_login), arrive))
     }
 
     fn script(&self, provider: Provider, chance: &mut Chance) -> (Next, Cast) {
@@ -86,7 +86,7 @@ impl Stage {
         (Next::Misbehave(what), cast)
     }
 
-    /// Notes whether keys in trouble may have spoiled the trip that has come back.
+    /// Notes whether keys in trouble may have spoiled the upstream login that has come back.
     pub(crate) fn shadow(&self, story: &mut Story, deed: Deed) {
         let until_ms = self
             .providers
@@ -106,7 +106,7 @@ impl Stage {
             .fetch_max(until_ms, Ordering::SeqCst);
     }
 
-    /// A browser comes back from the trip of `cast`. Keys that are in trouble for it
+    /// A browser comes back from the upstream login of `cast`. Keys that are in trouble for it
     /// may be so for others.
     pub(crate) async fn come_back(
         &self,

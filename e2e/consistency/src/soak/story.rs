@@ -25,7 +25,7 @@ pub(crate) enum Deed {
     Visit,
     /// Another browser, at the authorization URL.
     Intrude,
-    /// The browser, back from the provider; which of its trips.
+    /// The browser, back from the provider; which of its upstream logins.
     Return(usize),
     /// Another browser, with the callback of the first.
     Stray,
@@ -77,7 +77,7 @@ pub(crate) struct Story {
     /// By which name the broker's log knows it.
     pub(crate) login: String,
     pub(crate) tellings: Vec<Telling>,
-    /// Who was at the provider, trip by trip.
+    /// Who was at the provider, upstream login by upstream login.
     pub(crate) casts: Vec<Cast>,
     /// How the log names the answers that were heard.
     pub(crate) request_ids: Vec<String>,
@@ -189,8 +189,8 @@ impl fmt::Display for Story {
                 },
             )?;
         }
-        for (trip, cast) in self.casts.iter().enumerate() {
-            writeln!(f, "  trip {trip}: {cast:?}")?;
+        for (upstream_login, cast) in self.casts.iter().enumerate() {
+            writeln!(f, "  upstream login {upstream_login}: {cast:?}")?;
         }
         Ok(())
     }

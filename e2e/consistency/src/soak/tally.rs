@@ -125,7 +125,10 @@ impl Tally {
             ("in so many ways", self.misbehaviours.len() as u64),
             ("clock moved", self.moves),
             ("clock moved, seconds", self.moved_seconds),
-            ("trips that keys in trouble may have spoiled", self.shadowed),
+            (
+                "upstream logins that keys in trouble may have spoiled",
+                self.shadowed,
+            ),
             (
                 "lost, had twice, or wrong otherwise",
                 self.violations.len() as u64,
@@ -164,7 +167,7 @@ impl Tally {
             "stopped": self.stopped,
             "clock_moves": self.moves,
             "clock_moved_seconds": self.moved_seconds,
-            "shadowed_trips": self.shadowed,
+            "shadowed_upstream_logins": self.shadowed,
             "violations": self.violations,
             "first": first,
             "last": last,

@@ -68,7 +68,7 @@ async fn a_reset_begins_a_new_world_in_which_logins_work() {
 }
 
 #[tokio::test]
-async fn a_trip_of_the_old_world_is_a_strangers_in_the_new_one() {
+async fn an_upstream_login_of_the_old_world_is_a_strangers_in_the_new_one() {
     let world = World::start().await;
     let begun = world.halfway(Flow::Clean, GOOGLE).await;
     world

@@ -34,7 +34,7 @@ fn an_authorization_request_leads_home_or_to_the_provider_or_nowhere() {
 fn a_visit_claims_a_login_when_it_is_vouched_for_alone() {
     let set = |door: &Door| {
         let (_, handle) = door.pending();
-        let (cookie, _) = door.trip(&format!("/login/{handle}"));
+        let (cookie, _) = door.upstream_login(&format!("/login/{handle}"));
         Scene::default()
             .with("{handle}", handle)
             .with("{cookie}", cookie)
@@ -44,11 +44,11 @@ fn a_visit_claims_a_login_when_it_is_vouched_for_alone() {
 }
 
 #[test]
-fn a_callback_spends_the_trip_of_its_own_browser_alone() {
+fn a_callback_spends_the_upstream_login_of_its_own_browser_alone() {
     let set = |door: &Door| {
         let (_, handle) = door.pending();
-        let (cookie, state) = door.trip(&format!("/login/{handle}"));
-        let (legacy_cookie, legacy_state) = door.trip(&authorize());
+        let (cookie, state) = door.upstream_login(&format!("/login/{handle}"));
+        let (legacy_cookie, legacy_state) = door.upstream_login(&authorize());
         Scene::default()
             .with("{cookie}", cookie)
             .with("{state}", state)
@@ -63,7 +63,7 @@ fn a_callback_spends_the_trip_of_its_own_browser_alone() {
 fn a_button_counts_when_it_is_pressed_on_our_own_page() {
     let set = |door: &Door| {
         let (_, handle) = door.pending();
-        let (cookie, _) = door.trip(&format!("/login/{handle}"));
+        let (cookie, _) = door.upstream_login(&format!("/login/{handle}"));
         Scene::default()
             .with("{handle}", handle)
             .with("{cookie}", cookie)

@@ -1,10 +1,10 @@
-//! What there is to be had: logins, trips, codes and tokens, all of them good.
+//! What there is to be had: logins, upstream logins, codes and tokens, all of them good.
 
 use std::str::FromStr;
 
 use broker::flows::clean::{Outcome, open};
 use broker::flows::legacy::{NewGrant, Redemption};
-use broker::flows::trip::{Seed, Trip};
+use broker::flows::upstream_login::{Seed, UpstreamLogin};
 use broker::store::Store as _;
 use contract::{
     AccessToken, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile, Provider,
@@ -50,12 +50,22 @@ impl Door {
         let tie = (text(&fresh::secret()), challenge.clone());
         let (seed, now) = (Seed::from_random([7; 32]), self.clock.now());
         let home = text(CALLBACKS[0]);
-        let trip = Trip::for_authorization(seed, &text(CLIENT), &home, Provider::GitHub, tie, now);
-        let digest = text::<HandoffCode>(&code).digest();
-        done(
-            self.store
-                .issue(NewGrant::of(&trip, &challenge, ada(), digest, now)),
+        let upstream_login = UpstreamLogin::for_authorization(
+            seed,
+            &text(CLIENT),
+            &home,
+            Provider::GitHub,
+            tie,
+            now,
         );
+        let digest = text::<HandoffCode>(&code).digest();
+        done(self.store.issue(NewGrant::of(
+            &upstream_login,
+            &challenge,
+            ada(),
+            digest,
+            now,
+        )));
         (code, verifier)
     }
 
@@ -79,10 +89,12 @@ impl Door {
 
     /// A browser on its way to the provider, which has come by `target`: its cookie,
     /// and the state with which it comes back.
-    pub(super) fn trip(&self, target: &str) -> (String, String) {
+    pub(super) fn upstream_login(&self, target: &str) -> (String, String) {
         let visit = Request::read(format!("GET {target}").as_bytes());
         let away = self.ask(&visit.expect("an address"));
-        let cookie = away.header("set-cookie").expect("it keeps its trip");
+        let cookie = away
+            .header("set-cookie")
+            .expect("it keeps its upstream login");
         let cookie = cookie.split(';').next().expect("its name and value");
         let url = away.location().expect("the way to the provider");
         let url = url::Url::parse(url).expect("an address");

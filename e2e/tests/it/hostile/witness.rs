@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
 use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::trip::Trip;
+use broker::flows::upstream_login::UpstreamLogin;
 use broker::flows::{Fingerprint, UnixMs};
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
 use contract::Digest;
@@ -64,8 +64,8 @@ impl Store for Witness {
         self.saw(done, |done| matches!(done, Ok(Claim::Granted(_))))
     }
 
-    async fn spend(&self, trip: &Trip) -> Result<Spent, StoreError> {
-        let done = self.store.spend(trip).await;
+    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
+        let done = self.store.spend(upstream_login).await;
         self.saw(done, |done| matches!(done, Ok(Spent::Now)))
     }
 

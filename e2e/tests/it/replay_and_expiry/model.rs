@@ -23,7 +23,8 @@ mod stage;
 mod verdict;
 
 use known::{
-    Code, Login, Outcome, Progress, ProvidersAnswer, Purpose, TRIP_COUNTS_MS, Token, Trip, World,
+    Code, Login, Outcome, Progress, ProvidersAnswer, Purpose, Token, UPSTREAM_LOGIN_COUNTS_MS,
+    UpstreamLogin, World,
 };
 use script::{Ending, Failure, Project, Step, Visitor, Wrong};
 
@@ -40,7 +41,7 @@ enum Answer {
     Unrecognised,
     /// 200: the login is pending.
     Pending,
-    /// 200: the login succeeded, with the person of this trip.
+    /// 200: the login succeeded, with the person of this upstream login.
     Succeeded(u8),
     /// 200: the login failed.
     Failed(Failure),
@@ -56,15 +57,15 @@ enum Answer {
     HomeWithError(Failure),
     /// 400, a page: the sign-in did not begin in this browser.
     NotThisBrowser,
-    /// 400, a page: the trip counted once, or has ended.
-    TripOver,
+    /// 400, a page: the upstream login counted once, or has ended.
+    UpstreamLoginOver,
     /// 404, a page: the login is not known, or not any more.
     NotKnown,
     /// 410, a page: another browser has it.
     AnotherBrowser,
     /// 200 with an access token.
     Token,
-    /// 200 with the person of this trip.
+    /// 200 with the person of this upstream login.
     Profile(u8),
     /// 200 with an empty object.
     Revoked,
@@ -84,9 +85,13 @@ impl World {
                 let fresh = Login::new(key, by, at, self.now_ms);
                 self.start(login, fresh, wrong)
             }
-            Step::Visit { login, by, trip } => self.visit(login, by, trip),
+            Step::Visit {
+                login,
+                by,
+                upstream_login,
+            } => self.visit(login, by, upstream_login),
             Step::Authorize {
-                trip,
+                upstream_login,
                 by,
                 project,
                 at,
@@ -95,15 +100,22 @@ impl World {
                     project,
                     code: None,
                 };
-                let ends_ms = self.now_ms + TRIP_COUNTS_MS;
-                self.depart(trip, Trip::new(by, at, ends_ms, purpose))
+                let ends_ms = self.now_ms + UPSTREAM_LOGIN_COUNTS_MS;
+                self.depart(upstream_login, UpstreamLogin::new(by, at, ends_ms, purpose))
             }
-            Step::SignIn { trip, ending } => self.sign_in(trip, ending),
-            Step::Deliver { trip, by } => self.deliver(trip, by),
+            Step::SignIn {
+                upstream_login,
+                ending,
+            } => self.sign_in(upstream_login, ending),
+            Step::Deliver { upstream_login, by } => self.deliver(upstream_login, by),
             Step::Read { login, by, wrong } => self.read(login, by, wrong),
-            Step::Redeem { trip, by, wrong } => self.redeem(trip, by, wrong),
-            Step::Profile { trip } => self.profile(trip),
-            Step::Revoke { trip } => self.revoke(trip),
+            Step::Redeem {
+                upstream_login,
+                by,
+                wrong,
+            } => self.redeem(upstream_login, by, wrong),
+            Step::Profile { upstream_login } => self.profile(upstream_login),
+            Step::Revoke { upstream_login } => self.revoke(upstream_login),
             Step::Clock { to, off_ms } => self.wait_until(self.when(to).map(|at| at + off_ms)),
             Step::Wait { ms } => self.wait_until(Some(self.now_ms + ms)),
             // Whatever was promised before still holds.
@@ -130,7 +142,7 @@ impl World {
     /// A pending login belongs to the first browser; a plain client on a local
     /// machine may look without owning it. Later on everybody is sent home, as
     /// long as the login is known.
-    fn visit(&mut self, login: u8, by: Visitor, trip: u8) -> Answer {
+    fn visit(&mut self, login: u8, by: Visitor, upstream_login: u8) -> Answer {
         if !self.is_known(login) {
             return Answer::NotKnown;
         }
@@ -142,29 +154,29 @@ impl World {
             return Answer::AnotherBrowser;
         }
         let purpose = Purpose::Clean { login };
-        let begun = Trip::new(by, found.provider, found.ends_ms(), purpose);
+        let begun = UpstreamLogin::new(by, found.provider, found.ends_ms(), purpose);
         if by != Visitor::Curl {
             self.login_mut(login).claimed_by = Some(by);
         }
-        self.depart(trip, begun)
+        self.depart(upstream_login, begun)
     }
 
-    fn depart(&mut self, trip: u8, begun: Trip) -> Answer {
-        self.trips.insert(trip, begun);
+    fn depart(&mut self, upstream_login: u8, begun: UpstreamLogin) -> Answer {
+        self.upstream_logins.insert(upstream_login, begun);
         Answer::ToProvider
     }
 
-    fn sign_in(&mut self, trip: u8, ending: Ending) -> Answer {
+    fn sign_in(&mut self, upstream_login: u8, ending: Ending) -> Answer {
         let given_ms = self.now_ms;
-        self.trip_mut(trip).answer = Some(ProvidersAnswer { ending, given_ms });
+        self.upstream_login_mut(upstream_login).answer = Some(ProvidersAnswer { ending, given_ms });
         Answer::FromProvider
     }
 
-    /// The answer counts once, within the trip's time, in the browser that made
-    /// the trip. From then on the provider is asked, unless the person declined.
-    fn deliver(&mut self, trip: u8, by: Visitor) -> Answer {
+    /// The answer counts once, within the upstream login's time, in the browser that made
+    /// the upstream login. From then on the provider is asked, unless the person declined.
+    fn deliver(&mut self, upstream_login: u8, by: Visitor) -> Answer {
         let now_ms = self.now_ms;
-        let going = self.trip_mut(trip);
+        let going = self.upstream_login_mut(upstream_login);
         if going.visitor != by {
             return Answer::NotThisBrowser;
         }
@@ -172,20 +184,20 @@ impl World {
         if !counts {
             return match going.purpose {
                 Purpose::Clean { .. } => Answer::Home,
-                Purpose::Legacy { .. } => Answer::TripOver,
+                Purpose::Legacy { .. } => Answer::UpstreamLoginOver,
             };
         }
         going.is_spent = true;
-        let outcome = going.outcome(trip, now_ms);
+        let outcome = going.outcome(upstream_login, now_ms);
         self.exchanges += usize::from(outcome != Err(Failure::Denied));
-        self.come_home(trip, outcome)
+        self.come_home(upstream_login, outcome)
     }
 
-    /// The first trip to finish decides a clean login, and nobody sees which one
-    /// that was. A legacy trip brings its own decision home.
-    fn come_home(&mut self, trip: u8, outcome: Outcome) -> Answer {
+    /// The first upstream login to finish decides a clean login, and nobody sees which one
+    /// that was. A legacy upstream login brings its own decision home.
+    fn come_home(&mut self, upstream_login: u8, outcome: Outcome) -> Answer {
         let issued_ms = self.now_ms;
-        match &mut self.trip_mut(trip).purpose {
+        match &mut self.upstream_login_mut(upstream_login).purpose {
             Purpose::Clean { login } => {
                 let login = *login;
                 let login = self.login_mut(login);
@@ -230,9 +242,9 @@ impl World {
 
     /// A code is good for 60 s and for one redemption. A second one, valid in all
     /// else, kills the token of the first; an invalid one touches nothing.
-    fn redeem(&mut self, trip: u8, by: Project, wrong: Option<Wrong>) -> Answer {
+    fn redeem(&mut self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Answer {
         let now_ms = self.now_ms;
-        let (project, code) = self.code_mut(trip);
+        let (project, code) = self.code_mut(upstream_login);
         match wrong {
             Some(Wrong::Secret) => return Answer::Unrecognised,
             Some(_) => return Answer::Refused,
@@ -256,18 +268,18 @@ impl World {
         }
     }
 
-    fn profile(&mut self, trip: u8) -> Answer {
-        let token = self.token_mut(trip);
+    fn profile(&mut self, upstream_login: u8) -> Answer {
+        let token = self.token_mut(upstream_login);
         let (ends_ms, is_ended) = (token.ends_ms(), token.is_ended);
         if !is_ended && self.now_ms < ends_ms {
-            Answer::Profile(trip)
+            Answer::Profile(upstream_login)
         } else {
             Answer::Unrecognised
         }
     }
 
-    fn revoke(&mut self, trip: u8) -> Answer {
-        self.token_mut(trip).is_ended = true;
+    fn revoke(&mut self, upstream_login: u8) -> Answer {
+        self.token_mut(upstream_login).is_ended = true;
         Answer::Revoked
     }
 

@@ -1,4 +1,4 @@
-//! Session keys, results and trips.
+//! Session keys, results and upstream logins.
 
 use super::{MARGIN_MS, at_once, in_time};
 use crate::backend::Login;
@@ -242,10 +242,10 @@ async fn of_32_starts_with_one_key_at_once_one_succeeds() {
     );
 }
 
-// The trip.
+// The upstream login.
 
 #[tokio::test]
-async fn a_trip_counts_until_the_logins_600_seconds_have_passed() {
+async fn an_upstream_login_counts_until_the_logins_600_seconds_have_passed() {
     let world = World::start().await;
     for flow in FLOWS {
         in_time(async || {

@@ -63,27 +63,27 @@ async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
 }
 
 #[tokio::test]
-async fn a_trip_ends_by_the_clock_although_its_cookie_is_still_sent() {
+async fn an_upstream_login_ends_by_the_clock_although_its_cookie_is_still_sent() {
     for flow in FLOWS {
         ends(
-            "a trip",
+            "an upstream login",
             600 * SECOND_MS,
             async |it| it.halfway(flow, GITHUB).await,
-            async |it, trip| {
+            async |it, upstream_login| {
                 let calls = it.token_calls(GITHUB);
-                trip.deliver(&trip.answer).await;
+                upstream_login.deliver(&upstream_login.answer).await;
                 it.token_calls(GITHUB) > calls
             },
         )
         .await;
     }
     ends(
-        "the row of a spent trip",
+        "the row of a spent upstream login",
         600 * SECOND_MS,
-        spent_trip,
-        async |it, trip| {
-            trip.deliver(&trip.answer).await;
-            last_rule(it) == Some("trip.once")
+        spent_upstream_login,
+        async |it, upstream_login| {
+            upstream_login.deliver(&upstream_login.answer).await;
+            last_rule(it) == Some("upstream_login.once")
         },
     )
     .await;
@@ -157,10 +157,10 @@ async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
     }
 }
 
-async fn spent_trip(world: &World) -> Halfway {
-    let trip = world.halfway(Flow::Legacy, GITHUB).await;
-    trip.deliver(&trip.answer).await;
-    trip
+async fn spent_upstream_login(world: &World) -> Halfway {
+    let upstream_login = world.halfway(Flow::Legacy, GITHUB).await;
+    upstream_login.deliver(&upstream_login.answer).await;
+    upstream_login
 }
 
 async fn access_token(world: &World) -> String {

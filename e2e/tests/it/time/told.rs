@@ -99,8 +99,10 @@ async fn what_the_broker_says_of_lifetimes_does_not_age() {
         let (transaction, code) = world.with_code(GITHUB).await;
         let redeemed = world.backend.redeem(&transaction, &code).await;
         assert_eq!(redeemed.json()["expires_in"], 900);
-        let trip = world.halfway(Flow::Clean, GOOGLE).await;
-        let departure = trip.browser.last_hop_to(trip.ticket.url());
+        let upstream_login = world.halfway(Flow::Clean, GOOGLE).await;
+        let departure = upstream_login
+            .browser
+            .last_hop_to(upstream_login.ticket.url());
         assert_eq!(max_age_seconds(&departure.reply), [1200]);
     }
 }

@@ -146,7 +146,7 @@ fn own_redirect(location: &str) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// The provider's callback for the trip that `away` began.
+/// The provider's callback for the upstream login that `away` began.
 pub(crate) fn back_path(away: &Answer, query: &str) -> String {
     let url = away.location().unwrap();
     let state = parameter(url, "state").unwrap();

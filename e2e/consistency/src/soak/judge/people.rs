@@ -57,19 +57,19 @@ fn is_somebody_else(story: &Story, who: &Who) -> Option<Violation> {
 
 fn failed_for_nothing(story: &Story, deed: Deed, error: &str) -> Option<Violation> {
     let is_right = match (story.flow, deed) {
-        (Flow::Legacy, Deed::Return(trip)) => explains(story, trip, error),
-        _ => (0..story.casts.len()).any(|trip| explains(story, trip, error)),
+        (Flow::Legacy, Deed::Return(upstream_login)) => explains(story, upstream_login, error),
+        _ => (0..story.casts.len()).any(|upstream_login| explains(story, upstream_login, error)),
     };
     (!is_right).then(|| format!("it failed with {error}, which nobody has caused"))
 }
 
 /// Whether what happened at the provider leads to `error`.
-fn explains(story: &Story, trip: usize, error: &str) -> bool {
-    let Some(cast) = story.casts.get(trip) else {
+fn explains(story: &Story, upstream_login: usize, error: &str) -> bool {
+    let Some(cast) = story.casts.get(upstream_login) else {
         return false;
     };
     let is_late = || {
-        let returns = story.of(|it| it == Deed::Return(trip));
+        let returns = story.of(|it| it == Deed::Return(upstream_login));
         returns
             .iter()
             .any(|it| it.told_ms - cast.at_ms >= SHORTEST_CODE_MS)
@@ -79,14 +79,14 @@ fn explains(story: &Story, trip: usize, error: &str) -> bool {
         || (error == "invalid_provider_response" && is_late())
 }
 
-/// Who was at the provider on a trip that came back.
+/// Who was at the provider on an upstream login that came back.
 fn casts(story: &Story) -> impl Iterator<Item = &Cast> {
-    let has_returned = |trip: usize| {
+    let has_returned = |upstream_login: usize| {
         story
             .tellings
             .iter()
-            .any(|it| it.deed == Deed::Return(trip))
+            .any(|it| it.deed == Deed::Return(upstream_login))
     };
     let casts = story.casts.iter().enumerate();
-    casts.filter_map(move |(trip, cast)| has_returned(trip).then_some(cast))
+    casts.filter_map(move |(upstream_login, cast)| has_returned(upstream_login).then_some(cast))
 }

@@ -121,7 +121,11 @@ fn nothing_is_had_twice() {
     let twice = [redeem(Told::Token), redeem(Told::Token)];
     is_wrong(&legacy(&twice), &REDEEMED, "a code was had twice");
     let twice = [(Deed::Return(0), Told::Code)];
-    is_wrong(&legacy(&twice), &REDEEMED[..2], "a trip was had twice");
+    is_wrong(
+        &legacy(&twice),
+        &REDEEMED[..2],
+        "an upstream login was had twice",
+    );
     let twice = [(Deed::Open, Told::Opened)];
     is_wrong(
         &clean(&twice),
@@ -163,7 +167,11 @@ fn what_was_acknowledged_is_not_lost() {
         "a code was lost",
     );
     let turned_away = [(Deed::Visit, Told::Departed), (Deed::Return(0), REFUSED)];
-    is_wrong(&story(Flow::Legacy, &turned_away), &[], "a trip was lost");
+    is_wrong(
+        &story(Flow::Legacy, &turned_away),
+        &[],
+        "an upstream login was lost",
+    );
     let gone = [redeem(Told::Token), profile(Told::Refused(401))];
     is_wrong(&legacy(&gone), &REDEEMED, "a token was lost");
     let used_up = [redeem(REFUSED)];

@@ -26,7 +26,7 @@ pub(super) struct Cast<'a> {
     luggage: BTreeMap<u8, Luggage>,
 }
 
-/// What there really is of a trip, as far as it has come.
+/// What there really is of an upstream login, as far as it has come.
 #[derive(Debug, Default)]
 pub(super) struct Luggage {
     /// The legacy flow's.
@@ -86,25 +86,44 @@ impl<'a> Cast<'a> {
             }
             Step::Visit { login, by, .. } => self.browser(by).open(&self.addresses[&login]).await,
             Step::Authorize {
-                trip,
+                upstream_login,
                 by,
                 project,
                 at,
             } => {
                 let transaction = self.stage.backend(project).start_authorization(at.word());
                 let url = transaction.url.clone();
-                self.luggage.entry(trip).or_default().transaction = Some(transaction);
+                self.luggage.entry(upstream_login).or_default().transaction = Some(transaction);
                 self.browser(by).open(&url).await
             }
-            Step::SignIn { trip, ending } => self.sign_in(trip, ending).await,
-            Step::Deliver { trip, by } => self.browser(by).open(&self.luggage[&trip].answer).await,
+            Step::SignIn {
+                upstream_login,
+                ending,
+            } => self.sign_in(upstream_login, ending).await,
+            Step::Deliver { upstream_login, by } => {
+                self.browser(by)
+                    .open(&self.luggage[&upstream_login].answer)
+                    .await
+            }
             Step::Read { login, by, wrong } => {
                 let key = &self.keys[&self.world.logins[&login].key];
                 self.backend(by, wrong, aside()).result(key).await
             }
-            Step::Redeem { trip, by, wrong } => self.redeem(trip, by, wrong).await,
-            Step::Profile { trip } => self.bearer().profile(&self.luggage[&trip].token).await,
-            Step::Revoke { trip } => self.bearer().revoke(&self.luggage[&trip].token).await,
+            Step::Redeem {
+                upstream_login,
+                by,
+                wrong,
+            } => self.redeem(upstream_login, by, wrong).await,
+            Step::Profile { upstream_login } => {
+                self.bearer()
+                    .profile(&self.luggage[&upstream_login].token)
+                    .await
+            }
+            Step::Revoke { upstream_login } => {
+                self.bearer()
+                    .revoke(&self.luggage[&upstream_login].token)
+                    .await
+            }
             Step::Clock { .. } | Step::Wait { .. } | Step::Restart => {
                 unreachable!("nobody is asked")
             }
@@ -112,25 +131,28 @@ impl<'a> Cast<'a> {
     }
 
     /// The traveller goes to the provider, where the script says what happens.
-    async fn sign_in(&self, trip: u8, ending: Ending) -> Reply {
+    async fn sign_in(&self, upstream_login: u8, ending: Ending) -> Reply {
         let next = match ending {
-            Ok(()) => Next::Person(self.person(trip)),
+            Ok(()) => Next::Person(self.person(upstream_login)),
             Err(Failure::Denied) => Next::Misbehave(Misbehaviour::Deny),
             Err(Failure::Unavailable) => Next::Misbehave(Misbehaviour::Reset),
             Err(Failure::Invalid) => Next::Misbehave(Misbehaviour::TokenRefused),
         };
-        let known = &self.world.trips[&trip];
+        let known = &self.world.upstream_logins[&upstream_login];
         self.stage
             .upstream(known.provider)
             .queue(next)
             .expect("both know it");
-        let to_provider = &self.luggage[&trip].to_provider;
+        let to_provider = &self.luggage[&upstream_login].to_provider;
         self.browser(known.visitor).open(to_provider).await
     }
 
-    async fn redeem(&self, trip: u8, by: Project, wrong: Option<Wrong>) -> Reply {
-        let luggage = &self.luggage[&trip];
-        let mut transaction = luggage.transaction.clone().expect("it is a legacy trip");
+    async fn redeem(&self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Reply {
+        let luggage = &self.luggage[&upstream_login];
+        let mut transaction = luggage
+            .transaction
+            .clone()
+            .expect("it is a legacy upstream login");
         if wrong == Some(Wrong::Verifier) {
             transaction.verifier = fresh::secret();
         }
@@ -146,30 +168,35 @@ impl<'a> Cast<'a> {
             (Step::Start { login, .. }, Answer::Started) => {
                 self.addresses.insert(login, text("authorization_url"));
             }
-            (Step::Visit { trip, .. } | Step::Authorize { trip, .. }, Answer::ToProvider) => {
-                self.luggage.entry(trip).or_default().to_provider = location();
+            (
+                Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. },
+                Answer::ToProvider,
+            ) => {
+                self.luggage.entry(upstream_login).or_default().to_provider = location();
             }
-            (Step::SignIn { trip, .. }, _) => self.luggage_mut(trip).answer = location(),
-            (Step::Deliver { trip, .. }, Answer::HomeWithCode) => {
-                let transaction = self.transaction(trip);
+            (Step::SignIn { upstream_login, .. }, _) => {
+                self.luggage_mut(upstream_login).answer = location()
+            }
+            (Step::Deliver { upstream_login, .. }, Answer::HomeWithCode) => {
+                let transaction = self.transaction(upstream_login);
                 let code = code_in(self.bearer(), transaction, &location());
-                self.luggage_mut(trip).code = code;
+                self.luggage_mut(upstream_login).code = code;
             }
-            (Step::Redeem { trip, .. }, Answer::Token) => {
-                self.luggage_mut(trip).token = text("access_token");
+            (Step::Redeem { upstream_login, .. }, Answer::Token) => {
+                self.luggage_mut(upstream_login).token = text("access_token");
             }
             _ => {}
         }
     }
 
-    fn luggage_mut(&mut self, trip: u8) -> &mut Luggage {
-        self.luggage.get_mut(&trip).expect("it has begun")
+    fn luggage_mut(&mut self, upstream_login: u8) -> &mut Luggage {
+        self.luggage.get_mut(&upstream_login).expect("it has begun")
     }
 
-    /// What the consumer keeps of a legacy trip.
-    pub(super) fn transaction(&self, trip: u8) -> &Transaction {
-        let transaction = self.luggage[&trip].transaction.as_ref();
-        transaction.expect("it is a legacy trip")
+    /// What the consumer keeps of a legacy upstream login.
+    pub(super) fn transaction(&self, upstream_login: u8) -> &Transaction {
+        let transaction = self.luggage[&upstream_login].transaction.as_ref();
+        transaction.expect("it is a legacy upstream login")
     }
 
     fn browser(&self, visitor: Visitor) -> &Browser {
@@ -196,9 +223,9 @@ impl<'a> Cast<'a> {
         self.stage.backend(Project::B)
     }
 
-    /// Who signs in on `trip`: somebody else on every trip of every history.
-    pub(super) fn person(&self, trip: u8) -> Person {
-        let id = format!("{}{trip}", self.stage.histories);
+    /// Who signs in on `upstream_login`: somebody else on every upstream login of every history.
+    pub(super) fn person(&self, upstream_login: u8) -> Person {
+        let id = format!("{}{upstream_login}", self.stage.histories);
         Person {
             name: Some(format!("Person {id}")),
             username: Some(format!("person-{id}")),

@@ -5,7 +5,7 @@ use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use proptest_state_machine::ReferenceStateMachine;
 
 use super::coverage::edges;
-use super::known::{Login, Progress, Purpose, Trip, World};
+use super::known::{Login, Progress, Purpose, UpstreamLogin, World};
 use super::script::{Failure, Moment, Project, Provider, Step, Visitor, Wrong};
 
 const MOST_LOGINS: usize = 4;
@@ -64,8 +64,8 @@ impl<'w> Choices<'w> {
         for (login, known) in &world.logins {
             choices.about_login(*login, known);
         }
-        for (trip, known) in &world.trips {
-            choices.about_trip(*trip, known);
+        for (upstream_login, known) in &world.upstream_logins {
+            choices.about_upstream_login(*upstream_login, known);
         }
         choices.about_time();
         choices
@@ -86,17 +86,17 @@ impl<'w> Choices<'w> {
 
     /// New logins, as long as there are few.
     fn beginnings(&mut self) {
-        let (login, trip) = (
+        let (login, upstream_login) = (
             next_id(self.world.logins.keys()),
-            next_id(self.world.trips.keys()),
+            next_id(self.world.upstream_logins.keys()),
         );
-        let is_quiet = self.world.logins.len() + self.world.trips.len() < 3;
+        let is_quiet = self.world.logins.len() + self.world.upstream_logins.len() < 3;
         let appeal = if is_quiet { 8 } else { 1 };
         for project in PROJECTS {
             for by in [Visitor::Ann, Visitor::Bob] {
-                let at = PROVIDERS[usize::from(trip) % 2];
+                let at = PROVIDERS[usize::from(upstream_login) % 2];
                 let step = Step::Authorize {
-                    trip,
+                    upstream_login,
                     by,
                     project,
                     at,
@@ -131,14 +131,21 @@ impl<'w> Choices<'w> {
     }
 
     fn about_login(&mut self, login: u8, known: &Login) {
-        let trip = next_id(self.world.trips.keys());
+        let upstream_login = next_id(self.world.upstream_logins.keys());
         let (visit_appeal, read_appeal) = match known.progress {
             Progress::Pending => (6, 3),
             Progress::Settled(_) => (1, 20),
             Progress::Consumed => (1, 3),
         };
         for by in VISITORS {
-            self.add(visit_appeal, Step::Visit { login, by, trip });
+            self.add(
+                visit_appeal,
+                Step::Visit {
+                    login,
+                    by,
+                    upstream_login,
+                },
+            );
         }
         let read = |by, wrong| Step::Read { login, by, wrong };
         self.add(read_appeal, read(known.project, None));
@@ -148,8 +155,11 @@ impl<'w> Choices<'w> {
         }
     }
 
-    fn about_trip(&mut self, trip: u8, known: &Trip) {
-        let sign_in = |ending| Step::SignIn { trip, ending };
+    fn about_upstream_login(&mut self, upstream_login: u8, known: &UpstreamLogin) {
+        let sign_in = |ending| Step::SignIn {
+            upstream_login,
+            ending,
+        };
         self.add(20, sign_in(Ok(())));
         for failure in [Failure::Denied, Failure::Unavailable, Failure::Invalid] {
             self.add(2, sign_in(Err(failure)));
@@ -158,16 +168,20 @@ impl<'w> Choices<'w> {
             let is_first =
                 by == known.visitor && !known.is_spent && self.world.now_ms < known.ends_ms;
             let appeal = if is_first { 30 } else { 1 };
-            self.add(appeal, Step::Deliver { trip, by });
+            self.add(appeal, Step::Deliver { upstream_login, by });
         }
         if let Purpose::Legacy { project, .. } = known.purpose {
-            self.about_grant(trip, project);
+            self.about_grant(upstream_login, project);
         }
     }
 
-    fn about_grant(&mut self, trip: u8, project: Project) {
-        let redeem = |by, wrong| Step::Redeem { trip, by, wrong };
-        let appeal = if self.world.token(trip).is_none() {
+    fn about_grant(&mut self, upstream_login: u8, project: Project) {
+        let redeem = |by, wrong| Step::Redeem {
+            upstream_login,
+            by,
+            wrong,
+        };
+        let appeal = if self.world.token(upstream_login).is_none() {
             12
         } else {
             4
@@ -177,10 +191,10 @@ impl<'w> Choices<'w> {
         for wrong in [Wrong::Secret, Wrong::Callback, Wrong::Verifier] {
             self.add(2, redeem(project, Some(wrong)));
         }
-        self.add(12, Step::Profile { trip });
-        self.add(3, Step::Revoke { trip });
+        self.add(12, Step::Profile { upstream_login });
+        self.add(3, Step::Revoke { upstream_login });
         // All else ends long before a token does.
-        self.clock(2, Moment::TokenEnds(trip));
+        self.clock(2, Moment::TokenEnds(upstream_login));
     }
 
     /// Time goes on to the next moment at which something ends, or to the one
@@ -208,16 +222,16 @@ fn next_moments(world: &World) -> Vec<Moment> {
         .logins
         .keys()
         .flat_map(|login| [Moment::LoginEnds(*login), Moment::LoginForgotten(*login)]);
-    let of_trips = world.trips.keys().flat_map(|trip| {
+    let of_upstream_logins = world.upstream_logins.keys().flat_map(|upstream_login| {
         [
-            Moment::TripEnds(*trip),
-            Moment::AnswerStale(*trip),
-            Moment::CodeEnds(*trip),
-            Moment::TokenEnds(*trip),
+            Moment::UpstreamLoginEnds(*upstream_login),
+            Moment::AnswerStale(*upstream_login),
+            Moment::CodeEnds(*upstream_login),
+            Moment::TokenEnds(*upstream_login),
         ]
     });
     let mut ahead: Vec<_> = of_logins
-        .chain(of_trips)
+        .chain(of_upstream_logins)
         .filter_map(|moment| Some((world.when(moment)?, moment)))
         .filter(|(at_ms, _)| *at_ms >= world.now_ms)
         .collect();
@@ -244,7 +258,7 @@ fn other(project: Project) -> Project {
     }
 }
 
-/// The number of the login or trip that begins next.
+/// The number of the login or upstream login that begins next.
 fn next_id<'a>(known: impl DoubleEndedIterator<Item = &'a u8>) -> u8 {
     known.last().map_or(1, |id| id + 1)
 }

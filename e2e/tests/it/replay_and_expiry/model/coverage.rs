@@ -67,9 +67,16 @@ fn deciding(world: &World, step: Step) -> Vec<Moment> {
         Step::Visit { login, .. } => {
             vec![Moment::LoginEnds(login), Moment::LoginForgotten(login)]
         }
-        Step::Deliver { trip, .. } => vec![Moment::TripEnds(trip), Moment::AnswerStale(trip)],
-        Step::Redeem { trip, .. } if world.token(trip).is_none() => vec![Moment::CodeEnds(trip)],
-        Step::Redeem { trip, .. } | Step::Profile { trip } => vec![Moment::TokenEnds(trip)],
+        Step::Deliver { upstream_login, .. } => vec![
+            Moment::UpstreamLoginEnds(upstream_login),
+            Moment::AnswerStale(upstream_login),
+        ],
+        Step::Redeem { upstream_login, .. } if world.token(upstream_login).is_none() => {
+            vec![Moment::CodeEnds(upstream_login)]
+        }
+        Step::Redeem { upstream_login, .. } | Step::Profile { upstream_login } => {
+            vec![Moment::TokenEnds(upstream_login)]
+        }
         Step::Authorize { .. }
         | Step::SignIn { .. }
         | Step::Revoke { .. }

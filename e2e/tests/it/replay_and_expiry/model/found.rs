@@ -17,15 +17,15 @@ fn check(script: &[Step]) {
 }
 
 #[test]
-fn the_first_trip_to_finish_decides_a_login() {
+fn the_first_upstream_login_to_finish_decides_a_login() {
     check(&[
         Start { login: 1, key: 1, by: A, at: Google, wrong: None },
-        Visit { login: 1, by: Curl, trip: 1 },
-        Visit { login: 1, by: Ann, trip: 2 },
-        SignIn { trip: 2, ending: Err(Denied) },
-        SignIn { trip: 1, ending: Ok(()) },
-        Deliver { trip: 1, by: Curl },
-        Deliver { trip: 2, by: Ann },
+        Visit { login: 1, by: Curl, upstream_login: 1 },
+        Visit { login: 1, by: Ann, upstream_login: 2 },
+        SignIn { upstream_login: 2, ending: Err(Denied) },
+        SignIn { upstream_login: 1, ending: Ok(()) },
+        Deliver { upstream_login: 1, by: Curl },
+        Deliver { upstream_login: 2, by: Ann },
         Read { login: 1, by: A, wrong: None },
         Read { login: 1, by: A, wrong: None },
     ]);
@@ -35,37 +35,37 @@ fn the_first_trip_to_finish_decides_a_login() {
 fn a_key_that_is_used_again_takes_its_old_login_away() {
     check(&[
         Start { login: 1, key: 1, by: A, at: GitHub, wrong: None },
-        Visit { login: 1, by: Ann, trip: 1 },
-        SignIn { trip: 1, ending: Ok(()) },
-        Deliver { trip: 1, by: Ann },
+        Visit { login: 1, by: Ann, upstream_login: 1 },
+        SignIn { upstream_login: 1, ending: Ok(()) },
+        Deliver { upstream_login: 1, by: Ann },
         Clock { to: LoginEnds(1), off_ms: -1 },
         Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
         Clock { to: LoginEnds(1), off_ms: 0 },
         Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
-        Visit { login: 1, by: Ann, trip: 2 },
+        Visit { login: 1, by: Ann, upstream_login: 2 },
         Read { login: 1, by: A, wrong: None },
         Read { login: 2, by: B, wrong: None },
     ]);
 }
 
 #[test]
-fn a_restart_forgets_neither_a_spent_trip_nor_a_token_nor_whose_a_login_is() {
+fn a_restart_forgets_neither_a_spent_upstream_login_nor_a_token_nor_whose_a_login_is() {
     check(&[
         Start { login: 1, key: 1, by: A, at: Google, wrong: None },
-        Visit { login: 1, by: Bob, trip: 1 },
-        Authorize { trip: 2, by: Bob, project: B, at: GitHub },
-        SignIn { trip: 2, ending: Ok(()) },
-        Deliver { trip: 2, by: Bob },
-        Redeem { trip: 2, by: B, wrong: Some(Verifier) },
-        Redeem { trip: 2, by: B, wrong: None },
+        Visit { login: 1, by: Bob, upstream_login: 1 },
+        Authorize { upstream_login: 2, by: Bob, project: B, at: GitHub },
+        SignIn { upstream_login: 2, ending: Ok(()) },
+        Deliver { upstream_login: 2, by: Bob },
+        Redeem { upstream_login: 2, by: B, wrong: Some(Verifier) },
+        Redeem { upstream_login: 2, by: B, wrong: None },
         Restart,
-        Visit { login: 1, by: Ann, trip: 3 },
-        Visit { login: 1, by: Bob, trip: 3 },
-        Deliver { trip: 2, by: Bob },
-        Profile { trip: 2 },
+        Visit { login: 1, by: Ann, upstream_login: 3 },
+        Visit { login: 1, by: Bob, upstream_login: 3 },
+        Deliver { upstream_login: 2, by: Bob },
+        Profile { upstream_login: 2 },
         Wait { ms: 899_999 },
-        Profile { trip: 2 },
-        Redeem { trip: 2, by: B, wrong: None },
-        Profile { trip: 2 },
+        Profile { upstream_login: 2 },
+        Redeem { upstream_login: 2, by: B, wrong: None },
+        Profile { upstream_login: 2 },
     ]);
 }

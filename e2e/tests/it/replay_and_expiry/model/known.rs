@@ -11,13 +11,13 @@ const TOKEN_LIVES_MS: i64 = 900_000;
 // The spec does not say; the kit chose.
 const LOGIN_IS_KNOWN_MS: i64 = 1_200_000;
 const CODE_LIVES_MS: i64 = 60_000;
-/// Of both flows' trips: a clean one ends with its login.
-pub(super) const TRIP_COUNTS_MS: i64 = 600_000;
-// Google's own documentation; GitHub's code outlives every trip.
+/// Of both flows' upstream logins: a clean one ends with its login.
+pub(super) const UPSTREAM_LOGIN_COUNTS_MS: i64 = 600_000;
+// Google's own documentation; GitHub's code outlives every upstream login.
 const GOOGLES_CODE_LIVES_MS: i64 = 60_000;
 
-/// Further trips would push a browser's oldest one out of its cookies.
-const MOST_TRIPS: u8 = 8;
+/// Further upstream logins would push a browser's oldest one out of its cookies.
+const MOST_UPSTREAM_LOGINS: u8 = 8;
 
 /// Everything that may be known of a history so far. Times are in milliseconds
 /// since its beginning.
@@ -25,7 +25,7 @@ const MOST_TRIPS: u8 = 8;
 pub(super) struct World {
     pub(super) now_ms: i64,
     pub(super) logins: BTreeMap<u8, Login>,
-    pub(super) trips: BTreeMap<u8, Trip>,
+    pub(super) upstream_logins: BTreeMap<u8, UpstreamLogin>,
     /// How often a provider was asked to exchange its code.
     pub(super) exchanges: usize,
 }
@@ -49,12 +49,12 @@ pub(super) enum Progress {
     Consumed,
 }
 
-/// How a login ended: with the person of a trip, or with none.
+/// How a login ended: with the person of an upstream login, or with none.
 pub(super) type Outcome = Result<u8, Failure>;
 
 /// One visitor's way to a provider and back, in either flow.
 #[derive(Debug, Clone)]
-pub(super) struct Trip {
+pub(super) struct UpstreamLogin {
     pub(super) visitor: Visitor,
     pub(super) provider: Provider,
     pub(super) ends_ms: i64,
@@ -104,23 +104,27 @@ impl World {
                 let has_key = key == login || self.logins.get(&key).is_some_and(|it| it.key == key);
                 is_new && has_key && wrong != Some(Wrong::Verifier)
             }
-            Step::Visit { login, trip, .. } => {
-                self.logins.contains_key(&login) && self.is_new_trip(trip)
-            }
-            Step::Authorize { trip, .. } => self.is_new_trip(trip),
-            Step::SignIn { trip, .. } => self
-                .trips
-                .get(&trip)
-                .is_some_and(|trip| trip.answer.is_none()),
-            Step::Deliver { trip, .. } => self
-                .trips
-                .get(&trip)
-                .is_some_and(|trip| trip.answer.is_some()),
+            Step::Visit {
+                login,
+                upstream_login,
+                ..
+            } => self.logins.contains_key(&login) && self.is_new_upstream_login(upstream_login),
+            Step::Authorize { upstream_login, .. } => self.is_new_upstream_login(upstream_login),
+            Step::SignIn { upstream_login, .. } => self
+                .upstream_logins
+                .get(&upstream_login)
+                .is_some_and(|upstream_login| upstream_login.answer.is_none()),
+            Step::Deliver { upstream_login, .. } => self
+                .upstream_logins
+                .get(&upstream_login)
+                .is_some_and(|upstream_login| upstream_login.answer.is_some()),
             Step::Read { login, wrong, .. } => {
                 self.logins.contains_key(&login) && wrong != Some(Wrong::Verifier)
             }
-            Step::Redeem { trip, .. } => self.code(trip).is_some(),
-            Step::Profile { trip } | Step::Revoke { trip } => self.token(trip).is_some(),
+            Step::Redeem { upstream_login, .. } => self.code(upstream_login).is_some(),
+            Step::Profile { upstream_login } | Step::Revoke { upstream_login } => {
+                self.token(upstream_login).is_some()
+            }
             Step::Clock { to, off_ms } => self
                 .when(to)
                 .is_some_and(|at_ms| at_ms + off_ms > self.now_ms),
@@ -134,15 +138,25 @@ impl World {
         match moment {
             Moment::LoginEnds(login) => self.logins.get(&login).map(Login::ends_ms),
             Moment::LoginForgotten(login) => self.logins.get(&login).map(Login::known_until_ms),
-            Moment::TripEnds(trip) => self.trips.get(&trip).map(|trip| trip.ends_ms),
-            Moment::AnswerStale(trip) => self.trips.get(&trip).and_then(Trip::stale_ms),
-            Moment::CodeEnds(trip) => self.code(trip).map(Code::ends_ms),
-            Moment::TokenEnds(trip) => self.token(trip).map(Token::ends_ms),
+            Moment::UpstreamLoginEnds(upstream_login) => self
+                .upstream_logins
+                .get(&upstream_login)
+                .map(|upstream_login| upstream_login.ends_ms),
+            Moment::AnswerStale(upstream_login) => self
+                .upstream_logins
+                .get(&upstream_login)
+                .and_then(UpstreamLogin::stale_ms),
+            Moment::CodeEnds(upstream_login) => self.code(upstream_login).map(Code::ends_ms),
+            Moment::TokenEnds(upstream_login) => self.token(upstream_login).map(Token::ends_ms),
         }
     }
 
-    fn is_new_trip(&self, trip: u8) -> bool {
-        trip <= MOST_TRIPS && self.trips.keys().all(|earlier| *earlier < trip)
+    fn is_new_upstream_login(&self, upstream_login: u8) -> bool {
+        upstream_login <= MOST_UPSTREAM_LOGINS
+            && self
+                .upstream_logins
+                .keys()
+                .all(|earlier| *earlier < upstream_login)
     }
 
     pub(super) fn is_alive(&self, login: &Login) -> bool {
@@ -164,27 +178,29 @@ impl World {
             .map(|(id, login)| (*id, login))
     }
 
-    pub(super) fn code(&self, trip: u8) -> Option<&Code> {
-        match &self.trips.get(&trip)?.purpose {
+    pub(super) fn code(&self, upstream_login: u8) -> Option<&Code> {
+        match &self.upstream_logins.get(&upstream_login)?.purpose {
             Purpose::Legacy { code, .. } => code.as_ref(),
             Purpose::Clean { .. } => None,
         }
     }
 
-    pub(super) fn token(&self, trip: u8) -> Option<&Token> {
-        self.code(trip)?.token.as_ref()
+    pub(super) fn token(&self, upstream_login: u8) -> Option<&Token> {
+        self.code(upstream_login)?.token.as_ref()
     }
 
     pub(super) fn login_mut(&mut self, login: u8) -> &mut Login {
         self.logins.get_mut(&login).expect("it was started")
     }
 
-    pub(super) fn trip_mut(&mut self, trip: u8) -> &mut Trip {
-        self.trips.get_mut(&trip).expect("it has begun")
+    pub(super) fn upstream_login_mut(&mut self, upstream_login: u8) -> &mut UpstreamLogin {
+        self.upstream_logins
+            .get_mut(&upstream_login)
+            .expect("it has begun")
     }
 
-    pub(super) fn code_mut(&mut self, trip: u8) -> (Project, &mut Code) {
-        match &mut self.trip_mut(trip).purpose {
+    pub(super) fn code_mut(&mut self, upstream_login: u8) -> (Project, &mut Code) {
+        match &mut self.upstream_login_mut(upstream_login).purpose {
             Purpose::Legacy {
                 project,
                 code: Some(code),
@@ -193,8 +209,8 @@ impl World {
         }
     }
 
-    pub(super) fn token_mut(&mut self, trip: u8) -> &mut Token {
-        let (_, code) = self.code_mut(trip);
+    pub(super) fn token_mut(&mut self, upstream_login: u8) -> &mut Token {
+        let (_, code) = self.code_mut(upstream_login);
         code.token.as_mut().expect("it was redeemed")
     }
 }
@@ -220,7 +236,7 @@ impl Login {
     }
 }
 
-impl Trip {
+impl UpstreamLogin {
     pub(super) fn new(
         visitor: Visitor,
         provider: Provider,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// One step. Logins and trips are numbered in the order of their beginning, in
+/// One step. Logins and upstream logins are numbered in the order of their beginning, in
 /// the step that begins them, so that a script stays the same script when lines
 /// are taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,35 +17,39 @@ pub(super) enum Step {
         at: Provider,
         wrong: Option<Wrong>,
     },
-    /// Somebody opens the authorization URL of a login, which may begin a trip.
-    Visit { login: u8, by: Visitor, trip: u8 },
-    /// Somebody opens a project's `GET /authorize`, which begins a trip.
+    /// Somebody opens the authorization URL of a login, which may begin an upstream login.
+    Visit {
+        login: u8,
+        by: Visitor,
+        upstream_login: u8,
+    },
+    /// Somebody opens a project's `GET /authorize`, which begins an upstream login.
     Authorize {
-        trip: u8,
+        upstream_login: u8,
         by: Visitor,
         project: Project,
         at: Provider,
     },
     /// The traveller gets an answer of the provider, and keeps it.
-    SignIn { trip: u8, ending: Ending },
+    SignIn { upstream_login: u8, ending: Ending },
     /// Somebody brings the provider's answer to the broker's callback.
-    Deliver { trip: u8, by: Visitor },
+    Deliver { upstream_login: u8, by: Visitor },
     /// A backend reads the result of a login.
     Read {
         login: u8,
         by: Project,
         wrong: Option<Wrong>,
     },
-    /// A backend redeems the code that a trip brought home.
+    /// A backend redeems the code that an upstream login brought home.
     Redeem {
-        trip: u8,
+        upstream_login: u8,
         by: Project,
         wrong: Option<Wrong>,
     },
-    /// Somebody reads the profile with the token of a trip's code.
-    Profile { trip: u8 },
+    /// Somebody reads the profile with the token of an upstream login's code.
+    Profile { upstream_login: u8 },
     /// Somebody revokes that token.
-    Revoke { trip: u8 },
+    Revoke { upstream_login: u8 },
     /// The clock goes to a moment, or to a little before or after it.
     Clock { to: Moment, off_ms: i64 },
     /// The clock goes on.
@@ -98,7 +102,7 @@ pub(super) enum Failure {
 pub(super) enum Moment {
     LoginEnds(u8),
     LoginForgotten(u8),
-    TripEnds(u8),
+    UpstreamLoginEnds(u8),
     AnswerStale(u8),
     CodeEnds(u8),
     TokenEnds(u8),
@@ -120,46 +124,65 @@ impl fmt::Display for Step {
                 }
                 but(f, wrong)
             }
-            Self::Visit { login, by, trip } => {
+            Self::Visit {
+                login,
+                by,
+                upstream_login,
+            } => {
                 write!(
                     f,
-                    "login {login}: {by:?} opens its address, perhaps for trip {trip}"
+                    "login {login}: {by:?} opens its address, perhaps for upstream login {upstream_login}"
                 )
             }
             Self::Authorize {
-                trip,
+                upstream_login,
                 by,
                 project,
                 at,
             } => {
                 write!(
                     f,
-                    "trip {trip}: {by:?} is sent to {at:?} by GET /authorize of project {project:?}"
+                    "upstream login {upstream_login}: {by:?} is sent to {at:?} by GET /authorize of project {project:?}"
                 )
             }
             Self::SignIn {
-                trip,
+                upstream_login,
                 ending: Ok(()),
-            } => write!(f, "trip {trip}: the person signs in"),
+            } => write!(f, "upstream login {upstream_login}: the person signs in"),
             Self::SignIn {
-                trip,
+                upstream_login,
                 ending: Err(failure),
             } => {
-                write!(f, "trip {trip}: {}", failure.story())
+                write!(f, "upstream login {upstream_login}: {}", failure.story())
             }
-            Self::Deliver { trip, by } => {
-                write!(f, "trip {trip}: {by:?} delivers the provider's answer")
+            Self::Deliver { upstream_login, by } => {
+                write!(
+                    f,
+                    "upstream login {upstream_login}: {by:?} delivers the provider's answer"
+                )
             }
             Self::Read { login, by, wrong } => {
                 write!(f, "login {login}: project {by:?} reads the result")?;
                 but(f, wrong)
             }
-            Self::Redeem { trip, by, wrong } => {
-                write!(f, "trip {trip}: project {by:?} redeems the code")?;
+            Self::Redeem {
+                upstream_login,
+                by,
+                wrong,
+            } => {
+                write!(
+                    f,
+                    "upstream login {upstream_login}: project {by:?} redeems the code"
+                )?;
                 but(f, wrong)
             }
-            Self::Profile { trip } => write!(f, "trip {trip}: the profile is read with the token"),
-            Self::Revoke { trip } => write!(f, "trip {trip}: the token is revoked"),
+            Self::Profile { upstream_login } => write!(
+                f,
+                "upstream login {upstream_login}: the profile is read with the token"
+            ),
+            Self::Revoke { upstream_login } => {
+                write!(f, "upstream login {upstream_login}: the token is revoked")
+            }
             Self::Clock { to, off_ms: 0 } => write!(f, "clock: to the very moment {to}"),
             Self::Clock { to, off_ms } => {
                 let side = if off_ms < 0 { "before" } else { "after" };
@@ -204,10 +227,19 @@ impl fmt::Display for Moment {
         match self {
             Self::LoginEnds(login) => write!(f, "login {login} ends"),
             Self::LoginForgotten(login) => write!(f, "login {login} is forgotten"),
-            Self::TripEnds(trip) => write!(f, "trip {trip} ends"),
-            Self::AnswerStale(trip) => write!(f, "the provider's code of trip {trip} ends"),
-            Self::CodeEnds(trip) => write!(f, "the code of trip {trip} ends"),
-            Self::TokenEnds(trip) => write!(f, "the token of trip {trip} ends"),
+            Self::UpstreamLoginEnds(upstream_login) => {
+                write!(f, "upstream login {upstream_login} ends")
+            }
+            Self::AnswerStale(upstream_login) => write!(
+                f,
+                "the provider's code of upstream login {upstream_login} ends"
+            ),
+            Self::CodeEnds(upstream_login) => {
+                write!(f, "the code of upstream login {upstream_login} ends")
+            }
+            Self::TokenEnds(upstream_login) => {
+                write!(f, "the token of upstream login {upstream_login} ends")
+            }
         }
     }
 }

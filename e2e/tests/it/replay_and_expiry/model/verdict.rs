@@ -39,8 +39,8 @@ impl Cast<'_> {
             Answer::Refused => says(400, REFUSED),
             Answer::Unrecognised => says(401, UNRECOGNISED),
             Answer::Pending => says(200, PENDING),
-            Answer::Succeeded(trip) => {
-                holds(json!({ "status": "succeeded", "profile": self.profile(trip) }))
+            Answer::Succeeded(upstream_login) => {
+                holds(json!({ "status": "succeeded", "profile": self.profile(upstream_login) }))
             }
             Answer::Failed(failure) => {
                 holds(json!({ "status": "failed", "error": failure.word() }))
@@ -58,11 +58,11 @@ impl Cast<'_> {
                 self.legacy_answer(step, reply) == Some(Err(failure.word().to_owned()))
             }
             Answer::NotThisBrowser
-            | Answer::TripOver
+            | Answer::UpstreamLoginOver
             | Answer::NotKnown
             | Answer::AnotherBrowser => is_page(step, expected, reply),
             Answer::Token => is_token(reply),
-            Answer::Profile(trip) => holds(self.profile(trip)),
+            Answer::Profile(upstream_login) => holds(self.profile(upstream_login)),
             Answer::Revoked => says(200, "{}"),
         }
     }
@@ -84,34 +84,37 @@ impl Cast<'_> {
     }
 
     fn is_way_to_provider(&self, step: Step, reply: &Reply) -> bool {
-        let (Step::Visit { trip, .. } | Step::Authorize { trip, .. }) = step else {
+        let (Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }) = step
+        else {
             return false;
         };
-        let provider = self.stage.upstream(self.world.trips[&trip].provider);
+        let provider = self
+            .stage
+            .upstream(self.world.upstream_logins[&upstream_login].provider);
         let begins = |url: &str| url.starts_with(provider.url()) && url.ends_with('#');
         reply.status == 303 && reply.location().is_some_and(begins)
     }
 
-    /// The code or the error with which a legacy trip comes home.
+    /// The code or the error with which a legacy upstream login comes home.
     fn legacy_answer(&self, step: Step, reply: &Reply) -> Option<Result<String, String>> {
-        let Step::Deliver { trip, .. } = step else {
+        let Step::Deliver { upstream_login, .. } = step else {
             return None;
         };
         let url = reply.location().filter(|url| url.contains('?'))?;
         let backend = self.stage.backend(Project::A);
-        Some(answer_in(backend, self.transaction(trip), url))
+        Some(answer_in(backend, self.transaction(upstream_login), url))
     }
 
-    /// What the service says of the person of `trip`.
-    fn profile(&self, trip: u8) -> Value {
+    /// What the service says of the person of `upstream_login`.
+    fn profile(&self, upstream_login: u8) -> Value {
         let Person {
             id,
             name,
             username,
             picture,
             ..
-        } = self.person(trip);
-        let provider = self.world.trips[&trip].provider;
+        } = self.person(upstream_login);
+        let provider = self.world.upstream_logins[&upstream_login].provider;
         json!({
             "subject": fresh::subject(provider.word(), &id),
             "provider": provider.word(),
@@ -170,7 +173,7 @@ fn is_page(step: Step, expected: Answer, reply: &Reply) -> bool {
             "This sign-in did not begin in this browser",
             "The request was refused.",
         ),
-        Answer::TripOver => (400, "This sign-in is over", "The request was refused."),
+        Answer::UpstreamLoginOver => (400, "This sign-in is over", "The request was refused."),
         Answer::NotKnown => (404, "This sign-in is over", "There is nothing here."),
         Answer::AnotherBrowser => (
             410,

@@ -1,7 +1,7 @@
-//! A trip: one browser's way to a provider and back.
+//! An upstream login: one browser's way to a provider and back.
 //!
 //! It lives sealed in a cookie of the browser that makes it. The store remembers
-//! only that a trip is spent. Everything secret in it grows from one seed, so
+//! only that an upstream login is spent. Everything secret in it grows from one seed, so
 //! that the cookie stays small.
 
 use contract::{
@@ -14,7 +14,7 @@ use super::{Fingerprint, UnixMs};
 
 /// One way to a provider and back.
 #[derive(Debug, Clone)]
-pub struct Trip {
+pub struct UpstreamLogin {
     /// The secret it all grows from.
     pub seed: Seed,
     /// What its events are filed under.
@@ -31,14 +31,14 @@ pub struct Trip {
     pub purpose: Purpose,
 }
 
-/// Which flow a trip serves.
+/// Which flow an upstream login serves.
 #[derive(Debug, Clone)]
 pub enum Purpose {
     /// The clean callback flow.
     Clean {
         /// SHA-256 of the handle in the authorization URL.
         handle: Digest,
-        /// The browser that made the trip.
+        /// The browser that made the upstream login.
         browser: BrowserMark,
     },
     /// The legacy flow, of which nothing is stored yet.
@@ -92,8 +92,8 @@ impl UpstreamState {
     }
 }
 
-impl Trip {
-    /// A trip for a login session, by the browser that bears `browser`.
+impl UpstreamLogin {
+    /// An upstream login for a login session, by the browser that bears `browser`.
     pub fn for_session(
         seed: Seed,
         session: &LoginSession,
@@ -111,7 +111,7 @@ impl Trip {
         }
     }
 
-    /// A trip for a legacy login that begins at `now`.
+    /// An upstream login for a legacy login that begins at `now`.
     pub fn for_authorization(
         seed: Seed,
         project: &ClientId,
@@ -131,16 +131,16 @@ impl Trip {
         }
     }
 
-    /// Under which a spent trip is remembered.
+    /// Under which a spent upstream login is remembered.
     pub fn id(&self) -> Digest {
         self.seed.grow("trip id")
     }
 
-    /// The time for which a spent trip is remembered beyond its end: for a request that
+    /// The time for which a spent upstream login is remembered beyond its end: for a request that
     /// looked at the time just before, and for a broker whose clock is behind.
     pub const REMEMBERED_MS: i64 = 60_000;
 
-    /// Until when a spent trip is remembered.
+    /// Until when a spent upstream login is remembered.
     pub fn known_until(&self) -> UnixMs {
         self.ends.plus_ms(Self::REMEMBERED_MS)
     }
@@ -166,11 +166,11 @@ impl Trip {
         if self.ends.is_after(now) {
             Ok(())
         } else {
-            Err(Rule::TripExpiry)
+            Err(Rule::UpstreamLoginExpiry)
         }
     }
 
-    /// The browser that made this trip, if it was for the login of `handle`.
+    /// The browser that made this upstream login, if it was for the login of `handle`.
     pub fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
         match &self.purpose {
             Purpose::Clean {

@@ -1,4 +1,4 @@
-//! A browser's trips, sealed in its cookies: one cookie per trip, so that two
+//! A browser's upstream logins, sealed in its cookies: one cookie per upstream login, so that two
 //! tabs do not disturb each other.
 
 use contract::{CodeChallenge, Digest, Provider, State};
@@ -12,63 +12,75 @@ use serde::{Deserialize, Serialize};
 use super::cookies;
 use crate::Broker;
 use crate::flows::clean::BrowserMark;
-use crate::flows::trip::{Purpose, Seed, Trip};
+use crate::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::flows::{Fingerprint, UnixMs};
 use crate::seal::Sealer;
 
-/// How many trips a browser keeps; the oldest goes first.
-const MOST_TRIPS: usize = 8;
+/// How many upstream logins a browser keeps; the oldest goes first.
+const MOST_UPSTREAM_LOGINS: usize = 8;
 
 /// How many cookies one answer clears at most: a browser that was given hundreds
 /// must still get an answer whose head every proxy lets through.
 const MOST_CLEARED: usize = 8;
 
-/// Longer than a trip counts, so that a late browser is still recognised.
+/// Longer than an upstream login counts, so that a late browser is still recognised.
 const MAX_AGE_SECONDS: i64 = 1200;
 
-/// The trips that a request's browser holds.
-pub(super) struct Trips<'r> {
+/// The upstream logins that a request's browser holds.
+pub(super) struct UpstreamLogins<'r> {
     jar: &'r CookieJar<'r>,
     sealer: &'r Sealer,
     is_https: bool,
-    held: Vec<(String, Option<Trip>)>,
+    held: Vec<(String, Option<UpstreamLogin>)>,
 }
 
-impl<'r> Trips<'r> {
-    /// The trip that left for `provider` with this upstream `state`.
-    pub(super) fn returning(&self, provider: Provider, state: &str) -> Option<&Trip> {
-        self.held()
-            .find(|trip| trip.provider == provider && trip.upstream_state().matches(state))
+impl<'r> UpstreamLogins<'r> {
+    /// The upstream login that left for `provider` with this upstream `state`.
+    pub(super) fn returning(&self, provider: Provider, state: &str) -> Option<&UpstreamLogin> {
+        self.held().find(|upstream_login| {
+            upstream_login.provider == provider && upstream_login.upstream_state().matches(state)
+        })
     }
 
-    /// The mark of this browser, if it holds a trip for the login of `handle`.
+    /// The mark of this browser, if it holds an upstream login for the login of `handle`.
     pub(super) fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
-        self.held().find_map(|trip| trip.browser_of(handle))
+        self.held()
+            .find_map(|upstream_login| upstream_login.browser_of(handle))
     }
 
-    /// Gives the browser one more trip, and takes its oldest beyond the eighth.
-    pub(super) fn depart(&self, trip: &Trip) {
+    /// Gives the browser one more upstream login, and takes its oldest beyond the eighth.
+    pub(super) fn depart(&self, upstream_login: &UpstreamLogin) {
         for name in self.surplus() {
             self.jar.remove(self.cookie(name.to_owned(), String::new()));
         }
-        let mut id = trip.id().to_text();
+        let mut id = upstream_login.id().to_text();
         id.truncate(12);
         let name = format!("{}{id}", prefix(self.is_https));
-        let sealed = self.sealer.seal(&name, write(trip));
+        let sealed = self.sealer.seal(&name, write(upstream_login));
         self.jar.add(self.cookie(name, sealed));
     }
 
-    fn held(&self) -> impl Iterator<Item = &Trip> {
-        self.held.iter().filter_map(|(_, trip)| trip.as_ref())
+    fn held(&self) -> impl Iterator<Item = &UpstreamLogin> {
+        self.held
+            .iter()
+            .filter_map(|(_, upstream_login)| upstream_login.as_ref())
     }
 
     /// The cookies that must go so that one more has room; unreadable ones first.
     fn surplus(&self) -> impl Iterator<Item = &str> {
         let mut oldest_first: Vec<_> = self.held.iter().collect();
-        oldest_first.sort_by_key(|(_, trip)| trip.as_ref().map(|trip| trip.ends));
-        let unreadable = self.held.iter().filter(|(_, trip)| trip.is_none()).count();
+        oldest_first.sort_by_key(|(_, upstream_login)| {
+            upstream_login
+                .as_ref()
+                .map(|upstream_login| upstream_login.ends)
+        });
+        let unreadable = self
+            .held
+            .iter()
+            .filter(|(_, upstream_login)| upstream_login.is_none())
+            .count();
         let surplus = (self.held.len() + 1)
-            .saturating_sub(MOST_TRIPS)
+            .saturating_sub(MOST_UPSTREAM_LOGINS)
             .max(unreadable);
         oldest_first
             .into_iter()
@@ -88,7 +100,7 @@ impl<'r> Trips<'r> {
     }
 }
 
-/// The beginning of the name of every trip's cookie. Off loopback it binds the
+/// The beginning of the name of every upstream login's cookie. Off loopback it binds the
 /// cookie to this very host; on plain HTTP a browser would refuse that.
 fn prefix(is_https: bool) -> &'static str {
     if is_https {
@@ -98,7 +110,7 @@ fn prefix(is_https: bool) -> &'static str {
     }
 }
 
-/// Whether a name can be one that [`Trips::depart`] gave: another one could not be
+/// Whether a name can be one that [`UpstreamLogins::depart`] gave: another one could not be
 /// cleared, because the answer would spell it differently.
 fn is_ours(name: &str) -> bool {
     name.bytes()
@@ -106,7 +118,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Trips<'r> {
+impl<'r> FromRequest<'r> for UpstreamLogins<'r> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
@@ -122,7 +134,7 @@ impl<'r> FromRequest<'r> for Trips<'r> {
                 (name.to_owned(), opened.and_then(|text| read(&text)))
             })
             .collect();
-        Outcome::Success(Trips {
+        Outcome::Success(UpstreamLogins {
             jar: request.cookies(),
             sealer: &broker.sealer,
             is_https,
@@ -131,13 +143,13 @@ impl<'r> FromRequest<'r> for Trips<'r> {
     }
 }
 
-impl Sentinel for Trips<'_> {
+impl Sentinel for UpstreamLogins<'_> {
     fn abort(rocket: &Rocket<Ignite>) -> bool {
         rocket.state::<Broker>().is_none()
     }
 }
 
-/// A trip as it is sealed. The names are short because the cookie is.
+/// An upstream login as it is sealed. The names are short because the cookie is.
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     s: String,
@@ -157,15 +169,15 @@ enum SealedPurpose {
     Legacy { t: State, k: CodeChallenge },
 }
 
-fn write(trip: &Trip) -> String {
+fn write(upstream_login: &UpstreamLogin) -> String {
     let sealed = Sealed {
-        s: Digest::from_bytes(*trip.seed.expose()).to_text(),
-        l: trip.login.as_str().to_owned(),
-        p: trip.provider,
-        c: trip.project.clone(),
-        u: trip.callback.to_text(),
-        e: trip.ends.0,
-        purpose: match &trip.purpose {
+        s: Digest::from_bytes(*upstream_login.seed.expose()).to_text(),
+        l: upstream_login.login.as_str().to_owned(),
+        p: upstream_login.provider,
+        c: upstream_login.project.clone(),
+        u: upstream_login.callback.to_text(),
+        e: upstream_login.ends.0,
+        purpose: match &upstream_login.purpose {
             Purpose::Clean { handle, browser } => SealedPurpose::Clean {
                 h: handle.to_text(),
                 b: browser.0.to_text(),
@@ -179,9 +191,9 @@ fn write(trip: &Trip) -> String {
     serde_json::to_string(&sealed).expect("it is plain data")
 }
 
-fn read(text: &str) -> Option<Trip> {
+fn read(text: &str) -> Option<UpstreamLogin> {
     let sealed: Sealed = serde_json::from_str(text).ok()?;
-    Some(Trip {
+    Some(UpstreamLogin {
         seed: Seed::from_random(*digest(&sealed.s)?.as_bytes()),
         login: Fingerprint::kept(sealed.l),
         provider: sealed.p,

@@ -26,7 +26,7 @@ async fn world_of_long_things() -> World {
 }
 
 #[tokio::test]
-async fn a_browser_keeps_at_most_eight_trips_of_under_600_bytes() {
+async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
     let world = world_of_long_things().await;
     let mut query = authorize_query();
     query[0].1 = CLIENT_ID.to_owned();
@@ -52,7 +52,7 @@ async fn a_browser_keeps_at_most_eight_trips_of_under_600_bytes() {
 }
 
 #[tokio::test]
-async fn a_clean_trip_is_small_too() {
+async fn a_clean_upstream_login_is_small_too() {
     let world = world_of_long_things().await;
     let body = with(session_body(1), "client_id", CLIENT_ID);
     let body = with(body, "redirect_uri", long_callback());
@@ -63,18 +63,22 @@ async fn a_clean_trip_is_small_too() {
 }
 
 #[tokio::test]
-async fn the_oldest_trip_goes_first() {
+async fn the_oldest_upstream_login_goes_first() {
     let world = World::start().await;
     let browser = Browser::of(&world);
-    let mut trips = Vec::new();
+    let mut upstream_logins = Vec::new();
     for _ in 0..9 {
-        trips.push(browser.get(&authorize_path()).await);
+        upstream_logins.push(browser.get(&authorize_path()).await);
         world.pass_ms(1_000);
     }
-    let first = browser.come_back(&trips[0], "error=access_denied").await;
-    first.is_refusal_page(400, "trip.own_browser");
-    for trip in &trips[1..] {
-        let home = browser.come_back(trip, "error=access_denied").await;
+    let first = browser
+        .come_back(&upstream_logins[0], "error=access_denied")
+        .await;
+    first.is_refusal_page(400, "upstream_login.own_browser");
+    for upstream_login in &upstream_logins[1..] {
+        let home = browser
+            .come_back(upstream_login, "error=access_denied")
+            .await;
         assert_eq!(home.status, 303);
     }
 }
@@ -163,7 +167,7 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
         let victim = Browser::of(&world);
         victim.plant(&planted, &value);
         let refused = victim.come_back(&away, "error=access_denied").await;
-        refused.is_refusal_page(400, "trip.own_browser");
+        refused.is_refusal_page(400, "upstream_login.own_browser");
     }
     let home = browser.come_back(&away, "error=access_denied").await;
     assert_eq!(home.status, 303);
@@ -183,12 +187,12 @@ async fn of_two_cookies_with_one_name_neither_counts() {
         let victim = Browser::of(&world);
         victim.plant(&name, &twice);
         let refused = victim.come_back(&away, "error=access_denied").await;
-        refused.is_refusal_page(400, "trip.own_browser");
+        refused.is_refusal_page(400, "upstream_login.own_browser");
     }
 }
 
 #[tokio::test]
-async fn a_trip_survives_a_new_key_as_long_as_the_old_one_is_kept() {
+async fn an_upstream_login_survives_a_new_key_as_long_as_the_old_one_is_kept() {
     let (old, new) = (
         SealKey::from_random(&[1; 32]),
         SealKey::from_random(&[2; 32]),

@@ -1,0 +1,27 @@
+//! UpstreamLogins: spent once.
+
+use broker::store::Spent;
+
+use super::bench::{Bench, upstream_login};
+
+pub(super) async fn an_upstream_login_is_spent_once(bench: Bench) {
+    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
+    assert_eq!(bench.spend(&upstream_login).await, Spent::Now);
+    assert_eq!(bench.spend(&upstream_login).await, Spent::Before);
+    assert_eq!(bench.spend(&upstream_login).await, Spent::Before);
+}
+
+pub(super) async fn two_upstream_logins_are_spent_independently(bench: Bench) {
+    let ends = bench.now().plus_ms(600_000);
+    assert_eq!(bench.spend(&upstream_login(1, ends)).await, Spent::Now);
+    assert_eq!(bench.spend(&upstream_login(2, ends)).await, Spent::Now);
+    assert_eq!(bench.spend(&upstream_login(1, ends)).await, Spent::Before);
+}
+
+pub(super) async fn an_upstream_login_that_comes_back_at_its_end_is_still_remembered(bench: Bench) {
+    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
+    bench.spend(&upstream_login).await;
+    bench.at_ms(599_999);
+    bench.sweep().await;
+    assert_eq!(bench.spend(&upstream_login).await, Spent::Before);
+}
