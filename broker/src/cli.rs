@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use broker::config::Config;
-use broker::{Broker, StartError, Surroundings};
+use broker::{Broker, Dependencies, StartError};
 use clap::{Parser, Subcommand};
 use contract::RedirectUri;
 use tokio::signal::unix::{SignalKind, signal};
@@ -107,5 +107,5 @@ impl Cli {
 }
 
 fn assemble(config: Config) -> Result<Broker, StartError> {
-    Broker::assemble(config, Surroundings::default())
+    Broker::assemble(config, Dependencies::default())
 }

@@ -100,7 +100,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(15);
 /// What a broker is handed from outside, and shares with whoever hands it in. The
 /// default is production's.
 #[derive(Clone, Default)]
-pub struct Surroundings {
+pub struct Dependencies {
     /// The time it lives by.
     pub clock: Clock,
     /// The projects that may call; those of the configuration join them.
@@ -151,8 +151,8 @@ impl Broker {
     ///
     /// When the store or the cookie key cannot be opened, or the configuration
     /// would expose what only this machine may see.
-    pub fn assemble(config: Config, surroundings: Surroundings) -> Result<Self, StartError> {
-        let Surroundings {
+    pub fn assemble(config: Config, dependencies: Dependencies) -> Result<Self, StartError> {
+        let Dependencies {
             clock,
             projects,
             mut ledger,
@@ -160,7 +160,7 @@ impl Broker {
             probe,
             store,
             sweep_every,
-        } = surroundings;
+        } = dependencies;
         config.check()?;
         let mut store = match store {
             Some(store) => store,

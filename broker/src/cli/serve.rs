@@ -10,7 +10,7 @@ use broker::config::{Config, LogFormat};
 use broker::http::InFlight;
 use broker::metrics::Metrics;
 use broker::store::StoreError;
-use broker::{Broker, StartError, Surroundings};
+use broker::{Broker, Dependencies, StartError};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
@@ -69,11 +69,11 @@ type Operator = Option<(SocketAddr, Metrics)>;
 async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
     let url = config.store.url.clone();
     let operator = config.operator.bind.map(|bind| (bind, Metrics::new()));
-    let surroundings = Surroundings {
+    let dependencies = Dependencies {
         metrics: operator.as_ref().map(|(_, metrics)| metrics.clone()),
-        ..Surroundings::default()
+        ..Dependencies::default()
     };
-    let broker = Broker::assemble(config, surroundings)?;
+    let broker = Broker::assemble(config, dependencies)?;
     match broker.ready().await {
         Ok(()) => {}
         // No outage: it would not be over by itself.

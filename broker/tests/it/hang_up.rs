@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use broker::Surroundings;
+use broker::Dependencies;
 use broker::store::StoreUrl;
 use broker::store::probe::{Point, Probe};
 use reqwest::{Method, Request, RequestBuilder};
@@ -127,14 +127,14 @@ impl Stoppable {
                 permission.lock().unwrap().recv().unwrap();
             }
         });
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             probe,
             // Once, at the start: its steps have commits, too.
             sweep_every: Some(Duration::from_secs(3600)),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let world = World::start_in(surroundings, |config| config.store.url = url).await;
+        let world = World::start_in(dependencies, |config| config.store.url = url).await;
         Self {
             world,
             is_armed,

@@ -91,7 +91,7 @@ async fn a_broker_takes_as_long_to_stop_as_its_configuration_says() {
     assert_eq!(config.shutdown_seconds, 25);
     config.shutdown_seconds = 77;
     config.store.url = broker::store::StoreUrl::SqliteMemory;
-    let broker = broker::Broker::assemble(config, broker::Surroundings::default()).unwrap();
+    let broker = broker::Broker::assemble(config, broker::Dependencies::default()).unwrap();
     let rocket = broker.rocket().ignite().await.unwrap();
     assert_eq!(rocket.config().shutdown.grace, 77);
 }

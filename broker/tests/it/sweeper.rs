@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use broker::Surroundings;
+use broker::Dependencies;
 use broker::store::StoreUrl;
 use broker::store::probe::{Point, Probe};
 
@@ -20,16 +20,16 @@ fn logins(scratch: &Scratch) -> i64 {
 async fn a_broker_deletes_expired_rows_for_as_long_as_it_serves() {
     let scratch = Scratch::new();
     let (sender, committed) = channel();
-    let surroundings = Surroundings {
+    let dependencies = Dependencies {
         probe: Probe::new(move |point| {
             if point == Point::AfterCommit {
                 let _ = sender.send(());
             }
         }),
         sweep_every: Some(Duration::from_millis(1)),
-        ..Surroundings::default()
+        ..Dependencies::default()
     };
-    let world = World::start_in(surroundings, |config| {
+    let world = World::start_in(dependencies, |config| {
         config.store.url = StoreUrl::SqliteFile(scratch.file("broker.db"));
     })
     .await;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::store::probe::{Point, Probe};
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use clap::Args;
 use rocket::Shutdown;
 use rocket::error::ErrorKind;
@@ -112,10 +112,10 @@ pub(crate) async fn serve(orders: Orders) -> Result<(), Failure> {
     clock.advance(Duration::from_millis(orders.ahead_ms));
     let broker = Broker::assemble(
         Config::load(&orders.config)?,
-        Surroundings {
+        Dependencies {
             probe: orders.halt.map(halting).unwrap_or_default(),
             clock: clock.clone(),
-            ..Surroundings::default()
+            ..Dependencies::default()
         },
     )?;
     let up = AdHoc::on_liftoff("address", |rocket| {

@@ -8,7 +8,7 @@ use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, Upstrea
 use broker::ledger::{self, Ledger};
 use broker::store::probe::Probe;
 use broker::store::{self, Store};
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use contract::Origin;
 use mock_upstream::MockUpstream;
 use tokio::sync::Mutex;
@@ -108,14 +108,14 @@ impl Launch<'_> {
         })?;
         let watch = self.watch.clone();
         let tell = move |event: &ledger::Event| watch.logbook.write(of_ledger(event));
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             clock: self.clock,
             projects: self.projects.at_broker(),
             ledger: Ledger::new().subscribed(Arc::new(tell)),
             store: Some(store.clone()),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
-        let broker = Broker::assemble(config, surroundings)?;
+        let broker = Broker::assemble(config, dependencies)?;
         let hosted = Hosted::launch(broker.rocket()).await;
         Ok((hosted.map_err(StartError::BrokerServer)?, store))
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use broker::config::{Config, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::projects::Project;
 use broker::seal::SealKey;
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use mock_upstream::settings::Site as ProviderSite;
 use mock_upstream::{MockUpstream, Mode, Settings};
 use rocket::Rocket;
@@ -64,7 +64,7 @@ impl TlsStack {
 
         let upstream = google(&signin).await;
         let config = broker_config(&signin, upstream.google().url(), &app);
-        let broker = Broker::assemble(config, Surroundings::default()).unwrap();
+        let broker = Broker::assemble(config, Dependencies::default()).unwrap();
         let broker = launch(broker.rocket()).await;
         let app_in_clear = launch(demo(broker, &signin, &app)).await;
         let sister = Site::called("evil.shop.test").await;

@@ -4,7 +4,7 @@
 use std::net::TcpListener;
 
 use broker::config::Config;
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use mock_upstream::{Clock, MockUpstream, Settings};
 use serde_json::json;
 use stack::wire::Wire;
@@ -75,7 +75,7 @@ impl Lone {
             }),
         );
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
-        let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
+        let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
         let broker = Running::launch(broker).await;
         Self {
             _wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread::{self, JoinHandle};
 
 use broker::config::Config;
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tracing::subscriber::with_default;
@@ -20,13 +20,13 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a broker in these surroundings and waits until it listens.
-    pub(crate) async fn start(config: &Config, surroundings: Surroundings) -> Self {
+    /// Starts a broker in these dependencies and waits until it listens.
+    pub(crate) async fn start(config: &Config, dependencies: Dependencies) -> Self {
         let config = config.clone();
         let (tell, told) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let thread = thread::spawn(move || {
-            quietly(|| runtime().block_on(serve(config, surroundings, tell, ended)));
+            quietly(|| runtime().block_on(serve(config, dependencies, tell, ended)));
         });
         Self {
             address: told.await.expect("it listens"),
@@ -47,11 +47,11 @@ impl Drop for Process {
 
 async fn serve(
     config: Config,
-    surroundings: Surroundings,
+    dependencies: Dependencies,
     tell: oneshot::Sender<SocketAddr>,
     ended: oneshot::Receiver<()>,
 ) {
-    let broker = Broker::assemble(config, surroundings).expect("a broker");
+    let broker = Broker::assemble(config, dependencies).expect("a broker");
     let running = Running::launch(broker).await;
     tell.send(running.address).expect("somebody waits for it");
     let _ = ended.await;

@@ -12,7 +12,7 @@ use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 pub(crate) use browser::{Browser, back_path, sign_in};
 use contract::Digest;
 pub(crate) use requests::{
@@ -143,16 +143,16 @@ impl World {
 
     /// The same, living by this clock.
     pub(crate) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             clock,
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
-        Self::start_in(surroundings, change).await
+        Self::start_in(dependencies, change).await
     }
 
     /// The same, handed this besides projects and ledger.
     pub(crate) async fn start_in(
-        surroundings: Surroundings,
+        dependencies: Dependencies,
         change: impl FnOnce(&mut Config),
     ) -> Self {
         testkit::leak_check::watch_log();
@@ -177,13 +177,13 @@ impl World {
             heard.lock().unwrap().push(event.clone());
         }));
         let projects = Projects::default();
-        let clock = surroundings.clock.clone();
-        let surroundings = Surroundings {
+        let clock = dependencies.clock.clone();
+        let dependencies = Dependencies {
             projects: projects.clone(),
             ledger,
-            ..surroundings
+            ..dependencies
         };
-        let broker = Broker::assemble(config, surroundings).unwrap();
+        let broker = Broker::assemble(config, dependencies).unwrap();
         let (sender, port) = tokio::sync::oneshot::channel();
         let sender = Mutex::new(Some(sender));
         let rocket = broker

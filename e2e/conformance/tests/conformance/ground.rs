@@ -7,7 +7,7 @@ use std::time::Duration;
 use broker::clock::Clock;
 use broker::seal::SealKey;
 use broker::store::StoreUrl;
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use conformance::browser::Browser;
 use conformance::control::Control;
 use conformance::{self, Expiry, Plan, Project, Report};
@@ -54,11 +54,11 @@ impl Ground {
         config.projects = [(CLIENT_ID, SECRET), (OTHER_CLIENT_ID, OTHER_SECRET)]
             .map(|(id, secret)| assembly::project(&backend(&base_url, id, secret), &callbacks))
             .into();
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             clock: clock.clone(),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
-        let broker = Broker::assemble(config, surroundings).expect("a broker");
+        let broker = Broker::assemble(config, dependencies).expect("a broker");
         let broker = Running::launch(broker).await;
         proxy::carry(front, broker.address, clock.clone(), before, after);
         Self {

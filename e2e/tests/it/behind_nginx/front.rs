@@ -7,7 +7,7 @@ use broker::config::Config;
 use broker::seal::SealKey;
 use broker::store::probe::Probe;
 use broker::store::{self, StoreUrl};
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
 
@@ -100,11 +100,11 @@ async fn launch(count: usize, config: &Config) -> Vec<Running> {
     let store = store::open(&StoreUrl::SqliteMemory, Probe::default()).expect("a store");
     let mut brokers = Vec::new();
     for _ in 0..count {
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             store: Some(Arc::clone(&store)),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
-        let broker = Broker::assemble(config.clone(), surroundings).expect("a broker");
+        let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
         brokers.push(Running::launch(broker).await);
     }
     brokers

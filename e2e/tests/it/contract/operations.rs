@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 
 use crate::assembly;
 use crate::browser::NOWHERE;
@@ -12,7 +12,7 @@ use testkit::openapi::{NOT_PUBLISHED, operations};
 /// routes have no name, and wrong methods are named so.
 fn routes() -> BTreeSet<(String, String)> {
     let config = assembly::config(NOWHERE, NOWHERE, NOWHERE, "secret");
-    let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
+    let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
     let rocket = broker.rocket();
     rocket
         .routes()

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use stack::wire::Wire;
@@ -203,7 +203,7 @@ impl Witness {
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
-        let broker = Broker::assemble(config, Surroundings::default()).expect("a broker");
+        let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
         let broker = Running::launch(broker).await;
         let _wire = Wire::carry(listener, broker.address, Default::default()).expect("a wire");
         for status in [303, 429] {

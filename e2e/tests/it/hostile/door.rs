@@ -9,7 +9,7 @@ use broker::flows::UnixMs;
 use broker::ledger::{Event, Ledger, Party};
 use broker::store::probe::Probe;
 use broker::store::{self, Store, StoreUrl};
-use broker::{Broker, Surroundings};
+use broker::{Broker, Dependencies};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rocket::http::Method;
 use rocket::local::blocking::{Client, LocalResponse};
@@ -61,11 +61,11 @@ impl Door {
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
         let tell = move |event: &Event| locked(&heard).push(event.clone());
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             clock: clock.clone(),
             ledger: Ledger::new().subscribed(Arc::new(tell)),
             store: Some(store.clone() as Arc<dyn Store>),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
         let mut config = assembly::config(BASE, GOOGLE, GITHUB, "Marked7-secret-at-providers");
         let backend = Backend::of(
@@ -73,7 +73,7 @@ impl Door {
             &json!({ "client_id": CLIENT, "client_secret": SECRET, "redirect_uris": CALLBACKS }),
         );
         config.projects = vec![assembly::project(&backend, &CALLBACKS)];
-        let broker = Broker::assemble(config, surroundings).expect("a broker");
+        let broker = Broker::assemble(config, dependencies).expect("a broker");
         Self {
             client: Client::untracked(broker.rocket()).expect("it can start"),
             clock,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use broker::Surroundings;
+use broker::Dependencies;
 use broker::clock::Clock;
 use broker::flows::UnixMs;
 use broker::ledger::{Event, Ledger};
@@ -52,11 +52,11 @@ impl Verdict {
 impl Broker {
     pub(super) fn start() -> Self {
         let rules = Rules::default();
-        let surroundings = Surroundings {
+        let dependencies = Dependencies {
             ledger: Ledger::new().subscribed(writing_to(rules.clone())),
             // In a long run keys would become free again.
             clock: Clock::standing_at(UnixMs(1_800_000_000_000)),
-            ..Surroundings::default()
+            ..Dependencies::default()
         };
         let mut config = assembly::config(NOWHERE, NOWHERE, NOWHERE, "secret");
         // Most bodies bear a wrong one.
@@ -66,7 +66,7 @@ impl Broker {
             &callbacks().each_ref().map(|it| &**it),
         )];
         let runtime = runtime();
-        let process = runtime.block_on(Process::start(&config, surroundings));
+        let process = runtime.block_on(Process::start(&config, dependencies));
         Self {
             runtime,
             http: browser::client(),

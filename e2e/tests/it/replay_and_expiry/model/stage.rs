@@ -4,7 +4,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use broker::Surroundings;
+use broker::Dependencies;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::flows::UnixMs;
@@ -120,10 +120,10 @@ impl Stage {
     }
 }
 
-fn by(clock: &Clock) -> Surroundings {
-    Surroundings {
+fn by(clock: &Clock) -> Dependencies {
+    Dependencies {
         clock: clock.clone(),
-        ..Surroundings::default()
+        ..Dependencies::default()
     }
 }
 
