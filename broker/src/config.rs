@@ -27,8 +27,8 @@ use figment::Figment;
 use figment::providers::{Format as _, Toml};
 use serde::{Deserialize, Deserializer};
 
+use crate::cookie_cipher::CookieKey;
 use crate::projects::Project;
-use crate::seal::SealKey;
 use crate::store::StoreUrl;
 use complaint::complaint;
 pub use ip_header::{IpHeader, NoIpHeader};
@@ -57,7 +57,7 @@ pub struct Config {
     pub shutdown_seconds: u32,
     /// What seals the browsers' upstream logins, newest first. Replicas share them.
     #[serde(default)]
-    pub cookie_keys: Vec<SealKey>,
+    pub cookie_keys: Vec<CookieKey>,
     /// Where the rows are.
     #[serde(default)]
     pub store: StoreConfig,

@@ -17,7 +17,7 @@
 //! | [`flows`] | the two state diagrams; pure |
 //! | [`store`] | what must be single-use |
 //! | [`upstream`] | Google's and GitHub's dialects |
-//! | [`seal`] | what a browser keeps for us |
+//! | [`cookie_cipher`] | what a browser keeps for us |
 //! | `limits` | how much of it is let in |
 //! | [`ledger`] | what happened and why |
 //! | [`metrics`] | how often, and how long it took |
@@ -39,6 +39,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod cookie_cipher;
 pub mod flows;
 pub mod http;
 pub mod ledger;
@@ -47,7 +48,6 @@ pub mod panics;
 pub mod projects;
 pub mod random;
 pub mod relay;
-pub mod seal;
 pub mod store;
 pub mod upstream;
 
@@ -65,13 +65,13 @@ use rocket::{Build, Rocket};
 
 use clock::Clock;
 use config::{Config, ConfigError, IpHeader, TlsConfig};
+use cookie_cipher::{CookieCipher, CookieKey};
 use flows::UnixMs;
 use ledger::Ledger;
 use limits::Limits;
 use metrics::Metrics;
 use projects::Projects;
-use seal::{SealKey, Sealer};
-use store::probe::Probe;
+use store::fail_points::FailPoints;
 use store::timed::Timed;
 use store::{Store, StoreError, StoreUrl};
 use upstream::Upstreams;
@@ -86,9 +86,9 @@ pub struct Broker {
     ip_header: Option<IpHeader>,
     ledger: Ledger,
     limits: Limits,
-    probe: Probe,
+    fail_points: FailPoints,
     projects: Projects,
-    sealer: Sealer,
+    cookie_cipher: CookieCipher,
     store: Arc<dyn Store>,
     sweep_every: Duration,
     upstreams: Upstreams,
@@ -110,7 +110,7 @@ pub struct Dependencies {
     /// What it counts and measures, if anybody asks.
     pub metrics: Option<Metrics>,
     /// Who watches its steps.
-    pub probe: Probe,
+    pub fail_points: FailPoints,
     /// Where it keeps what happens once; without one, where its configuration says.
     pub store: Option<Arc<dyn Store>>,
     /// The interval at which it deletes expired rows; 15 seconds if there is none.
@@ -157,21 +157,21 @@ impl Broker {
             projects,
             mut ledger,
             metrics,
-            probe,
+            fail_points,
             store,
             sweep_every,
         } = dependencies;
         config.check()?;
         let mut store = match store {
             Some(store) => store,
-            None => open(&config.store.url, &probe)?,
+            None => open(&config.store.url, &fail_points)?,
         };
         if let Some(metrics) = metrics {
             let heard = metrics.clone();
             ledger = ledger.subscribed(Arc::new(move |event| heard.hear(event)));
             store = Arc::new(Timed { store, metrics });
         }
-        let sealer = sealer(&config)?;
+        let cookie_cipher = cookie_cipher(&config)?;
         let upstreams = Upstreams::new(
             &config.upstream,
             config.limits.upstream_calls,
@@ -192,9 +192,9 @@ impl Broker {
             ip_header: config.ip_header,
             ledger,
             limits,
-            probe,
+            fail_points,
             projects,
-            sealer,
+            cookie_cipher,
             store,
             sweep_every: sweep_every.unwrap_or(SWEEP_EVERY),
             upstreams,
@@ -223,29 +223,29 @@ impl Broker {
     }
 }
 
-fn open(url: &StoreUrl, probe: &Probe) -> Result<Arc<dyn Store>, StartError> {
-    store::open(url, probe.clone()).map_err(|source| StartError::Store {
+fn open(url: &StoreUrl, fail_points: &FailPoints) -> Result<Arc<dyn Store>, StartError> {
+    store::open(url, fail_points.clone()).map_err(|source| StartError::Store {
         url: url.clone(),
         source,
     })
 }
 
-fn sealer(config: &Config) -> Result<Sealer, StartError> {
+fn cookie_cipher(config: &Config) -> Result<CookieCipher, StartError> {
     if !config.cookie_keys.is_empty() {
-        return Ok(Sealer::new(config.cookie_keys.clone()));
+        return Ok(CookieCipher::new(config.cookie_keys.clone()));
     }
     let fresh = random::bytes32();
     let key = match &config.store.url {
-        StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => SealKey::from_random(&fresh),
+        StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => CookieKey::from_random(&fresh),
         StoreUrl::SqliteFile(database) => {
             let path = cookie_key_path(database);
-            SealKey::kept_at(Path::new(&path), fresh).map_err(|source| StartError::CookieKey {
+            CookieKey::kept_at(Path::new(&path), fresh).map_err(|source| StartError::CookieKey {
                 path: path.to_string_lossy().into_owned(),
                 source,
             })?
         }
     };
-    Ok(Sealer::new(vec![key]))
+    Ok(CookieCipher::new(vec![key]))
 }
 
 /// `broker.db` keeps its key in `broker.db.cookie-key`.

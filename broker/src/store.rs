@@ -4,8 +4,8 @@
 //! one transaction around it), committed before it returns. `now` is always an
 //! argument, and secrets arrive as digests.
 
+pub mod fail_points;
 pub mod postgres;
-pub mod probe;
 pub mod sqlite;
 
 mod row;
@@ -23,7 +23,7 @@ use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, Sti
 use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
 use crate::flows::upstream_login::UpstreamLogin;
 use crate::flows::{Fingerprint, UnixMs};
-use probe::Probe;
+use fail_points::FailPoints;
 
 pub use postgres::url::PostgresUrl;
 use sql::SCHEMA_VERSION;
@@ -196,16 +196,16 @@ fn check_version(found: i64) -> Result<(), StoreError> {
     }
 }
 
-/// Opens the store at `url`, which `probe` may watch.
+/// Opens the store at `url`, with `fail_points` in its steps.
 ///
 /// # Errors
 ///
 /// When it cannot be opened. A PostgreSQL database that cannot be reached is no
 /// error here: its steps fail until it can.
-pub fn open(url: &StoreUrl, probe: Probe) -> Result<Arc<dyn Store>, StoreError> {
+pub fn open(url: &StoreUrl, fail_points: FailPoints) -> Result<Arc<dyn Store>, StoreError> {
     Ok(match url {
-        StoreUrl::Postgres(url) => Arc::new(postgres::Postgres::at(url, probe)?),
-        StoreUrl::SqliteMemory => Arc::new(sqlite::Sqlite::in_memory(probe)?),
-        StoreUrl::SqliteFile(path) => Arc::new(sqlite::Sqlite::at(path, probe)?),
+        StoreUrl::Postgres(url) => Arc::new(postgres::Postgres::at(url, fail_points)?),
+        StoreUrl::SqliteMemory => Arc::new(sqlite::Sqlite::in_memory(fail_points)?),
+        StoreUrl::SqliteFile(path) => Arc::new(sqlite::Sqlite::at(path, fail_points)?),
     })
 }

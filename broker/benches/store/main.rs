@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{Store, open};
 use testkit::postgres::{Durability, Server};
 
@@ -66,7 +66,7 @@ fn logins(numbers: Range<usize>) -> Arc<Vec<Login>> {
 async fn stores(folder: &Path, server: &Server, database: &str) -> [Arc<dyn Store>; ENGINES.len()] {
     let file = format!("sqlite:{}/broker.db", folder.display());
     make_database(server, database).await;
-    let engine = |url: &str| open(&url.parse().unwrap(), Probe::NONE).unwrap();
+    let engine = |url: &str| open(&url.parse().unwrap(), FailPoints::NONE).unwrap();
     let stores = [
         Arc::new(Map::default()),
         engine(&file),

@@ -14,7 +14,7 @@ use crate::flows::Fingerprint;
 use crate::ledger::{Event, Party, Step};
 use crate::limits::Later;
 use crate::relay::Provenance;
-use crate::store::probe::Point;
+use crate::store::fail_points::FailPoint;
 use crate::upstream::{Call, Failure};
 
 /// What is known so far of one request.
@@ -173,7 +173,7 @@ pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
     complete(request, response);
     if let Some(broker) = request.rocket().state::<Broker>() {
         broker.ledger.record(&event(broker, request, response));
-        broker.probe.reached(Point::BeforeAnswer);
+        broker.fail_points.reached(FailPoint::BeforeAnswer);
     }
 }
 

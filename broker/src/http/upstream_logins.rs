@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cookies;
 use crate::Broker;
+use crate::cookie_cipher::CookieCipher;
 use crate::flows::clean::BrowserMark;
 use crate::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::flows::{Fingerprint, UnixMs};
-use crate::seal::Sealer;
 
 /// How many upstream logins a browser keeps; the oldest goes first.
 const MOST_UPSTREAM_LOGINS: usize = 8;
@@ -29,7 +29,7 @@ const MAX_AGE_SECONDS: i64 = 1200;
 /// The upstream logins that a request's browser holds.
 pub(super) struct UpstreamLogins<'r> {
     jar: &'r CookieJar<'r>,
-    sealer: &'r Sealer,
+    cookie_cipher: &'r CookieCipher,
     is_https: bool,
     held: Vec<(String, Option<UpstreamLogin>)>,
 }
@@ -56,7 +56,7 @@ impl<'r> UpstreamLogins<'r> {
         let mut id = upstream_login.id().to_text();
         id.truncate(12);
         let name = format!("{}{id}", prefix(self.is_https));
-        let sealed = self.sealer.seal(&name, write(upstream_login));
+        let sealed = self.cookie_cipher.encrypt(&name, write(upstream_login));
         self.jar.add(self.cookie(name, sealed));
     }
 
@@ -130,13 +130,13 @@ impl<'r> FromRequest<'r> for UpstreamLogins<'r> {
         let held = cookies::with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| {
-                let opened = broker.sealer.open(name, value);
+                let opened = broker.cookie_cipher.open(name, value);
                 (name.to_owned(), opened.and_then(|text| read(&text)))
             })
             .collect();
         Outcome::Success(UpstreamLogins {
             jar: request.cookies(),
-            sealer: &broker.sealer,
+            cookie_cipher: &broker.cookie_cipher,
             is_https,
             held,
         })

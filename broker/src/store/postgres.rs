@@ -15,7 +15,7 @@ use deadpool_postgres::{GenericClient, Object, Transaction};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::probe::{Point, Probe};
+use super::fail_points::{FailPoint, FailPoints};
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
 use super::{
@@ -44,8 +44,8 @@ impl Postgres {
     /// # Errors
     ///
     /// When the address is not one.
-    pub fn at(url: &PostgresUrl, probe: Probe) -> Result<Self, StoreError> {
-        Pool::to(url, probe).map(Self)
+    pub fn at(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
+        Pool::to(url, fail_points).map(Self)
     }
 }
 
@@ -141,7 +141,7 @@ impl Store for Postgres {
 
     async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
         self.0
-            .transact(async |transaction| take(transaction, &ask, now, self.0.probe()).await)
+            .transact(async |transaction| take(transaction, &ask, now, self.0.fail_points()).await)
             .await
     }
 
@@ -207,7 +207,7 @@ async fn take(
     transaction: &Transaction<'_>,
     ask: &Ask,
     now: UnixMs,
-    probe: &Probe,
+    fail_points: &FailPoints,
 ) -> Result<Taken, StoreError> {
     let asked: Asked<'_> = &[
         &bytes(&ask.key),
@@ -217,7 +217,7 @@ async fn take(
     ];
     match one(transaction, sql::TAKE, asked, row::outcome).await? {
         Some(outcome) => {
-            probe.reached(Point::AfterRead);
+            fail_points.reached(FailPoint::AfterRead);
             change(transaction, sql::ERASE_TAKEN, &[&bytes(&ask.key)]).await?;
             Ok(Taken::Outcome(outcome))
         }

@@ -16,7 +16,7 @@ use contract::{Digest, Rule};
 use rusqlite::types::{ToSql, ToSqlOutput};
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 
-use super::probe::Probe;
+use super::fail_points::FailPoints;
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
 use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version};
@@ -36,8 +36,8 @@ impl Sqlite {
     /// # Errors
     ///
     /// What SQLite says.
-    pub fn in_memory(probe: Probe) -> std::result::Result<Self, StoreError> {
-        Writer::start(Connection::open_in_memory()?, probe).map(Self)
+    pub fn in_memory(fail_points: FailPoints) -> std::result::Result<Self, StoreError> {
+        Writer::start(Connection::open_in_memory()?, fail_points).map(Self)
     }
 
     /// The store in the file at `path`, which is made if it is not there.
@@ -45,9 +45,9 @@ impl Sqlite {
     /// # Errors
     ///
     /// When the file cannot be opened, written or understood.
-    pub fn at(path: &Path, probe: Probe) -> std::result::Result<Self, StoreError> {
+    pub fn at(path: &Path, fail_points: FailPoints) -> std::result::Result<Self, StoreError> {
         keep_private(path);
-        Writer::start(Connection::open(path)?, probe).map(Self)
+        Writer::start(Connection::open(path)?, fail_points).map(Self)
     }
 }
 

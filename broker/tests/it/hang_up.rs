@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use broker::Dependencies;
 use broker::store::StoreUrl;
-use broker::store::probe::{Point, Probe};
+use broker::store::fail_points::{FailPoint, FailPoints};
 use reqwest::{Method, Request, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -121,14 +121,14 @@ impl Stoppable {
         let (sender, stopped) = channel();
         let (go_on, permission) = channel();
         let (armed, permission) = (is_armed.clone(), Mutex::new(permission));
-        let probe = Probe::new(move |point| {
-            if point == Point::BeforeCommit && armed.swap(false, Ordering::SeqCst) {
+        let fail_points = FailPoints::new(move |point| {
+            if point == FailPoint::BeforeCommit && armed.swap(false, Ordering::SeqCst) {
                 sender.send(()).unwrap();
                 permission.lock().unwrap().recv().unwrap();
             }
         });
         let dependencies = Dependencies {
-            probe,
+            fail_points,
             // Once, at the start: its steps have commits, too.
             sweep_every: Some(Duration::from_secs(3600)),
             ..Dependencies::default()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use broker::Dependencies;
 use broker::store::StoreUrl;
-use broker::store::probe::{Point, Probe};
+use broker::store::fail_points::{FailPoint, FailPoints};
 
 use crate::http::world::World;
 use crate::scratch::Scratch;
@@ -21,8 +21,8 @@ async fn a_broker_deletes_expired_rows_for_as_long_as_it_serves() {
     let scratch = Scratch::new();
     let (sender, committed) = channel();
     let dependencies = Dependencies {
-        probe: Probe::new(move |point| {
-            if point == Point::AfterCommit {
+        fail_points: FailPoints::new(move |point| {
+            if point == FailPoint::AfterCommit {
                 let _ = sender.send(());
             }
         }),

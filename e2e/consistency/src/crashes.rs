@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use broker::store::probe::Point;
+use broker::store::fail_points::FailPoint;
 use clap::Args;
 use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
@@ -49,7 +49,7 @@ enum Kill {
     /// `kill -9` of a broker, whatever it is doing.
     AnyTime,
     /// `kill -9` of a broker that halted at a point.
-    At(Point),
+    At(FailPoint),
     /// `kill -9` of the database server and all its children.
     Database,
 }
@@ -121,7 +121,7 @@ impl Kill {
     fn all(engine: Engine) -> impl Iterator<Item = Self> {
         let database = (engine == Engine::Postgres).then_some(Self::Database);
         std::iter::once(Self::AnyTime)
-            .chain(Point::ALL.map(Self::At))
+            .chain(FailPoint::ALL.map(Self::At))
             .chain(database)
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use broker::clock::Clock;
 use broker::config::Config;
-use broker::store::probe::{Point, Probe};
+use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::{Broker, Dependencies};
 use clap::Args;
 use rocket::Shutdown;
@@ -79,7 +79,7 @@ impl std::fmt::Display for Order {
 /// Where to halt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Halt {
-    pub(crate) point: Point,
+    pub(crate) point: FailPoint,
     /// 1 is the first time.
     pub(crate) nth: usize,
 }
@@ -89,7 +89,9 @@ impl FromStr for Halt {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (name, nth) = text.split_once(':').ok_or("expected POINT:NTH")?;
-        let point = Point::ALL.into_iter().find(|point| point.name() == name);
+        let point = FailPoint::ALL
+            .into_iter()
+            .find(|point| point.name() == name);
         Ok(Self {
             point: point.ok_or("no such point")?,
             nth: nth.parse().map_err(|_| "NTH is a number")?,
@@ -113,7 +115,7 @@ pub(crate) async fn serve(orders: Orders) -> Result<(), Failure> {
     let broker = Broker::assemble(
         Config::load(&orders.config)?,
         Dependencies {
-            probe: orders.halt.map(halting).unwrap_or_default(),
+            fail_points: orders.halt.map(halting).unwrap_or_default(),
             clock: clock.clone(),
             ..Dependencies::default()
         },
@@ -146,9 +148,9 @@ fn write_log() {
 }
 
 /// Stops the operation that reaches the point, and all that wait for it, for good.
-fn halting(halt: Halt) -> Probe {
+fn halting(halt: Halt) -> FailPoints {
     let reached = AtomicUsize::new(0);
-    Probe::new(move |point| {
+    FailPoints::new(move |point| {
         if point == halt.point && reached.fetch_add(1, Ordering::Relaxed) + 1 == halt.nth {
             say(HALTED);
             loop {

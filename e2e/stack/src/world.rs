@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::ledger::{self, Ledger};
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
 use contract::Origin;
@@ -100,7 +100,7 @@ impl Launch<'_> {
     /// Starts a broker on an empty store, which it shares with us.
     pub(crate) async fn start(self) -> Result<(Hosted, Arc<dyn Store>), StartError> {
         let config = self.config();
-        let store = store::open(&config.store.url, Probe::NONE).map_err(|source| {
+        let store = store::open(&config.store.url, FailPoints::NONE).map_err(|source| {
             broker::StartError::Store {
                 url: config.store.url.clone(),
                 source,

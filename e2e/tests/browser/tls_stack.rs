@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broker::config::{Config, GoogleConfig, UpstreamConfig, UpstreamSecret};
+use broker::cookie_cipher::CookieKey;
 use broker::projects::Project;
-use broker::seal::SealKey;
 use broker::{Broker, Dependencies};
 use mock_upstream::settings::Site as ProviderSite;
 use mock_upstream::{MockUpstream, Mode, Settings};
@@ -125,7 +125,7 @@ fn broker_config(signin: &str, google: &str, app: &str) -> Config {
             }),
             ..UpstreamConfig::default()
         },
-        cookie_keys: vec![SealKey::from_random(&[7; 32])],
+        cookie_keys: vec![CookieKey::from_random(&[7; 32])],
         projects: vec![project],
         ..Config::within_a_program(signin.parse().unwrap())
     }

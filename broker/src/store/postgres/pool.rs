@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
 
-use crate::store::probe::{Point, Probe};
+use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 use crate::store::{PostgresUrl, StoreError, check_version};
 
@@ -42,12 +42,12 @@ const SETTINGS: &str = "-c synchronous_commit=on \
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
     migrated: OnceCell<()>,
-    probe: Probe,
+    fail_points: FailPoints,
 }
 
 impl Pool {
     /// A pool that connects when it is first needed.
-    pub(super) fn to(url: &PostgresUrl, probe: Probe) -> Result<Self, StoreError> {
+    pub(super) fn to(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
         let mut config: Config = url.expose().parse()?;
         let given = config.get_options().unwrap_or_default().to_owned();
         config.options(format!("{given} {SETTINGS}").trim_start());
@@ -68,13 +68,13 @@ impl Pool {
         Ok(Self {
             connections,
             migrated: OnceCell::new(),
-            probe,
+            fail_points,
         })
     }
 
     /// Who watches the steps.
-    pub(super) fn probe(&self) -> &Probe {
-        &self.probe
+    pub(super) fn fail_points(&self) -> &FailPoints {
+        &self.fail_points
     }
 
     /// Takes a step of single statements, each committed by itself.
@@ -85,7 +85,7 @@ impl Pool {
         let client = self.connection().await?;
         let whole = async {
             let outcome = step(&client).await?;
-            self.probe.reached(Point::AfterCommit);
+            self.fail_points.reached(FailPoint::AfterCommit);
             Ok(outcome)
         };
         match in_time(whole).await {
@@ -103,9 +103,9 @@ impl Pool {
         let whole = async {
             let transaction = client.transaction().await?;
             let outcome = step(&transaction).await?;
-            self.probe.reached(Point::BeforeCommit);
+            self.fail_points.reached(FailPoint::BeforeCommit);
             transaction.commit().await?;
-            self.probe.reached(Point::AfterCommit);
+            self.fail_points.reached(FailPoint::AfterCommit);
             Ok(outcome)
         };
         match in_time(whole).await {

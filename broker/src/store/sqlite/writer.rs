@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::tables::{self, begin};
 use crate::store::StoreError;
-use crate::store::probe::{Point, Probe};
+use crate::store::fail_points::{FailPoint, FailPoints};
 
 /// How many steps share one commit at most.
 const BATCH: usize = 256;
@@ -48,13 +48,13 @@ impl Writer {
     /// Starts the thread that owns `connection` from now on.
     pub(super) fn start(
         mut connection: Connection,
-        probe: Probe,
+        fail_points: FailPoints,
     ) -> std::result::Result<Self, StoreError> {
         tables::prepare(&mut connection)?;
         let (queue, receiver) = channel();
         let thread = thread::Builder::new()
             .name("sqlite".to_owned())
-            .spawn(move || write(&mut connection, &receiver, &probe))
+            .spawn(move || write(&mut connection, &receiver, &fail_points))
             .expect("the operating system starts a thread");
         Ok(Self {
             queue: Some(queue),
@@ -85,7 +85,7 @@ impl Writer {
 /// One caller's step, its type forgotten so that many fit one queue.
 trait Step: Send {
     /// Runs it, once more if need be, and keeps what it returned.
-    fn run(&mut self, db: &Connection, probe: &Probe) -> Result<()>;
+    fn run(&mut self, db: &Connection, fail_points: &FailPoints) -> Result<()>;
 
     /// Tells the caller what became of it.
     fn answer(self: Box<Self>, committed: std::result::Result<(), StoreError>);
@@ -102,11 +102,11 @@ where
     F: Fn(&Connection) -> Result<T> + Send,
     T: Send,
 {
-    fn run(&mut self, db: &Connection, probe: &Probe) -> Result<()> {
+    fn run(&mut self, db: &Connection, fail_points: &FailPoints) -> Result<()> {
         // A step that panics must not take the store with it.
         let outcome = catch_unwind(AssertUnwindSafe(|| (self.step)(db)));
         self.result = Some(outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);
-        probe.reached(Point::AfterRead);
+        fail_points.reached(FailPoint::AfterRead);
         Ok(())
     }
 
@@ -128,12 +128,12 @@ enum Group {
     Failed(StoreError),
 }
 
-fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, probe: &Probe) {
+fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, fail_points: &FailPoints) {
     let mut is_logged = false;
     loop {
         match queue.recv_timeout(IDLE) {
             Ok(first) => {
-                take_turn(connection, first, queue, probe);
+                take_turn(connection, first, queue, fail_points);
                 is_logged = true;
             }
             Err(RecvTimeoutError::Timeout) if is_logged => {
@@ -156,17 +156,17 @@ fn take_turn(
     connection: &mut Connection,
     first: Box<dyn Step>,
     queue: &Receiver<Box<dyn Step>>,
-    probe: &Probe,
+    fail_points: &FailPoints,
 ) {
     let mut batch: Vec<_> = std::iter::once(first)
         .chain(queue.try_iter().take(BATCH - 1))
         .collect();
-    match commit(connection, &mut batch, probe) {
+    match commit(connection, &mut batch, fail_points) {
         Group::Committed => answer_all(batch, &Ok(())),
         Group::Failed(error) => answer_all(batch, &Err(error)),
         Group::Spoilt => {
             for mut step in batch {
-                let committed = commit_alone(connection, &mut *step, probe);
+                let committed = commit_alone(connection, &mut *step, fail_points);
                 step.answer(committed.map_err(StoreError::from));
             }
         }
@@ -179,32 +179,40 @@ fn answer_all(batch: Vec<Box<dyn Step>>, committed: &std::result::Result<(), Sto
     }
 }
 
-fn commit(connection: &mut Connection, batch: &mut [Box<dyn Step>], probe: &Probe) -> Group {
+fn commit(
+    connection: &mut Connection,
+    batch: &mut [Box<dyn Step>],
+    fail_points: &FailPoints,
+) -> Group {
     let transaction = match begin(connection) {
         Ok(transaction) => transaction,
         Err(error) => return Group::Failed(error.into()),
     };
     // Dropped without a commit, a transaction is rolled back.
-    let run = |step: &mut Box<dyn Step>| step.run(&transaction, probe);
+    let run = |step: &mut Box<dyn Step>| step.run(&transaction, fail_points);
     if batch.iter_mut().any(|step| run(step).is_err()) {
         return Group::Spoilt;
     }
-    match conclude(transaction, probe) {
+    match conclude(transaction, fail_points) {
         Ok(()) => Group::Committed,
         Err(error) => Group::Failed(error.into()),
     }
 }
 
-fn commit_alone(connection: &mut Connection, step: &mut dyn Step, probe: &Probe) -> Result<()> {
+fn commit_alone(
+    connection: &mut Connection,
+    step: &mut dyn Step,
+    fail_points: &FailPoints,
+) -> Result<()> {
     let transaction = begin(connection)?;
-    step.run(&transaction, probe)?;
-    conclude(transaction, probe)
+    step.run(&transaction, fail_points)?;
+    conclude(transaction, fail_points)
 }
 
-fn conclude(transaction: Transaction<'_>, probe: &Probe) -> Result<()> {
-    probe.reached(Point::BeforeCommit);
+fn conclude(transaction: Transaction<'_>, fail_points: &FailPoints) -> Result<()> {
+    fail_points.reached(FailPoint::BeforeCommit);
     transaction.commit()?;
-    probe.reached(Point::AfterCommit);
+    fail_points.reached(FailPoint::AfterCommit);
     Ok(())
 }
 
@@ -231,7 +239,7 @@ mod tests {
     async fn the_connection_that_writes_is_durable_whatever_it_was_before() {
         let folder = tempfile::tempdir().unwrap();
         let connection = careless(&folder.path().join("broker.db"));
-        let writer = Writer::start(connection, Probe::NONE).unwrap();
+        let writer = Writer::start(connection, FailPoints::NONE).unwrap();
         let number = async |pragma: &'static str| -> i64 {
             writer
                 .run(move |db| db.pragma_query_value(None, pragma, |row| row.get(0)))

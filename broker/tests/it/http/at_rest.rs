@@ -1,7 +1,7 @@
 //! Nothing secret at rest, and nothing secret in the ledger.
 
 use broker::config::Config;
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use testkit::leak_check::Sentinel;
 
@@ -14,7 +14,7 @@ use crate::scratch::Scratch;
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";
 
 fn with_a_known_cookie_key(config: &mut Config) {
-    config.cookie_keys = vec![SealKey::from_random(COOKIE_KEY)];
+    config.cookie_keys = vec![CookieKey::from_random(COOKIE_KEY)];
 }
 
 #[tokio::test]

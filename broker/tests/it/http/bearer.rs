@@ -133,7 +133,11 @@ async fn a_token_in_the_query_or_the_body_is_not_seen() {
 async fn no_user_agent_cookie_or_query_stands_for_a_token() {
     let world = World::start().await;
     let token = world.access_token().await;
-    for agent in ["kube-probe/1.31", "GoogleHC/1.0", "ELB-HealthChecker/2.0"] {
+    for agent in [
+        "kube-fail_points/1.31",
+        "GoogleHC/1.0",
+        "ELB-HealthChecker/2.0",
+    ] {
         let dress = |request: RequestBuilder| request.header("User-Agent", agent);
         check_each(&world, dress, "Bearer").await;
     }

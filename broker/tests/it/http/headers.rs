@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use reqwest::{Method, RequestBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -59,7 +59,7 @@ async fn a_page_may_load_its_style_and_nothing_else() {
 async fn every_answer_of_every_route_carries_its_headers() {
     let https = World::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
-        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+        config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await;
     ask_everything(&https, Some("max-age=31536000")).await;

@@ -2,7 +2,7 @@
 //! when it is there.
 
 use broker::config::Config;
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use serde_json::json;
 
 use super::world::{World, session_body};
@@ -11,7 +11,7 @@ pub(super) fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
     let url = url.parse().unwrap();
     move |config| {
         config.store.url = url;
-        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+        config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use rocket::futures::future::join_all;
 use serde_json::json;
 use tokio_postgres::NoTls;
@@ -32,7 +32,7 @@ impl Shared {
         let url = schema.url().parse().unwrap();
         let world = World::start_with(|config| {
             config.store.url = url;
-            config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+            config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
         })
         .await;
         let ready = world.get("/readyz").await;

@@ -1,13 +1,13 @@
 //! Cookie keys change while browsers are on their way, at brokers that are
 //! restarted one after the other.
 
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 
 use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
 
 /// A broker with these keys.
 async fn broker(keys: &[u8]) -> World {
-    let keys = keys.iter().map(|key| SealKey::from_random(&[*key; 32]));
+    let keys = keys.iter().map(|key| CookieKey::from_random(&[*key; 32]));
     let keys = keys.collect();
     World::start_with(|config| config.cookie_keys = keys).await
 }

@@ -1,6 +1,6 @@
 //! What a browser keeps: few cookies, small ones, with every attribute.
 
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use cookie::{Cookie, SameSite};
 
 use super::world::{
@@ -121,7 +121,7 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
     let http = World::start().await;
     let https = World::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
-        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+        config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await;
     for (world, is_https) in [(http, false), (https, true)] {
@@ -141,7 +141,7 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
 async fn https_world() -> World {
     World::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
-        config.cookie_keys = vec![SealKey::from_random(&[7; 32])];
+        config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await
 }
@@ -194,10 +194,10 @@ async fn of_two_cookies_with_one_name_neither_counts() {
 #[tokio::test]
 async fn an_upstream_login_survives_a_new_key_as_long_as_the_old_one_is_kept() {
     let (old, new) = (
-        SealKey::from_random(&[1; 32]),
-        SealKey::from_random(&[2; 32]),
+        CookieKey::from_random(&[1; 32]),
+        CookieKey::from_random(&[2; 32]),
     );
-    let keyed = |keys: Vec<SealKey>| World::start_with(move |config| config.cookie_keys = keys);
+    let keyed = |keys: Vec<CookieKey>| World::start_with(move |config| config.cookie_keys = keys);
     let before = keyed(vec![old.clone()]).await;
     let browser = Browser::of(&before);
     let away = browser.get(&authorize_path()).await;

@@ -194,7 +194,7 @@ async fn curl_is_asked_where_anything_is_not_local() {
     // The broker itself is public.
     let world = World::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
-        config.cookie_keys = vec![broker::seal::SealKey::from_random(&[7; 32])];
+        config.cookie_keys = vec![broker::cookie_cipher::CookieKey::from_random(&[7; 32])];
     })
     .await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);

@@ -11,7 +11,7 @@ use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, op
 use broker::flows::legacy::{NewGrant, Redemption, Token};
 use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::flows::{Fingerprint, UnixMs};
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
 use contract::{
     AccessToken, ClientId, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile,
@@ -24,11 +24,11 @@ use crate::people::ada;
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
     /// One more broker's way to it, which somebody watches.
-    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store>;
+    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store>;
 
     /// One more broker's way to it.
     async fn open(&self) -> Arc<dyn Store> {
-        self.open_watched(Probe::NONE).await
+        self.open_watched(FailPoints::NONE).await
     }
 
     /// The number that this `SELECT` finds, asked past the store.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{Store, StoreUrl};
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
@@ -92,11 +92,11 @@ impl Schema {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store> {
+    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();
-        broker::store::open(&url, probe).unwrap()
+        broker::store::open(&url, fail_points).unwrap()
     }
 
     async fn count(&self, select: &str) -> i64 {

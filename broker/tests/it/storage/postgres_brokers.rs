@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use broker::store::probe::{Point, Probe};
+use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
 
 use super::bench::{Bench, Engine as _};
@@ -18,13 +18,13 @@ async fn while_one_broker_sweeps_another_leaves_the_rows_to_it() {
     let (sender, before_commit) = channel();
     let (commit, permission) = channel();
     let permission = Mutex::new(permission);
-    let probe = Probe::new(move |point| {
-        if point == Point::BeforeCommit {
+    let fail_points = FailPoints::new(move |point| {
+        if point == FailPoint::BeforeCommit {
             sender.send(()).unwrap();
             permission.lock().unwrap().recv().unwrap();
         }
     });
-    let (one, now) = (bench.engine.open_watched(probe).await, bench.now());
+    let (one, now) = (bench.engine.open_watched(fail_points).await, bench.now());
     let sweeping = tokio::spawn(async move { one.sweep(now).await });
     let patience = Duration::from_secs(20);
     before_commit.recv_timeout(patience).unwrap();
@@ -41,7 +41,7 @@ async fn brokers_that_start_at_once_on_an_empty_database_make_its_tables_once() 
     for _ in 0..10 {
         let schema = Schema::made().await;
         let url = schema.url().parse().unwrap();
-        let open = |_| broker::store::open(&url, Probe::NONE).unwrap();
+        let open = |_| broker::store::open(&url, FailPoints::NONE).unwrap();
         let brokers: Vec<_> = (0..3).map(open).collect();
         for ready in join_all(brokers.iter().map(|broker| broker.ready())).await {
             ready.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use broker::store::Store;
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use testkit::postgres::{Durability, Server};
 
 use super::acknowledged;
@@ -16,8 +16,8 @@ struct Database(String);
 
 #[async_trait]
 impl Engine for Database {
-    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store> {
-        broker::store::open(&self.0.parse().unwrap(), probe).unwrap()
+    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+        broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
     }
 
     async fn count(&self, _: &str) -> i64 {

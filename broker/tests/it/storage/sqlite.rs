@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use broker::flows::clean::Outcome;
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;
 
@@ -29,8 +29,8 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn open_watched(&self, probe: Probe) -> Arc<dyn Store> {
-        broker::store::open(&self.url(), probe).unwrap()
+    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+        broker::store::open(&self.url(), fail_points).unwrap()
     }
 
     async fn count(&self, select: &str) -> i64 {
@@ -64,8 +64,8 @@ async fn two_stores_on_one_file_see_each_others_steps() {
 async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
     let url: StoreUrl = "sqlite::memory:".parse().unwrap();
     let (one, other) = (
-        broker::store::open(&url, Probe::NONE).unwrap(),
-        broker::store::open(&url, Probe::NONE).unwrap(),
+        broker::store::open(&url, FailPoints::NONE).unwrap(),
+        broker::store::open(&url, FailPoints::NONE).unwrap(),
     );
     let bench = Bench::on(File::new()).await;
     let login = || super::bench::login(1, super::bench::handle_of(1), "ada", bench.now());
@@ -115,7 +115,7 @@ fn a_database_of_a_newer_version_is_left_alone() {
     let path = scratch.file("broker.db");
     let file = rusqlite::Connection::open(&path).unwrap();
     file.pragma_update(None, "user_version", 2).unwrap();
-    assert!(broker::store::open(&StoreUrl::SqliteFile(path), Probe::NONE).is_err());
+    assert!(broker::store::open(&StoreUrl::SqliteFile(path), FailPoints::NONE).is_err());
     let tables: i64 = file
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
         .unwrap();
@@ -126,7 +126,7 @@ fn a_database_of_a_newer_version_is_left_alone() {
 fn a_file_that_is_no_database_is_refused_and_kept() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.db", &"not a database\n".repeat(100));
-    assert!(broker::store::open(&StoreUrl::SqliteFile(path.clone()), Probe::NONE).is_err());
+    assert!(broker::store::open(&StoreUrl::SqliteFile(path.clone()), FailPoints::NONE).is_err());
     assert!(std::fs::read_to_string(path).unwrap().starts_with("not a"));
 }
 

@@ -4,17 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use broker::flows::clean::Outcome;
 use broker::store::Store;
-use broker::store::probe::{Point, Probe};
+use broker::store::fail_points::{FailPoint, FailPoints};
 
 use super::bench::{Bench, Read, ask};
 use crate::people::ada;
 
 /// A watched store on the database of `bench`, and what is heard of it.
-async fn watch(bench: &Bench) -> (Arc<dyn Store>, Arc<Mutex<Vec<Point>>>) {
+async fn watch(bench: &Bench) -> (Arc<dyn Store>, Arc<Mutex<Vec<FailPoint>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let ears = heard.clone();
-    let probe = Probe::new(move |point| ears.lock().unwrap().push(point));
-    (bench.engine.open_watched(probe).await, heard)
+    let fail_points = FailPoints::new(move |point| ears.lock().unwrap().push(point));
+    (bench.engine.open_watched(fail_points).await, heard)
 }
 
 pub(super) async fn a_read_passes_its_points_in_order(bench: Bench) {
@@ -25,7 +25,11 @@ pub(super) async fn a_read_passes_its_points_in_order(bench: Bench) {
     assert_eq!(Read::from(taken), Read::Outcome(Outcome::Succeeded(ada())));
     assert_eq!(
         *heard.lock().unwrap(),
-        [Point::AfterRead, Point::BeforeCommit, Point::AfterCommit]
+        [
+            FailPoint::AfterRead,
+            FailPoint::BeforeCommit,
+            FailPoint::AfterCommit
+        ]
     );
 }
 
@@ -35,5 +39,5 @@ pub(super) async fn every_step_tells_that_it_is_committed(bench: Bench) {
         .revoke(contract::Digest::of(b"nobody's"))
         .await
         .unwrap();
-    assert_eq!(heard.lock().unwrap().last(), Some(&Point::AfterCommit));
+    assert_eq!(heard.lock().unwrap().last(), Some(&FailPoint::AfterCommit));
 }

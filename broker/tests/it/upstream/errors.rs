@@ -4,8 +4,8 @@
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
+use broker::cookie_cipher::CookieKey;
 use broker::ledger::Party;
-use broker::seal::SealKey;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::config::TlsConfig;
@@ -267,7 +267,7 @@ async fn claim(failure: Failure, name: &str, value: Value) {
 
 /// An upstream login that began while the provider was on ends at a broker without it.
 async fn gone(failure: Failure, change: impl Fn(&mut broker::config::Config)) {
-    let key = || vec![SealKey::from_random(&[9; 32])];
+    let key = || vec![CookieKey::from_random(&[9; 32])];
     let before = Stage::start_with(|config| config.cookie_keys = key()).await;
     let away = before.depart_legacy(GitHub).await;
     let after = Stage::start_with(|config| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use broker::clock::Clock;
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use broker::{Broker, Dependencies};
 use conformance::browser::Browser;
@@ -49,7 +49,7 @@ impl Ground {
         let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
         config.store.url = store;
         // PostgreSQL makes a broker insist on one.
-        config.cookie_keys = vec![SealKey::from_random(&broker::random::bytes32())];
+        config.cookie_keys = vec![CookieKey::from_random(&broker::random::bytes32())];
         let callbacks = [CALLBACK, SECOND_CALLBACK];
         config.projects = [(CLIENT_ID, SECRET), (OTHER_CLIENT_ID, OTHER_SECRET)]
             .map(|(id, secret)| assembly::project(&backend(&base_url, id, secret), &callbacks))

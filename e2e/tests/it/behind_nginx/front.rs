@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use broker::config::Config;
-use broker::seal::SealKey;
-use broker::store::probe::Probe;
+use broker::cookie_cipher::CookieKey;
+use broker::store::fail_points::FailPoints;
 use broker::store::{self, StoreUrl};
 use broker::{Broker, Dependencies};
 use mock_upstream::{Clock, MockUpstream};
@@ -57,7 +57,7 @@ impl Front {
             UPSTREAM_SECRET,
         );
         let mut backend = Backend::of(&base_url, &credentials());
-        config.cookie_keys = vec![SealKey::from_random(&[42; 32])];
+        config.cookie_keys = vec![CookieKey::from_random(&[42; 32])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
         settings(&mut config);
@@ -97,7 +97,7 @@ impl Front {
 
 /// So many brokers that share a store, as several do that share a database.
 async fn launch(count: usize, config: &Config) -> Vec<Running> {
-    let store = store::open(&StoreUrl::SqliteMemory, Probe::default()).expect("a store");
+    let store = store::open(&StoreUrl::SqliteMemory, FailPoints::default()).expect("a store");
     let mut brokers = Vec::new();
     for _ in 0..count {
         let dependencies = Dependencies {

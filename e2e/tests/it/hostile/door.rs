@@ -7,7 +7,7 @@ use std::time::Duration;
 use broker::clock::Clock;
 use broker::flows::UnixMs;
 use broker::ledger::{Event, Ledger, Party};
-use broker::store::probe::Probe;
+use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store, StoreUrl};
 use broker::{Broker, Dependencies};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -55,7 +55,7 @@ pub(super) struct Door {
 impl Door {
     pub(super) fn open() -> Self {
         stack::silence_rocket();
-        let store = store::open(&StoreUrl::SqliteMemory, Probe::NONE).expect("a store");
+        let store = store::open(&StoreUrl::SqliteMemory, FailPoints::NONE).expect("a store");
         let store = Arc::new(Witness::of(store));
         let clock = Clock::standing_at(UnixMs(1_800_000_000_000));
         let events = Arc::new(Mutex::new(Vec::new()));

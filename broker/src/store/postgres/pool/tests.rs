@@ -44,7 +44,7 @@ async fn session(client: &impl GenericClient) -> Result<Session, StoreError> {
 
 fn pool(url: &str) -> Pool {
     let url = PostgresUrl::parse(url).expect("an address");
-    Pool::to(&url, Probe::NONE).expect("a pool, which does not connect yet")
+    Pool::to(&url, FailPoints::NONE).expect("a pool, which does not connect yet")
 }
 
 #[tokio::test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use broker::Dependencies;
 use broker::clock::Clock;
 use broker::config::Config;
+use broker::cookie_cipher::CookieKey;
 use broker::flows::UnixMs;
-use broker::seal::SealKey;
 use broker::store::StoreUrl;
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
@@ -29,7 +29,7 @@ const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
 pub(super) struct Database {
     pub(super) store: StoreUrl,
     /// Beside a file the broker keeps its cookie key itself.
-    pub(super) cookie_keys: Vec<SealKey>,
+    pub(super) cookie_keys: Vec<CookieKey>,
 }
 
 /// Where history after history is played, each with fresh secrets and none before

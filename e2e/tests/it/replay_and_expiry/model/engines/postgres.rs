@@ -1,7 +1,7 @@
 //! The shared engine: a server of the test's own, with a schema for each broker.
 //! Needs PostgreSQL's programs; `just test` installs them.
 
-use broker::seal::SealKey;
+use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
@@ -22,7 +22,7 @@ pub(super) fn schema(server: &Server) -> Database {
     let url = server.url_of_schema(&schema);
     Database {
         store: url.parse::<StoreUrl>().expect("it is written well"),
-        cookie_keys: vec![SealKey::from_random(&[7; 32])],
+        cookie_keys: vec![CookieKey::from_random(&[7; 32])],
     }
 }
 

@@ -15,9 +15,9 @@ use serde::{Deserialize, Deserializer};
 
 /// One key: 32 random bytes, written as 43 characters of base64url.
 #[derive(Clone)]
-pub struct SealKey(Key);
+pub struct CookieKey(Key);
 
-impl SealKey {
+impl CookieKey {
     /// A key from 32 bytes drawn at random.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(Key::derive_from(bytes))
@@ -67,13 +67,13 @@ impl SealKey {
 
 const KEY_TEXT: &str = "a cookie key is 32 random bytes as 43 characters of base64url";
 
-impl std::fmt::Debug for SealKey {
+impl std::fmt::Debug for CookieKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("SealKey([redacted])")
+        f.write_str("CookieKey([redacted])")
     }
 }
 
-impl<'de> Deserialize<'de> for SealKey {
+impl<'de> Deserialize<'de> for CookieKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::from_text(&text).ok_or_else(|| serde::de::Error::custom(KEY_TEXT))
@@ -82,22 +82,22 @@ impl<'de> Deserialize<'de> for SealKey {
 
 /// Seals with the newest key, opens with any.
 #[derive(Debug, Clone)]
-pub struct Sealer(Vec<SealKey>);
+pub struct CookieCipher(Vec<CookieKey>);
 
-impl Sealer {
-    /// A sealer of these keys, newest first.
+impl CookieCipher {
+    /// A cipher with these keys, newest first.
     ///
     /// # Panics
     ///
     /// When there is none.
-    pub fn new(keys: Vec<SealKey>) -> Self {
-        assert!(!keys.is_empty(), "a sealer has a key");
+    pub fn new(keys: Vec<CookieKey>) -> Self {
+        assert!(!keys.is_empty(), "a cookie_cipher has a key");
         Self(keys)
     }
 
     /// `text`, sealed for the cookie `name`, in characters that a cookie may hold
     /// as they are.
-    pub fn seal(&self, name: &str, text: String) -> String {
+    pub fn encrypt(&self, name: &str, text: String) -> String {
         let mut jar = CookieJar::new();
         jar.private_mut(&self.0[0].0)
             .add(Cookie::new(name.to_owned(), text));

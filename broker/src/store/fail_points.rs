@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// How far an operation has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Point {
+pub enum FailPoint {
     /// A step has read its row and decided; its transaction goes on.
     AfterRead,
     /// All is written, nothing is committed.
@@ -16,7 +16,7 @@ pub enum Point {
     BeforeAnswer,
 }
 
-impl Point {
+impl FailPoint {
     /// All of them, in the order in which an operation comes by.
     pub const ALL: [Self; 4] = [
         Self::AfterRead,
@@ -38,18 +38,18 @@ impl Point {
 
 /// Whoever watches. What it is told holds the operation up until it returns.
 #[derive(Clone, Default)]
-pub struct Probe(Option<Arc<dyn Fn(Point) + Send + Sync>>);
+pub struct FailPoints(Option<Arc<dyn Fn(FailPoint) + Send + Sync>>);
 
-impl Probe {
+impl FailPoints {
     /// Nobody.
     pub const NONE: Self = Self(None);
 
     /// `watch` is told of every point that any operation reaches.
-    pub fn new(watch: impl Fn(Point) + Send + Sync + 'static) -> Self {
+    pub fn new(watch: impl Fn(FailPoint) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(watch)))
     }
 
-    pub(crate) fn reached(&self, point: Point) {
+    pub(crate) fn reached(&self, point: FailPoint) {
         if let Some(watch) = &self.0 {
             watch(point);
         }
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_point_has_a_name_of_its_own() {
-        let names: HashSet<_> = Point::ALL.map(Point::name).into();
-        assert_eq!(names.len(), Point::ALL.len());
+        let names: HashSet<_> = FailPoint::ALL.map(FailPoint::name).into();
+        assert_eq!(names.len(), FailPoint::ALL.len());
     }
 }
