@@ -61,7 +61,7 @@ impl UnixMs {
     }
 }
 
-/// What ties the events of one login together in the ledger: 12 characters that
+/// What ties the events of one login together in the audit: 12 characters that
 /// lead back to no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fingerprint(String);

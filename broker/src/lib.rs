@@ -6,7 +6,7 @@
 //! A request comes in through [`http`], where guards parse it into the types of
 //! the `contract` crate. A handler asks the [`store`] for one atomic step, in the
 //! words of [`flows`], sends browsers to a provider and hears from it through
-//! [`upstream`], and answers. What happened is written to the [`ledger`].
+//! [`upstream`], and answers. What happened is written to the [`audit`].
 //!
 //! | module | what lives there |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | [`upstream`] | Google's and GitHub's dialects |
 //! | [`cookie_cipher`] | what a browser keeps for us |
 //! | `limits` | how much of it is let in |
-//! | [`ledger`] | what happened and why |
+//! | [`audit`] | what happened and why |
 //! | [`metrics`] | how often, and how long it took |
 //! | [`http`] | routes, guards, statuses, pages |
 //!
@@ -37,12 +37,12 @@
 //!    it, the call to a provider.
 //! 8. Every refusal names a [`Rule`](contract::Rule).
 
+pub mod audit;
 pub mod clock;
 pub mod config;
 pub mod cookie_cipher;
 pub mod flows;
 pub mod http;
-pub mod ledger;
 pub mod metrics;
 pub mod panics;
 pub mod projects;
@@ -63,11 +63,11 @@ use std::time::Duration;
 use contract::Origin;
 use rocket::{Build, Rocket};
 
+use audit::AuditLog;
 use clock::Clock;
 use config::{Config, ConfigError, IpHeader, TlsConfig};
 use cookie_cipher::{CookieCipher, CookieKey};
 use flows::UnixMs;
-use ledger::Ledger;
 use limits::Limits;
 use metrics::Metrics;
 use projects::Projects;
@@ -84,7 +84,7 @@ pub struct Broker {
     shutdown_seconds: u32,
     clock: Clock,
     ip_header: Option<IpHeader>,
-    ledger: Ledger,
+    audit: AuditLog,
     limits: Limits,
     fail_points: FailPoints,
     projects: Projects,
@@ -106,7 +106,7 @@ pub struct Dependencies {
     /// The projects that may call; those of the configuration join them.
     pub projects: Projects,
     /// What it writes.
-    pub ledger: Ledger,
+    pub audit: AuditLog,
     /// What it counts and measures, if anybody asks.
     pub metrics: Option<Metrics>,
     /// Who watches its steps.
@@ -155,7 +155,7 @@ impl Broker {
         let Dependencies {
             clock,
             projects,
-            mut ledger,
+            mut audit,
             metrics,
             fail_points,
             store,
@@ -168,7 +168,7 @@ impl Broker {
         };
         if let Some(metrics) = metrics {
             let heard = metrics.clone();
-            ledger = ledger.subscribed(Arc::new(move |event| heard.hear(event)));
+            audit = audit.subscribed(Arc::new(move |event| heard.hear(event)));
             store = Arc::new(Timed { store, metrics });
         }
         let cookie_cipher = cookie_cipher(&config)?;
@@ -190,7 +190,7 @@ impl Broker {
             shutdown_seconds: config.shutdown_seconds,
             clock,
             ip_header: config.ip_header,
-            ledger,
+            audit,
             limits,
             fail_points,
             projects,

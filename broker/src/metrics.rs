@@ -1,6 +1,6 @@
 //! What an operator watches, counted and measured for Prometheus.
 //!
-//! It hears what the ledger hears. Every label is one of a set that the source
+//! It hears what the audit log hears. Every label is one of a set that the source
 //! fixes: no login, no project, no address, nothing that somebody sent.
 
 mod labels;
@@ -16,7 +16,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::ledger::{Event, Party, Step};
+use crate::audit::{Event, Party, Step};
 use labels::{Call, Called, Committed, Login, Refusal, Request, StoreStep, Visit};
 
 type Counted<L> = Family<L, Counter>;

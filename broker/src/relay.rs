@@ -109,7 +109,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// Its name in the ledger.
+    /// Its name in the audit.
     pub fn as_str(self) -> &'static str {
         match self {
             Provenance::Vouched => "vouched",

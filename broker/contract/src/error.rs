@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What an application error looks like on the wire. It is generic on purpose:
-/// the reason goes to the operator's ledger, not to whoever asks.
+/// the reason goes to the operator's audit, not to whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
     /// The code; this kit knows only `request_failed`, as the spec does.

@@ -1,6 +1,6 @@
 //! The rule catalogue: every reason for which something is refused, said once.
 //!
-//! The ledger writes a rule's id beside each refusal; whoever explains one to a
+//! The audit log writes a rule's id beside each refusal; whoever explains one to a
 //! person (an inspector, a conformance verdict, a lesson) takes the sentence and
 //! the advice from here, so that they cannot drift apart.
 

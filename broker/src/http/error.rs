@@ -63,7 +63,7 @@ pub(super) fn status(rule: Rule) -> Status {
     }
 }
 
-/// One generic sentence per status: which rule it was goes to the ledger.
+/// One generic sentence per status: which rule it was goes to the audit.
 fn message(status: Status) -> &'static str {
     match status.code {
         400 => "The request was refused.",

@@ -1,4 +1,4 @@
-//! What a request leaves in the ledger: collected while it is served, recorded
+//! What a request leaves in the audit: collected while it is served, recorded
 //! when its answer is ready.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,8 +10,8 @@ use rocket::{Request, Response};
 
 use super::headers::{self, Scheme};
 use crate::Broker;
+use crate::audit::{Event, Party, Step};
 use crate::flows::Fingerprint;
-use crate::ledger::{Event, Party, Step};
 use crate::limits::Later;
 use crate::relay::Provenance;
 use crate::store::fail_points::FailPoint;
@@ -103,7 +103,7 @@ impl Trace {
         self.notes().steps.push(step);
     }
 
-    /// Tells the ledger at once of each call to `provider` that this request makes.
+    /// Tells the audit log at once of each call to `provider` that this request makes.
     pub(super) fn of_calls(
         &self,
         broker: &Broker,
@@ -111,7 +111,7 @@ impl Trace {
     ) -> impl Fn(Call) + Send + Sync {
         move |call| {
             let notes = self.notes();
-            broker.ledger.record(&Event {
+            broker.audit.record(&Event {
                 at: broker.now(),
                 request_id: self.request_id.clone(),
                 from: Party::Broker,
@@ -151,14 +151,14 @@ impl<'r> FromRequest<'r> for &'r Trace {
     }
 }
 
-/// Gives every answer its headers and the ledger its event.
+/// Gives every answer its headers and the audit log its event.
 pub(super) struct Recorder;
 
 #[rocket::async_trait]
 impl Fairing for Recorder {
     fn info(&self) -> Info {
         Info {
-            name: "headers and ledger",
+            name: "headers and audit log",
             kind: Kind::Response,
         }
     }
@@ -168,11 +168,11 @@ impl Fairing for Recorder {
     }
 }
 
-/// Gives the answer to `request` its headers, and the ledger its event.
+/// Gives the answer to `request` its headers, and the audit log its event.
 pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
     complete(request, response);
     if let Some(broker) = request.rocket().state::<Broker>() {
-        broker.ledger.record(&event(broker, request, response));
+        broker.audit.record(&event(broker, request, response));
         broker.fail_points.reached(FailPoint::BeforeAnswer);
     }
 }

@@ -12,9 +12,9 @@ use super::error::Refusal;
 use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
+use crate::audit::Step;
 use crate::flows::Fingerprint;
 use crate::flows::clean::{Ask, Outcome, StillPending, open};
-use crate::ledger::Step;
 use crate::random;
 use crate::store::{Opened, Settled, StoreError, Taken};
 

@@ -8,7 +8,7 @@ use super::error::Refusal;
 use super::guards::Bearer;
 use super::log::Trace;
 use crate::Broker;
-use crate::ledger::Step;
+use crate::audit::Step;
 
 /// Ends a token, known or not: whoever holds a well-formed one learns nothing by
 /// revoking it. A body is neither read nor required.

@@ -8,8 +8,8 @@ use super::error::Refusal;
 use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
+use crate::audit::Step;
 use crate::flows::legacy::Redemption;
-use crate::ledger::Step;
 use crate::random;
 use crate::store::Redeemed;
 

@@ -1,5 +1,5 @@
 //! The error map: everything that can go wrong at a provider, which of the three
-//! errors the LoginResult says then, and what the ledger says.
+//! errors the LoginResult says then, and what the audit log says.
 
 use contract::{LoginError, Rule};
 
@@ -10,7 +10,7 @@ macro_rules! error_map {
         /// Why a login failed at a provider.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Failure {
-            $(#[doc = concat!("What the ledger says: ", $why, ".")] $failure,)+
+            $(#[doc = concat!("What the audit log says: ", $why, ".")] $failure,)+
         }
 
         impl Failure {
@@ -89,7 +89,7 @@ impl Failure {
         self.row().0
     }
 
-    /// What the ledger says.
+    /// What the audit log says.
     pub const fn why(self) -> &'static str {
         self.row().1
     }
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ledger_tells_every_failure_from_every_other() {
+    fn the_audit_log_tells_every_failure_from_every_other() {
         let said: HashSet<_> = Failure::ALL.iter().map(|failure| failure.why()).collect();
         assert_eq!(said.len(), Failure::ALL.len());
     }

@@ -1,6 +1,7 @@
 //! The running broker over real sockets, spoken to in raw HTTP and raw JSON.
 
 mod at_rest;
+mod audit;
 mod authorize;
 mod bearer;
 mod bodies;
@@ -11,7 +12,6 @@ mod fragments;
 mod gates;
 mod headers;
 mod health;
-mod ledger;
 mod limits;
 mod methods;
 mod odd_methods;

@@ -1,4 +1,4 @@
-//! The ledger in the log of the real program, as people and as programs read it.
+//! The audit log in the log of the real program, as people and as programs read it.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -17,11 +17,11 @@ fn serve(format: &str) -> (Place, Served) {
 }
 
 #[tokio::test]
-async fn a_line_of_json_holds_what_the_ledger_tells() {
+async fn a_line_of_json_holds_what_the_audit_log_tells() {
     let (_place, served) = serve("json");
     let answer = served.session(1).await;
     let opened: Value = serde_json::from_str(&served.logged("\"opened\"")).unwrap();
-    assert_eq!(opened["target"], "ledger");
+    assert_eq!(opened["target"], "audit");
     let opened = &opened["fields"];
     assert_eq!(opened["request_id"], answer.header("x-request-id").unwrap());
     assert_eq!(opened["operation"], "POST /v1/login/session");

@@ -1,4 +1,4 @@
-//! What happened, in one sequence: what the broker's ledger tells, and what the
+//! What happened, in one sequence: what the broker's audit log tells, and what the
 //! wire did to it. Bounded; nothing that it tells leads back to a secret.
 
 mod event;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
 
 pub use event::{Event, Source};
-pub(crate) use event::{WireEvent, of_ledger};
+pub(crate) use event::{WireEvent, of_audit};
 pub(crate) use exchange::{Crossing, Heard, Said};
 pub use exchange::{Exchange, Message};
 pub(crate) use ties::{Secret, Ties};

@@ -1,4 +1,4 @@
-//! The operations of the broker, by the names that its ledger gives them.
+//! The operations of the broker, by the names that its audit log gives them.
 
 use hyper::Method;
 

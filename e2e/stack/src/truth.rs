@@ -1,8 +1,8 @@
 //! The truth about a login, whatever its client heard: the store is asked, not
 //! the answers.
 
+use broker::audit::Step;
 use broker::flows::clean::{LoginSession, Stage};
-use broker::ledger::Step;
 use broker::store::Store;
 use contract::Rule;
 use serde::Serialize;
@@ -241,7 +241,7 @@ fn calls(events: &[&Event]) -> Vec<Call> {
                 committed: event.committed,
                 steps: event.steps.clone(),
                 fault: event.fault,
-                heard: event.source == Source::Ledger,
+                heard: event.source == Source::AuditLog,
             }),
         }
     }

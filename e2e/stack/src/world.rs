@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use broker::audit::{self, AuditLog};
 use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
-use broker::ledger::{self, Ledger};
 use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
@@ -14,7 +14,7 @@ use mock_upstream::MockUpstream;
 use tokio::sync::Mutex;
 
 use crate::hosted::Hosted;
-use crate::logbook::of_ledger;
+use crate::logbook::of_audit;
 use crate::projects::Registry;
 use crate::start_error::StartError;
 use crate::time::StackClock;
@@ -107,11 +107,11 @@ impl Launch<'_> {
             }
         })?;
         let watch = self.watch.clone();
-        let tell = move |event: &ledger::Event| watch.logbook.write(of_ledger(event));
+        let tell = move |event: &audit::Event| watch.logbook.write(of_audit(event));
         let dependencies = Dependencies {
             clock: self.clock,
             projects: self.projects.at_broker(),
-            ledger: Ledger::new().subscribed(Arc::new(tell)),
+            audit: AuditLog::new().subscribed(Arc::new(tell)),
             store: Some(store.clone()),
             ..Dependencies::default()
         };

@@ -14,7 +14,7 @@ fn strikes(stack: &Stack, operation: &str, fault: Fault) {
 /// How often the broker was asked.
 fn calls_of(stack: &Stack, operation: &str) -> usize {
     let events = stack.logbook().events(0, None);
-    let is_call = |source, its: &str| source == Source::Ledger && its == operation;
+    let is_call = |source, its: &str| source == Source::AuditLog && its == operation;
     events
         .iter()
         .filter(|event| is_call(event.source, &event.operation))

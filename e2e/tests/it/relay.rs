@@ -1,6 +1,6 @@
 //! The relayed sign-in: an attacker starts a login at the demo, and has somebody
 //! else's browser finish it. In the clean flow it takes the victim's click on the
-//! broker's page, which says what it is, and leaves its provenance in the ledger;
+//! broker's page, which says what it is, and leaves its provenance in the audit log;
 //! in the legacy flow it fails.
 //!
 //! What succeeds here is not approved of: it is what remains, kept true.
@@ -77,7 +77,7 @@ async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
 }
 
 #[tokio::test]
-async fn with_the_victims_click_it_succeeds_and_the_ledger_knows_where_it_began() {
+async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_began() {
     let world = World::start().await;
     let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
     let (victim, page) = lured(&world, &attacker).await;

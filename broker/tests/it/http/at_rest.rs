@@ -1,4 +1,4 @@
-//! Nothing secret at rest, and nothing secret in the ledger.
+//! Nothing secret at rest, and nothing secret in the audit.
 
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
@@ -18,7 +18,7 @@ fn with_a_known_cookie_key(config: &mut Config) {
 }
 
 #[tokio::test]
-async fn no_secret_is_in_the_database_or_in_the_ledger() {
+async fn no_secret_is_in_the_database_or_in_the_audit() {
     let scratch = Scratch::new();
     let file = scratch.file("broker.db");
     let world = World::start_with(|config| {
@@ -31,9 +31,9 @@ async fn no_secret_is_in_the_database_or_in_the_ledger() {
     assert!(files.len() >= 2, "a database and its own log");
     check(&files, &secrets);
 
-    let ledger = format!("{:?}", world.events());
-    assert_eq!(secrets.search(&ledger), []);
-    assert!(!ledger.contains("/login/oauth") && !ledger.contains("app.example"));
+    let audit = format!("{:?}", world.events());
+    assert_eq!(secrets.search(&audit), []);
+    assert!(!audit.contains("/login/oauth") && !audit.contains("app.example"));
 }
 
 /// The log that a server writes ahead has every row as it ever was.

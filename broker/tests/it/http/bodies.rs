@@ -421,7 +421,7 @@ async fn any_other_media_type_is_415_at_every_endpoint() {
 }
 
 #[tokio::test]
-async fn the_ledger_names_what_the_answer_does_not() {
+async fn the_audit_log_names_what_the_answer_does_not() {
     let world = World::start().await;
     let check = async |body: String, rule: &str| {
         let answer = post(&world, "/v1/login/session", "application/json", body.into()).await;

@@ -30,7 +30,7 @@ impl Answer {
     }
 }
 
-/// What the last operation left in the ledger: where it began, and its rule.
+/// What the last operation left in the audit: where it began, and its rule.
 fn told(world: &World) -> (&'static str, Option<&'static str>) {
     let event = world.events().pop().unwrap();
     let rule = event.rule.map(contract::Rule::id);
@@ -276,7 +276,7 @@ async fn where_everybody_is_asked_no_scanner_and_no_curl_claims() {
 }
 
 #[tokio::test]
-async fn where_nobody_is_asked_the_ledger_still_knows_where_a_visit_began() {
+async fn where_nobody_is_asked_the_audit_log_still_knows_where_a_visit_began() {
     let world = guarded(|ada| ada.relay_guard = RelayGuard::Off).await;
     let path = world.session(1).await;
     assert_eq!(Browser::at(&world, EVIL).get(&path).await.status, 303);

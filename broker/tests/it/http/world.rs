@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 pub(crate) use answer::Answer;
+use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
-use broker::ledger::{Event, Ledger, Party};
 use broker::projects::{Project, Projects};
 use broker::{Broker, Dependencies};
 pub(crate) use browser::{Browser, back_path, sign_in};
@@ -41,7 +41,7 @@ pub(crate) struct World {
     pub(crate) projects: Projects,
     client: reqwest::Client,
     events: Arc<Mutex<Vec<Event>>>,
-    /// Method and path of each route, as the ledger names them.
+    /// Method and path of each route, as the audit log names them.
     pub(crate) routes: Vec<(String, String)>,
     pub(crate) github: MockServer,
     shutdown: rocket::Shutdown,
@@ -150,7 +150,7 @@ impl World {
         Self::start_in(dependencies, change).await
     }
 
-    /// The same, handed this besides projects and ledger.
+    /// The same, handed this besides projects and audit.
     pub(crate) async fn start_in(
         dependencies: Dependencies,
         change: impl FnOnce(&mut Config),
@@ -173,14 +173,14 @@ impl World {
         change(&mut config);
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
-        let ledger = Ledger::new().subscribed(Arc::new(move |event: &Event| {
+        let audit = AuditLog::new().subscribed(Arc::new(move |event: &Event| {
             heard.lock().unwrap().push(event.clone());
         }));
         let projects = Projects::default();
         let clock = dependencies.clock.clone();
         let dependencies = Dependencies {
             projects: projects.clone(),
-            ledger,
+            audit,
             ..dependencies
         };
         let broker = Broker::assemble(config, dependencies).unwrap();

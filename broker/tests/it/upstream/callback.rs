@@ -169,8 +169,8 @@ async fn b10_what_a_provider_says_in_words_is_repeated_to_nobody() {
     let page = Browser::of(&stage.world).get(&away.back_path(&says)).await;
     page.is_refusal_page(400, "upstream_login.own_browser");
     assert!(!page.body.contains("script>") && !page.body.contains("evil.test"));
-    let ledger = format!("{:?}", stage.world.events());
-    assert!(!ledger.contains("script>") && !ledger.contains("evil.test"));
+    let audit = format!("{:?}", stage.world.events());
+    assert!(!audit.contains("script>") && !audit.contains("evil.test"));
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
 //! The error map, row by row: what goes wrong, which error the consumer reads,
-//! what the ledger says, and that the browser comes home in both flows.
+//! what the audit log says, and that the browser comes home in both flows.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
+use broker::audit::Party;
 use broker::cookie_cipher::CookieKey;
-use broker::ledger::Party;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::config::TlsConfig;

@@ -114,7 +114,7 @@ impl Stage {
         status["available"].as_bool().unwrap()
     }
 
-    /// What the ledger said last of a failure at a provider.
+    /// What the audit log said last of a failure at a provider.
     pub(crate) fn last_why(&self) -> Option<&'static str> {
         let events = self.world.events();
         events.iter().rev().find_map(|event| event.why)

@@ -9,7 +9,7 @@ mod people;
 #[cfg(test)]
 mod tests;
 
-use broker::ledger::Step;
+use broker::audit::Step;
 
 use super::ledger::Facts;
 use super::story::{Deed, Flow, Story, Telling};

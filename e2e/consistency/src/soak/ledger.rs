@@ -42,7 +42,7 @@ struct Book {
 
 impl Facts {
     /// How often `step` was committed.
-    pub(crate) fn count(&self, step: broker::ledger::Step) -> u32 {
+    pub(crate) fn count(&self, step: broker::audit::Step) -> u32 {
         self.steps.get(step.name()).copied().unwrap_or_default()
     }
 }
@@ -115,7 +115,7 @@ impl Book {
             return;
         };
         let fields = &line["fields"];
-        if line["target"] == "ledger" {
+        if line["target"] == "audit" {
             self.count(fields);
         } else if fields["message"] == "a panic" {
             self.complaints
@@ -168,7 +168,7 @@ fn is_alarm(fields: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use broker::ledger::Step;
+    use broker::audit::Step;
 
     use super::*;
     use crate::client::CLIENT_SECRET;
@@ -186,7 +186,7 @@ mod tests {
 
     fn answered(status: u16, more: &str) -> String {
         format!(
-            r#"{{"level":"INFO","target":"ledger","fields":{{"request_id":"one","from":"consumer","to":"broker","operation":"POST /v1/token","status":{status},"login":"abc"{more}}}}}"#
+            r#"{{"level":"INFO","target":"audit","fields":{{"request_id":"one","from":"consumer","to":"broker","operation":"POST /v1/token","status":{status},"login":"abc"{more}}}}}"#
         )
     }
 
@@ -210,7 +210,7 @@ mod tests {
         let ledger = Ledger::new();
         ledger.take(&answered(200, r#","steps":"redeemed ended""#));
         ledger.take(&answered(400, ""));
-        ledger.take(r#"{"level":"INFO","target":"ledger","fields":{"to":"google","operation":"POST token","login":"abc"}}"#);
+        ledger.take(r#"{"level":"INFO","target":"audit","fields":{"to":"google","operation":"POST token","login":"abc"}}"#);
         ledger.knows(&["one".to_owned()]).await;
         assert_eq!(ledger.complaints(), Vec::<String>::new());
         let facts = ledger.close("abc");

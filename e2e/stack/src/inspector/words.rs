@@ -93,7 +93,7 @@ pub(crate) fn way_home(told: &Event) -> &'static str {
 
 /// What a committed step means.
 pub(crate) fn step(name: &str) -> &'static str {
-    let known = broker::ledger::Step::ALL;
+    let known = broker::audit::Step::ALL;
     let step = known.iter().find(|step| step.name() == name);
     step.map_or("Something was committed.", |step| step.meaning())
 }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn every_step_has_a_meaning_of_its_own() {
-        for known in broker::ledger::Step::ALL {
+        for known in broker::audit::Step::ALL {
             assert_eq!(step(known.name()), known.meaning());
         }
     }

@@ -1,7 +1,7 @@
 //! One event, as the control address serves it.
 
+use broker::audit;
 use broker::flows::Fingerprint;
-use broker::ledger;
 use broker::relay::Provenance;
 use contract::{ClientId, Rule};
 use serde::Serialize;
@@ -13,8 +13,8 @@ use crate::operation::Operation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The broker's ledger.
-    Ledger,
+    /// The broker's audit.
+    AuditLog,
     /// The wire in front of it.
     Wire,
 }
@@ -64,13 +64,13 @@ pub struct Event {
     pub resend: bool,
 }
 
-/// What the ledger tells.
-pub(crate) fn of_ledger(event: &ledger::Event) -> Event {
+/// What the audit log tells.
+pub(crate) fn of_audit(event: &audit::Event) -> Event {
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
     Event {
         seq: 0,
         at: event.at.0,
-        source: Source::Ledger,
+        source: Source::AuditLog,
         request_id: event.request_id.clone(),
         from: event.from.name(),
         to: event.to.name(),

@@ -101,7 +101,7 @@ impl Stack {
         &self.world.watch.faults
     }
 
-    /// What happened: the broker's ledger, and what the wire did.
+    /// What happened: the broker's audit, and what the wire did.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn ordinary_lines_are_not() {
         for text in [
-            "2026-11-22T04:10:54.123456Z  INFO ledger: a step request_id=\"QxZ7vK2mW9pL4tR8\" \
+            "2026-11-22T04:10:54.123456Z  INFO audit: a step request_id=\"QxZ7vK2mW9pL4tR8\" \
              login=\"QxZ7vK2mW9pL\" operation=\"POST /v1/login/session\" status=200",
             "project=\"prj_QxZ7vK2mW9pL4tR8sB3nF6\"",
             "TRACE tokio-runtime-worker hyper::proto::h1::conn: Conn::read_head",

@@ -69,7 +69,7 @@ async fn an_event_says_who_called_whom_when_and_how_it_ended() {
     ];
     assert!(promised.iter().all(has), "{names:?}");
     for (field, value) in [
-        ("source", json!("ledger")),
+        ("source", json!("audit")),
         ("from", json!("consumer")),
         ("to", json!("broker")),
         ("operation", json!("POST /v1/login/result")),

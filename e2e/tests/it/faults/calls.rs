@@ -1,5 +1,5 @@
 //! Each fault at each call that happens once: what the backend hears, what the
-//! ledger and the wire say, and what a second try gives.
+//! audit log and the wire say, and what a second try gives.
 
 use reqwest::RequestBuilder;
 use stack::faults::Fault;
@@ -109,7 +109,7 @@ async fn a_call_that_the_broker_never_saw_can_be_made_again() {
         assert!(error.is_request() && !error.is_timeout(), "{error:?}");
 
         let seen = Seen::last(&world, operation);
-        assert!(seen.ledger.is_none(), "{operation}");
+        assert!(seen.audit.is_none(), "{operation}");
         seen.wire_says(Fault::Refuse, &[]);
         let (before, after) = ready.states();
         let call = truth(&world, &seen.wire, before).await;
@@ -138,9 +138,9 @@ async fn a_call_whose_answer_was_lost_has_happened() {
             hears_no_answer(fault, ready.call(&world).await);
 
             let seen = Seen::last(&world, operation);
-            let ledger = seen.ledger.as_ref().expect("the broker saw it");
-            assert_eq!((ledger.status, ledger.rule), (Some(200), None));
-            assert_eq!(ledger.steps, ready.steps());
+            let audit = seen.audit.as_ref().expect("the broker saw it");
+            assert_eq!((audit.status, audit.rule), (Some(200), None));
+            assert_eq!(audit.steps, ready.steps());
             seen.wire_says(fault, &ready.steps());
             let call = truth(&world, &seen.wire, ready.states().1).await;
             assert_eq!(
@@ -203,7 +203,7 @@ fn is_page(page: &Reply, status: u16) {
 
 /// What the book says of the last call of an operation.
 struct Seen {
-    ledger: Option<Event>,
+    audit: Option<Event>,
     wire: Event,
 }
 
@@ -217,8 +217,8 @@ impl Seen {
                 .map(|event| Event::clone(event))
         };
         let wire = of(Source::Wire).expect("the wire tells of its fault");
-        let ledger = of(Source::Ledger).filter(|event| event.request_id == wire.request_id);
-        Self { ledger, wire }
+        let audit = of(Source::AuditLog).filter(|event| event.request_id == wire.request_id);
+        Self { audit, wire }
     }
 
     /// The wire tells of `fault`, of what had been committed, and no secret.

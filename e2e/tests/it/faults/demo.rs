@@ -64,7 +64,7 @@ async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
 fn calls_of(world: &World, operation: &str) -> usize {
     let events = world.stack.logbook().events(0, None);
     let calls = events.iter().filter(|event| {
-        let reached = event.source == Source::Ledger || event.fault == Some("refuse");
+        let reached = event.source == Source::AuditLog || event.fault == Some("refuse");
         event.operation == operation && reached
     });
     calls.count()

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
 use broker::flows::UnixMs;
-use broker::ledger::{Event, Ledger, Party};
 use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store, StoreUrl};
 use broker::{Broker, Dependencies};
@@ -63,7 +63,7 @@ impl Door {
         let tell = move |event: &Event| locked(&heard).push(event.clone());
         let dependencies = Dependencies {
             clock: clock.clone(),
-            ledger: Ledger::new().subscribed(Arc::new(tell)),
+            audit: AuditLog::new().subscribed(Arc::new(tell)),
             store: Some(store.clone() as Arc<dyn Store>),
             ..Dependencies::default()
         };
@@ -110,20 +110,26 @@ impl Door {
         reply(request.send(&self.client))
     }
 
-    /// No panic, no store out of reach; and the ledger knows what was answered and why.
+    /// No panic, no store out of reach; and the audit log knows what was answered and why.
     fn is_no_trouble(&self, reply: &Reply) -> Judged {
         let events: Vec<_> = locked(&self.events).drain(..).collect();
         let id = reply.header("x-request-id").expect("every answer has one");
         let is_own = |it: &&Event| it.to == Party::Broker && it.request_id == id;
-        let own = events.iter().find(is_own).ok_or("the ledger has nothing")?;
+        let own = events
+            .iter()
+            .find(is_own)
+            .ok_or("the audit log has nothing")?;
         let rule = own.rule.map(contract::Rule::id);
-        check(own.status == Some(reply.status), "the ledger has another")?;
+        check(
+            own.status == Some(reply.status),
+            "the audit log has another",
+        )?;
         check(reply.status < 400 || rule.is_some(), "refused by no rule")?;
         let is_prefetch = rule == Some("request.prefetch");
         check(reply.status < 500 || is_prefetch, "a fault of ours")?;
         check(
             !format!("{events:?}").contains(MARK),
-            "a secret is in the ledger",
+            "a secret is in the audit log",
         )
     }
 }

@@ -1,8 +1,8 @@
 //! The judge can fail: each false history is named for what is wrong with it, and
 //! the true ones that look like it are not.
 
+use broker::audit::Step;
 use broker::flows::Fingerprint;
-use broker::ledger::Step;
 use mock_upstream::Provider;
 
 use super::*;

@@ -62,8 +62,8 @@ impl<'e> Call<'e> {
     fn add(&mut self, event: &'e Event) {
         match event.source {
             Source::Wire => self.struck = Some(event),
-            Source::Ledger if event.to == "broker" => self.told = Some(event),
-            Source::Ledger => self.asked.push(event),
+            Source::AuditLog if event.to == "broker" => self.told = Some(event),
+            Source::AuditLog => self.asked.push(event),
         }
     }
 

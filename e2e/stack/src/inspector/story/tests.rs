@@ -6,7 +6,7 @@ fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Eve
     Event {
         seq,
         at: i64::try_from(seq).unwrap() * 10,
-        source: Source::Ledger,
+        source: Source::AuditLog,
         request_id: request_id.to_owned(),
         from,
         to: "broker",

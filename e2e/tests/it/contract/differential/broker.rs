@@ -1,13 +1,13 @@
-//! A broker that is asked over HTTP, and whose ledger says why.
+//! A broker that is asked over HTTP, and whose audit log says why.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use broker::Dependencies;
+use broker::audit::{AuditLog, Event};
 use broker::clock::Clock;
 use broker::flows::UnixMs;
-use broker::ledger::{Event, Ledger};
 use contract::Rule;
 use reqwest::{Client, Method};
 use serde_json::json;
@@ -53,7 +53,7 @@ impl Broker {
     pub(super) fn start() -> Self {
         let rules = Rules::default();
         let dependencies = Dependencies {
-            ledger: Ledger::new().subscribed(writing_to(rules.clone())),
+            audit: AuditLog::new().subscribed(writing_to(rules.clone())),
             // In a long run keys would become free again.
             clock: Clock::standing_at(UnixMs(1_800_000_000_000)),
             ..Dependencies::default()
@@ -86,7 +86,7 @@ impl Broker {
         let reply = self.runtime.block_on(send(request));
         let id = reply.header("x-request-id").expect("every answer has one");
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let rule = rules.remove(id).expect("the ledger heard of it first");
+        let rule = rules.remove(id).expect("the audit log heard of it first");
         Verdict {
             status: reply.status,
             is_well_formed: !rule.is_some_and(|rule| reading::is_about_form(endpoint, rule)),
@@ -95,7 +95,7 @@ impl Broker {
     }
 }
 
-fn writing_to(rules: Rules) -> broker::ledger::Subscriber {
+fn writing_to(rules: Rules) -> broker::audit::Subscriber {
     Arc::new(move |event: &Event| {
         let rule = event.rule.map(Rule::id);
         let mut rules = rules.lock().unwrap_or_else(PoisonError::into_inner);

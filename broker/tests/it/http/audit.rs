@@ -1,7 +1,7 @@
-//! What the ledger says of a login: each operation and each call to a provider,
+//! What the audit log says of a login: each operation and each call to a provider,
 //! and whose it was.
 
-use broker::ledger::{Event, Step};
+use broker::audit::{Event, Step};
 use contract::Rule;
 
 use super::world::{Browser, World, authorize_path, authorize_query, authorize_with, sign_in};

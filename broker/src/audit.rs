@@ -121,15 +121,15 @@ pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// Writes events to the log, and hands them to its subscribers.
 #[derive(Clone, Default)]
-pub struct Ledger(Vec<Subscriber>);
+pub struct AuditLog(Vec<Subscriber>);
 
-impl Ledger {
-    /// A ledger that only logs.
+impl AuditLog {
+    /// A audit log that only logs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same ledger with one more subscriber, which must not block.
+    /// The same audit log with one more subscriber, which must not block.
     #[must_use]
     pub fn subscribed(mut self, subscriber: Subscriber) -> Self {
         self.0.push(subscriber);
@@ -145,9 +145,9 @@ impl Ledger {
     }
 }
 
-impl fmt::Debug for Ledger {
+impl fmt::Debug for AuditLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Ledger({} subscribers)", self.0.len())
+        write!(f, "AuditLog({} subscribers)", self.0.len())
     }
 }
 
@@ -158,7 +158,7 @@ fn log(event: &Event) {
     }
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
     tracing::info!(
-        target: "ledger",
+        target: "audit",
         request_id = event.request_id,
         from = event.from.name(),
         to = event.to.name(),
