@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use contract::{ClientId, Provider, Rule};
 
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 use crate::relay::Provenance;
 
 /// One operation, as it ended.
@@ -34,7 +34,7 @@ pub struct Event {
     /// Where the person of that login signs in.
     pub provider: Option<Provider>,
     /// Which login it was about.
-    pub login: Option<Fingerprint>,
+    pub login: Option<LoginId>,
     /// Where the browser's visit began that it answers.
     pub provenance: Option<Provenance>,
     /// The rule that refused it or had it asked about, or by which the login failed.
@@ -107,13 +107,13 @@ macro_rules! steps {
 
 steps! {
     Opened = "opened", "A login is pending.";
-    Claimed = "claimed", "It belongs to the browser that came.";
-    Spent = "spent", "The upstream login to the provider cannot come back again.";
-    Settled = "settled", "The login has an outcome.";
-    Taken = "taken", "The outcome was read, and cannot be read again.";
-    Issued = "issued", "A handoff code waits for its redemption.";
-    Redeemed = "redeemed", "The code became an access token.";
-    Ended = "ended", "The access token is no longer good.";
+    Bound = "bound", "It belongs to the browser that came.";
+    UpstreamLoginConsumed = "upstream_login_consumed", "The upstream login cannot be used again.";
+    Completed = "completed", "The login has an outcome.";
+    ResultConsumed = "result_consumed", "The outcome was read, and cannot be read again.";
+    CodeIssued = "code_issued", "A handoff code waits for its redemption.";
+    CodeRedeemed = "code_redeemed", "The code became an access token.";
+    TokenRevoked = "token_revoked", "The access token is no longer good.";
 }
 
 /// Somebody who hears of every event.
@@ -165,7 +165,7 @@ fn log(event: &Event) {
         operation = event.operation,
         status = event.status,
         project = event.project.as_ref().map(ClientId::as_str),
-        login = event.login.as_ref().map(Fingerprint::as_str),
+        login = event.login.as_ref().map(LoginId::as_str),
         provenance = event.provenance.map(Provenance::as_str),
         rule = event.rule.map(Rule::id),
         rule_says = event.rule.map(Rule::sentence),

@@ -64,9 +64,9 @@ impl UnixMs {
 /// What ties the events of one login together in the audit: 12 characters that
 /// lead back to no secret.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Fingerprint(String);
+pub struct LoginId(String);
 
-impl Fingerprint {
+impl LoginId {
     /// The login that `key` starts and reads.
     pub fn of_key(key: &SessionKey) -> Self {
         Self::of(key.expose())

@@ -202,7 +202,12 @@ impl fmt::Debug for Metrics {
 /// A login ends with an outcome or a code; when its upstream login is spent for nothing; or
 /// when its provider cannot even say where to go.
 fn ends_a_login(event: &Event) -> bool {
-    let ends = |step: &Step| matches!(step, Step::Settled | Step::Issued | Step::Spent);
+    let ends = |step: &Step| {
+        matches!(
+            step,
+            Step::Completed | Step::CodeIssued | Step::UpstreamLoginConsumed
+        )
+    };
     event.steps.iter().any(ends) || event.rule == Some(Rule::UpstreamUnavailable)
 }
 

@@ -170,11 +170,11 @@ impl Visit {
 
 /// What a visit gets whose login nobody has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum RelayDecision {
     /// The claim, and the way to the provider.
-    Claim,
+    Bind,
     /// The way to the provider alone.
-    Unclaimed,
+    PassUnbound,
     /// The page that asks.
     Ask,
 }
@@ -182,12 +182,12 @@ pub enum Passage {
 impl RelayGuard {
     /// What a visit of this provenance gets. `is_local_client` says that it is a
     /// plain client on a machine where everything is local.
-    pub fn passage(self, provenance: Provenance, is_local_client: bool) -> Passage {
+    pub fn passage(self, provenance: Provenance, is_local_client: bool) -> RelayDecision {
         match (self, provenance) {
-            (RelayGuard::Always, _) => Passage::Ask,
-            _ if is_local_client => Passage::Unclaimed,
-            (RelayGuard::Off, _) | (RelayGuard::Auto, Provenance::Vouched) => Passage::Claim,
-            (RelayGuard::Auto, _) => Passage::Ask,
+            (RelayGuard::Always, _) => RelayDecision::Ask,
+            _ if is_local_client => RelayDecision::PassUnbound,
+            (RelayGuard::Off, _) | (RelayGuard::Auto, Provenance::Vouched) => RelayDecision::Bind,
+            (RelayGuard::Auto, _) => RelayDecision::Ask,
         }
     }
 }

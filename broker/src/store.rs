@@ -19,10 +19,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use contract::{Digest, Rule};
 
-use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, StillPending};
+use crate::flows::clean::{
+    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, StillPending,
+};
 use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
 use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 use fail_points::FailPoints;
 
 pub use postgres::url::PostgresUrl;
@@ -50,26 +52,29 @@ pub trait Store: Send + Sync {
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError>;
 
     /// Claims a pending login for one browser: the first, and that one again.
-    async fn claim(
+    async fn bind_browser(
         &self,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
         now: UnixMs,
-    ) -> Result<Claim, StoreError>;
+    ) -> Result<Bound, StoreError>;
 
     /// Spends an upstream login, which has not ended yet: once, for the first caller.
-    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError>;
+    async fn consume_upstream_login(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> Result<Consumed, StoreError>;
 
     /// Gives a pending login its outcome; a later one changes nothing.
-    async fn settle(
+    async fn complete(
         &self,
         handle: Digest,
-        outcome: Outcome,
+        outcome: LoginOutcome,
         now: UnixMs,
-    ) -> Result<Settled, StoreError>;
+    ) -> Result<Completed, StoreError>;
 
     /// Takes the outcome of a login: the only read of it that there will be.
-    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError>;
+    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError>;
 
     /// Stores a grant under the digest of its handoff code.
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError>;
@@ -81,7 +86,7 @@ pub trait Store: Send + Sync {
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError>;
 
     /// Ends an access token, known or not. Tells whose login it was.
-    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError>;
+    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError>;
 
     /// Forgets a bounded number of rows that no rule can see any more, and
     /// profiles whose time is over. Returns how many rows it touched.
@@ -99,7 +104,7 @@ pub enum Opened {
 
 /// Whether a browser was granted a login.
 #[derive(Debug)]
-pub enum Claim {
+pub enum Bound {
     /// It was, and this is the login.
     Granted(LoginSession),
     /// It was not: what the login is instead, if it is known at all.
@@ -108,7 +113,7 @@ pub enum Claim {
 
 /// Whether an upstream login was spent by this call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spent {
+pub enum Consumed {
     /// By this one: go on.
     Now,
     /// By an earlier one.
@@ -117,7 +122,7 @@ pub enum Spent {
 
 /// Whether an outcome became the login's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum Completed {
     /// It did.
     Now,
     /// The login had another outcome, or had ended.
@@ -126,22 +131,22 @@ pub enum Settled {
 
 /// What came of reading a result.
 #[derive(Debug)]
-pub enum Taken {
+pub enum ResultRead {
     /// The outcome; nobody will get it again.
-    Outcome(Outcome),
+    Outcome(LoginOutcome),
     /// Nothing yet, and nothing consumed.
     Pending(StillPending),
     /// Nothing, because of a rule.
     Refused(Rule),
 }
 
-impl Taken {
+impl ResultRead {
     /// Why `ask` took nothing at `now`, from the session as it is known.
     fn explained(session: Option<LoginSession>, ask: &Ask, now: UnixMs) -> Self {
         let explain = |session: LoginSession| session.explain(ask, now);
         match session.ok_or(Rule::ResultKnown).and_then(explain) {
-            Ok(pending) => Taken::Pending(pending),
-            Err(rule) => Taken::Refused(rule),
+            Ok(pending) => ResultRead::Pending(pending),
+            Err(rule) => ResultRead::Refused(rule),
         }
     }
 }
@@ -150,9 +155,9 @@ impl Taken {
 #[derive(Debug)]
 pub enum Redeemed {
     /// The token is stored; it belongs to this login.
-    Token(Fingerprint),
+    Token(LoginId),
     /// Nothing. If the grant is known, this is its login.
-    Refused(Rule, Option<Fingerprint>),
+    Refused(Rule, Option<LoginId>),
 }
 
 impl Redeemed {

@@ -6,12 +6,12 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use broker::flows::clean::{
-    Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage, StillPending,
+    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage, StillPending,
 };
 use broker::flows::legacy::{NewGrant, Redemption, Token};
 use broker::flows::upstream_login::UpstreamLogin;
-use broker::flows::{Fingerprint, UnixMs};
-use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use broker::flows::{LoginId, UnixMs};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::{Digest, Rule};
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Map(Mutex<Rows>);
 #[derive(Default)]
 struct Rows {
     keys: HashMap<Key, Key>,
-    logins: HashMap<Key, (LoginSession, Option<Outcome>)>,
+    logins: HashMap<Key, (LoginSession, Option<LoginOutcome>)>,
     spent: HashSet<Key>,
     codes: HashMap<Key, Option<NewGrant>>,
     tokens: HashMap<Key, Token>,
@@ -69,52 +69,62 @@ impl Store for Map {
             .map(|(session, _)| session.clone()))
     }
 
-    async fn claim(&self, handle: Digest, browser: BrowserMark, now: UnixMs) -> Answer<Claim> {
+    async fn bind_browser(
+        &self,
+        handle: Digest,
+        browser: BrowserBinding,
+        now: UnixMs,
+    ) -> Answer<Bound> {
         Ok(match self.rows().logins.get_mut(handle.as_bytes()) {
             Some((session, _)) if session.admits(browser, now) => {
-                session.claimed_by = Some(browser);
-                Claim::Granted(session.clone())
+                session.bound_to = Some(browser);
+                Bound::Granted(session.clone())
             }
-            other => Claim::Refused(other.map(|(session, _)| session.clone())),
+            other => Bound::Refused(other.map(|(session, _)| session.clone())),
         })
     }
 
-    async fn spend(&self, upstream_login: &UpstreamLogin) -> Answer<Spent> {
+    async fn consume_upstream_login(&self, upstream_login: &UpstreamLogin) -> Answer<Consumed> {
         Ok(if self.rows().spent.insert(key(upstream_login.id())) {
-            Spent::Now
+            Consumed::Now
         } else {
-            Spent::Before
+            Consumed::Before
         })
     }
 
-    async fn settle(&self, handle: Digest, outcome: Outcome, now: UnixMs) -> Answer<Settled> {
+    async fn complete(
+        &self,
+        handle: Digest,
+        outcome: LoginOutcome,
+        now: UnixMs,
+    ) -> Answer<Completed> {
         match self.rows().logins.get_mut(handle.as_bytes()) {
             Some((session, slot))
                 if session.stage == Stage::Pending && session.ends.is_after(now) =>
             {
-                session.stage = Stage::Settled;
+                session.stage = Stage::Completed;
                 *slot = Some(outcome);
-                Ok(Settled::Now)
+                Ok(Completed::Now)
             }
-            _ => Ok(Settled::TooLate),
+            _ => Ok(Completed::TooLate),
         }
     }
 
-    async fn take(&self, ask: Ask, now: UnixMs) -> Answer<Taken> {
+    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Answer<ResultRead> {
         let mut rows = self.rows();
         let handle = rows.keys.get(ask.key.as_bytes()).copied();
         let Some((session, outcome)) = handle.and_then(|it| rows.logins.get_mut(&it)) else {
-            return Ok(Taken::Refused(Rule::ResultKnown));
+            return Ok(ResultRead::Refused(Rule::ResultKnown));
         };
         if let Err(rule) = session.explain(&ask, now) {
-            return Ok(Taken::Refused(rule));
+            return Ok(ResultRead::Refused(rule));
         }
         Ok(match outcome.take() {
             Some(outcome) => {
                 session.stage = Stage::Consumed;
-                Taken::Outcome(outcome)
+                ResultRead::Outcome(outcome)
             }
-            None => Taken::Pending(StillPending),
+            None => ResultRead::Pending(StillPending),
         })
     }
 
@@ -149,7 +159,7 @@ impl Store for Map {
         Ok(self.rows().tokens.get(token.as_bytes()).cloned())
     }
 
-    async fn revoke(&self, token: Digest) -> Answer<Option<Fingerprint>> {
+    async fn revoke(&self, token: Digest) -> Answer<Option<LoginId>> {
         Ok(self.rows().tokens.get_mut(token.as_bytes()).map(|token| {
             token.profile = None;
             token.login.clone()

@@ -1,11 +1,11 @@
 //! The steps of a login by each flow, in the order in which they are taken; every
 //! one of them must succeed.
 
-use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, Stage};
+use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage};
 use broker::flows::legacy::{NewGrant, Redemption};
 use broker::flows::upstream_login::{Seed, UpstreamLogin};
-use broker::flows::{Fingerprint, UnixMs};
-use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
+use broker::flows::{LoginId, UnixMs};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
@@ -16,7 +16,7 @@ const END: UnixMs = UnixMs(NOW.0 + 600_000);
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     Open,
-    Claim,
+    Bind,
     Spend,
     Settle,
     Take,
@@ -29,7 +29,7 @@ pub(crate) enum Step {
 /// What the steps of one login are taken with.
 pub(crate) struct Login {
     new: NewLogin,
-    browser: BrowserMark,
+    browser: BrowserBinding,
     upstream_login: UpstreamLogin,
     ask: Ask,
     grant: NewGrant,
@@ -39,7 +39,7 @@ pub(crate) struct Login {
 impl Step {
     pub(crate) const ALL: [Self; 9] = [
         Self::Open,
-        Self::Claim,
+        Self::Bind,
         Self::Spend,
         Self::Settle,
         Self::Take,
@@ -52,7 +52,7 @@ impl Step {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Claim => "claim",
+            Self::Bind => "claim",
             Self::Spend => "spend",
             Self::Settle => "settle",
             Self::Take => "take",
@@ -67,19 +67,27 @@ impl Step {
     pub(crate) async fn take(self, store: &dyn Store, login: &Login) {
         let succeeded = match self {
             Self::Open => store.open(login.new.clone(), NOW).await.unwrap() == Opened::Fresh,
-            Self::Claim => {
-                let claim = store.claim(login.new.handle, login.browser, NOW).await;
-                matches!(claim.unwrap(), Claim::Granted(_))
+            Self::Bind => {
+                let claim = store
+                    .bind_browser(login.new.handle, login.browser, NOW)
+                    .await;
+                matches!(claim.unwrap(), Bound::Granted(_))
             }
-            Self::Spend => store.spend(&login.upstream_login).await.unwrap() == Spent::Now,
+            Self::Spend => {
+                store
+                    .consume_upstream_login(&login.upstream_login)
+                    .await
+                    .unwrap()
+                    == Consumed::Now
+            }
             Self::Settle => {
-                let outcome = Outcome::Succeeded(login.grant.profile.clone());
-                let settled = store.settle(login.new.handle, outcome, NOW).await;
-                settled.unwrap() == Settled::Now
+                let outcome = LoginOutcome::Succeeded(login.grant.profile.clone());
+                let settled = store.complete(login.new.handle, outcome, NOW).await;
+                settled.unwrap() == Completed::Now
             }
             Self::Take => {
-                let taken = store.take(login.ask.clone(), NOW).await;
-                matches!(taken.unwrap(), Taken::Outcome(_))
+                let taken = store.consume_result(login.ask.clone(), NOW).await;
+                matches!(taken.unwrap(), ResultRead::Outcome(_))
             }
             Self::Issue => store.issue(login.grant.clone()).await.is_ok(),
             Self::Redeem => {
@@ -110,7 +118,7 @@ impl Login {
                 handle: secret("handle"),
                 session,
             },
-            BrowserMark(secret("browser")),
+            BrowserBinding(secret("browser")),
         );
         let seed = Seed::from_random(*secret("upstream_login").as_bytes());
         let upstream_login = UpstreamLogin::for_session(seed, &new.session, new.handle, browser);
@@ -141,13 +149,13 @@ impl Login {
 
 fn session(key: &SessionKey) -> LoginSession {
     LoginSession {
-        login: Fingerprint::of_key(key),
+        login: LoginId::of_key(key),
         project: "prj_ada".parse().unwrap(),
         redirect_uri: "https://app.example/cb".parse().unwrap(),
         provider: Provider::GitHub,
         ends: END,
         known_until: END,
-        claimed_by: None,
+        bound_to: None,
         stage: Stage::Pending,
     }
 }

@@ -5,7 +5,7 @@ use contract::{
     Provider, RedirectUri, Rule,
 };
 
-use super::{Fingerprint, UnixMs};
+use super::{LoginId, UnixMs};
 
 /// How long after its opening a login is still recognised, so that a late
 /// browser can be sent home: twice its lifetime.
@@ -15,7 +15,7 @@ const KNOWN_MS: i64 = 2 * LoginLifetime::MS;
 #[derive(Debug, Clone)]
 pub struct LoginSession {
     /// What its events are filed under.
-    pub login: Fingerprint,
+    pub login: LoginId,
     /// Whose login it is.
     pub project: ClientId,
     /// Where its browser goes home to.
@@ -27,14 +27,14 @@ pub struct LoginSession {
     /// When it is forgotten: 1200 s after its opening.
     pub known_until: UnixMs,
     /// The browser it belongs to, once there is one.
-    pub claimed_by: Option<BrowserMark>,
+    pub bound_to: Option<BrowserBinding>,
     /// How far it got.
     pub stage: Stage,
 }
 
 /// Which browser claimed a login: a value only that browser's sealed cookies hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BrowserMark(pub Digest);
+pub struct BrowserBinding(pub Digest);
 
 /// How far a login session got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Stage {
     /// Nobody has finished signing in.
     Pending,
     /// There is an outcome that nobody has read.
-    Settled,
+    Completed,
     /// The outcome was read.
     Consumed,
     /// The outcome was erased at its end, by a broker whose clock is ahead of ours.
@@ -51,7 +51,7 @@ pub enum Stage {
 
 /// How a login ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LoginOutcome {
     /// The person is known.
     Succeeded(Profile),
     /// They are not, and why.
@@ -75,13 +75,13 @@ pub fn open(request: &LoginSessionRequest, handle: Digest, now: UnixMs) -> NewLo
         key: request.session_key.digest(),
         handle,
         session: LoginSession {
-            login: Fingerprint::of_key(&request.session_key),
+            login: LoginId::of_key(&request.session_key),
             project: request.client_id.clone(),
             redirect_uri: request.redirect_uri.clone(),
             provider: request.provider,
             ends: now.plus_ms(LoginLifetime::MS),
             known_until: now.plus_ms(KNOWN_MS),
-            claimed_by: None,
+            bound_to: None,
             stage: Stage::Pending,
         },
     }
@@ -127,16 +127,16 @@ impl LoginSession {
             Stage::Consumed => Err(Rule::ResultOnce),
             Stage::Erased => Err(Rule::ResultExpiry),
             _ if !self.ends.is_after(now) => Err(Rule::ResultExpiry),
-            Stage::Pending | Stage::Settled => Ok(StillPending),
+            Stage::Pending | Stage::Completed => Ok(StillPending),
         }
     }
 
     /// Whether `browser` could be granted this session at `now`: it is pending and
     /// nobody else's.
-    pub fn admits(&self, browser: BrowserMark, now: UnixMs) -> bool {
+    pub fn admits(&self, browser: BrowserBinding, now: UnixMs) -> bool {
         self.stage == Stage::Pending
             && self.ends.is_after(now)
-            && self.claimed_by.is_none_or(|owner| owner == browser)
+            && self.bound_to.is_none_or(|owner| owner == browser)
     }
 
     /// Where a browser stands that was not granted the session at `now`: its

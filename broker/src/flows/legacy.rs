@@ -4,7 +4,7 @@
 use contract::{ClientId, CodeChallenge, Digest, Profile, Rule, TokenLifetime, TokenRequest};
 
 use super::upstream_login::UpstreamLogin;
-use super::{Fingerprint, UnixMs};
+use super::{LoginId, UnixMs};
 
 // The spec gives a code no lifetime; OAuth's advice is at most a minute.
 /// How long a handoff code may be redeemed.
@@ -21,7 +21,7 @@ pub struct NewGrant {
     /// SHA-256 of the handoff code.
     pub code: Digest,
     /// What its events are filed under.
-    pub login: Fingerprint,
+    pub login: LoginId,
     /// Whose login it was.
     pub project: ClientId,
     /// SHA-256 of the callback that the code goes to.
@@ -99,7 +99,7 @@ impl Redemption {
 #[derive(Debug, Clone)]
 pub struct Grant {
     /// What its events are filed under.
-    pub login: Fingerprint,
+    pub login: LoginId,
     /// Whose it is.
     pub project: ClientId,
     /// SHA-256 of its callback.
@@ -128,7 +128,7 @@ impl Grant {
 #[derive(Debug, Clone)]
 pub struct Token {
     /// What its events are filed under.
-    pub login: Fingerprint,
+    pub login: LoginId,
     /// Whose it is.
     pub project: ClientId,
     /// Who signed in; gone once the token has ended.

@@ -9,8 +9,8 @@ use contract::{
     State,
 };
 
-use super::clean::{BrowserMark, LoginSession};
-use super::{Fingerprint, UnixMs};
+use super::clean::{BrowserBinding, LoginSession};
+use super::{LoginId, UnixMs};
 
 /// One way to a provider and back.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub struct UpstreamLogin {
     /// The secret it all grows from.
     pub seed: Seed,
     /// What its events are filed under.
-    pub login: Fingerprint,
+    pub login: LoginId,
     /// Where it leads.
     pub provider: Provider,
     /// Whose login it serves.
@@ -39,7 +39,7 @@ pub enum Purpose {
         /// SHA-256 of the handle in the authorization URL.
         handle: Digest,
         /// The browser that made the upstream login.
-        browser: BrowserMark,
+        browser: BrowserBinding,
     },
     /// The legacy flow, of which nothing is stored yet.
     Legacy {
@@ -98,7 +98,7 @@ impl UpstreamLogin {
         seed: Seed,
         session: &LoginSession,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
     ) -> Self {
         Self {
             seed,
@@ -122,7 +122,7 @@ impl UpstreamLogin {
     ) -> Self {
         Self {
             seed,
-            login: Fingerprint::of_state(&state),
+            login: LoginId::of_state(&state),
             provider,
             project: project.clone(),
             callback: redirect_uri.digest(),
@@ -171,7 +171,7 @@ impl UpstreamLogin {
     }
 
     /// The browser that made this upstream login, if it was for the login of `handle`.
-    pub fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
+    pub fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
         match &self.purpose {
             Purpose::Clean {
                 handle: own,

@@ -12,7 +12,7 @@ use super::visit::to_provider;
 use super::visitor::Visitor;
 use super::{SeeOther, query_of};
 use crate::Broker;
-use crate::flows::Fingerprint;
+use crate::flows::LoginId;
 use crate::flows::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::query::Query;
@@ -37,7 +37,7 @@ pub(super) async fn authorize(
         fragment: Fragment::Inherited,
     };
     if let Some(state) = &home.state {
-        trace.login(&Fingerprint::of_state(state));
+        trace.login(&LoginId::of_state(state));
     }
     match Wish::read(&query) {
         Ok(wish) => Ok(depart(broker, &upstream_logins, trace, &project, &home, wish).await),

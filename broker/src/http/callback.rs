@@ -17,12 +17,12 @@ use super::upstream_logins::UpstreamLogins;
 use super::{SeeOther, query_of};
 use crate::Broker;
 use crate::audit::Step;
-use crate::flows::clean::Outcome;
+use crate::flows::clean::LoginOutcome;
 use crate::flows::legacy::NewGrant;
 use crate::flows::upstream_login::{Purpose, UpstreamLogin};
 use crate::query::Query;
 use crate::random;
-use crate::store::{Spent, StoreError};
+use crate::store::{Consumed, StoreError};
 use crate::upstream::Failure;
 
 #[get("/callback/<provider>")]
@@ -104,10 +104,10 @@ async fn clean(
         Err(rule) => trace.refused(rule),
         Ok(()) => {
             let outcome = match arrival(broker, trace, upstream_login, query).await {
-                Ok(profile) => Outcome::Succeeded(profile),
+                Ok(profile) => LoginOutcome::Succeeded(profile),
                 Err(failure) => {
                     trace.failed(failure);
-                    Outcome::Failed(failure.error())
+                    LoginOutcome::Failed(failure.error())
                 }
             };
             // The upstream login is spent: whatever the store says now, the person goes home,
@@ -142,7 +142,7 @@ async fn legacy(
             let grant = NewGrant::of(upstream_login, challenge, profile, code.digest(), now);
             match broker.store.issue(grant).await {
                 Ok(_) => {
-                    trace.committed(Step::Issued);
+                    trace.committed(Step::CodeIssued);
                     Ok(home.with_code(&code))
                 }
                 // The upstream login is consumed: the browser goes back all the same.
@@ -178,11 +178,13 @@ async fn spend(
     if let Err(rule) = upstream_login.check_time(broker.now()) {
         return Ok(Err(rule));
     }
-    Ok(match broker.store.spend(upstream_login).await? {
-        Spent::Now => {
-            trace.committed(Step::Spent);
-            Ok(())
-        }
-        Spent::Before => Err(Rule::UpstreamLoginOnce),
-    })
+    Ok(
+        match broker.store.consume_upstream_login(upstream_login).await? {
+            Consumed::Now => {
+                trace.committed(Step::UpstreamLoginConsumed);
+                Ok(())
+            }
+            Consumed::Before => Err(Rule::UpstreamLoginOnce),
+        },
+    )
 }

@@ -11,7 +11,7 @@ use rocket::{Request, Response};
 use super::headers::{self, Scheme};
 use crate::Broker;
 use crate::audit::{Event, Party, Step};
-use crate::flows::Fingerprint;
+use crate::flows::LoginId;
 use crate::limits::Later;
 use crate::relay::Provenance;
 use crate::store::fail_points::FailPoint;
@@ -28,7 +28,7 @@ pub(super) struct Trace {
 struct Notes {
     project: Option<ClientId>,
     provider: Option<Provider>,
-    login: Option<Fingerprint>,
+    login: Option<LoginId>,
     provenance: Option<Provenance>,
     rule: Option<Rule>,
     why: Option<&'static str>,
@@ -66,7 +66,7 @@ impl Trace {
     }
 
     /// Notes which login it is.
-    pub(super) fn login(&self, login: &Fingerprint) {
+    pub(super) fn login(&self, login: &LoginId) {
         self.notes().login = Some(login.clone());
     }
 

@@ -13,10 +13,10 @@ use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
 use crate::audit::Step;
-use crate::flows::Fingerprint;
-use crate::flows::clean::{Ask, Outcome, StillPending, open};
+use crate::flows::LoginId;
+use crate::flows::clean::{Ask, LoginOutcome, StillPending, open};
 use crate::random;
-use crate::store::{Opened, Settled, StoreError, Taken};
+use crate::store::{Completed, Opened, ResultRead, StoreError};
 
 #[post("/v1/login/session", data = "<request>")]
 pub(super) async fn start(
@@ -24,7 +24,7 @@ pub(super) async fn start(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<Json<LoginSessionResponse>, Refusal> {
-    trace.login(&Fingerprint::of_key(&request.session_key));
+    trace.login(&LoginId::of_key(&request.session_key));
     request.project.check_callback(&request.redirect_uri)?;
     if !broker.upstreams.offers(request.provider) {
         return Err(Rule::ProviderOffered.into());
@@ -58,15 +58,19 @@ pub(super) async fn result(
     broker: &State<Broker>,
     trace: &Trace,
 ) -> Result<Json<LoginResult>, Refusal> {
-    trace.login(&Fingerprint::of_key(&request.session_key));
-    match broker.store.take(Ask::of(&request), broker.now()).await? {
-        Taken::Pending(StillPending) => Ok(Json(LoginResult::Pending)),
-        Taken::Refused(rule) => Err(rule.into()),
-        Taken::Outcome(outcome) => {
-            trace.committed(Step::Taken);
+    trace.login(&LoginId::of_key(&request.session_key));
+    match broker
+        .store
+        .consume_result(Ask::of(&request), broker.now())
+        .await?
+    {
+        ResultRead::Pending(StillPending) => Ok(Json(LoginResult::Pending)),
+        ResultRead::Refused(rule) => Err(rule.into()),
+        ResultRead::Outcome(outcome) => {
+            trace.committed(Step::ResultConsumed);
             Ok(Json(match outcome {
-                Outcome::Succeeded(profile) => LoginResult::Succeeded { profile },
-                Outcome::Failed(error) => LoginResult::Failed { error },
+                LoginOutcome::Succeeded(profile) => LoginResult::Succeeded { profile },
+                LoginOutcome::Failed(error) => LoginResult::Failed { error },
             }))
         }
     }
@@ -77,10 +81,10 @@ pub(super) async fn settle(
     broker: &Broker,
     trace: &Trace,
     handle: Digest,
-    outcome: Outcome,
+    outcome: LoginOutcome,
 ) -> Result<(), StoreError> {
-    if let Settled::Now = broker.store.settle(handle, outcome, broker.now()).await? {
-        trace.committed(Step::Settled);
+    if let Completed::Now = broker.store.complete(handle, outcome, broker.now()).await? {
+        trace.committed(Step::Completed);
     }
     Ok(())
 }

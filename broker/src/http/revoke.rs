@@ -20,7 +20,7 @@ pub(super) async fn revoke(
 ) -> Result<Json<Value>, Refusal> {
     if let Some(login) = broker.store.revoke(bearer.0.digest()).await? {
         trace.login(&login);
-        trace.committed(Step::Ended);
+        trace.committed(Step::TokenRevoked);
     }
     Ok(Json(json!({})))
 }

@@ -25,7 +25,7 @@ pub(super) async fn redeem(
     match broker.store.redeem(redemption, now).await? {
         Redeemed::Token(login) => {
             trace.login(&login);
-            trace.committed(Step::Redeemed);
+            trace.committed(Step::CodeRedeemed);
             Ok(Json(TokenResponse::issuing(token)))
         }
         Redeemed::Refused(rule, login) => {
@@ -34,7 +34,7 @@ pub(super) async fn redeem(
             }
             if rule == Rule::CodeOnce {
                 // It ended the token of the first.
-                trace.committed(Step::Ended);
+                trace.committed(Step::TokenRevoked);
             }
             Err(rule.into())
         }

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::cookies;
 use crate::Broker;
 use crate::cookie_cipher::CookieCipher;
-use crate::flows::clean::BrowserMark;
+use crate::flows::clean::BrowserBinding;
 use crate::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 
 /// How many upstream logins a browser keeps; the oldest goes first.
 const MOST_UPSTREAM_LOGINS: usize = 8;
@@ -43,7 +43,7 @@ impl<'r> UpstreamLogins<'r> {
     }
 
     /// The mark of this browser, if it holds an upstream login for the login of `handle`.
-    pub(super) fn browser_of(&self, handle: &Digest) -> Option<BrowserMark> {
+    pub(super) fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
         self.held()
             .find_map(|upstream_login| upstream_login.browser_of(handle))
     }
@@ -195,7 +195,7 @@ fn read(text: &str) -> Option<UpstreamLogin> {
     let sealed: Sealed = serde_json::from_str(text).ok()?;
     Some(UpstreamLogin {
         seed: Seed::from_random(*digest(&sealed.s)?.as_bytes()),
-        login: Fingerprint::kept(sealed.l),
+        login: LoginId::kept(sealed.l),
         provider: sealed.p,
         project: sealed.c,
         callback: digest(&sealed.u)?,
@@ -203,7 +203,7 @@ fn read(text: &str) -> Option<UpstreamLogin> {
         purpose: match sealed.purpose {
             SealedPurpose::Clean { h, b } => Purpose::Clean {
                 handle: digest(&h)?,
-                browser: BrowserMark(digest(&b)?),
+                browser: BrowserBinding(digest(&b)?),
             },
             SealedPurpose::Legacy { t, k } => Purpose::Legacy {
                 state: t,

@@ -19,12 +19,12 @@ use super::visitor::{OwnPage, Visitor};
 use crate::Broker;
 use crate::audit::Step;
 use crate::flows::UnixMs;
-use crate::flows::clean::{BrowserMark, LoginSession, Outcome};
+use crate::flows::clean::{BrowserBinding, LoginOutcome, LoginSession};
 use crate::flows::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
-use crate::relay::{Passage, RelayGuard};
-use crate::store::{Claim, StoreError};
+use crate::relay::{RelayDecision, RelayGuard};
+use crate::store::{Bound, StoreError};
 use crate::upstream::AccountPicker;
 
 /// The way to the provider, or the page that asks first.
@@ -50,12 +50,12 @@ pub(super) async fn arrive(
     };
     let is_local = door.is_local() && visitor.is_plain(&starts, &broker.base_url);
     match door.passage(door.project.relay_guard.passage(provenance, is_local)) {
-        Passage::Claim => {
+        RelayDecision::Bind => {
             door.claim().await?;
             Ok(Either::Left(door.depart(picker).await?))
         }
-        Passage::Unclaimed => Ok(Either::Left(door.depart(picker).await?)),
-        Passage::Ask => Ok(Either::Right(door.ask(handle))),
+        RelayDecision::PassUnbound => Ok(Either::Left(door.depart(picker).await?)),
+        RelayDecision::Ask => Ok(Either::Right(door.ask(handle))),
     }
 }
 
@@ -96,7 +96,7 @@ pub(super) async fn cancel(
 struct Door<'r> {
     handle: Digest,
     fragment: Fragment,
-    browser: BrowserMark,
+    browser: BrowserBinding,
     session: LoginSession,
     project: Arc<Project>,
     upstream_logins: &'r UpstreamLogins<'r>,
@@ -116,7 +116,7 @@ impl<'r> Door<'r> {
         let handle = Digest::of(handle.as_bytes());
         let browser = upstream_logins
             .browser_of(&handle)
-            .unwrap_or_else(|| BrowserMark(Digest::from_bytes(random::bytes32())));
+            .unwrap_or_else(|| BrowserBinding(Digest::from_bytes(random::bytes32())));
         let now = broker.now();
         let session = broker.store.find(handle, now).await?;
         let session = session.ok_or(Rule::HandleKnown)?;
@@ -150,9 +150,9 @@ impl<'r> Door<'r> {
 
     /// The passage that the guard decided on, but for the browser that has the
     /// login already: it was asked, or need not be.
-    fn passage(&self, decided: Passage) -> Passage {
-        match self.session.claimed_by {
-            Some(_) => Passage::Claim,
+    fn passage(&self, decided: RelayDecision) -> RelayDecision {
+        match self.session.bound_to {
+            Some(_) => RelayDecision::Bind,
             None => decided,
         }
     }
@@ -177,17 +177,17 @@ impl<'r> Door<'r> {
         match self
             .broker
             .store
-            .claim(self.handle, self.browser, now)
+            .bind_browser(self.handle, self.browser, now)
             .await?
         {
-            Claim::Granted(_) => {
-                self.trace.committed(Step::Claimed);
+            Bound::Granted(_) => {
+                self.trace.committed(Step::Bound);
                 Ok(())
             }
-            Claim::Refused(Some(session)) => {
+            Bound::Refused(Some(session)) => {
                 Err(turn_away(session, now, self.broker, self.fragment))
             }
-            Claim::Refused(None) => Err(Rule::HandleKnown.into()),
+            Bound::Refused(None) => Err(Rule::HandleKnown.into()),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'r> Door<'r> {
 
     /// Ends the login, and sends the browser home.
     async fn end(self, error: LoginError) -> Result<SeeOther, StoreError> {
-        let outcome = Outcome::Failed(error);
+        let outcome = LoginOutcome::Failed(error);
         settle(self.broker, self.trace, self.handle, outcome).await?;
         let LoginSession {
             project,

@@ -19,12 +19,13 @@ use super::fail_points::{FailPoint, FailPoints};
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
 use super::{
-    Claim, Opened, PostgresUrl, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version,
+    Bound, Completed, Consumed, Opened, PostgresUrl, Redeemed, ResultRead, Store, StoreError,
+    check_version,
 };
-use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
+use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
 use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 use pool::Pool;
 
 /// Held while one broker sweeps: two that deleted the same rows in another order
@@ -93,55 +94,64 @@ impl Store for Postgres {
             .await
     }
 
-    async fn claim(
+    async fn bind_browser(
         &self,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
         now: UnixMs,
-    ) -> Result<Claim, StoreError> {
+    ) -> Result<Bound, StoreError> {
         let asked: Asked<'_> = &[&bytes(&browser.0), &bytes(&handle), &now.0];
         self.0
-            .run(
-                async |client| match one(client, sql::CLAIM, asked, row::login_session).await? {
-                    Some(session) => Ok(Claim::Granted(session)),
-                    None => find(client, handle, now).await.map(Claim::Refused),
-                },
-            )
+            .run(async |client| {
+                match one(client, sql::BIND_BROWSER, asked, row::login_session).await? {
+                    Some(session) => Ok(Bound::Granted(session)),
+                    None => find(client, handle, now).await.map(Bound::Refused),
+                }
+            })
             .await
     }
 
-    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
+    async fn consume_upstream_login(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> Result<Consumed, StoreError> {
         let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
         let asked: Asked<'_> = &[&bytes(&id), &known_until.0];
         let rows = self
             .0
-            .run(async |client| change(client, sql::SPEND, asked).await)
+            .run(async |client| change(client, sql::CONSUME_UPSTREAM_LOGIN, asked).await)
             .await?;
-        Ok(if rows == 1 { Spent::Now } else { Spent::Before })
+        Ok(if rows == 1 {
+            Consumed::Now
+        } else {
+            Consumed::Before
+        })
     }
 
-    async fn settle(
+    async fn complete(
         &self,
         handle: Digest,
-        outcome: Outcome,
+        outcome: LoginOutcome,
         now: UnixMs,
-    ) -> Result<Settled, StoreError> {
+    ) -> Result<Completed, StoreError> {
         let (profile, error) = outcome_columns(&outcome);
         let asked: Asked<'_> = &[&profile, &error, &bytes(&handle), &now.0];
         let rows = self
             .0
-            .run(async |client| change(client, sql::SETTLE, asked).await)
+            .run(async |client| change(client, sql::COMPLETE, asked).await)
             .await?;
         Ok(if rows == 1 {
-            Settled::Now
+            Completed::Now
         } else {
-            Settled::TooLate
+            Completed::TooLate
         })
     }
 
-    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
+    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
         self.0
-            .transact(async |transaction| take(transaction, &ask, now, self.0.fail_points()).await)
+            .transact(async |transaction| {
+                consume_result(transaction, &ask, now, self.0.fail_points()).await
+            })
             .await
     }
 
@@ -175,7 +185,7 @@ impl Store for Postgres {
             .await
     }
 
-    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError> {
+    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         let asked: Asked<'_> = &[&bytes(&token)];
         self.0
             .run(async |client| one(client, sql::REVOKE, asked, row::login).await)
@@ -203,28 +213,28 @@ async fn find(
     .await
 }
 
-async fn take(
+async fn consume_result(
     transaction: &Transaction<'_>,
     ask: &Ask,
     now: UnixMs,
     fail_points: &FailPoints,
-) -> Result<Taken, StoreError> {
+) -> Result<ResultRead, StoreError> {
     let asked: Asked<'_> = &[
         &bytes(&ask.key),
         &ask.project.as_str(),
         &ask.redirect_uri.as_str(),
         &now.0,
     ];
-    match one(transaction, sql::TAKE, asked, row::outcome).await? {
+    match one(transaction, sql::CONSUME_RESULT, asked, row::outcome).await? {
         Some(outcome) => {
             fail_points.reached(FailPoint::AfterRead);
             change(transaction, sql::ERASE_TAKEN, &[&bytes(&ask.key)]).await?;
-            Ok(Taken::Outcome(outcome))
+            Ok(ResultRead::Outcome(outcome))
         }
         None => {
             let known: Asked<'_> = &[&bytes(&ask.key), &now.0];
             let session = one(transaction, sql::FIND_BY_KEY, known, row::login_session).await?;
-            Ok(Taken::explained(session, ask, now))
+            Ok(ResultRead::explained(session, ask, now))
         }
     }
 }

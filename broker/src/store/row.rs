@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use contract::{Digest, LoginError, Profile};
 
-use crate::flows::clean::{BrowserMark, LoginSession, Outcome, Stage};
+use crate::flows::clean::{BrowserBinding, LoginOutcome, LoginSession, Stage};
 use crate::flows::legacy::{Grant, Token};
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 
 /// A row of an engine, by the names of its columns. `None` is NULL.
 pub(super) trait Columns {
@@ -26,15 +26,15 @@ pub(super) fn profile_text(profile: &Profile) -> String {
 }
 
 /// An outcome as the two columns `profile` and `error`.
-pub(super) fn outcome_columns(outcome: &Outcome) -> (Option<String>, Option<&'static str>) {
+pub(super) fn outcome_columns(outcome: &LoginOutcome) -> (Option<String>, Option<&'static str>) {
     match outcome {
-        Outcome::Succeeded(profile) => (Some(profile_text(profile)), None),
-        Outcome::Failed(error) => (None, Some(error.as_str())),
+        LoginOutcome::Succeeded(profile) => (Some(profile_text(profile)), None),
+        LoginOutcome::Failed(error) => (None, Some(error.as_str())),
     }
 }
 
-pub(super) fn login(row: &dyn Columns) -> Result<Fingerprint, Unreadable> {
-    required(row.text("login"), "login").map(Fingerprint::kept)
+pub(super) fn login(row: &dyn Columns) -> Result<LoginId, Unreadable> {
+    required(row.text("login"), "login").map(LoginId::kept)
 }
 
 pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadable> {
@@ -45,7 +45,7 @@ pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadabl
         provider: parsed(row, "provider")?,
         ends: required(row.time("ends_ms"), "ends_ms")?,
         known_until: required(row.time("known_until_ms"), "known_until_ms")?,
-        claimed_by: row.digest("browser")?.map(BrowserMark),
+        bound_to: row.digest("browser")?.map(BrowserBinding),
         stage: stage(row)?,
     })
 }
@@ -53,7 +53,7 @@ pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadabl
 fn stage(row: &dyn Columns) -> Result<Stage, Unreadable> {
     match required(row.text("stage"), "stage")?.as_str() {
         "pending" => Ok(Stage::Pending),
-        "settled" if has_outcome(row)? => Ok(Stage::Settled),
+        "settled" if has_outcome(row)? => Ok(Stage::Completed),
         "settled" => Ok(Stage::Erased),
         "consumed" => Ok(Stage::Consumed),
         _ => Err(Unreadable("stage")),
@@ -64,10 +64,10 @@ fn has_outcome(row: &dyn Columns) -> Result<bool, Unreadable> {
     Ok(row.text("profile")?.is_some() || row.text("error")?.is_some())
 }
 
-pub(super) fn outcome(row: &dyn Columns) -> Result<Outcome, Unreadable> {
+pub(super) fn outcome(row: &dyn Columns) -> Result<LoginOutcome, Unreadable> {
     match profile(row)? {
-        Some(profile) => Ok(Outcome::Succeeded(profile)),
-        None => error(row).map(Outcome::Failed),
+        Some(profile) => Ok(LoginOutcome::Succeeded(profile)),
+        None => error(row).map(LoginOutcome::Failed),
     }
 }
 

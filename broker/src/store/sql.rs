@@ -26,28 +26,28 @@ pub(super) const OPEN: &str = "
 pub(super) const FIND: &str =
     "SELECT * FROM logins WHERE handle_digest = $1 AND $2 < known_until_ms";
 
-pub(super) const CLAIM: &str = "
+pub(super) const BIND_BROWSER: &str = "
     UPDATE logins SET browser = $1
     WHERE handle_digest = $2 AND stage = 'pending' AND $3 < ends_ms
       AND (browser IS NULL OR browser = $1)
     RETURNING *";
 
-pub(super) const SPEND: &str = "
+pub(super) const CONSUME_UPSTREAM_LOGIN: &str = "
     INSERT INTO spent_trips (trip, known_until_ms) VALUES ($1, $2)
     ON CONFLICT (trip) DO NOTHING";
 
-pub(super) const SETTLE: &str = "
+pub(super) const COMPLETE: &str = "
     UPDATE logins SET stage = 'settled', profile = $1, error = $2
     WHERE handle_digest = $3 AND stage = 'pending' AND $4 < ends_ms";
 
-pub(super) const TAKE: &str = "
+pub(super) const CONSUME_RESULT: &str = "
     UPDATE logins SET stage = 'consumed'
     WHERE key_digest = $1 AND project = $2 AND redirect_uri = $3
       AND stage = 'settled' AND $4 < ends_ms
       AND coalesce(profile, error) IS NOT NULL
     RETURNING profile, error";
 
-/// After [`TAKE`], whose `RETURNING` shows the row as it became.
+/// After [`CONSUME_RESULT`], whose `RETURNING` shows the row as it became.
 pub(super) const ERASE_TAKEN: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
 
 pub(super) const FIND_BY_KEY: &str =

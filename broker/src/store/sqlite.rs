@@ -19,11 +19,13 @@ use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row, params};
 use super::fail_points::FailPoints;
 use super::row::{self, Columns, Unreadable, outcome_columns, profile_text};
 use super::sql;
-use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken, check_version};
-use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
+use super::{
+    Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError, check_version,
+};
+use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
 use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 use writer::Writer;
 
 /// The embedded store.
@@ -79,36 +81,44 @@ impl Store for Sqlite {
         self.0.run(move |db| find(db, handle, now)).await
     }
 
-    async fn claim(
+    async fn bind_browser(
         &self,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
         now: UnixMs,
-    ) -> std::result::Result<Claim, StoreError> {
-        self.0.run(move |db| claim(db, handle, browser, now)).await
-    }
-
-    async fn spend(
-        &self,
-        upstream_login: &UpstreamLogin,
-    ) -> std::result::Result<Spent, StoreError> {
-        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
-        self.0.run(move |db| spend(db, id, known_until)).await
-    }
-
-    async fn settle(
-        &self,
-        handle: Digest,
-        outcome: Outcome,
-        now: UnixMs,
-    ) -> std::result::Result<Settled, StoreError> {
+    ) -> std::result::Result<Bound, StoreError> {
         self.0
-            .run(move |db| settle(db, handle, &outcome, now))
+            .run(move |db| bind_browser(db, handle, browser, now))
             .await
     }
 
-    async fn take(&self, ask: Ask, now: UnixMs) -> std::result::Result<Taken, StoreError> {
-        self.0.run(move |db| take(db, &ask, now)).await
+    async fn consume_upstream_login(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> std::result::Result<Consumed, StoreError> {
+        let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
+        self.0
+            .run(move |db| consume_upstream_login(db, id, known_until))
+            .await
+    }
+
+    async fn complete(
+        &self,
+        handle: Digest,
+        outcome: LoginOutcome,
+        now: UnixMs,
+    ) -> std::result::Result<Completed, StoreError> {
+        self.0
+            .run(move |db| complete(db, handle, &outcome, now))
+            .await
+    }
+
+    async fn consume_result(
+        &self,
+        ask: Ask,
+        now: UnixMs,
+    ) -> std::result::Result<ResultRead, StoreError> {
+        self.0.run(move |db| consume_result(db, &ask, now)).await
     }
 
     async fn issue(&self, grant: NewGrant) -> std::result::Result<(), StoreError> {
@@ -131,7 +141,7 @@ impl Store for Sqlite {
         self.0.run(move |db| find_token(db, token, now)).await
     }
 
-    async fn revoke(&self, token: Digest) -> std::result::Result<Option<Fingerprint>, StoreError> {
+    async fn revoke(&self, token: Digest) -> std::result::Result<Option<LoginId>, StoreError> {
         self.0.run(move |db| revoke(db, token)).await
     }
 
@@ -173,53 +183,71 @@ fn find(db: &Connection, handle: Digest, now: UnixMs) -> Result<Option<LoginSess
     )
 }
 
-fn claim(db: &Connection, handle: Digest, browser: BrowserMark, now: UnixMs) -> Result<Claim> {
+fn bind_browser(
+    db: &Connection,
+    handle: Digest,
+    browser: BrowserBinding,
+    now: UnixMs,
+) -> Result<Bound> {
     let asked = params![Bytes(browser.0), Bytes(handle), now.0];
-    match one(db, sql::CLAIM, asked, row::login_session)? {
-        Some(session) => Ok(Claim::Granted(session)),
-        None => find(db, handle, now).map(Claim::Refused),
+    match one(db, sql::BIND_BROWSER, asked, row::login_session)? {
+        Some(session) => Ok(Bound::Granted(session)),
+        None => find(db, handle, now).map(Bound::Refused),
     }
 }
 
-fn spend(db: &Connection, upstream_login: Digest, known_until: UnixMs) -> Result<Spent> {
+fn consume_upstream_login(
+    db: &Connection,
+    upstream_login: Digest,
+    known_until: UnixMs,
+) -> Result<Consumed> {
     let rows = change(
         db,
-        sql::SPEND,
+        sql::CONSUME_UPSTREAM_LOGIN,
         params![Bytes(upstream_login), known_until.0],
     )?;
-    Ok(if rows == 1 { Spent::Now } else { Spent::Before })
-}
-
-fn settle(db: &Connection, handle: Digest, outcome: &Outcome, now: UnixMs) -> Result<Settled> {
-    let (profile, error) = outcome_columns(outcome);
-    let rows = change(
-        db,
-        sql::SETTLE,
-        params![profile, error, Bytes(handle), now.0],
-    )?;
     Ok(if rows == 1 {
-        Settled::Now
+        Consumed::Now
     } else {
-        Settled::TooLate
+        Consumed::Before
     })
 }
 
-fn take(db: &Connection, ask: &Ask, now: UnixMs) -> Result<Taken> {
+fn complete(
+    db: &Connection,
+    handle: Digest,
+    outcome: &LoginOutcome,
+    now: UnixMs,
+) -> Result<Completed> {
+    let (profile, error) = outcome_columns(outcome);
+    let rows = change(
+        db,
+        sql::COMPLETE,
+        params![profile, error, Bytes(handle), now.0],
+    )?;
+    Ok(if rows == 1 {
+        Completed::Now
+    } else {
+        Completed::TooLate
+    })
+}
+
+fn consume_result(db: &Connection, ask: &Ask, now: UnixMs) -> Result<ResultRead> {
     let asked = params![
         Bytes(ask.key),
         ask.project.as_str(),
         ask.redirect_uri.as_str(),
         now.0
     ];
-    match one(db, sql::TAKE, asked, row::outcome)? {
+    match one(db, sql::CONSUME_RESULT, asked, row::outcome)? {
         Some(outcome) => {
             change(db, sql::ERASE_TAKEN, params![Bytes(ask.key)])?;
-            Ok(Taken::Outcome(outcome))
+            Ok(ResultRead::Outcome(outcome))
         }
         None => {
             let known = params![Bytes(ask.key), now.0];
             let session = one(db, sql::FIND_BY_KEY, known, row::login_session)?;
-            Ok(Taken::explained(session, ask, now))
+            Ok(ResultRead::explained(session, ask, now))
         }
     }
 }
@@ -268,7 +296,7 @@ fn redeem(db: &Connection, ask: &Redemption, now: UnixMs) -> Result<Redeemed> {
     Ok(Redeemed::explained(grant, ask))
 }
 
-fn end_replayed(db: &Connection, ask: &Redemption, now: UnixMs) -> Result<Option<Fingerprint>> {
+fn end_replayed(db: &Connection, ask: &Redemption, now: UnixMs) -> Result<Option<LoginId>> {
     let asked = params![
         Bytes(ask.code),
         ask.project.as_str(),
@@ -288,7 +316,7 @@ fn find_token(db: &Connection, token: Digest, now: UnixMs) -> Result<Option<Toke
     )
 }
 
-fn revoke(db: &Connection, token: Digest) -> Result<Option<Fingerprint>> {
+fn revoke(db: &Connection, token: Digest) -> Result<Option<LoginId>> {
     one(db, sql::REVOKE, params![Bytes(token)], row::login)
 }
 

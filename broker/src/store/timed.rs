@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use contract::Digest;
 
-use super::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use super::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use crate::clock::Stopwatch;
-use crate::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
+use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
 use crate::flows::legacy::{NewGrant, Redemption, Token};
 use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{Fingerprint, UnixMs};
+use crate::flows::{LoginId, UnixMs};
 use crate::metrics::Metrics;
 
 /// Does what `store` does, and tells how long it took.
@@ -50,32 +50,40 @@ impl Store for Timed {
         self.step("find", self.store.find(handle, now)).await
     }
 
-    async fn claim(
+    async fn bind_browser(
         &self,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
         now: UnixMs,
-    ) -> Result<Claim, StoreError> {
-        let claim = self.store.claim(handle, browser, now);
-        self.step("claim", claim).await
+    ) -> Result<Bound, StoreError> {
+        let claim = self.store.bind_browser(handle, browser, now);
+        self.step("bind_browser", claim).await
     }
 
-    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
-        self.step("spend", self.store.spend(upstream_login)).await
+    async fn consume_upstream_login(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> Result<Consumed, StoreError> {
+        self.step(
+            "consume_upstream_login",
+            self.store.consume_upstream_login(upstream_login),
+        )
+        .await
     }
 
-    async fn settle(
+    async fn complete(
         &self,
         handle: Digest,
-        outcome: Outcome,
+        outcome: LoginOutcome,
         now: UnixMs,
-    ) -> Result<Settled, StoreError> {
-        let settle = self.store.settle(handle, outcome, now);
-        self.step("settle", settle).await
+    ) -> Result<Completed, StoreError> {
+        let settle = self.store.complete(handle, outcome, now);
+        self.step("complete", settle).await
     }
 
-    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
-        self.step("take", self.store.take(ask, now)).await
+    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
+        self.step("consume_result", self.store.consume_result(ask, now))
+            .await
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
@@ -91,7 +99,7 @@ impl Store for Timed {
         self.step("token", self.store.token(token, now)).await
     }
 
-    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError> {
+    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         self.step("revoke", self.store.revoke(token)).await
     }
 

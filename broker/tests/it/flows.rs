@@ -1,9 +1,9 @@
 //! The pure code of the two state diagrams, where it decides something.
 
-use broker::flows::clean::{Ask, BrowserMark, LoginSession, Stage, StillPending};
+use broker::flows::clean::{Ask, BrowserBinding, LoginSession, Stage, StillPending};
 use broker::flows::legacy::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
 use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use broker::flows::{Fingerprint, UnixMs};
+use broker::flows::{LoginId, UnixMs};
 use contract::{
     ClientId, CodeVerifier, Digest, LoginResultRequest, Provider, RedirectUri, Rule, SessionKey,
     State,
@@ -21,19 +21,19 @@ fn callback(text: &str) -> RedirectUri {
     text.parse().unwrap()
 }
 
-fn mark(n: u8) -> BrowserMark {
-    BrowserMark(Digest::of(&[n]))
+fn mark(n: u8) -> BrowserBinding {
+    BrowserBinding(Digest::of(&[n]))
 }
 
 fn session(stage: Stage) -> LoginSession {
     LoginSession {
-        login: Fingerprint::of_key(&SessionKey::from_random(&[1; 32])),
+        login: LoginId::of_key(&SessionKey::from_random(&[1; 32])),
         project: client("prj_ada"),
         redirect_uri: callback("https://app.example/cb"),
         provider: Provider::Google,
         ends: NOW.plus_ms(600_000),
         known_until: NOW.plus_ms(1_200_000),
-        claimed_by: None,
+        bound_to: None,
         stage,
     }
 }
@@ -65,18 +65,15 @@ fn time_is_added_without_overflow_and_rounded_down_to_seconds() {
 #[test]
 fn a_fingerprint_is_12_characters_that_are_no_part_of_the_secret_or_its_digest() {
     let key = SessionKey::from_random(&[1; 32]);
-    let print = Fingerprint::of_key(&key);
-    assert_eq!(print, Fingerprint::of_key(&key));
-    assert_ne!(
-        print,
-        Fingerprint::of_key(&SessionKey::from_random(&[2; 32]))
-    );
+    let print = LoginId::of_key(&key);
+    assert_eq!(print, LoginId::of_key(&key));
+    assert_ne!(print, LoginId::of_key(&SessionKey::from_random(&[2; 32])));
     assert_eq!(print.as_str().len(), 12);
     assert!(!key.expose().contains(print.as_str()));
     assert!(!key.digest().to_text().contains(print.as_str()));
-    assert_eq!(Fingerprint::kept(print.as_str().to_owned()), print);
+    assert_eq!(LoginId::kept(print.as_str().to_owned()), print);
     let state = State::from_random(&[1; 32]);
-    assert_eq!(Fingerprint::of_state(&state).as_str().len(), 12);
+    assert_eq!(LoginId::of_state(&state).as_str().len(), 12);
 }
 
 #[test]
@@ -100,7 +97,7 @@ fn a_refused_read_names_the_first_rule_that_it_broke() {
     check(pending(), ask(), 599_999, Ok(StillPending));
     check(pending(), ask(), 600_000, Err(Rule::ResultExpiry));
     check(
-        session(Stage::Settled),
+        session(Stage::Completed),
         ask(),
         600_000,
         Err(Rule::ResultExpiry),
@@ -132,7 +129,7 @@ fn a_session_admits_its_own_browser_while_it_is_pending() {
     #[track_caller]
     fn check(stage: Stage, owner: Option<u8>, ms: i64, expected: bool) {
         let session = LoginSession {
-            claimed_by: owner.map(mark),
+            bound_to: owner.map(mark),
             ..session(stage)
         };
         assert_eq!(session.admits(mark(1), NOW.plus_ms(ms)), expected);
@@ -142,7 +139,7 @@ fn a_session_admits_its_own_browser_while_it_is_pending() {
     check(Stage::Pending, Some(2), 0, false);
     check(Stage::Pending, None, 599_999, true);
     check(Stage::Pending, None, 600_000, false);
-    check(Stage::Settled, Some(1), 0, false);
+    check(Stage::Completed, Some(1), 0, false);
     check(Stage::Consumed, Some(1), 0, false);
 }
 
@@ -157,14 +154,14 @@ fn a_browser_is_turned_away_home_unless_another_is_still_signing_in() {
     check(Stage::Pending, 0, Err(Rule::HandleOneBrowser));
     check(Stage::Pending, 599_999, Err(Rule::HandleOneBrowser));
     check(Stage::Pending, 600_000, home);
-    check(Stage::Settled, 0, home);
+    check(Stage::Completed, 0, home);
     check(Stage::Consumed, 0, home);
 }
 
 fn upstream_login(purpose: Purpose) -> UpstreamLogin {
     UpstreamLogin {
         seed: Seed::from_random([7; 32]),
-        login: Fingerprint::kept("abc".to_owned()),
+        login: LoginId::kept("abc".to_owned()),
         provider: Provider::Google,
         project: client("prj_ada"),
         callback: Digest::of(b"callback"),
@@ -278,7 +275,7 @@ fn an_upstream_login_for_an_authorization_ends_after_600_seconds() {
         NOW,
     );
     assert_eq!(upstream_login.ends, NOW.plus_ms(600_000));
-    assert_eq!(upstream_login.login, Fingerprint::of_state(&state));
+    assert_eq!(upstream_login.login, LoginId::of_state(&state));
     assert_eq!(upstream_login.callback, home.digest());
     let Purpose::Legacy {
         state: kept,
@@ -315,7 +312,7 @@ fn a_code_lives_60_seconds_and_is_known_for_a_tokens_lifetime_more() {
 fn a_refused_redemption_names_the_first_rule_that_it_broke() {
     let challenge = |n: u8| CodeVerifier::from_random(&[n; 32]).challenge();
     let grant = Grant {
-        login: Fingerprint::kept("abc".to_owned()),
+        login: LoginId::kept("abc".to_owned()),
         project: client("prj_ada"),
         callback: Digest::of(b"callback"),
         challenge: challenge(1),
@@ -341,7 +338,7 @@ fn a_refused_redemption_names_the_first_rule_that_it_broke() {
 #[test]
 fn a_token_opens_its_profile_until_it_ends_or_is_ended() {
     let token = |profile| Token {
-        login: Fingerprint::kept("abc".to_owned()),
+        login: LoginId::kept("abc".to_owned()),
         project: client("prj_ada"),
         profile,
         ends: NOW.plus_ms(900_000),

@@ -68,7 +68,7 @@ async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in
     github.is_asked().await;
     call.hang_up().await;
     github.may_answer.add_permits(1);
-    served.logged("steps=\"spent settled\"");
+    served.logged("steps=\"upstream_login_consumed completed\"");
     let result = served.post("/v1/login/result", &result_body(1)).await;
     assert_eq!(result.json()["status"], "succeeded", "{}", result.body);
     browser.get(&served, &back).await.goes_to(CALLBACK);
@@ -88,7 +88,7 @@ async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_start
     github.is_asked().await;
     call.hang_up().await;
     github.may_answer.add_permits(1);
-    served.logged("steps=\"spent issued\"");
+    served.logged("steps=\"upstream_login_consumed code_issued\"");
     let again = browser.get(&served, &back).await;
     again.is_refusal_page(400, "upstream_login.once");
     github.is_asked_no_more();

@@ -95,8 +95,8 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
         ),
         ("broker_refusals_total{rule=\"provider.known\"}", 1),
         ("broker_visits_total{provenance=\"untold\"}", 5),
-        ("broker_steps_total{step=\"spent\"}", 3),
-        ("broker_steps_total{step=\"issued\"}", 2),
+        ("broker_steps_total{step=\"upstream_login_consumed\"}", 3),
+        ("broker_steps_total{step=\"code_issued\"}", 2),
         ("broker_steps_total{step=\"opened\"}", 1),
         ("broker_refusals_total{rule=\"client.recognised\"}", 1),
         ("broker_refusals_total{rule=\"session_key.fresh\"}", 1),
@@ -116,7 +116,10 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
             "broker_upstream_call_seconds_count{provider=\"github\",operation=\"POST token\"}",
             2,
         ),
-        ("broker_store_step_seconds_count{step=\"spend\"}", 3),
+        (
+            "broker_store_step_seconds_count{step=\"consume_upstream_login\"}",
+            3,
+        ),
         ("broker_store_step_seconds_count{step=\"issue\"}", 2),
         ("broker_store_step_seconds_count{step=\"open\"}", 2),
     ] {

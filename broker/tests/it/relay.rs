@@ -1,6 +1,6 @@
 //! Where a visit began, and what it gets for that: the guard's two tables.
 
-use broker::relay::{CameFrom, Fetch, Passage, Provenance, RelayGuard, SelectAccount, Visit};
+use broker::relay::{CameFrom, Fetch, Provenance, RelayDecision, RelayGuard, SelectAccount, Visit};
 use contract::Origin;
 
 const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
@@ -127,21 +127,27 @@ const ALL: [Provenance; 6] = [
 fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
     for provenance in ALL {
         let auto = match provenance {
-            Provenance::Vouched => Passage::Claim,
-            _ => Passage::Ask,
+            Provenance::Vouched => RelayDecision::Bind,
+            _ => RelayDecision::Ask,
         };
         assert_eq!(RelayGuard::Auto.passage(provenance, false), auto);
-        assert_eq!(RelayGuard::Always.passage(provenance, false), Passage::Ask);
-        assert_eq!(RelayGuard::Off.passage(provenance, false), Passage::Claim);
+        assert_eq!(
+            RelayGuard::Always.passage(provenance, false),
+            RelayDecision::Ask
+        );
+        assert_eq!(
+            RelayGuard::Off.passage(provenance, false),
+            RelayDecision::Bind
+        );
     }
 }
 
 #[test]
 fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
     let passage = |guard: RelayGuard| guard.passage(Provenance::Untold, true);
-    assert_eq!(passage(RelayGuard::Auto), Passage::Unclaimed);
-    assert_eq!(passage(RelayGuard::Off), Passage::Unclaimed);
-    assert_eq!(passage(RelayGuard::Always), Passage::Ask);
+    assert_eq!(passage(RelayGuard::Auto), RelayDecision::PassUnbound);
+    assert_eq!(passage(RelayGuard::Off), RelayDecision::PassUnbound);
+    assert_eq!(passage(RelayGuard::Always), RelayDecision::Ask);
 }
 
 #[test]

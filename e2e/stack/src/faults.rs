@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use serde::Serialize;
 
 use crate::operation::{Operation, list};
@@ -145,7 +145,7 @@ enum Phase {
     /// It strikes after so many more calls.
     Waiting(u32),
     /// It has struck, and strikes this login again.
-    Stuck(Fingerprint),
+    Stuck(LoginId),
 }
 
 impl Faults {
@@ -174,11 +174,7 @@ impl Faults {
 
     /// The order that strikes this call of `operation`, if one does. Every order
     /// that waits for such a call counts it; of two that are due the older strikes.
-    pub(crate) fn strike(
-        &self,
-        operation: Operation,
-        login: Option<&Fingerprint>,
-    ) -> Option<Order> {
+    pub(crate) fn strike(&self, operation: Operation, login: Option<&LoginId>) -> Option<Order> {
         let mut armed = self.lock();
         let mut struck = None;
         armed.orders.retain_mut(|standby| {
@@ -211,7 +207,7 @@ impl Faults {
 
 impl Standby {
     /// Whether it goes on after it has struck `login`.
-    fn sticks(&mut self, login: Option<&Fingerprint>) -> bool {
+    fn sticks(&mut self, login: Option<&LoginId>) -> bool {
         match login {
             Some(login) if self.order.sticky => {
                 self.phase = Phase::Stuck(login.clone());

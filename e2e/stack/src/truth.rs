@@ -151,8 +151,8 @@ async fn clean(
         Stage::Erased => State::Expired,
         _ if is_over => State::Expired,
         Stage::Pending => State::Pending,
-        Stage::Settled if has_failed(events) => State::Failed,
-        Stage::Settled => State::Succeeded,
+        Stage::Completed if has_failed(events) => State::Failed,
+        Stage::Completed => State::Succeeded,
     };
     (state, provider)
 }
@@ -178,7 +178,7 @@ async fn legacy(world: &World, fingerprint: &str, events: &[&Event]) -> State {
     let now_ms = world.clock.now_ms();
     let issued = events
         .iter()
-        .find(|event| event.steps.contains(&Step::Issued.name()));
+        .find(|event| event.steps.contains(&Step::CodeIssued.name()));
     match issued {
         Some(issued) if now_ms < issued.at + broker::flows::legacy::CODE_LIFETIME_MS => {
             State::CodeIssued

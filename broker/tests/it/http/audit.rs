@@ -49,13 +49,13 @@ async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
     let events = world.events();
     let expected = [
         "consumer to broker: POST /v1/login/session 200 [opened]",
-        "browser to broker: GET /login/{handle} 303 [claimed]",
+        "browser to broker: GET /login/{handle} 303 [bound]",
     ]
     .into_iter()
     .chain(CALLS)
     .chain([
-        "browser to broker: GET /callback/{provider} 303 [spent settled]",
-        "consumer to broker: POST /v1/login/result 200 [taken]",
+        "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed completed]",
+        "consumer to broker: POST /v1/login/result 200 [result_consumed]",
         "consumer to broker: POST /v1/login/result 400 [] result.once",
     ]);
     assert_eq!(told(&events), expected.collect::<Vec<_>>());
@@ -79,10 +79,10 @@ async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
         .into_iter()
         .chain(CALLS)
         .chain([
-            "browser to broker: GET /callback/{provider} 303 [spent issued]",
-            "consumer to broker: POST /v1/token 200 [redeemed]",
+            "browser to broker: GET /callback/{provider} 303 [upstream_login_consumed code_issued]",
+            "consumer to broker: POST /v1/token 200 [code_redeemed]",
             "consumer to broker: GET /v1/profile 200 []",
-            "consumer to broker: POST /v1/revoke 200 [ended]",
+            "consumer to broker: POST /v1/revoke 200 [token_revoked]",
             "consumer to broker: GET /v1/profile 401 [] bearer.ended",
         ]);
     assert_eq!(told(&events), expected.collect::<Vec<_>>());
@@ -115,7 +115,7 @@ async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
     let event = world.events().pop().unwrap();
     assert_eq!(event.rule, Some(Rule::UpstreamDenied));
     assert!(event.why.is_some());
-    assert_eq!(event.steps, [Step::Spent]);
+    assert_eq!(event.steps, [Step::UpstreamLoginConsumed]);
 }
 
 #[tokio::test]

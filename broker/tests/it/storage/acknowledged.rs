@@ -1,8 +1,8 @@
 //! One of everything that a store acknowledges, and that it is there later.
 
-use broker::flows::clean::Outcome;
+use broker::flows::clean::LoginOutcome;
 use broker::flows::upstream_login::UpstreamLogin;
-use broker::store::{Opened, Settled, Spent};
+use broker::store::{Completed, Consumed, Opened};
 use contract::Rule;
 
 use super::bench::{Bench, Exchange, Read, upstream_login};
@@ -17,11 +17,13 @@ pub(super) async fn happens(bench: &Bench) {
     for key in [1, 2, 3] {
         bench.open(key).await;
     }
-    bench.claim(1, 1).await;
+    bench.bind_browser(1, 1).await;
     bench.finish(2).await;
     bench.finish(3).await;
-    bench.take(3).await;
-    bench.spend(&spent_upstream_login(bench)).await;
+    bench.consume_result(3).await;
+    bench
+        .consume_upstream_login(&spent_upstream_login(bench))
+        .await;
     for code in [1, 2, 3] {
         bench.issue(code).await;
     }
@@ -35,15 +37,20 @@ pub(super) async fn is_there(bench: &Bench) {
     assert_eq!(bench.open_with(1, 9, "ada").await, Opened::KeyTaken);
     assert!(bench.is_granted(1, 1).await, "its browser is remembered");
     assert!(!bench.is_granted(1, 2).await);
-    assert_eq!(bench.finish(1).await, Settled::Now);
+    assert_eq!(bench.finish(1).await, Completed::Now);
     assert_eq!(
-        bench.take(2).await,
-        Read::Outcome(Outcome::Succeeded(ada()))
+        bench.consume_result(2).await,
+        Read::Outcome(LoginOutcome::Succeeded(ada()))
     );
-    assert_eq!(bench.take(3).await, Read::Refused(Rule::ResultOnce));
     assert_eq!(
-        bench.spend(&spent_upstream_login(bench)).await,
-        Spent::Before
+        bench.consume_result(3).await,
+        Read::Refused(Rule::ResultOnce)
+    );
+    assert_eq!(
+        bench
+            .consume_upstream_login(&spent_upstream_login(bench))
+            .await,
+        Consumed::Before
     );
     assert_eq!(bench.redeem(1).await, Exchange::Token);
     assert_eq!(bench.profile(2).await, Ok(ada()));

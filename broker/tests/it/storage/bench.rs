@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome, open};
+use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, open};
 use broker::flows::legacy::{NewGrant, Redemption, Token};
 use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use broker::flows::{Fingerprint, UnixMs};
+use broker::flows::{LoginId, UnixMs};
 use broker::store::fail_points::FailPoints;
-use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{
     AccessToken, ClientId, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile,
     Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
@@ -49,17 +49,17 @@ pub(crate) const CALLBACK: &str = "https://app.example/cb";
 /// What came of a read, fit to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Read {
-    Outcome(Outcome),
+    Outcome(LoginOutcome),
     Pending,
     Refused(Rule),
 }
 
-impl From<Taken> for Read {
-    fn from(taken: Taken) -> Self {
+impl From<ResultRead> for Read {
+    fn from(taken: ResultRead) -> Self {
         match taken {
-            Taken::Outcome(outcome) => Read::Outcome(outcome),
-            Taken::Pending(_) => Read::Pending,
-            Taken::Refused(rule) => Read::Refused(rule),
+            ResultRead::Outcome(outcome) => Read::Outcome(outcome),
+            ResultRead::Pending(_) => Read::Pending,
+            ResultRead::Refused(rule) => Read::Refused(rule),
         }
     }
 }
@@ -114,38 +114,48 @@ impl Bench {
         self.store.find(handle, self.now()).await.unwrap()
     }
 
-    pub(crate) async fn claim(&self, handle: u8, browser: u8) -> Claim {
+    pub(crate) async fn bind_browser(&self, handle: u8, browser: u8) -> Bound {
         let (handle, browser) = (handle_of(handle), mark(browser));
-        self.store.claim(handle, browser, self.now()).await.unwrap()
+        self.store
+            .bind_browser(handle, browser, self.now())
+            .await
+            .unwrap()
     }
 
     pub(crate) async fn is_granted(&self, handle: u8, browser: u8) -> bool {
-        matches!(self.claim(handle, browser).await, Claim::Granted(_))
+        matches!(self.bind_browser(handle, browser).await, Bound::Granted(_))
     }
 
-    pub(crate) async fn settle(&self, handle: u8, outcome: Outcome) -> Settled {
+    pub(crate) async fn complete(&self, handle: u8, outcome: LoginOutcome) -> Completed {
         let handle = handle_of(handle);
         self.store
-            .settle(handle, outcome, self.now())
+            .complete(handle, outcome, self.now())
             .await
             .unwrap()
     }
 
     /// Ada finishes signing in.
-    pub(crate) async fn finish(&self, handle: u8) -> Settled {
-        self.settle(handle, Outcome::Succeeded(ada())).await
+    pub(crate) async fn finish(&self, handle: u8) -> Completed {
+        self.complete(handle, LoginOutcome::Succeeded(ada())).await
     }
 
-    pub(crate) async fn take(&self, key: u8) -> Read {
+    pub(crate) async fn consume_result(&self, key: u8) -> Read {
         self.take_as(ask(key)).await
     }
 
     pub(crate) async fn take_as(&self, ask: Ask) -> Read {
-        self.store.take(ask, self.now()).await.unwrap().into()
+        self.store
+            .consume_result(ask, self.now())
+            .await
+            .unwrap()
+            .into()
     }
 
-    pub(crate) async fn spend(&self, upstream_login: &UpstreamLogin) -> Spent {
-        self.store.spend(upstream_login).await.unwrap()
+    pub(crate) async fn consume_upstream_login(&self, upstream_login: &UpstreamLogin) -> Consumed {
+        self.store
+            .consume_upstream_login(upstream_login)
+            .await
+            .unwrap()
     }
 
     /// Issues code 1, 2, … for project ada.
@@ -179,7 +189,7 @@ impl Bench {
         }
     }
 
-    pub(crate) async fn revoke(&self, token: u8) -> Option<Fingerprint> {
+    pub(crate) async fn revoke(&self, token: u8) -> Option<LoginId> {
         self.store.revoke(token_of(token)).await.unwrap()
     }
 
@@ -211,8 +221,8 @@ pub(crate) fn handle_of(n: u8) -> Digest {
     Digest::derive("handle", &[n])
 }
 
-pub(crate) fn mark(n: u8) -> BrowserMark {
-    BrowserMark(Digest::derive("browser", &[n]))
+pub(crate) fn mark(n: u8) -> BrowserBinding {
+    BrowserBinding(Digest::derive("browser", &[n]))
 }
 
 pub(crate) fn project(name: &str) -> ClientId {
@@ -245,7 +255,7 @@ pub(crate) fn ask(key: u8) -> Ask {
 pub(crate) fn upstream_login(seed: u8, ends: UnixMs) -> UpstreamLogin {
     UpstreamLogin {
         seed: Seed::from_random([seed; 32]),
-        login: Fingerprint::of_key(&key_of(seed)),
+        login: LoginId::of_key(&key_of(seed)),
         provider: Provider::GitHub,
         project: project("ada"),
         callback: callback(CALLBACK).digest(),

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use broker::flows::UnixMs;
-use broker::flows::clean::Outcome;
-use broker::store::{Opened, Spent, Store};
+use broker::flows::clean::LoginOutcome;
+use broker::store::{Consumed, Opened, Store};
 use contract::{LoginError, Rule};
 
 use super::bench::{
@@ -39,8 +39,8 @@ impl Ahead {
         self.0.open(login, now).await.unwrap()
     }
 
-    async fn take(&self, bench: &Bench, key: u8) -> Read {
-        let taken = self.0.take(ask(key), self.now(bench)).await;
+    async fn consume_result(&self, bench: &Bench, key: u8) -> Read {
+        let taken = self.0.consume_result(ask(key), self.now(bench)).await;
         taken.unwrap().into()
     }
 
@@ -64,7 +64,7 @@ impl Ahead {
 }
 
 fn adas() -> Read {
-    Read::Outcome(Outcome::Succeeded(ada()))
+    Read::Outcome(LoginOutcome::Succeeded(ada()))
 }
 
 pub(super) async fn a_result_is_taken_once_by_brokers_whose_clocks_differ(bench: Bench) {
@@ -74,12 +74,19 @@ pub(super) async fn a_result_is_taken_once_by_brokers_whose_clocks_differ(bench:
         bench.finish(key).await;
     }
     bench.at_ms(569_999);
-    assert_eq!(ahead.take(&bench, 1).await, adas());
-    assert_eq!(bench.take(1).await, Read::Refused(Rule::ResultOnce));
+    assert_eq!(ahead.consume_result(&bench, 1).await, adas());
+    assert_eq!(
+        bench.consume_result(1).await,
+        Read::Refused(Rule::ResultOnce)
+    );
     bench.at_ms(570_000);
-    let expired = ahead.take(&bench, 2).await;
+    let expired = ahead.consume_result(&bench, 2).await;
     assert_eq!(expired, Read::Refused(Rule::ResultExpiry), "it judges so");
-    assert_eq!(bench.take(2).await, adas(), "and the other otherwise");
+    assert_eq!(
+        bench.consume_result(2).await,
+        adas(),
+        "and the other otherwise"
+    );
 }
 
 pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_for_all(bench: Bench) {
@@ -87,17 +94,20 @@ pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_for_all(be
     bench.open(1).await;
     bench.finish(1).await;
     bench.open(2).await;
-    let denied = Outcome::Failed(LoginError::AccessDenied);
-    bench.settle(2, denied.clone()).await;
+    let denied = LoginOutcome::Failed(LoginError::AccessDenied);
+    bench.complete(2, denied.clone()).await;
     bench.at_ms(570_000);
     ahead.sweep(&bench).await;
     for _ in 0..2 {
-        assert_eq!(bench.take(1).await, Read::Refused(Rule::ResultExpiry));
+        assert_eq!(
+            bench.consume_result(1).await,
+            Read::Refused(Rule::ResultExpiry)
+        );
     }
     let turned_away = bench.find(1).await.unwrap().turn_away(bench.now());
     assert!(turned_away.is_ok(), "its browser goes home");
     assert_eq!(
-        bench.take(2).await,
+        bench.consume_result(2).await,
         Read::Outcome(denied),
         "it is no profile"
     );
@@ -130,12 +140,15 @@ pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(bench
 pub(super) async fn an_upstream_login_is_spent_once_by_brokers_whose_clocks_differ(bench: Bench) {
     let ahead = Ahead::beside(&bench).await;
     let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
-    assert_eq!(bench.spend(&upstream_login).await, Spent::Now);
+    assert_eq!(
+        bench.consume_upstream_login(&upstream_login).await,
+        Consumed::Now
+    );
     bench.at_ms(599_999);
     ahead.sweep(&bench).await;
     assert_eq!(
-        bench.spend(&upstream_login).await,
-        Spent::Before,
+        bench.consume_upstream_login(&upstream_login).await,
+        Consumed::Before,
         "it still counts"
     );
 }
@@ -150,7 +163,11 @@ pub(super) async fn a_key_belongs_to_one_login_whatever_the_clocks_say(bench: Be
     assert_eq!(ahead.open(&bench, 1).await, Opened::KeyTaken);
     bench.at_ms(570_000);
     assert_eq!(ahead.open(&bench, 1).await, Opened::Fresh);
-    assert_eq!(bench.take(1).await, Read::Pending, "the first is gone");
+    assert_eq!(
+        bench.consume_result(1).await,
+        Read::Pending,
+        "the first is gone"
+    );
     assert_eq!(bench.open(1).await, Opened::KeyTaken);
     assert_eq!(bench.rows("logins").await, 1);
 }

@@ -1,7 +1,7 @@
 //! Login sessions: opened, claimed, settled, taken.
 
-use broker::flows::clean::{Ask, Outcome, Stage};
-use broker::store::{Claim, Opened, Settled};
+use broker::flows::clean::{Ask, LoginOutcome, Stage};
+use broker::store::{Bound, Completed, Opened};
 use contract::{LoginError, Provider, Rule};
 
 use super::bench::{Bench, CALLBACK, Read, ask, callback, mark, project};
@@ -12,7 +12,7 @@ const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);
 const UNKNOWN: Read = Read::Refused(Rule::ResultKnown);
 
 fn adas_profile() -> Read {
-    Read::Outcome(Outcome::Succeeded(ada()))
+    Read::Outcome(LoginOutcome::Succeeded(ada()))
 }
 
 pub(super) async fn a_fresh_key_opens_a_login(bench: Bench) {
@@ -28,7 +28,7 @@ pub(super) async fn a_login_is_found_as_it_was_opened(bench: Bench) {
     assert_eq!(login.provider, Provider::GitHub);
     assert_eq!(login.ends, bench.now().plus_ms(600_000));
     assert_eq!(login.known_until, bench.now().plus_ms(1_200_000));
-    assert_eq!(login.claimed_by, None);
+    assert_eq!(login.bound_to, None);
     assert_eq!(login.stage, Stage::Pending);
     assert_eq!(login.login.as_str().len(), 12);
 }
@@ -69,7 +69,7 @@ pub(super) async fn a_settled_login_keeps_its_key_taken(bench: Bench) {
 pub(super) async fn a_consumed_login_keeps_its_key_taken(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    bench.take(1).await;
+    bench.consume_result(1).await;
     bench.at_ms(599_999);
     assert_eq!(bench.open_with(1, 2, "ada").await, Opened::KeyTaken);
     bench.at_ms(600_000);
@@ -78,31 +78,34 @@ pub(super) async fn a_consumed_login_keeps_its_key_taken(bench: Bench) {
 
 pub(super) async fn a_refused_opening_leaves_the_first_login_as_it_was(bench: Bench) {
     bench.open(1).await;
-    bench.claim(1, 1).await;
+    bench.bind_browser(1, 1).await;
     bench.open_with(1, 2, "bob").await;
     assert!(bench.find(2).await.is_none());
     let first = bench.find(1).await.unwrap();
     assert_eq!(first.project, project("ada"));
-    assert_eq!(first.claimed_by, Some(mark(1)));
+    assert_eq!(first.bound_to, Some(mark(1)));
     bench.finish(1).await;
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
 }
 
 pub(super) async fn a_reused_key_forgets_everything_of_its_first_login(bench: Bench) {
     bench.open(1).await;
-    bench.claim(1, 1).await;
+    bench.bind_browser(1, 1).await;
     bench.finish(1).await;
     bench.at_ms(600_000);
     bench.open_with(1, 2, "ada").await;
     assert!(bench.find(1).await.is_none(), "the old handle is unknown");
-    assert!(matches!(bench.claim(1, 1).await, Claim::Refused(None)));
+    assert!(matches!(
+        bench.bind_browser(1, 1).await,
+        Bound::Refused(None)
+    ));
     let second = bench.find(2).await.unwrap();
     assert_eq!(second.stage, Stage::Pending);
-    assert_eq!(second.claimed_by, None);
+    assert_eq!(second.bound_to, None);
     assert_eq!(second.ends, bench.now().plus_ms(600_000));
     assert_eq!(second.known_until, bench.now().plus_ms(1_200_000));
     assert_eq!(bench.profiles("logins").await, 0);
-    assert_eq!(bench.take(1).await, Read::Pending);
+    assert_eq!(bench.consume_result(1).await, Read::Pending);
     assert_eq!(bench.rows("logins").await, 1);
 }
 
@@ -110,20 +113,26 @@ pub(super) async fn a_login_is_known_for_1200_seconds(bench: Bench) {
     bench.open(1).await;
     bench.at_ms(1_199_999);
     assert!(bench.find(1).await.is_some());
-    assert!(matches!(bench.claim(1, 1).await, Claim::Refused(Some(_))));
+    assert!(matches!(
+        bench.bind_browser(1, 1).await,
+        Bound::Refused(Some(_))
+    ));
     bench.at_ms(1_200_000);
     assert!(bench.find(1).await.is_none());
-    assert!(matches!(bench.claim(1, 1).await, Claim::Refused(None)));
+    assert!(matches!(
+        bench.bind_browser(1, 1).await,
+        Bound::Refused(None)
+    ));
 }
 
 pub(super) async fn the_first_browser_gets_the_login(bench: Bench) {
     bench.open(1).await;
-    let Claim::Granted(login) = bench.claim(1, 1).await else {
+    let Bound::Granted(login) = bench.bind_browser(1, 1).await else {
         panic!("the first browser was refused");
     };
-    assert_eq!(login.claimed_by, Some(mark(1)));
+    assert_eq!(login.bound_to, Some(mark(1)));
     assert_eq!(login.redirect_uri, callback(CALLBACK));
-    assert_eq!(bench.find(1).await.unwrap().claimed_by, Some(mark(1)));
+    assert_eq!(bench.find(1).await.unwrap().bound_to, Some(mark(1)));
 }
 
 pub(super) async fn the_same_browser_gets_it_again(bench: Bench) {
@@ -134,28 +143,31 @@ pub(super) async fn the_same_browser_gets_it_again(bench: Bench) {
 
 pub(super) async fn another_browser_is_refused_and_told_what_the_login_is(bench: Bench) {
     bench.open(1).await;
-    bench.claim(1, 1).await;
-    let Claim::Refused(Some(login)) = bench.claim(1, 2).await else {
+    bench.bind_browser(1, 1).await;
+    let Bound::Refused(Some(login)) = bench.bind_browser(1, 2).await else {
         panic!("the second browser was not told");
     };
-    assert_eq!(login.claimed_by, Some(mark(1)));
+    assert_eq!(login.bound_to, Some(mark(1)));
     assert_eq!(login.turn_away(bench.now()), Err(Rule::HandleOneBrowser));
     assert!(bench.is_granted(1, 1).await, "the first one still has it");
 }
 
 pub(super) async fn a_claim_of_an_unknown_handle_tells_nothing(bench: Bench) {
-    assert!(matches!(bench.claim(1, 1).await, Claim::Refused(None)));
+    assert!(matches!(
+        bench.bind_browser(1, 1).await,
+        Bound::Refused(None)
+    ));
 }
 
 pub(super) async fn a_settled_login_cannot_be_claimed(bench: Bench) {
     bench.open(1).await;
-    bench.claim(1, 1).await;
+    bench.bind_browser(1, 1).await;
     bench.finish(1).await;
     for browser in [1, 2] {
-        let Claim::Refused(Some(login)) = bench.claim(1, browser).await else {
+        let Bound::Refused(Some(login)) = bench.bind_browser(1, browser).await else {
             panic!("browser {browser} was granted a settled login");
         };
-        assert_eq!(login.stage, Stage::Settled);
+        assert_eq!(login.stage, Stage::Completed);
         assert_eq!(login.turn_away(bench.now()), Ok(callback(CALLBACK)));
     }
 }
@@ -163,8 +175,8 @@ pub(super) async fn a_settled_login_cannot_be_claimed(bench: Bench) {
 pub(super) async fn a_consumed_login_cannot_be_claimed(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    bench.take(1).await;
-    let Claim::Refused(Some(login)) = bench.claim(1, 1).await else {
+    bench.consume_result(1).await;
+    let Bound::Refused(Some(login)) = bench.bind_browser(1, 1).await else {
         panic!("a consumed login was granted");
     };
     assert_eq!(login.stage, Stage::Consumed);
@@ -180,77 +192,80 @@ pub(super) async fn a_login_can_be_claimed_until_its_600_seconds_are_over(bench:
 
 pub(super) async fn a_login_is_settled_once(bench: Bench) {
     bench.open(1).await;
-    assert_eq!(bench.finish(1).await, Settled::Now);
-    assert_eq!(bench.find(1).await.unwrap().stage, Stage::Settled);
-    assert_eq!(bench.finish(1).await, Settled::TooLate);
+    assert_eq!(bench.finish(1).await, Completed::Now);
+    assert_eq!(bench.find(1).await.unwrap().stage, Stage::Completed);
+    assert_eq!(bench.finish(1).await, Completed::TooLate);
 }
 
 pub(super) async fn the_first_outcome_stands(bench: Bench) {
     bench.open(1).await;
-    let denied = Outcome::Failed(LoginError::AccessDenied);
-    bench.settle(1, denied.clone()).await;
-    assert_eq!(bench.finish(1).await, Settled::TooLate);
-    assert_eq!(bench.take(1).await, Read::Outcome(denied));
+    let denied = LoginOutcome::Failed(LoginError::AccessDenied);
+    bench.complete(1, denied.clone()).await;
+    assert_eq!(bench.finish(1).await, Completed::TooLate);
+    assert_eq!(bench.consume_result(1).await, Read::Outcome(denied));
 }
 
 pub(super) async fn a_login_is_settled_until_its_600_seconds_are_over(bench: Bench) {
     bench.open(1).await;
     bench.open(2).await;
     bench.at_ms(599_999);
-    assert_eq!(bench.finish(1).await, Settled::Now);
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.finish(1).await, Completed::Now);
+    assert_eq!(bench.consume_result(1).await, adas_profile());
     bench.at_ms(600_000);
-    assert_eq!(bench.finish(2).await, Settled::TooLate);
+    assert_eq!(bench.finish(2).await, Completed::TooLate);
     assert_eq!(bench.profiles("logins").await, 0);
-    assert_eq!(bench.take(2).await, EXPIRED);
+    assert_eq!(bench.consume_result(2).await, EXPIRED);
 }
 
 pub(super) async fn an_unknown_login_cannot_be_settled(bench: Bench) {
     bench.open(1).await;
-    assert_eq!(bench.finish(2).await, Settled::TooLate);
-    assert_eq!(bench.take(1).await, Read::Pending);
+    assert_eq!(bench.finish(2).await, Completed::TooLate);
+    assert_eq!(bench.consume_result(1).await, Read::Pending);
 }
 
 pub(super) async fn a_consumed_login_cannot_be_settled_again(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    bench.take(1).await;
-    assert_eq!(bench.finish(1).await, Settled::TooLate);
-    assert_eq!(bench.take(1).await, TAKEN);
+    bench.consume_result(1).await;
+    assert_eq!(bench.finish(1).await, Completed::TooLate);
+    assert_eq!(bench.consume_result(1).await, TAKEN);
 }
 
 pub(super) async fn a_pending_read_does_not_consume_the_login(bench: Bench) {
     bench.open(1).await;
     for _ in 0..3 {
-        assert_eq!(bench.take(1).await, Read::Pending);
+        assert_eq!(bench.consume_result(1).await, Read::Pending);
     }
     bench.finish(1).await;
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
 }
 
 pub(super) async fn a_pending_login_expires(bench: Bench) {
     bench.open(1).await;
     bench.at_ms(599_999);
-    assert_eq!(bench.take(1).await, Read::Pending);
+    assert_eq!(bench.consume_result(1).await, Read::Pending);
     bench.at_ms(600_000);
-    assert_eq!(bench.take(1).await, EXPIRED);
+    assert_eq!(bench.consume_result(1).await, EXPIRED);
 }
 
 pub(super) async fn a_profile_is_taken_once(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
     assert_eq!(bench.find(1).await.unwrap().stage, Stage::Consumed);
-    assert_eq!(bench.take(1).await, TAKEN);
-    assert_eq!(bench.take(1).await, TAKEN);
+    assert_eq!(bench.consume_result(1).await, TAKEN);
+    assert_eq!(bench.consume_result(1).await, TAKEN);
 }
 
 pub(super) async fn each_error_is_taken_once(bench: Bench) {
     for (key, error) in (1..).zip(LoginError::ALL) {
         bench.open(key).await;
-        bench.settle(key, Outcome::Failed(error)).await;
-        assert_eq!(bench.take(key).await, Read::Outcome(Outcome::Failed(error)));
-        assert_eq!(bench.take(key).await, TAKEN);
+        bench.complete(key, LoginOutcome::Failed(error)).await;
+        assert_eq!(
+            bench.consume_result(key).await,
+            Read::Outcome(LoginOutcome::Failed(error))
+        );
+        assert_eq!(bench.consume_result(key).await, TAKEN);
     }
 }
 
@@ -260,9 +275,9 @@ pub(super) async fn an_outcome_can_be_taken_until_its_600_seconds_are_over(bench
         bench.finish(key).await;
     }
     bench.at_ms(599_999);
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
     bench.at_ms(600_000);
-    assert_eq!(bench.take(2).await, EXPIRED);
+    assert_eq!(bench.consume_result(2).await, EXPIRED);
 }
 
 pub(super) async fn an_outcome_that_expired_stays_expired(bench: Bench) {
@@ -270,14 +285,14 @@ pub(super) async fn an_outcome_that_expired_stays_expired(bench: Bench) {
     bench.finish(1).await;
     for ms in [600_000, 600_001, 1_199_999] {
         bench.at_ms(ms);
-        assert_eq!(bench.take(1).await, EXPIRED);
+        assert_eq!(bench.consume_result(1).await, EXPIRED);
     }
 }
 
 pub(super) async fn an_unknown_key_takes_nothing(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    assert_eq!(bench.take(2).await, UNKNOWN);
+    assert_eq!(bench.consume_result(2).await, UNKNOWN);
 }
 
 pub(super) async fn another_project_takes_nothing_and_learns_nothing(bench: Bench) {
@@ -289,7 +304,7 @@ pub(super) async fn another_project_takes_nothing_and_learns_nothing(bench: Benc
     assert_eq!(bench.take_as(by_bob()).await, UNKNOWN, "while pending");
     bench.finish(1).await;
     assert_eq!(bench.take_as(by_bob()).await, UNKNOWN, "once settled");
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
     assert_eq!(bench.take_as(by_bob()).await, UNKNOWN, "once consumed");
     bench.at_ms(600_000);
     assert_eq!(bench.take_as(by_bob()).await, UNKNOWN, "once expired");
@@ -305,7 +320,7 @@ pub(super) async fn another_callback_takes_nothing(bench: Bench) {
     assert_eq!(bench.take_as(elsewhere()).await, refused);
     bench.finish(1).await;
     assert_eq!(bench.take_as(elsewhere()).await, refused);
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
 }
 
 pub(super) async fn a_callback_that_differs_in_a_slash_is_another(bench: Bench) {
@@ -321,28 +336,28 @@ pub(super) async fn a_callback_that_differs_in_a_slash_is_another(bench: Bench) 
             Read::Refused(Rule::ResultCallback)
         );
     }
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
 }
 
 pub(super) async fn what_was_taken_stays_consumed_after_its_600_seconds(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
-    bench.take(1).await;
+    bench.consume_result(1).await;
     bench.at_ms(600_000);
-    assert_eq!(bench.take(1).await, TAKEN);
+    assert_eq!(bench.consume_result(1).await, TAKEN);
 }
 
 pub(super) async fn a_login_that_is_forgotten_is_unknown_to_a_read(bench: Bench) {
     bench.open(1).await;
     bench.at_ms(1_200_000);
-    assert_eq!(bench.take(1).await, UNKNOWN);
+    assert_eq!(bench.consume_result(1).await, UNKNOWN);
 }
 
 pub(super) async fn a_profile_leaves_its_row_with_the_answer(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
     assert_eq!(bench.profiles("logins").await, 1);
-    bench.take(1).await;
+    bench.consume_result(1).await;
     assert_eq!(bench.profiles("logins").await, 0);
     assert_eq!(bench.rows("logins").await, 1);
 }
@@ -350,16 +365,16 @@ pub(super) async fn a_profile_leaves_its_row_with_the_answer(bench: Bench) {
 pub(super) async fn two_logins_do_not_touch_each_other(bench: Bench) {
     bench.open(1).await;
     bench.open(2).await;
-    bench.claim(1, 1).await;
+    bench.bind_browser(1, 1).await;
     assert!(bench.is_granted(2, 2).await);
     bench.finish(1).await;
-    assert_eq!(bench.take(2).await, Read::Pending);
+    assert_eq!(bench.consume_result(2).await, Read::Pending);
     bench
-        .settle(2, Outcome::Failed(LoginError::ProviderUnavailable))
+        .complete(2, LoginOutcome::Failed(LoginError::ProviderUnavailable))
         .await;
-    assert_eq!(bench.take(1).await, adas_profile());
+    assert_eq!(bench.consume_result(1).await, adas_profile());
     assert_eq!(
-        bench.take(2).await,
-        Read::Outcome(Outcome::Failed(LoginError::ProviderUnavailable))
+        bench.consume_result(2).await,
+        Read::Outcome(LoginOutcome::Failed(LoginError::ProviderUnavailable))
     );
 }

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use broker::flows::clean::Outcome;
-use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, Taken};
+use broker::flows::clean::LoginOutcome;
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{Digest, LoginError, Rule};
 use tokio::sync::Barrier;
 
@@ -71,15 +71,18 @@ pub(super) async fn of_64_browsers_one_gets_the_login(bench: Bench) {
     bench.open(1).await;
     let now = bench.now();
     let results = race(&bench, |n, store| async move {
-        store.claim(handle_of(1), mark(n), now).await.unwrap()
+        store
+            .bind_browser(handle_of(1), mark(n), now)
+            .await
+            .unwrap()
     })
     .await;
-    let granted = |claim: &Claim| matches!(claim, Claim::Granted(_));
+    let granted = |claim: &Bound| matches!(claim, Bound::Granted(_));
     assert_eq!(count(&results, granted), 1);
-    let Some(Claim::Granted(login)) = results.iter().find(|claim| granted(claim)) else {
+    let Some(Bound::Granted(login)) = results.iter().find(|claim| granted(claim)) else {
         unreachable!("one was counted");
     };
-    assert_eq!(bench.find(1).await.unwrap().claimed_by, login.claimed_by);
+    assert_eq!(bench.find(1).await.unwrap().bound_to, login.bound_to);
 }
 
 pub(super) async fn of_64_outcomes_one_is_settled(bench: Bench) {
@@ -88,7 +91,7 @@ pub(super) async fn of_64_outcomes_one_is_settled(bench: Bench) {
     let results = race(&bench, |n, store| async move {
         let error = LoginError::ALL[usize::from(n % 3)];
         let settled = store
-            .settle(handle_of(1), Outcome::Failed(error), now)
+            .complete(handle_of(1), LoginOutcome::Failed(error), now)
             .await
             .unwrap();
         (settled, error)
@@ -96,12 +99,12 @@ pub(super) async fn of_64_outcomes_one_is_settled(bench: Bench) {
     .await;
     let winners: Vec<_> = results
         .iter()
-        .filter(|(settled, _)| *settled == Settled::Now)
+        .filter(|(settled, _)| *settled == Completed::Now)
         .collect();
     assert_eq!(winners.len(), 1);
     assert_eq!(
-        bench.take(1).await,
-        Read::Outcome(Outcome::Failed(winners[0].1))
+        bench.consume_result(1).await,
+        Read::Outcome(LoginOutcome::Failed(winners[0].1))
     );
 }
 
@@ -110,21 +113,21 @@ pub(super) async fn of_64_reads_one_takes_the_outcome(bench: Bench) {
     bench.finish(1).await;
     let now = bench.now();
     let results = race(&bench, |_, store| async move {
-        store.take(ask(1), now).await.unwrap()
+        store.consume_result(ask(1), now).await.unwrap()
     })
     .await;
-    let profile = Outcome::Succeeded(ada());
+    let profile = LoginOutcome::Succeeded(ada());
     assert_eq!(
         count(
             &results,
-            |taken| matches!(taken, Taken::Outcome(outcome) if *outcome == profile)
+            |taken| matches!(taken, ResultRead::Outcome(outcome) if *outcome == profile)
         ),
         1
     );
     assert_eq!(
         count(&results, |taken| matches!(
             taken,
-            Taken::Refused(Rule::ResultOnce)
+            ResultRead::Refused(Rule::ResultOnce)
         )),
         63
     );
@@ -133,10 +136,13 @@ pub(super) async fn of_64_reads_one_takes_the_outcome(bench: Bench) {
 pub(super) async fn of_64_spendings_of_a_upstream_login_one_counts(bench: Bench) {
     let ends = bench.now().plus_ms(600_000);
     let results = race(&bench, |_, store| async move {
-        store.spend(&upstream_login(1, ends)).await.unwrap()
+        store
+            .consume_upstream_login(&upstream_login(1, ends))
+            .await
+            .unwrap()
     })
     .await;
-    assert_eq!(count(&results, |spent| *spent == Spent::Now), 1);
+    assert_eq!(count(&results, |spent| *spent == Consumed::Now), 1);
 }
 
 pub(super) async fn of_64_redemptions_one_gets_a_token(bench: Bench) {
@@ -186,7 +192,12 @@ pub(super) async fn of_64_rounds_of_reads_and_writes_none_fails(bench: Bench) {
                     .await
                     .is_err(),
             );
-            failures += u8::from(store.claim(handle_of(n), mark(n), now).await.is_err());
+            failures += u8::from(
+                store
+                    .bind_browser(handle_of(n), mark(n), now)
+                    .await
+                    .is_err(),
+            );
         }
         failures
     })

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use broker::flows::clean::Outcome;
+use broker::flows::clean::LoginOutcome;
 use broker::store::fail_points::FailPoints;
 use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;
@@ -55,9 +55,15 @@ async fn two_stores_on_one_file_see_each_others_steps() {
     bench.open(1).await;
     bench.finish(1).await;
     let ask = super::bench::ask(1);
-    let taken = other.take(ask, bench.now()).await.unwrap();
-    assert_eq!(Read::from(taken), Read::Outcome(Outcome::Succeeded(ada())));
-    assert_eq!(bench.take(1).await, Read::Refused(Rule::ResultOnce));
+    let taken = other.consume_result(ask, bench.now()).await.unwrap();
+    assert_eq!(
+        Read::from(taken),
+        Read::Outcome(LoginOutcome::Succeeded(ada()))
+    );
+    assert_eq!(
+        bench.consume_result(1).await,
+        Read::Refused(Rule::ResultOnce)
+    );
 }
 
 #[tokio::test]
@@ -103,7 +109,7 @@ async fn what_was_taken_or_ended_is_overwritten_in_the_file() {
     }
     assert!(is_in_file(), "the search finds what is there");
     for n in 0..20 {
-        bench.take(n).await;
+        bench.consume_result(n).await;
         bench.revoke(n).await;
     }
     assert!(!is_in_file());
@@ -206,7 +212,7 @@ async fn a_store_that_is_closed_leaves_no_log_with_old_profiles_behind() {
     let bench = Bench::on(File(scratch.clone())).await;
     bench.open(1).await;
     bench.finish(1).await;
-    bench.take(1).await;
+    bench.consume_result(1).await;
     assert!(scratch.file("broker.db-wal").exists());
     drop(bench);
     assert!(!scratch.file("broker.db-wal").exists());

@@ -1,7 +1,7 @@
 //! Sweeping: nothing that a rule could still see, and not too much at once.
 
-use broker::flows::clean::Outcome;
-use broker::store::Spent;
+use broker::flows::clean::LoginOutcome;
+use broker::store::Consumed;
 use contract::{LoginError, Rule};
 
 use super::bench::{Bench, Exchange, Read, handle_of, login, redemption, upstream_login};
@@ -35,7 +35,10 @@ pub(super) async fn a_sweep_erases_a_profile_that_nobody_can_read(bench: Bench) 
     assert_eq!(bench.sweep().await, 1);
     assert_eq!(bench.profiles("logins").await, 0);
     assert_eq!(bench.rows("logins").await, 1, "a late browser gets home");
-    assert_eq!(bench.take(1).await, Read::Refused(Rule::ResultExpiry));
+    assert_eq!(
+        bench.consume_result(1).await,
+        Read::Refused(Rule::ResultExpiry)
+    );
     assert_eq!(bench.sweep().await, 0);
 }
 
@@ -43,27 +46,27 @@ pub(super) async fn a_sweep_spares_a_profile_that_can_still_be_read(bench: Bench
     bench.open(1).await;
     bench.open(2).await;
     bench.finish(1).await;
-    let denied = Outcome::Failed(LoginError::AccessDenied);
-    bench.settle(2, denied.clone()).await;
+    let denied = LoginOutcome::Failed(LoginError::AccessDenied);
+    bench.complete(2, denied.clone()).await;
     bench.at_ms(599_999);
     assert_eq!(bench.sweep().await, 0);
     assert_eq!(
-        bench.take(1).await,
-        Read::Outcome(Outcome::Succeeded(ada()))
+        bench.consume_result(1).await,
+        Read::Outcome(LoginOutcome::Succeeded(ada()))
     );
-    assert_eq!(bench.take(2).await, Read::Outcome(denied));
+    assert_eq!(bench.consume_result(2).await, Read::Outcome(denied));
 }
 
 pub(super) async fn a_sweep_spares_a_spent_upstream_login_until_a_minute_after_its_end(
     bench: Bench,
 ) {
     let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
-    bench.spend(&upstream_login).await;
+    bench.consume_upstream_login(&upstream_login).await;
     bench.at_ms(659_999);
     assert_eq!(bench.sweep().await, 0);
     assert_eq!(
-        bench.spend(&upstream_login).await,
-        Spent::Before,
+        bench.consume_upstream_login(&upstream_login).await,
+        Consumed::Before,
         "a request that looked at the time a moment ago must not spend it again"
     );
     bench.at_ms(660_000);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use broker::flows::clean::Outcome;
+use broker::flows::clean::LoginOutcome;
 use broker::store::Store;
 use broker::store::fail_points::{FailPoint, FailPoints};
 
@@ -21,8 +21,11 @@ pub(super) async fn a_read_passes_its_points_in_order(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
     let (store, heard) = watch(&bench).await;
-    let taken = store.take(ask(1), bench.now()).await.unwrap();
-    assert_eq!(Read::from(taken), Read::Outcome(Outcome::Succeeded(ada())));
+    let taken = store.consume_result(ask(1), bench.now()).await.unwrap();
+    assert_eq!(
+        Read::from(taken),
+        Read::Outcome(LoginOutcome::Succeeded(ada()))
+    );
     assert_eq!(
         *heard.lock().unwrap(),
         [

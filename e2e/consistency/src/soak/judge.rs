@@ -88,11 +88,11 @@ fn clean(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
     let result = Single {
         thing: Thing::Result,
         deed: Deed::Read,
-        step: Step::Taken,
+        step: Step::ResultConsumed,
     };
     wrong.extend(result.judge(story, facts, life));
     wrong.extend(life.and_then(|life| left_pending(story, facts, life)));
-    if facts.count(Step::Settled) > 1 {
+    if facts.count(Step::Completed) > 1 {
         wrong.push("a login was settled twice".to_owned());
     }
     wrong.extend(let_in(story, life));
@@ -112,7 +112,7 @@ fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
     let upstream_login = Single {
         thing: Thing::UpstreamLogin,
         deed: Deed::Return(0),
-        step: Step::Spent,
+        step: Step::UpstreamLoginConsumed,
     };
     let departed = story.of(|it| it == Deed::Visit);
     let departed = departed.into_iter().rfind(|it| it.told == Told::Departed);
@@ -124,7 +124,7 @@ fn legacy(story: &Story, facts: &Facts, wrong: &mut Vec<Violation>) {
     let redemption = Single {
         thing: Thing::Code,
         deed: Deed::Redeem,
-        step: Step::Redeemed,
+        step: Step::CodeRedeemed,
     };
     wrong.extend(redemption.judge(story, facts, code));
     let forged = story.of(|it| it == Deed::RedeemWrongly);
@@ -207,7 +207,7 @@ fn left_pending(story: &Story, facts: &Facts, life: Life) -> Option<Violation> {
     let returns = story.of(|it| matches!(it, Deed::Return(_)));
     let is_settling = |it: &&Telling| match it.told {
         Told::Home => true,
-        Told::Nothing => facts.count(Step::Settled) == 1,
+        Told::Nothing => facts.count(Step::Completed) == 1,
         _ => false,
     };
     let are_all_home = returns
@@ -298,7 +298,7 @@ fn surely_ends(telling: &Telling, issued: &Telling) -> bool {
 /// One code of a provider is exchanged once: each upstream login has one.
 fn exchanged_twice(story: &Story, facts: &Facts) -> Option<Violation> {
     let codes = u32::try_from(story.casts.len()).unwrap_or(u32::MAX);
-    (facts.exchanges > codes || facts.count(Step::Spent) > codes).then(|| {
+    (facts.exchanges > codes || facts.count(Step::UpstreamLoginConsumed) > codes).then(|| {
         let exchanges = facts.exchanges;
         format!("{exchanges} exchanges with the provider for {codes} of its codes")
     })

@@ -214,8 +214,8 @@ mod tests {
         ledger.knows(&["one".to_owned()]).await;
         assert_eq!(ledger.complaints(), Vec::<String>::new());
         let facts = ledger.close("abc");
-        assert_eq!(facts.count(Step::Redeemed), 1);
-        assert_eq!(facts.count(Step::Taken), 0);
+        assert_eq!(facts.count(Step::CodeRedeemed), 1);
+        assert_eq!(facts.count(Step::ResultConsumed), 0);
         assert_eq!(facts.exchanges, 1);
         assert_eq!(ledger.close("abc"), Facts::default());
     }

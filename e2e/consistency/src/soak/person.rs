@@ -7,7 +7,7 @@ mod legacy;
 use std::sync::Arc;
 use std::time::Duration;
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use mock_upstream::Provider;
 use rocket::futures::future::join_all;
 
@@ -52,13 +52,13 @@ async fn sign_in(stage: &Stage, index: u64, chance: &mut Chance) -> Result<Story
     let provider = Provider::ALL[chance.below(2)];
     if chance.coin() {
         let key = chance.secret();
-        let login = Fingerprint::of_key(&key.parse().map_err(|_| "a key has its form")?);
+        let login = LoginId::of_key(&key.parse().map_err(|_| "a key has its form")?);
         let story = Story::new(index, Flow::Clean, provider, &login);
         Clean { stage, key, story }.play(chance).await
     } else {
         let kept = Transaction::fresh(chance);
         let state = kept.state.parse().map_err(|_| "a state has its form")?;
-        let login = Fingerprint::of_state(&state);
+        let login = LoginId::of_state(&state);
         let story = Story::new(index, Flow::Legacy, provider, &login);
         Legacy { stage, kept, story }.play(chance).await
     }

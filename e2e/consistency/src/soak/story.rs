@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use mock_upstream::Provider;
 
 use super::told::Told;
@@ -112,7 +112,7 @@ impl Deed {
 
 impl Story {
     /// A login that nobody has begun.
-    pub(crate) fn new(index: u64, flow: Flow, provider: Provider, login: &Fingerprint) -> Self {
+    pub(crate) fn new(index: u64, flow: Flow, provider: Provider, login: &LoginId) -> Self {
         Self {
             index,
             flow,

@@ -82,9 +82,10 @@ pub(crate) fn answer(told: &Event, fault: Option<&str>, to: Option<Destination>)
 pub(crate) fn way_home(told: &Event) -> &'static str {
     if told.operation != "GET /callback/{provider}" {
         "the callback"
-    } else if told.steps.contains(&"issued") {
+    } else if told.steps.contains(&"code_issued") {
         "callback?code=…&state=…"
-    } else if told.steps.contains(&"settled") || !told.steps.contains(&"spent") {
+    } else if told.steps.contains(&"completed") || !told.steps.contains(&"upstream_login_consumed")
+    {
         "the callback, bare"
     } else {
         "callback?error=…&state=…"

@@ -1,7 +1,7 @@
 //! One event, as the control address serves it.
 
 use broker::audit;
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use broker::relay::Provenance;
 use contract::{ClientId, Rule};
 use serde::Serialize;
@@ -96,7 +96,7 @@ pub(crate) fn of_audit(event: &audit::Event) -> Event {
 pub(crate) struct WireEvent<'a> {
     pub(crate) request_id: &'a str,
     pub(crate) operation: Operation,
-    pub(crate) login: Option<&'a Fingerprint>,
+    pub(crate) login: Option<&'a LoginId>,
     /// What the client was told, if anything.
     pub(crate) status: Option<u16>,
     pub(crate) why: &'static str,

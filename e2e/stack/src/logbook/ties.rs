@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use contract::Digest;
 use hyper::header::LOCATION;
 use hyper::http::response::Parts;
@@ -22,7 +22,7 @@ pub(crate) struct Ties(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    logins: HashMap<Key, (Fingerprint, Secret)>,
+    logins: HashMap<Key, (LoginId, Secret)>,
     oldest_first: VecDeque<Key>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Secret {
 
 impl Ties {
     /// Remembers what an answer about `login` issues.
-    pub(crate) fn learn(&self, login: &Fingerprint, head: &Parts, body: &[u8]) {
+    pub(crate) fn learn(&self, login: &LoginId, head: &Parts, body: &[u8]) {
         if let Some(location) = head.headers.get(LOCATION).and_then(|it| it.to_str().ok()) {
             let query = location.split_once('?').map_or("", |(_, query)| query);
             let query = query.split_once('#').map_or(query, |(query, _)| query);
@@ -67,7 +67,7 @@ impl Ties {
     }
 
     /// Remembers that `secret` belongs to `login`.
-    fn tie(&self, kind: Secret, secret: &str, login: &Fingerprint) {
+    fn tie(&self, kind: Secret, secret: &str, login: &LoginId) {
         let mut known = self.known();
         let key = key(secret);
         if known.logins.insert(key, (login.clone(), kind)).is_some() {
@@ -82,7 +82,7 @@ impl Ties {
     }
 
     /// The login that `secret` belongs to.
-    pub(crate) fn login_of(&self, secret: &str) -> Option<Fingerprint> {
+    pub(crate) fn login_of(&self, secret: &str) -> Option<LoginId> {
         let known = self.known();
         known
             .logins

@@ -1,6 +1,6 @@
 //! A call, as far as the wire reads it before the broker does.
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use contract::{Digest, SessionKey, State};
 use hyper::Request;
 use hyper::body::Incoming;
@@ -48,16 +48,16 @@ impl Call {
     }
 
     /// The login that it is about, as far as its secrets tell.
-    pub(super) fn login(&self, ties: &Ties) -> Option<Fingerprint> {
+    pub(super) fn login(&self, ties: &Ties) -> Option<LoginId> {
         let path = self.head.uri.path();
         match self.operation?.name() {
             "POST /v1/login/session" | "POST /v1/login/result" => {
                 let key: SessionKey = self.names.session_key.as_deref()?.parse().ok()?;
-                Some(Fingerprint::of_key(&key))
+                Some(LoginId::of_key(&key))
             }
             "GET /authorize" => {
                 let state: State = self.parameter("state")?.parse().ok()?;
-                Some(Fingerprint::of_state(&state))
+                Some(LoginId::of_state(&state))
             }
             "GET /login/{handle}" => ties.login_of(path.rsplit('/').next()?),
             "GET /callback/{provider}" => ties.login_of(&self.parameter("state")?),

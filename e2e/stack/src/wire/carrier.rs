@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use contract::Digest;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -29,7 +29,7 @@ pub(super) struct Carrier {
 /// A call that the broker has not seen yet, and what is known of it.
 struct Known {
     digest: Digest,
-    login: Option<Fingerprint>,
+    login: Option<LoginId>,
     struck: Option<Order>,
     was_reused: bool,
 }

@@ -71,9 +71,9 @@ impl Ready {
     fn steps(&self) -> [&'static str; 1] {
         match self {
             Self::Session(_) => ["opened"],
-            Self::Result(_) => ["taken"],
-            Self::Token(..) => ["redeemed"],
-            Self::Revoke(_) => ["ended"],
+            Self::Result(_) => ["result_consumed"],
+            Self::Token(..) => ["code_redeemed"],
+            Self::Revoke(_) => ["token_revoked"],
         }
     }
 

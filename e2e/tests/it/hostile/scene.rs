@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use broker::flows::clean::{Outcome, open};
+use broker::flows::clean::{LoginOutcome, open};
 use broker::flows::legacy::{NewGrant, Redemption};
 use broker::flows::upstream_login::{Seed, UpstreamLogin};
 use broker::store::Store as _;
@@ -38,8 +38,8 @@ impl Door {
     pub(super) fn settled(&self) -> String {
         let (key, handle) = self.pending();
         let handle = Digest::of(handle.as_bytes());
-        let outcome = Outcome::Succeeded(ada());
-        done(self.store.settle(handle, outcome, self.clock.now()));
+        let outcome = LoginOutcome::Succeeded(ada());
+        done(self.store.complete(handle, outcome, self.clock.now()));
         key
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use broker::flows::clean::{Ask, BrowserMark, LoginSession, NewLogin, Outcome};
+use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
 use broker::flows::legacy::{NewGrant, Redemption, Token};
 use broker::flows::upstream_login::UpstreamLogin;
-use broker::flows::{Fingerprint, UnixMs};
-use broker::store::{Claim, Opened, Redeemed, Settled, Spent, Store, StoreError, Taken};
+use broker::flows::{LoginId, UnixMs};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::Digest;
 
 /// Does what `store` does.
@@ -54,34 +54,37 @@ impl Store for Witness {
         self.store.find(handle, now).await
     }
 
-    async fn claim(
+    async fn bind_browser(
         &self,
         handle: Digest,
-        browser: BrowserMark,
+        browser: BrowserBinding,
         now: UnixMs,
-    ) -> Result<Claim, StoreError> {
-        let done = self.store.claim(handle, browser, now).await;
-        self.saw(done, |done| matches!(done, Ok(Claim::Granted(_))))
+    ) -> Result<Bound, StoreError> {
+        let done = self.store.bind_browser(handle, browser, now).await;
+        self.saw(done, |done| matches!(done, Ok(Bound::Granted(_))))
     }
 
-    async fn spend(&self, upstream_login: &UpstreamLogin) -> Result<Spent, StoreError> {
-        let done = self.store.spend(upstream_login).await;
-        self.saw(done, |done| matches!(done, Ok(Spent::Now)))
+    async fn consume_upstream_login(
+        &self,
+        upstream_login: &UpstreamLogin,
+    ) -> Result<Consumed, StoreError> {
+        let done = self.store.consume_upstream_login(upstream_login).await;
+        self.saw(done, |done| matches!(done, Ok(Consumed::Now)))
     }
 
-    async fn settle(
+    async fn complete(
         &self,
         handle: Digest,
-        outcome: Outcome,
+        outcome: LoginOutcome,
         now: UnixMs,
-    ) -> Result<Settled, StoreError> {
-        let done = self.store.settle(handle, outcome, now).await;
-        self.saw(done, |done| matches!(done, Ok(Settled::Now)))
+    ) -> Result<Completed, StoreError> {
+        let done = self.store.complete(handle, outcome, now).await;
+        self.saw(done, |done| matches!(done, Ok(Completed::Now)))
     }
 
-    async fn take(&self, ask: Ask, now: UnixMs) -> Result<Taken, StoreError> {
-        let done = self.store.take(ask, now).await;
-        self.saw(done, |done| matches!(done, Ok(Taken::Outcome(_))))
+    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
+        let done = self.store.consume_result(ask, now).await;
+        self.saw(done, |done| matches!(done, Ok(ResultRead::Outcome(_))))
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
@@ -98,7 +101,7 @@ impl Store for Witness {
         self.store.token(token, now).await
     }
 
-    async fn revoke(&self, token: Digest) -> Result<Option<Fingerprint>, StoreError> {
+    async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         let done = self.store.revoke(token).await;
         self.saw(done, |done| matches!(done, Ok(Some(_))))
     }

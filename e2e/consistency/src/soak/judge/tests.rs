@@ -2,7 +2,7 @@
 //! the true ones that look like it are not.
 
 use broker::audit::Step;
-use broker::flows::Fingerprint;
+use broker::flows::LoginId;
 use mock_upstream::Provider;
 
 use super::*;
@@ -16,7 +16,7 @@ type Line = (Deed, Told);
 
 fn story(flow: Flow, lines: &[Line]) -> Story {
     let key = "A".repeat(43).parse().unwrap();
-    let mut story = Story::new(1, flow, Provider::Google, &Fingerprint::of_key(&key));
+    let mut story = Story::new(1, flow, Provider::Google, &LoginId::of_key(&key));
     story.casts.push(Cast {
         id: "1".to_owned(),
         at_ms: 0,
@@ -97,8 +97,17 @@ fn profile(told: Told) -> Line {
 }
 
 const REFUSED: Told = Told::Refused(400);
-const READ: [Step; 4] = [Step::Opened, Step::Spent, Step::Settled, Step::Taken];
-const REDEEMED: [Step; 3] = [Step::Spent, Step::Issued, Step::Redeemed];
+const READ: [Step; 4] = [
+    Step::Opened,
+    Step::UpstreamLoginConsumed,
+    Step::Completed,
+    Step::ResultConsumed,
+];
+const REDEEMED: [Step; 3] = [
+    Step::UpstreamLoginConsumed,
+    Step::CodeIssued,
+    Step::CodeRedeemed,
+];
 
 #[test]
 fn a_login_that_went_well_is_right_in_both_flows() {
@@ -133,9 +142,9 @@ fn nothing_is_had_twice() {
         "a session key was had twice",
     );
     let once = [redeem(Told::Nothing), redeem(Told::Token)];
-    let twice = [&REDEEMED[..], &[Step::Redeemed]].concat();
+    let twice = [&REDEEMED[..], &[Step::CodeRedeemed]].concat();
     is_wrong(&legacy(&once), &twice, "had twice, says the ledger");
-    let settled_twice = [&READ[..], &[Step::Settled]].concat();
+    let settled_twice = [&READ[..], &[Step::Completed]].concat();
     is_wrong(&clean(&[]), &settled_twice, "settled twice");
 }
 

@@ -70,7 +70,7 @@ fn session() -> Event {
 fn result() -> Event {
     steps(
         event(9, "result", "consumer", "POST /v1/login/result"),
-        &["taken"],
+        &["result_consumed"],
     )
 }
 
@@ -112,12 +112,12 @@ fn a_clean_login_is_drawn_with_what_nobody_saw_inferred() {
         asked(2, "visit", "GET discovery"),
         redirected(steps(
             event(3, "visit", "browser", "GET /login/{handle}"),
-            &["claimed"],
+            &["bound"],
         )),
         asked(4, "back", "POST token"),
         redirected(steps(
             event(5, "back", "browser", "GET /callback/{provider}"),
-            &["spent", "settled"],
+            &["upstream_login_consumed", "completed"],
         )),
         result(),
     ]);
@@ -130,18 +130,18 @@ fn a_clean_login_is_drawn_with_what_nobody_saw_inferred() {
         "B>K GET /login/{handle}",
         "K>P GET discovery",
         "P>K 200 OK",
-        "+ claimed",
+        "+ bound",
         "K>B 303 to the provider",
         "B~>P the person signs in",
         "P~>B go to the broker's callback",
         "B>K GET /callback/{provider}",
         "K>P POST token",
         "P>K 200 OK",
-        "+ spent settled",
+        "+ upstream_login_consumed completed",
         "K>B 303 home",
         "B~>C the callback, bare",
         "C>K POST /v1/login/result",
-        "+ taken",
+        "+ result_consumed",
         "K>C 200 OK",
     ];
     assert_eq!(script(&rows), expected);
@@ -153,10 +153,13 @@ fn a_legacy_login_takes_code_or_error_home() {
     let back = redirected(event(2, "back", "browser", "GET /callback/{provider}"));
     for (committed, home) in [
         (
-            ["spent", "issued"].as_slice(),
+            ["upstream_login_consumed", "code_issued"].as_slice(),
             "B~>C callback?code=…&state=…",
         ),
-        (&["spent"], "B~>C callback?error=…&state=…"),
+        (
+            &["upstream_login_consumed"],
+            "B~>C callback?error=…&state=…",
+        ),
     ] {
         let rows = script(&told(&[start.clone(), steps(back.clone(), committed)]));
         let beginning = [
