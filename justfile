@@ -150,7 +150,7 @@ soak *FLAGS:
 # Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
 mutants: _postgres _cargo-mutants
     {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'
-    {{ just_executable() }} _mutants broker broker -f 'broker/src/flows*' -f 'broker/src/flows/**' \
+    {{ just_executable() }} _mutants broker broker -f 'broker/src/model*' -f 'broker/src/model/**' \
         -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
     {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
 

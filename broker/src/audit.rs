@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use contract::{ClientId, Provider, Rule};
 
-use crate::flows::{LoginId, UnixMs};
+use crate::model::{LoginId, UnixMs};
 use crate::relay::Provenance;
 
 /// One operation, as it ended.
@@ -82,7 +82,7 @@ impl Party {
 /// Declares the steps, each with its name and meaning, once.
 macro_rules! steps {
     ($($step:ident = $name:literal, $meaning:literal;)+) => {
-        /// A step that was committed, in the words of [`flows`](crate::flows).
+        /// A step that was committed, in the words of [`model`](crate::model).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Step {
             $(#[doc = $meaning] $step,)+

@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// A clock that never goes back. Clones show the same time.
 #[derive(Debug, Clone)]

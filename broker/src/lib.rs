@@ -5,7 +5,7 @@
 //!
 //! A request comes in through [`http`], where guards parse it into the types of
 //! the `contract` crate. A handler asks the [`store`] for one atomic step, in the
-//! words of [`flows`], sends browsers to a provider and hears from it through
+//! words of [`model`], sends browsers to a provider and hears from it through
 //! [`upstream`], and answers. What happened is written to the [`audit`].
 //!
 //! | module | what lives there |
@@ -14,7 +14,7 @@
 //! | [`clock`], [`random`] | the one source of time, and of chance |
 //! | [`projects`] | who may call |
 //! | [`relay`] | which visitors are asked whether they started the sign-in |
-//! | [`flows`] | the two state diagrams; pure |
+//! | [`model`] | the two state diagrams; pure |
 //! | [`store`] | what must be single-use |
 //! | [`upstream`] | Google's and GitHub's dialects |
 //! | [`cookie_cipher`] | what a browser keeps for us |
@@ -25,7 +25,7 @@
 //!
 //! # Invariants
 //!
-//! 1. `flows` never sees Rocket, serde, sockets or the clock.
+//! 1. `model` never sees Rocket, serde, sockets or the clock.
 //! 2. Only `contract` is serializable to the wire.
 //! 3. Only `http` knows status codes, headers and bodies.
 //! 4. Only `store` decides who came first; a step is committed before its answer
@@ -41,9 +41,9 @@ pub mod audit;
 pub mod clock;
 pub mod config;
 pub mod cookie_cipher;
-pub mod flows;
 pub mod http;
 pub mod metrics;
+pub mod model;
 pub mod panics;
 pub mod projects;
 pub mod random;
@@ -67,9 +67,9 @@ use audit::AuditLog;
 use clock::Clock;
 use config::{Config, ConfigError, IpHeader, TlsConfig};
 use cookie_cipher::{CookieCipher, CookieKey};
-use flows::UnixMs;
 use limits::Limits;
 use metrics::Metrics;
+use model::UnixMs;
 use projects::Projects;
 use store::fail_points::FailPoints;
 use store::timed::Timed;

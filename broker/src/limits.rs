@@ -10,7 +10,7 @@ use contract::{ClientId, Digest, Rule};
 
 use crate::clock::Clock;
 use crate::config::LimitsConfig;
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 use crate::relay::Provenance;
 use frequency::Frequency;
 use sessions::Sessions;

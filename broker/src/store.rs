@@ -19,12 +19,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use contract::{Digest, Rule};
 
-use crate::flows::clean::{
+use crate::model::grant::{Grant, NewGrant, Redemption, Token};
+use crate::model::login_session::{
     Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, StillPending,
 };
-use crate::flows::legacy::{Grant, NewGrant, Redemption, Token};
-use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{LoginId, UnixMs};
+use crate::model::upstream_login::UpstreamLogin;
+use crate::model::{LoginId, UnixMs};
 use fail_points::FailPoints;
 
 pub use postgres::url::PostgresUrl;
@@ -32,7 +32,7 @@ use sql::SCHEMA_VERSION;
 pub use url::StoreUrl;
 
 /// The steps that must happen once, in the words of the two state diagrams in
-/// [`flows`](crate::flows).
+/// [`model`](crate::model).
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Whether a step could be taken now.

@@ -21,8 +21,8 @@ use contract::{Profile, Provider, ProviderStatus};
 
 use crate::clock::Clock;
 use crate::config::UpstreamConfig;
-use crate::flows::UnixMs;
-use crate::flows::upstream_login::UpstreamLogin;
+use crate::model::UnixMs;
+use crate::model::upstream_login::UpstreamLogin;
 use crate::query::Query;
 use client::Client;
 pub(crate) use client::{Call, Hear};

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use broker::flows::clean::{
+use broker::model::grant::{NewGrant, Redemption, Token};
+use broker::model::login_session::{
     Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage, StillPending,
 };
-use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::upstream_login::UpstreamLogin;
-use broker::flows::{LoginId, UnixMs};
+use broker::model::upstream_login::UpstreamLogin;
+use broker::model::{LoginId, UnixMs};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::{Digest, Rule};
 

@@ -1,10 +1,12 @@
 //! The steps of a login by each flow, in the order in which they are taken; every
 //! one of them must succeed.
 
-use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage};
-use broker::flows::legacy::{NewGrant, Redemption};
-use broker::flows::upstream_login::{Seed, UpstreamLogin};
-use broker::flows::{LoginId, UnixMs};
+use broker::model::grant::{NewGrant, Redemption};
+use broker::model::login_session::{
+    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage,
+};
+use broker::model::upstream_login::{Seed, UpstreamLogin};
+use broker::model::{LoginId, UnixMs};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
 

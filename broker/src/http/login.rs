@@ -13,8 +13,8 @@ use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
 use crate::audit::Step;
-use crate::flows::LoginId;
-use crate::flows::clean::{Ask, LoginOutcome, StillPending, open};
+use crate::model::LoginId;
+use crate::model::login_session::{Ask, LoginOutcome, StillPending, open};
 use crate::random;
 use crate::store::{Completed, Opened, ResultRead, StoreError};
 

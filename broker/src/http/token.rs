@@ -9,7 +9,7 @@ use super::guards::Authenticated;
 use super::log::Trace;
 use crate::Broker;
 use crate::audit::Step;
-use crate::flows::legacy::Redemption;
+use crate::model::grant::Redemption;
 use crate::random;
 use crate::store::Redeemed;
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::cookies;
 use crate::Broker;
 use crate::cookie_cipher::CookieCipher;
-use crate::flows::clean::BrowserBinding;
-use crate::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use crate::flows::{LoginId, UnixMs};
+use crate::model::login_session::BrowserBinding;
+use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
+use crate::model::{LoginId, UnixMs};
 
 /// How many upstream logins a browser keeps; the oldest goes first.
 const MOST_UPSTREAM_LOGINS: usize = 8;

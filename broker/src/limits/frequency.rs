@@ -11,7 +11,7 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::clock::Clock;
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// How many are remembered at once. Whoever invents names or has many addresses
 /// gets no more memory than this.

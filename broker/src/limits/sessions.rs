@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use contract::{ClientId, LoginLifetime};
 
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// Sessions that begin within this time are counted together, until the last of
 /// them has ended.

@@ -22,10 +22,10 @@ use super::{
     Bound, Completed, Consumed, Opened, PostgresUrl, Redeemed, ResultRead, Store, StoreError,
     check_version,
 };
-use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
-use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{LoginId, UnixMs};
+use crate::model::grant::{NewGrant, Redemption, Token};
+use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::upstream_login::UpstreamLogin;
+use crate::model::{LoginId, UnixMs};
 use pool::Pool;
 
 /// Held while one broker sweeps: two that deleted the same rows in another order

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use contract::{Digest, LoginError, Profile};
 
-use crate::flows::clean::{BrowserBinding, LoginOutcome, LoginSession, Stage};
-use crate::flows::legacy::{Grant, Token};
-use crate::flows::{LoginId, UnixMs};
+use crate::model::grant::{Grant, Token};
+use crate::model::login_session::{BrowserBinding, LoginOutcome, LoginSession, Stage};
+use crate::model::{LoginId, UnixMs};
 
 /// A row of an engine, by the names of its columns. `None` is NULL.
 pub(super) trait Columns {

@@ -5,7 +5,7 @@
 
 use super::{Store, StoreError};
 use crate::clock::Clock;
-use crate::flows::upstream_login::UpstreamLogin;
+use crate::model::upstream_login::UpstreamLogin;
 
 /// The largest difference between a broker's clock and its database's, in
 /// milliseconds. Two brokers are twice as far apart, at most: no further than a

@@ -22,10 +22,10 @@ use super::sql;
 use super::{
     Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError, check_version,
 };
-use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
-use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{LoginId, UnixMs};
+use crate::model::grant::{NewGrant, Redemption, Token};
+use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::upstream_login::UpstreamLogin;
+use crate::model::{LoginId, UnixMs};
 use writer::Writer;
 
 /// The embedded store.

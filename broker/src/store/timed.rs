@@ -7,11 +7,11 @@ use contract::Digest;
 
 use super::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use crate::clock::Stopwatch;
-use crate::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
-use crate::flows::legacy::{NewGrant, Redemption, Token};
-use crate::flows::upstream_login::UpstreamLogin;
-use crate::flows::{LoginId, UnixMs};
 use crate::metrics::Metrics;
+use crate::model::grant::{NewGrant, Redemption, Token};
+use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::upstream_login::UpstreamLogin;
+use crate::model::{LoginId, UnixMs};
 
 /// Does what `store` does, and tells how long it took.
 pub(crate) struct Timed {

@@ -13,7 +13,7 @@ use super::client::{Answer, Client, Hear};
 use super::normalize::{self, Said};
 use super::{AccountPicker, Failure};
 use crate::config::GitHubConfig;
-use crate::flows::upstream_login::UpstreamLogin;
+use crate::model::upstream_login::UpstreamLogin;
 use crate::query::encode;
 
 /// The newest version of the REST API; without the header an old one answers.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use contract::Provider;
 
 use super::Failure;
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// After this long without news a provider gets the benefit of the doubt: else
 /// nobody would try it again.

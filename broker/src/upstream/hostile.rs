@@ -17,7 +17,7 @@ use super::google::id_token::{self, Claims, Expected};
 use super::google::key_set::KeySet;
 use super::google::{self, keys};
 use super::{Failure, code_from};
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 use crate::query::Query;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));

@@ -9,7 +9,7 @@ use wiremock::ResponseTemplate;
 use crate::world::{PROVIDERS, World, ada, ok};
 
 #[rocket::async_test]
-async fn home_offers_both_providers_by_both_flows() {
+async fn home_offers_both_providers_by_both_model() {
     let world = World::new().await;
     let page = world.browser().get("/").await;
     for hook in [

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use serde::Serialize;
 
 use crate::operation::{Operation, list};

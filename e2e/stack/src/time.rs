@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use broker::clock::Clock;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 
 /// What everybody in the stack asks for the time. Clones show the same one.
 #[derive(Debug, Clone, Default)]

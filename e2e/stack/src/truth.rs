@@ -2,7 +2,7 @@
 //! the answers.
 
 use broker::audit::Step;
-use broker::flows::clean::{LoginSession, Stage};
+use broker::model::login_session::{LoginSession, Stage};
 use broker::store::Store;
 use contract::Rule;
 use serde::Serialize;
@@ -180,7 +180,7 @@ async fn legacy(world: &World, fingerprint: &str, events: &[&Event]) -> State {
         .iter()
         .find(|event| event.steps.contains(&Step::CodeIssued.name()));
     match issued {
-        Some(issued) if now_ms < issued.at + broker::flows::legacy::CODE_LIFETIME_MS => {
+        Some(issued) if now_ms < issued.at + broker::model::grant::CODE_LIFETIME_MS => {
             State::CodeIssued
         }
         Some(_) => State::Expired,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::super::Failure;
 use super::super::access_token::AccessToken;
 use super::super::normalize::Said;
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// How far Google's clock may be from ours.
 const SKEW_SECONDS: i64 = 60;

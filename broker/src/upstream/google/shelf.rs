@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::Failure;
 use crate::clock::Clock;
-use crate::flows::UnixMs;
+use crate::model::UnixMs;
 
 /// The time after a failed fetch before the next is tried. Sign-ins that waited
 /// for it share its failure, or each would wait out a time limit of its own, one

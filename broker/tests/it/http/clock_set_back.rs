@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use broker::clock::{Clock, Reading};
 use broker::config::Config;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 
 use super::world::{Answer, Browser, CALLBACK, World, back_path, sign_in};
 

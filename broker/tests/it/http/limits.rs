@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use broker::clock::Clock;
 use broker::config::Config;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use contract::Rule;
 use reqwest::Method;
 use serde_json::Value;

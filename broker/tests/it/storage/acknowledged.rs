@@ -1,7 +1,7 @@
 //! One of everything that a store acknowledges, and that it is there later.
 
-use broker::flows::clean::LoginOutcome;
-use broker::flows::upstream_login::UpstreamLogin;
+use broker::model::login_session::LoginOutcome;
+use broker::model::upstream_login::UpstreamLogin;
 use broker::store::{Completed, Consumed, Opened};
 use contract::Rule;
 

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, open};
-use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use broker::flows::{LoginId, UnixMs};
+use broker::model::grant::{NewGrant, Redemption, Token};
+use broker::model::login_session::{
+    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, open,
+};
+use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
+use broker::model::{LoginId, UnixMs};
 use broker::store::fail_points::FailPoints;
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{

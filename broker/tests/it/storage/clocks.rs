@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use broker::flows::UnixMs;
-use broker::flows::clean::LoginOutcome;
+use broker::model::UnixMs;
+use broker::model::login_session::LoginOutcome;
 use broker::store::{Consumed, Opened, Store};
 use contract::{LoginError, Rule};
 

@@ -1,6 +1,6 @@
 //! Grants: a handoff code, then the access token it was redeemed for.
 
-use broker::flows::legacy::Redemption;
+use broker::model::grant::Redemption;
 use broker::store::Redeemed;
 use contract::Rule;
 

@@ -1,6 +1,6 @@
 //! Login sessions: opened, claimed, settled, taken.
 
-use broker::flows::clean::{Ask, LoginOutcome, Stage};
+use broker::model::login_session::{Ask, LoginOutcome, Stage};
 use broker::store::{Bound, Completed, Opened};
 use contract::{LoginError, Provider, Rule};
 

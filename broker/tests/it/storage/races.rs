@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use broker::flows::clean::LoginOutcome;
+use broker::model::login_session::LoginOutcome;
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
 use contract::{Digest, LoginError, Rule};
 use tokio::sync::Barrier;

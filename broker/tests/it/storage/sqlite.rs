@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use broker::flows::clean::LoginOutcome;
+use broker::model::login_session::LoginOutcome;
 use broker::store::fail_points::FailPoints;
 use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;

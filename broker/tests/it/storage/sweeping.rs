@@ -1,6 +1,6 @@
 //! Sweeping: nothing that a rule could still see, and not too much at once.
 
-use broker::flows::clean::LoginOutcome;
+use broker::model::login_session::LoginOutcome;
 use broker::store::Consumed;
 use contract::{LoginError, Rule};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use broker::flows::clean::LoginOutcome;
+use broker::model::login_session::LoginOutcome;
 use broker::store::Store;
 use broker::store::fail_points::{FailPoint, FailPoints};
 

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use broker::clock::Clock;
 use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamSecret};
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use contract::Provider::{self, GitHub, Google};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};

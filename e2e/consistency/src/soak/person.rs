@@ -7,7 +7,7 @@ mod legacy;
 use std::sync::Arc;
 use std::time::Duration;
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use mock_upstream::Provider;
 use rocket::futures::future::join_all;
 

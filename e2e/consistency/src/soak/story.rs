@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use mock_upstream::Provider;
 
 use super::told::Told;

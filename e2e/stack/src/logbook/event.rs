@@ -1,7 +1,7 @@
 //! One event, as the control address serves it.
 
 use broker::audit;
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use broker::relay::Provenance;
 use contract::{ClientId, Rule};
 use serde::Serialize;

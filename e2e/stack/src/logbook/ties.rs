@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use contract::Digest;
 use hyper::header::LOCATION;
 use hyper::http::response::Parts;

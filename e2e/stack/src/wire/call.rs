@@ -1,6 +1,6 @@
 //! A call, as far as the wire reads it before the broker does.
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use contract::{Digest, SessionKey, State};
 use hyper::Request;
 use hyper::body::Incoming;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use contract::Digest;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Bytes, Incoming};

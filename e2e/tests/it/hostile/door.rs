@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store, StoreUrl};
 use broker::{Broker, Dependencies};

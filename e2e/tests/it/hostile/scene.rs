@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use broker::flows::clean::{LoginOutcome, open};
-use broker::flows::legacy::{NewGrant, Redemption};
-use broker::flows::upstream_login::{Seed, UpstreamLogin};
+use broker::model::grant::{NewGrant, Redemption};
+use broker::model::login_session::{LoginOutcome, open};
+use broker::model::upstream_login::{Seed, UpstreamLogin};
 use broker::store::Store as _;
 use contract::{
     AccessToken, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile, Provider,

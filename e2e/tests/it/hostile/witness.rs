@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
-use broker::flows::clean::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
-use broker::flows::legacy::{NewGrant, Redemption, Token};
-use broker::flows::upstream_login::UpstreamLogin;
-use broker::flows::{LoginId, UnixMs};
+use broker::model::grant::{NewGrant, Redemption, Token};
+use broker::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use broker::model::upstream_login::UpstreamLogin;
+use broker::model::{LoginId, UnixMs};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::Digest;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use broker::clock::{Clock, Reading};
 use broker::config::Config;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

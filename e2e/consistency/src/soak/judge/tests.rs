@@ -2,7 +2,7 @@
 //! the true ones that look like it are not.
 
 use broker::audit::Step;
-use broker::flows::LoginId;
+use broker::model::LoginId;
 use mock_upstream::Provider;
 
 use super::*;
@@ -110,7 +110,7 @@ const REDEEMED: [Step; 3] = [
 ];
 
 #[test]
-fn a_login_that_went_well_is_right_in_both_flows() {
+fn a_login_that_went_well_is_right_in_both_model() {
     let ends = [read(Told::Succeeded(ada())), read(REFUSED)];
     is_right(&clean(&ends), &READ);
     let ends = [

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use broker::Dependencies;
 use broker::audit::{AuditLog, Event};
 use broker::clock::Clock;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use contract::Rule;
 use reqwest::{Client, Method};
 use serde_json::json;

@@ -8,7 +8,7 @@ use broker::Dependencies;
 use broker::clock::Clock;
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
-use broker::flows::UnixMs;
+use broker::model::UnixMs;
 use broker::store::StoreUrl;
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;

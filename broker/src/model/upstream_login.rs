@@ -9,7 +9,7 @@ use contract::{
     State,
 };
 
-use super::clean::{BrowserBinding, LoginSession};
+use super::login_session::{BrowserBinding, LoginSession};
 use super::{LoginId, UnixMs};
 
 /// One way to a provider and back.

@@ -1,9 +1,9 @@
 //! The pure code of the two state diagrams, where it decides something.
 
-use broker::flows::clean::{Ask, BrowserBinding, LoginSession, Stage, StillPending};
-use broker::flows::legacy::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
-use broker::flows::upstream_login::{Purpose, Seed, UpstreamLogin};
-use broker::flows::{LoginId, UnixMs};
+use broker::model::grant::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
+use broker::model::login_session::{Ask, BrowserBinding, LoginSession, Stage, StillPending};
+use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
+use broker::model::{LoginId, UnixMs};
 use contract::{
     ClientId, CodeVerifier, Digest, LoginResultRequest, Provider, RedirectUri, Rule, SessionKey,
     State,

@@ -1,17 +1,17 @@
-//! What may happen to a login, in both flows, and the words for it.
+//! The states of a login in both flows, and the transitions between them.
 //!
-//! Everything below here is pure: no Rocket, no serde, no sockets, no clock.
-//! `now` is an argument, a refusal is a [`Rule`](contract::Rule).
+//! Everything here is pure: no Rocket, no serde, no sockets, no clock. `now` is an
+//! argument, a refusal is a [`Rule`](contract::Rule).
 //!
 //! # The clean callback flow
 //!
 //! ```text
-//!              open                 settle                  take
+//!              open                complete            consume_result
 //!   (none) ───────────► pending ───────────► succeeded ───────────► consumed
 //!                         │  │                failed
-//!              take: still pending           (one of three errors)
+//!   consume_result: still pending            (one of three errors)
 //!                         │
-//!                         └─ claim: one browser, the first
+//!                         └─ bind: one browser, the first
 //!
 //!   open    POST /v1/login/session   a key is taken for 600 s, in any project
 //!   claim   GET  /login/{handle}     the authorization URL's first visit, if it is
@@ -33,8 +33,8 @@
 //!
 //! Both send the browser on a [`upstream_login`] to the provider, which counts once.
 
-pub mod clean;
-pub mod legacy;
+pub mod grant;
+pub mod login_session;
 pub mod upstream_login;
 
 use contract::{Digest, SessionKey, State};
