@@ -160,7 +160,7 @@ fn a_project_may_spare_those_who_are_vouched_for_the_choice_of_an_account() {
 }
 
 #[test]
-fn every_provenance_has_a_word_of_its_own_in_the_audit() {
+fn every_provenance_has_a_word_of_its_own_in_the_audit_log() {
     let words: std::collections::HashSet<_> = ALL.map(Provenance::as_str).into();
     assert_eq!(words.len(), ALL.len());
 }
