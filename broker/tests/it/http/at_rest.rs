@@ -18,7 +18,7 @@ fn with_a_known_cookie_key(config: &mut Config) {
 }
 
 #[tokio::test]
-async fn no_secret_is_in_the_database_or_in_the_audit() {
+async fn no_secret_is_in_the_database_or_in_the_audit_log() {
     let scratch = Scratch::new();
     let file = scratch.file("broker.db");
     let world = World::start_with(|config| {

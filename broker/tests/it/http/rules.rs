@@ -248,20 +248,20 @@ async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
         match break_rule(*rule, &scene).await {
             Api(status, answer) => {
                 answer.is_refused(status);
-                is_in_the_audit(*rule, &scene, &answer);
+                is_in_the_audit_log(*rule, &scene, &answer);
             }
             Page(status, answer) => {
                 answer.is_refusal_page(status, rule.id());
-                is_in_the_audit(*rule, &scene, &answer);
+                is_in_the_audit_log(*rule, &scene, &answer);
             }
             Home(query, answer) => {
                 let home = format!("{CALLBACK}?{query}");
                 answer.goes_to(home.trim_end_matches('?'));
-                is_in_the_audit(*rule, &scene, &answer);
+                is_in_the_audit_log(*rule, &scene, &answer);
             }
             Asked(answer) => {
                 answer.asks();
-                is_in_the_audit(*rule, &scene, &answer);
+                is_in_the_audit_log(*rule, &scene, &answer);
             }
             Elsewhere(place, told) => {
                 assert!(told.contains(rule.sentence()), "{rule}: {told}");
@@ -274,7 +274,7 @@ async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
 
 /// Checks that the last event names the rule, under the id of its answer.
 #[track_caller]
-fn is_in_the_audit(rule: Rule, scene: &Scene, answer: &Answer) {
+fn is_in_the_audit_log(rule: Rule, scene: &Scene, answer: &Answer) {
     let event = scene.events().pop().unwrap();
     assert_eq!(event.rule, Some(rule), "{event:?}");
     assert_eq!(event.status, Some(answer.status), "{rule}");
