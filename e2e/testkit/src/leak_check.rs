@@ -20,6 +20,7 @@
 
 mod forms;
 mod log;
+mod response;
 mod shape;
 
 use std::fmt;
@@ -28,6 +29,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 pub use forms::{Form, forms};
 pub use log::{watch_log, watch_log_and, watcher};
+pub use response::in_response;
 pub use shape::{MARK, drawn, suspicious};
 
 /// Knows some secrets, and finds them in every spelling.

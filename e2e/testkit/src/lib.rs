@@ -2,15 +2,23 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`leak_check`] | finds secrets in logs, pages, files and answers |
-//! | [`openapi`] | checks an answer against the published contract |
+//! | [`http`] | the HTTP client, and the response with its assertions |
+//! | [`browser`] | a browser with its cookies that records each step |
+//! | [`backend`] | a consumer's backend over raw JSON |
+//! | [`fresh`] | keys, states and verifiers that no other test uses |
+//! | [`openapi`] | checks a response against the published contract |
+//! | [`leak_check`] | finds secrets in logs, pages, files and responses |
 //! | [`fuzz`] | mutates inputs and runs a target on them |
 //! | [`postgres`] | a throwaway PostgreSQL server |
 //!
 //! Of the project's crates it depends on `contract` alone, so that every other one
 //! can use it in its tests.
 
+pub mod backend;
+pub mod browser;
+pub mod fresh;
 pub mod fuzz;
+pub mod http;
 pub mod leak_check;
 pub mod openapi;
 pub mod postgres;

@@ -1,101 +1,86 @@
-//! The published contract, and whether it shows an answer: operation, status,
+//! The published contract, and whether it documents a response: operation, status,
 //! headers, content type and body.
 //!
-//! The document is read as text, not through the contract's types. Where it lets
-//! an answer have more members than it names, this is stricter: what it does not
-//! name must not leave the broker.
+//! The document is read as text, not through the contract's types. Where it allows
+//! more members than it names, this is stricter: a member without a name must not
+//! leave the broker.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use hyper::{HeaderMap, Method};
+use hyper::Method;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-/// Paths that serve whoever runs a broker, or its pages, and no consumer.
+use crate::http::Response;
+
+/// Paths for operators or for the broker's own pages, not for consumers.
 pub const NOT_PUBLISHED: [&str; 4] = ["/livez", "/readyz", "/style.css", "/question.js"];
 
-/// An answer as it crossed the wire.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer<'a> {
-    /// Its status.
-    pub status: u16,
-    /// Its headers.
-    pub headers: &'a HeaderMap,
-    /// Its body.
-    pub body: &'a str,
-}
-
-/// What is wrong with `answer` to `method` at `path` by the published contract, if
-/// anything is. Whatever is no broker's answer passes.
+/// Checks a response to `method` at `path` against the published contract. A response
+/// that is no broker's passes.
 ///
 /// # Errors
 ///
-/// What the contract does not show, in a sentence.
-pub fn judge(method: &Method, path: &str, answer: &Answer<'_>) -> Result<(), String> {
-    if !answer.is_a_brokers() || NOT_PUBLISHED.contains(&path) {
+/// A sentence about what the contract does not document.
+pub fn check(method: &Method, path: &str, response: &Response) -> Result<(), String> {
+    if !response.is_a_brokers() || NOT_PUBLISHED.contains(&path) {
         return Ok(());
     }
-    let shapes = CONTRACT.shapes(method, path);
-    let shape = shapes
-        .get(answer.status.to_string().as_str())
-        .ok_or_else(|| format!("it shows only {:?}", shapes.keys()))?;
-    shape.judge(method, answer)
-}
-
-impl Answer<'_> {
-    /// Only a broker's answers have this header, and all of them do.
-    pub fn is_a_brokers(&self) -> bool {
-        self.headers.contains_key("x-request-id")
-    }
+    let documented = CONTRACT.responses(method, path);
+    let shape = documented
+        .get(response.status.to_string().as_str())
+        .ok_or_else(|| format!("it documents only {:?}", documented.keys()))?;
+    shape.check(method, response)
 }
 
 /// Every operation of the document: method, path template, statuses.
 pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Vec<u16>)> {
     CONTRACT.operations.iter().map(|operation| {
-        let statuses = operation.shapes.keys();
+        let statuses = operation.responses.keys();
         let statuses = statuses.filter_map(|status| status.parse().ok()).collect();
         (&*operation.method, &*operation.path, statuses)
     })
 }
 
-/// The statuses of whatever is no operation of the document.
+/// The statuses of requests that are no operation of the document.
 pub fn unlisted() -> Vec<u16> {
     let statuses = CONTRACT.unlisted.keys();
     statuses.filter_map(|status| status.parse().ok()).collect()
 }
 
-/// What judges by the schema `name` of the document, as it is published.
+/// A validator for the schema `name` of the document, as it is published.
 pub fn schema(name: &str) -> Validator {
     let document = document();
     let schema = json!({ "$ref": format!("#/components/schemas/{name}") });
     validator(&document["components"], &schema)
 }
 
-/// The document, as anything that reads JSON has it.
+/// The document as JSON.
 pub fn document() -> Value {
     serde_json::from_str(contract::openapi::DOCUMENT).expect("JSON")
 }
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| Contract::read(document()));
 
-type Shapes = BTreeMap<String, Shape>;
+/// The responses of an operation, by status.
+type Responses = BTreeMap<String, Shape>;
 
 struct Contract {
     operations: Vec<Operation>,
-    unlisted: Shapes,
+    unlisted: Responses,
 }
 
 struct Operation {
     method: String,
     path: String,
-    shapes: Shapes,
+    responses: Responses,
 }
 
-/// What one status of an operation looks like.
+/// The documented response of one status.
 struct Shape {
     headers: Vec<Header>,
-    /// By content type; none at all means an answer without a body.
+    /// By content type; none at all means a response without a body.
     bodies: BTreeMap<String, Validator>,
 }
 
@@ -115,19 +100,19 @@ impl Contract {
                     operations.push(Operation {
                         method: method.to_uppercase(),
                         path: path.clone(),
-                        shapes: shapes(&document, responses),
+                        responses: responses_of(&document, responses),
                     });
                 }
             }
         }
         Self {
-            unlisted: shapes(&document, &document["x-unlisted"]["responses"]),
+            unlisted: responses_of(&document, &document["x-unlisted"]["responses"]),
             operations,
         }
     }
 
-    /// HEAD is answered like GET where the document does not show it.
-    fn shapes(&self, method: &Method, path: &str) -> &Shapes {
+    /// HEAD has the responses of GET where the document does not mention it.
+    fn responses(&self, method: &Method, path: &str) -> &Responses {
         let find = |method: &str| {
             self.operations
                 .iter()
@@ -135,7 +120,7 @@ impl Contract {
         };
         find(method.as_str())
             .or_else(|| find("GET").filter(|_| *method == Method::HEAD))
-            .map_or(&self.unlisted, |operation| &operation.shapes)
+            .map_or(&self.unlisted, |operation| &operation.responses)
     }
 }
 
@@ -161,9 +146,9 @@ impl Shape {
         }
     }
 
-    fn judge(&self, method: &Method, answer: &Answer<'_>) -> Result<(), String> {
+    fn check(&self, method: &Method, response: &Response) -> Result<(), String> {
         for header in &self.headers {
-            match answer.headers.get(&header.name) {
+            match response.headers.get(&header.name) {
                 None if header.required => return Err(format!("{} is missing", header.name)),
                 None => {}
                 Some(value) => {
@@ -175,18 +160,18 @@ impl Shape {
         if *method == Method::HEAD {
             return Ok(());
         }
-        self.judge_body(answer)
+        self.check_body(response)
     }
 
-    fn judge_body(&self, answer: &Answer<'_>) -> Result<(), String> {
+    fn check_body(&self, response: &Response) -> Result<(), String> {
         if self.bodies.is_empty() {
-            return answer
+            return response
                 .body
                 .is_empty()
                 .then_some(())
                 .ok_or_else(|| "it has no body".to_owned());
         }
-        let media = answer.headers.get("content-type");
+        let media = response.headers.get("content-type");
         let media = media.and_then(|it| it.to_str().ok()).unwrap_or_default();
         let media = media.split(';').next().unwrap_or_default();
         let body = self
@@ -194,14 +179,14 @@ impl Shape {
             .get(media)
             .ok_or_else(|| format!("its content type is one of {:?}", self.bodies.keys()))?;
         if media == "application/json" {
-            let value = serde_json::from_str(answer.body).map_err(|error| error.to_string())?;
+            let value = serde_json::from_slice(&response.body).map_err(|error| error.to_string())?;
             return violation(body, &value);
         }
-        violation(body, &json!(answer.body))
+        violation(body, &json!(String::from_utf8_lossy(&response.body)))
     }
 }
 
-fn shapes(document: &Value, responses: &Value) -> Shapes {
+fn responses_of(document: &Value, responses: &Value) -> Responses {
     members(responses)
         .iter()
         .map(|(status, response)| {
@@ -211,7 +196,7 @@ fn shapes(document: &Value, responses: &Value) -> Shapes {
         .collect()
 }
 
-/// Whether `path` is one that `template` stands for.
+/// Whether `path` matches `template`.
 fn fits(template: &str, path: &str) -> bool {
     let mut names = path.split('/');
     template.split('/').all(|part| match names.next() {
@@ -220,7 +205,7 @@ fn fits(template: &str, path: &str) -> bool {
     }) && names.next().is_none()
 }
 
-/// Lets no object have a member that its schema does not name.
+/// Forbids the members that a schema does not name.
 fn close(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -236,7 +221,7 @@ fn close(value: &mut Value) {
     }
 }
 
-/// What `value` refers to, or itself.
+/// The value that `value` refers to, or itself.
 fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value["$ref"].as_str().and_then(|it| it.strip_prefix('#'));
     target.map_or(value, |pointer| {

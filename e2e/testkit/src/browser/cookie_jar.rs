@@ -1,7 +1,7 @@
 //! A browser's cookies: kept by host (not by port), and sent by the rules of
-//! `SameSite` (RFC 6265bis), for navigations of a whole page, which are all that
-//! happens here. What a browser would refuse to keep is a mistake of ours: the jar
-//! panics.
+//! `SameSite` (RFC 6265bis) for navigations of a whole page, the only requests of
+//! these browsers. A cookie that a browser would not keep is a mistake of ours: the
+//! jar panics.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,35 @@ use cookie::{Cookie, SameSite};
 use reqwest::Method;
 use url::{Host, Url};
 
-/// No browser keeps a longer cookie.
-const MOST_BYTES: usize = 4096;
+/// The size of the longest cookie that browsers keep.
+const MAX_BYTES: usize = 4096;
 
+/// The cookies of a browser.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Jar {
-    kept: BTreeMap<(String, String), Cookie<'static>>,
-    made_strict: Option<&'static str>,
+pub struct CookieJar {
+    cookies: BTreeMap<(String, String), Cookie<'static>>,
+    strict_prefix: Option<&'static str>,
 }
 
-impl Jar {
-    /// A jar that takes cookies whose names begin with `prefix` for Strict ones,
+impl CookieJar {
+    /// A jar that treats cookies whose names begin with `prefix` as Strict ones,
     /// whatever they say.
-    pub(crate) fn making_strict(prefix: &'static str) -> Self {
+    pub fn forcing_strict(prefix: &'static str) -> Self {
         Self {
-            kept: BTreeMap::new(),
-            made_strict: Some(prefix),
+            cookies: BTreeMap::new(),
+            strict_prefix: Some(prefix),
         }
     }
 
-    /// Keeps a cookie that `url` sets.
+    /// Stores a cookie that `url` sets.
     #[track_caller]
-    pub(crate) fn keep(&mut self, url: &Url, line: &str) {
+    pub(super) fn store(&mut self, url: &Url, line: &str) {
         let mut cookie = Cookie::parse(line.to_owned()).expect("a cookie");
         check(url, &cookie, line);
         let name = cookie.name().to_owned();
         if self
-            .made_strict
-            .is_some_and(|start| name.starts_with(start))
+            .strict_prefix
+            .is_some_and(|prefix| name.starts_with(prefix))
         {
             cookie.set_same_site(SameSite::Strict);
         }
@@ -45,16 +46,16 @@ impl Jar {
             .is_some_and(cookie::time::Duration::is_zero);
         let key = (host(url), name);
         if ends_now {
-            self.kept.remove(&key);
+            self.cookies.remove(&key);
         } else {
-            self.kept.insert(key, cookie);
+            self.cookies.insert(key, cookie);
         }
     }
 
     /// The `Cookie` header of a navigation to `url` that began on the page
-    /// `initiator`, or on none. What redirected on the way is not asked: the rules
-    /// look at where it began and where it is now.
-    pub(crate) fn header(&self, initiator: Option<&Url>, method: &Method, url: &Url) -> String {
+    /// `initiator`, or on none. Redirects on the way do not matter: the rules compare
+    /// where it began with where it is now.
+    pub(super) fn header(&self, initiator: Option<&Url>, method: &Method, url: &Url) -> String {
         let is_same_site = initiator.is_none_or(|page| is_same_site(page, url));
         let is_sent = |cookie: &Cookie<'_>| match cookie.same_site() {
             _ if is_same_site => true,
@@ -63,7 +64,7 @@ impl Jar {
             Some(SameSite::Strict) | None => false,
         };
         let own = self
-            .kept
+            .cookies
             .iter()
             .filter(|((owner, _), _)| *owner == host(url));
         let pairs: Vec<_> = own
@@ -73,29 +74,31 @@ impl Jar {
         pairs.join("; ")
     }
 
-    /// How many cookies it holds for the host of `url`.
-    pub(crate) fn count(&self, url: &Url) -> usize {
+    /// The number of cookies for the host of `url`.
+    pub(super) fn count(&self, url: &Url) -> usize {
         let host = host(url);
-        self.kept.keys().filter(|(owner, _)| *owner == host).count()
+        let owners = self.cookies.keys().map(|(owner, _)| owner);
+        owners.filter(|owner| **owner == host).count()
     }
 
     /// Changes the value of every cookie.
-    pub(crate) fn change(&mut self, change: impl Fn(&str) -> String) {
-        for cookie in self.kept.values_mut() {
+    pub(super) fn change(&mut self, change: impl Fn(&str) -> String) {
+        for cookie in self.cookies.values_mut() {
             let changed = change(cookie.value());
             cookie.set_value(changed);
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.kept.clear();
+    /// Deletes all cookies.
+    pub(super) fn clear(&mut self) {
+        self.cookies.clear();
     }
 }
 
-/// Every cookie says explicitly who may have it, and is no larger than is kept.
+/// Asserts that a cookie says explicitly where it is sent, and is small enough.
 #[track_caller]
 fn check(url: &Url, cookie: &Cookie<'_>, line: &str) {
-    assert!(line.len() <= MOST_BYTES, "{} bytes", line.len());
+    assert!(line.len() <= MAX_BYTES, "{} bytes", line.len());
     // Rocket's default is Strict, and browsers' own one has a hole of two minutes.
     assert!(cookie.same_site().is_some(), "no SameSite: {line}");
     assert_eq!(cookie.http_only(), Some(true), "{line}");
@@ -107,12 +110,12 @@ fn check(url: &Url, cookie: &Cookie<'_>, line: &str) {
 }
 
 /// Whether two addresses belong to one site: ports do not matter.
-pub(crate) fn is_same_site(one: &Url, other: &Url) -> bool {
+pub(super) fn is_same_site(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme() && site(one) == site(other)
 }
 
-/// The host, or as much of it as one owner has. The names of this machine end in
-/// `localhost`, and the one before it is somebody's.
+/// The registrable domain of a host, or its address. `localhost` counts as a top-level
+/// domain, under which every name has an owner of its own.
 fn site(url: &Url) -> String {
     match url.host().expect("a host") {
         Host::Domain(name) => {

@@ -1,0 +1,219 @@
+//! The HTTP client of every test.
+//!
+//! It sends one request at a time, as it is: no redirect is followed, nothing is sent
+//! again, no proxy is asked. Every [`Response`] of a broker is checked as it is read:
+//! the published contract must document it, and it must hold no secret outside the
+//! places that the contract has for secrets.
+//!
+//! ```no_run
+//! # async fn example() {
+//! use testkit::http::{Http, REFUSED};
+//!
+//! let http = Http::at("http://127.0.0.1:8000");
+//! http.post("/v1/token").body("{").send().await.is(415, REFUSED);
+//! # }
+//! ```
+
+mod response;
+
+use std::fmt::{self, Debug, Display};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
+use serde::Serialize;
+
+pub use response::{PENDING, REFUSED, Response, UNRECOGNISED};
+
+/// Where requests go, and what each of them carries.
+#[derive(Clone)]
+pub struct Http {
+    client: Client,
+    base_url: String,
+    listener: Option<String>,
+    headers: HeaderMap,
+    observer: Option<Observer>,
+}
+
+/// Receives method, URL and response of each exchange.
+type Observer = Arc<dyn Fn(&Method, &str, &Response) + Send + Sync>;
+
+/// A request that is not sent yet.
+#[must_use = "a request does nothing until it is sent"]
+pub struct Request {
+    http: Http,
+    builder: RequestBuilder,
+}
+
+impl Http {
+    /// Sends requests for a path to `base_url`, and others to the URL they name.
+    pub fn at(base_url: impl Into<String>) -> Self {
+        // Nothing here speaks TLS; reading the machine's certificates takes long.
+        let client = client_builder().tls_certs_only([]).build();
+        Self {
+            client: client.expect("a client"),
+            base_url: base_url.into(),
+            listener: None,
+            headers: HeaderMap::new(),
+            observer: None,
+        }
+    }
+
+    /// Connects to `address` for requests to the base URL: a server may be configured
+    /// with a URL at which it does not listen.
+    #[must_use]
+    pub fn listening_at(mut self, address: impl Display) -> Self {
+        self.listener = Some(format!("http://{address}"));
+        self
+    }
+
+    /// Sends by a client of the test's own, made by [`client_builder`].
+    #[must_use]
+    pub fn with_client(mut self, client: Client) -> Self {
+        self.client = client;
+        self
+    }
+
+    /// Adds a header to every request that does not set it.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).expect("a header's value");
+        self.headers.append(HeaderName::from_static(name), value);
+        self
+    }
+
+    /// Shows every exchange to `observer`.
+    #[must_use]
+    pub fn with_observer(
+        mut self,
+        observer: impl Fn(&Method, &str, &Response) + Send + Sync + 'static,
+    ) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// The URL to which requests for a path go.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// A request to `target`, a path or a URL.
+    pub fn request(&self, method: Method, target: &str) -> Request {
+        Request {
+            builder: self.client.request(method, self.url(target)),
+            http: self.clone(),
+        }
+    }
+
+    /// A GET request.
+    pub fn get(&self, target: &str) -> Request {
+        self.request(Method::GET, target)
+    }
+
+    /// A POST request.
+    pub fn post(&self, target: &str) -> Request {
+        self.request(Method::POST, target)
+    }
+
+    fn url(&self, target: &str) -> String {
+        let (base, listener) = (&self.base_url, self.listener.as_ref());
+        let listener = listener.unwrap_or(base);
+        match target.strip_prefix(base.as_str()) {
+            Some(rest) if !base.is_empty() => format!("{listener}{rest}"),
+            _ if target.starts_with('/') => format!("{listener}{target}"),
+            _ => target.to_owned(),
+        }
+    }
+}
+
+impl Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Http").field(&self.base_url).finish()
+    }
+}
+
+impl Request {
+    /// Adds a header.
+    pub fn header(self, name: &str, value: impl AsRef<str>) -> Self {
+        self.map(|it| it.header(name, value.as_ref()))
+    }
+
+    /// Sets the body; no content type.
+    pub fn body(self, body: impl Into<reqwest::Body>) -> Self {
+        self.map(|it| it.body(body))
+    }
+
+    /// Sets a body of JSON, and its content type.
+    pub fn json(self, body: &(impl Serialize + ?Sized)) -> Self {
+        self.map(|it| it.json(body))
+    }
+
+    /// Sets the fields of a form as the body, and its content type.
+    pub fn form(self, fields: &(impl Serialize + ?Sized)) -> Self {
+        self.map(|it| it.form(fields))
+    }
+
+    /// Adds the header of a bearer token.
+    pub fn bearer_auth(self, token: impl Display) -> Self {
+        self.map(|it| it.bearer_auth(token))
+    }
+
+    /// Adds the header of a user name and a password.
+    pub fn basic_auth(self, user: impl Display, password: Option<impl Display>) -> Self {
+        self.map(|it| it.basic_auth(user, password))
+    }
+
+    /// Fails when the response is not complete by then.
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.map(|it| it.timeout(timeout))
+    }
+
+    fn map(self, change: impl FnOnce(RequestBuilder) -> RequestBuilder) -> Self {
+        Self {
+            builder: change(self.builder),
+            ..self
+        }
+    }
+
+    /// Sends it, and reads the response to its end.
+    ///
+    /// # Panics
+    ///
+    /// Without a complete response, and for one that a broker must not send.
+    pub async fn send(self) -> Response {
+        self.try_send().await.expect("a complete response")
+    }
+
+    /// Sends it, and reads the response to its end.
+    ///
+    /// # Errors
+    ///
+    /// When there is no complete response.
+    ///
+    /// # Panics
+    ///
+    /// For a response that a broker must not send.
+    pub async fn try_send(self) -> reqwest::Result<Response> {
+        let (client, request) = self.builder.build_split();
+        let mut request = request?;
+        for (name, value) in &self.http.headers {
+            request.headers_mut().entry(name).or_insert(value.clone());
+        }
+        let (method, url) = (request.method().clone(), request.url().clone());
+        let response = Response::read(client.execute(request).await?).await?;
+        response.check(&method, url.path());
+        if let Some(observe) = &self.http.observer {
+            observe(&method, url.as_str(), &response);
+        }
+        Ok(response)
+    }
+}
+
+/// A client that does one thing at a time, and nothing by itself.
+pub fn client_builder() -> ClientBuilder {
+    Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .no_proxy()
+}
