@@ -1,29 +1,11 @@
 //! The binary `stack`, as a person starts and ends it.
 
-#[expect(dead_code, reason = "what the other suites use, too")]
-#[path = "../../tests/it/backend.rs"]
-mod backend;
-#[expect(dead_code, reason = "what the other suites use, too")]
-#[path = "../../tests/it/browser.rs"]
-mod browser;
-#[expect(dead_code, reason = "what the other suites use, too")]
-#[path = "../../tests/it/fresh.rs"]
-mod fresh;
-#[expect(dead_code, reason = "what the other suites use, too")]
-#[path = "../../tests/it/jar.rs"]
-mod jar;
-#[path = "../../tests/it/published.rs"]
-mod published;
-#[expect(dead_code, reason = "what the other suites use, too")]
-#[path = "../../tests/it/reply.rs"]
-mod reply;
-#[path = "../../tests/it/sentinel.rs"]
-mod sentinel;
-
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use testkit::backend::Backend;
+use testkit::http::Http;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
@@ -96,7 +78,7 @@ async fn ctrl_c_and_sigterm_end_it_well() {
 #[tokio::test]
 async fn the_banner_shows_where_everything_is_and_it_is_there() {
     let running = Running::start(&[]).await;
-    let client = browser::client();
+    let client = Http::new();
     for what in [
         "demo",
         "broker",
@@ -105,7 +87,7 @@ async fn the_banner_shows_where_everything_is_and_it_is_there() {
         "imitated GitHub",
     ] {
         let url = running.said_about(what);
-        let answer = client.get(&url).send().await;
+        let answer = client.get(&url).try_send().await;
         assert!(answer.is_ok(), "{what} at {url}");
     }
 }
@@ -122,13 +104,12 @@ async fn the_banner_shows_the_credentials_of_ones_own_callback_and_they_work() {
     let said = |what: &str| word_after(own, what);
     assert_eq!(said("callbacks"), callback);
 
-    let backend = backend::Backend {
-        http: browser::client(),
-        broker: running.said_about("broker"),
-        client_id: said("client_id"),
-        client_secret: said("client_secret"),
-        callback: said("callbacks"),
-    };
+    let backend = Backend::new(
+        &running.said_about("broker"),
+        &said("client_id"),
+        &said("client_secret"),
+        &said("callbacks"),
+    );
     backend.start_login("google").await;
 }
 
@@ -136,20 +117,18 @@ async fn the_banner_shows_the_credentials_of_ones_own_callback_and_they_work() {
 async fn nothing_but_the_banner_is_ever_printed_not_even_while_a_world_begins() {
     let mut running = Running::start(&[]).await;
     let (broker, control) = (running.said_about("broker"), running.said_about("control"));
-    let client = browser::client();
+    let client = Http::new();
     // Browsers under way in the old world and in the new one, and new worlds.
     let visits = async {
         for _ in 0..400 {
-            let _ = client
-                .get(format!("{broker}/callback/google?code=secret"))
-                .send()
-                .await;
+            let visit = client.get(format!("{broker}/callback/google?code=secret"));
+            let _ = visit.try_send().await;
         }
     };
     let resets = async {
         for _ in 0..40 {
             let reset = client.post(format!("{control}/api/reset")).send().await;
-            assert_eq!(reset.expect("an answer").status().as_u16(), 204);
+            assert_eq!(reset.status, 204);
         }
     };
     tokio::join!(visits, resets);

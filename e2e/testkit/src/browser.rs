@@ -12,7 +12,7 @@ use reqwest::header::COOKIE;
 use url::Url;
 
 use crate::http::{Http, Response};
-pub use cookie_jar::CookieJar;
+pub use cookie_jar::{CookieJar, is_same_site};
 pub use navigation::Initiator;
 use navigation::{Navigation, resolve};
 
@@ -97,7 +97,7 @@ impl Browser {
 
     fn with(sends: NavigationHeaders) -> Self {
         Self {
-            http: Http::at(""),
+            http: Http::new(),
             sends,
             jar: Mutex::default(),
             steps: Mutex::default(),
@@ -251,7 +251,10 @@ impl Browser {
     #[track_caller]
     pub fn last_step_to(&self, url: &str) -> Step {
         let steps = self.steps();
-        let step = steps.into_iter().rev().find(|step| step.url.starts_with(url));
+        let step = steps
+            .into_iter()
+            .rev()
+            .find(|step| step.url.starts_with(url));
         step.unwrap_or_else(|| panic!("no step to {url}"))
     }
 

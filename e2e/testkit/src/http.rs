@@ -47,12 +47,15 @@ pub struct Request {
 }
 
 impl Http {
+    /// Sends requests to the URLs that they name.
+    pub fn new() -> Self {
+        Self::at("")
+    }
+
     /// Sends requests for a path to `base_url`, and others to the URL they name.
     pub fn at(base_url: impl Into<String>) -> Self {
-        // Nothing here speaks TLS; reading the machine's certificates takes long.
-        let client = client_builder().tls_certs_only([]).build();
         Self {
-            client: client.expect("a client"),
+            client: client(),
             base_url: base_url.into(),
             listener: None,
             headers: HeaderMap::new(),
@@ -99,20 +102,20 @@ impl Http {
     }
 
     /// A request to `target`, a path or a URL.
-    pub fn request(&self, method: Method, target: &str) -> Request {
+    pub fn request(&self, method: Method, target: impl AsRef<str>) -> Request {
         Request {
-            builder: self.client.request(method, self.url(target)),
+            builder: self.client.request(method, self.url(target.as_ref())),
             http: self.clone(),
         }
     }
 
     /// A GET request.
-    pub fn get(&self, target: &str) -> Request {
+    pub fn get(&self, target: impl AsRef<str>) -> Request {
         self.request(Method::GET, target)
     }
 
     /// A POST request.
-    pub fn post(&self, target: &str) -> Request {
+    pub fn post(&self, target: impl AsRef<str>) -> Request {
         self.request(Method::POST, target)
     }
 
@@ -127,6 +130,12 @@ impl Http {
     }
 }
 
+impl Default for Http {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Http").field(&self.base_url).finish()
@@ -135,8 +144,8 @@ impl Debug for Http {
 
 impl Request {
     /// Adds a header.
-    pub fn header(self, name: &str, value: impl AsRef<str>) -> Self {
-        self.map(|it| it.header(name, value.as_ref()))
+    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+        self.map(|it| it.header(name.as_ref(), value.as_ref()))
     }
 
     /// Sets the body; no content type.
@@ -208,6 +217,17 @@ impl Request {
         }
         Ok(response)
     }
+}
+
+/// A bare client for plain HTTP, whose responses are not checked.
+///
+/// # Panics
+///
+/// When the system has no means for one.
+pub fn client() -> Client {
+    // Nothing here speaks TLS; reading the machine's certificates takes long.
+    let client = client_builder().tls_certs_only([]).build();
+    client.expect("a client")
 }
 
 /// A client that does one thing at a time, and nothing by itself.

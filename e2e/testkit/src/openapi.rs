@@ -179,7 +179,8 @@ impl Shape {
             .get(media)
             .ok_or_else(|| format!("its content type is one of {:?}", self.bodies.keys()))?;
         if media == "application/json" {
-            let value = serde_json::from_slice(&response.body).map_err(|error| error.to_string())?;
+            let value =
+                serde_json::from_slice(&response.body).map_err(|error| error.to_string())?;
             return violation(body, &value);
         }
         violation(body, &json!(String::from_utf8_lossy(&response.body)))

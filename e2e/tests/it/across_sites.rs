@@ -1,4 +1,4 @@
-//! The cookies on every hop, with consumer, broker and provider on three different
+//! The cookies on every step, with consumer, broker and provider on three different
 //! sites, as in production. On one site, and without a page of the provider's in
 //! between, a `SameSite=Strict` cookie would come back and nobody would notice.
 //!
@@ -7,11 +7,11 @@
 use stack::Settings;
 use url::Url;
 
-use crate::browser::{Arrival, Browser, NOWHERE};
-use crate::jar::{Jar, is_same_site};
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::browser::{Arrival, Browser, UNSERVED};
+use testkit::browser::{CookieJar, is_same_site};
+use testkit::http::Response;
 
 /// The names of the two cookies that a sign-in needs, as they begin on plain HTTP.
 const OF_THE_BROKER: &str = "fsi_trip_";
@@ -49,7 +49,7 @@ fn same_site(one: &str, other: &str) -> bool {
 
 /// Goes from the demo to the provider's page, and chooses Ada there.
 async fn signs_in(world: &World, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
-    signs_in_until(world, browser, flow, provider, NOWHERE).await
+    signs_in_until(world, browser, flow, provider, UNSERVED).await
 }
 
 /// The same, and stops before an address that begins with `there`.
@@ -65,12 +65,13 @@ async fn signs_in_until(
         Flow::Legacy => format!("/legacy/login/{provider}"),
     };
     let at_provider = browser
-        .press_until(&world.demo("/"), &world.demo(&start), NOWHERE)
+        .press_until(&world.demo("/"), &world.demo(&start), UNSERVED)
         .await;
-    let page = at_provider.reply.expect("the provider's page").body;
+    let page = at_provider.response.expect("the provider's page");
+    let page = page.text();
     let action = format!("{}/mock/sign-in", world.upstream(provider).url());
     let fields = [
-        ("request", between(&page, "name=\"request\" value=\"")),
+        ("request", between(page, "name=\"request\" value=\"")),
         ("person", "ada"),
     ];
     browser
@@ -84,8 +85,8 @@ fn between<'p>(page: &'p str, begin: &str) -> &'p str {
     rest.split_once('"').expect("it ends").0
 }
 
-fn page_of(arrival: Arrival) -> Reply {
-    arrival.reply.expect("a page")
+fn page_of(arrival: Arrival) -> Response {
+    arrival.response.expect("a page")
 }
 
 #[tokio::test]
@@ -96,7 +97,7 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
             let browser = Browser::new();
             let end = signs_in(&world, &browser, flow, provider).await;
             assert_eq!(end.url, world.demo("/profile"), "{flow:?} {provider}");
-            assert!(page_of(end).body.contains("Ada Lovelace"));
+            assert!(page_of(end).text().contains("Ada Lovelace"));
         }
     }
 }
@@ -106,7 +107,7 @@ async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
     let world = world_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let browser = Browser::keeping_in(Jar::making_strict(OF_THE_BROKER));
+            let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
             let end = signs_in(&world, &browser, flow, provider).await;
             page_of(end).is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(world.token_calls(provider), 0);
@@ -118,12 +119,12 @@ async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
 async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
     let world = world_across_sites().await;
     for flow in FLOWS {
-        let browser = Browser::keeping_in(Jar::making_strict(OF_THE_DEMO));
+        let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_DEMO));
         let page = page_of(signs_in(&world, &browser, flow, GOOGLE).await);
         assert!(
-            page.body.contains("data-problem=\"no_session\""),
+            page.text().contains("data-problem=\"no_session\""),
             "{}",
-            page.body
+            page.text()
         );
     }
 }
@@ -131,7 +132,7 @@ async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
 #[tokio::test]
 async fn on_one_site_with_the_provider_a_strict_cookie_would_go_unnoticed() {
     let world = world_with([[127, 0, 0, 1]; 2]).await;
-    let browser = Browser::keeping_in(Jar::making_strict(OF_THE_BROKER));
+    let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
     let end = signs_in(&world, &browser, Flow::Clean, GOOGLE).await;
     assert_eq!(end.url, world.demo("/profile"));
 }
@@ -144,15 +145,15 @@ async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
         let home = world.demo("/");
         let calls = world.token_calls(GOOGLE);
         let at_callback = signs_in_until(&world, &browser, flow, GOOGLE, &home).await;
-        let thief = browser.with_the_same_cookies();
+        let thief = browser.with_same_cookies();
         let end = browser.type_in(&at_callback.url).await;
         assert_eq!(end.url, world.demo("/profile"));
 
         // The session of the demo is another now.
         let page = page_of(thief.type_in(&world.demo("/profile")).await);
-        assert!(!page.body.contains("Ada Lovelace"), "{}", page.body);
+        assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
         // The upstream login is spent.
-        let answer = browser.last_hop_to(&world.broker_callback(GOOGLE)).url;
+        let answer = browser.last_step_to(&world.broker_callback(GOOGLE)).url;
         thief.type_in(&answer).await;
         assert_eq!(world.token_calls(GOOGLE), calls + 1);
     }

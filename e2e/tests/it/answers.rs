@@ -26,8 +26,8 @@ async fn an_answer_without_this_upstream_logins_state_is_refused_and_spends_noth
                 with_more(&begun.answer, "state", &state),
                 with_more(&begun.answer, "state", "another"),
             ] {
-                let reply = begun.browser.open(&answer).await;
-                reply.is_page(400, "This sign-in did not begin in this browser");
+                let response = begun.browser.open(&answer).await;
+                response.is_page(400, "This sign-in did not begin in this browser");
             }
             assert_eq!(world.token_calls(provider), before);
             begun.ticket.is_still_open(&world.backend).await;
@@ -48,8 +48,8 @@ async fn an_answer_on_the_other_providers_path_is_refused_and_spends_nothing() {
                 &world.broker_callback(provider),
                 &world.broker_callback(other),
             );
-            let reply = begun.browser.open(&crossed).await;
-            reply.is_page(400, "This sign-in did not begin in this browser");
+            let response = begun.browser.open(&crossed).await;
+            response.is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(calls(), before);
             begun.finish(&world.backend).await.is_ada(provider);
         }
@@ -65,8 +65,12 @@ async fn a_provider_that_does_not_exist_has_no_callback() {
             &world.broker_callback(GOOGLE),
             &world.broker_callback(other),
         );
-        let reply = begun.browser.open(&crossed).await;
-        assert_eq!((reply.status, reply.location()), (404, None), "{other}");
+        let response = begun.browser.open(&crossed).await;
+        assert_eq!(
+            (response.status, response.location()),
+            (404, None),
+            "{other}"
+        );
     }
     begun.finish(&world.backend).await.is_ada(GOOGLE);
 }

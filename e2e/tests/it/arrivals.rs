@@ -1,10 +1,10 @@
 //! What a browser gets, wherever and whenever it arrives: the table of the
 //! design, row by row.
 
-use crate::browser::Browser;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
-use crate::reply::PENDING;
 use crate::world::World;
+use testkit::browser::Browser;
+use testkit::http::PENDING;
 
 // At the authorization URL.
 
@@ -113,15 +113,19 @@ async fn an_expired_login_sends_browsers_home_while_it_is_known_and_is_unknown_t
 #[tokio::test]
 async fn an_unknown_login_is_a_page_that_says_what_to_do() {
     let world = World::start().await;
-    for handle in [crate::fresh::secret(), "x".to_owned(), "%00".to_owned()] {
+    for handle in [testkit::fresh::secret(), "x".to_owned(), "%00".to_owned()] {
         let url = format!("{}/login/{handle}", world.broker());
-        let reply = Browser::new().open(&url).await;
-        assert_eq!((reply.status, reply.location()), (404, None), "{handle}");
+        let response = Browser::new().open(&url).await;
+        assert_eq!(
+            (response.status, response.location()),
+            (404, None),
+            "{handle}"
+        );
     }
-    let url = format!("{}/login/{}", world.broker(), crate::fresh::secret());
+    let url = format!("{}/login/{}", world.broker(), testkit::fresh::secret());
     let page = Browser::new().open(&url).await;
     page.is_page(404, "This sign-in is over");
-    assert!(page.body.contains("class=\"advice\""), "{}", page.body);
+    assert!(page.text().contains("class=\"advice\""), "{}", page.text());
 }
 
 // At the broker's callback.
@@ -133,7 +137,7 @@ async fn an_upstream_login_that_was_spent_sends_home_in_the_clean_flow_and_asks_
         let begun = world.halfway(Flow::Clean, provider).await;
         begun.finish(&world.backend).await.is_ada(provider);
         let again = begun.browser.open(&begun.answer).await;
-        again.sends_to(&world.backend.callback);
+        again.redirects_to(&world.backend.callback);
         assert_eq!(world.token_calls(provider), 1);
     }
 }
@@ -156,7 +160,7 @@ async fn an_upstream_login_that_has_ended_sends_home_in_the_clean_flow_and_asks_
     let begun = world.halfway(Flow::Clean, GITHUB).await;
     world.advance_seconds(600);
     let late = begun.browser.open(&begun.answer).await;
-    late.sends_to(&world.backend.callback);
+    late.redirects_to(&world.backend.callback);
     assert_eq!(world.token_calls(GITHUB), 0);
 }
 
@@ -202,8 +206,8 @@ async fn a_browser_that_lost_its_cookies_is_refused() {
 }
 
 #[track_caller]
-fn refuses_stranger(reply: &crate::reply::Reply) {
-    reply.is_page(400, "This sign-in did not begin in this browser");
+fn refuses_stranger(response: &testkit::http::Response) {
+    response.is_page(400, "This sign-in did not begin in this browser");
 }
 
 // Requests that no person made.
@@ -214,12 +218,12 @@ async fn a_look_without_a_body_changes_nothing_anywhere() {
     for flow in FLOWS {
         let ticket = flow.start(&world.backend, GOOGLE).await;
         let scanner = Browser::new();
-        let look = scanner.look_at(ticket.url()).await;
+        let look = scanner.head(ticket.url()).await;
         assert_eq!((look.status, look.location()), (200, None));
         assert_eq!(scanner.count_cookies(world.broker()), 0);
 
         let begun = world.halfway(flow, GOOGLE).await;
-        let look = begun.browser.look_at(&begun.answer).await;
+        let look = begun.browser.head(&begun.answer).await;
         assert_eq!((look.status, look.location()), (200, None));
         begun.ticket.is_still_open(&world.backend).await;
         begun.finish(&world.backend).await.is_ada(GOOGLE);
@@ -268,9 +272,9 @@ async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
 }
 
 #[track_caller]
-fn is_put_off(reply: &crate::reply::Reply) {
-    assert_eq!((reply.status, reply.location()), (503, None));
-    assert_eq!(reply.header("cache-control"), Some("no-store"));
+fn is_put_off(response: &testkit::http::Response) {
+    assert_eq!((response.status, response.location()), (503, None));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]
@@ -295,7 +299,7 @@ async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
         .backend
         .http
         .get(format!("{}/login/nobody", world.broker()));
-    let json = crate::backend::send(json).await;
+    let json = json.send().await;
     json.is(
         404,
         r#"{"error":"request_failed","message":"There is nothing here."}"#,
@@ -361,10 +365,10 @@ async fn an_answer_delivered_32_times_at_once_asks_the_provider_once() {
             .collect();
         let mut went_home = Vec::new();
         for delivery in deliveries {
-            let reply = delivery.await.expect("a reply");
-            match (flow, reply.location()) {
+            let response = delivery.await.expect("a response");
+            match (flow, response.location()) {
                 (_, Some(home)) => went_home.push(home.to_owned()),
-                (Flow::Legacy, None) => reply.is_page(400, "This sign-in is over"),
+                (Flow::Legacy, None) => response.is_page(400, "This sign-in is over"),
                 (Flow::Clean, None) => panic!("a clean login always goes home"),
             }
         }
@@ -387,7 +391,7 @@ async fn of_16_browsers_at_once_one_gets_the_login() {
         .collect();
     let mut statuses = Vec::new();
     for visit in visits {
-        statuses.push(visit.await.expect("a reply"));
+        statuses.push(visit.await.expect("a response"));
     }
     statuses.sort_unstable();
     assert_eq!(statuses[0], 303);

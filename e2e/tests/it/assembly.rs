@@ -13,8 +13,8 @@ use rocket::Shutdown;
 use rocket::fairing::AdHoc;
 use tokio::sync::mpsc;
 
-use crate::backend::Backend;
-use crate::fresh;
+use testkit::backend::Backend;
+use testkit::fresh;
 
 /// Our name at the providers.
 const UPSTREAM_CLIENT: &str = "us";

@@ -4,11 +4,11 @@ use mock_upstream::Person;
 use mock_upstream::people::seeded;
 use serde_json::{Value, json};
 
-use crate::browser::Browser;
-use crate::fresh;
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::reply::PENDING;
 use crate::world::World;
+use testkit::browser::Browser;
+use testkit::fresh;
+use testkit::http::PENDING;
 
 #[tokio::test]
 async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
@@ -17,11 +17,11 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
         let backend = &world.backend;
         let session_key = fresh::secret();
 
-        let reply = backend.start_with(&session_key, provider).await;
-        let mut session = reply.json();
+        let response = backend.start_with_key(&session_key, provider).await;
+        let mut session = response.json();
         let url = session["authorization_url"].take();
         let url = url.as_str().expect("a URL");
-        assert_eq!(reply.status, 200);
+        assert_eq!(response.status, 200);
         assert_eq!(
             session,
             json!({ "authorization_url": null, "expires_in": 600 })
@@ -33,13 +33,13 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
         let arrival = Browser::new().follow(url).await;
         assert_eq!(arrival.url, backend.callback);
 
-        let reply = backend.result(&session_key).await;
-        assert_eq!(reply.status, 200);
+        let response = backend.result(&session_key).await;
+        assert_eq!(response.status, 200);
         assert_eq!(
-            reply.json(),
+            response.json(),
             json!({ "status": "succeeded", "profile": ada(provider) })
         );
-        backend.result(&session_key).await.is_refused();
+        backend.result(&session_key).await.is_refusal(400);
     }
 }
 
@@ -47,15 +47,15 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
 async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
     let world = World::start().await;
     let login = world.settled(GOOGLE).await;
-    for reply in [
-        world.backend.start_with(&fresh::secret(), GOOGLE).await,
+    for response in [
+        world.backend.start_with_key(&fresh::secret(), GOOGLE).await,
         world.backend.result(&login.session_key).await,
         world.backend.result(&login.session_key).await,
     ] {
-        assert_eq!(reply.header("content-type"), Some("application/json"));
-        assert_eq!(reply.header("cache-control"), Some("no-store"));
-        assert_eq!(reply.header("access-control-allow-origin"), None);
-        assert_eq!(reply.header("x-request-id").map(str::len), Some(16));
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        assert_eq!(response.header("access-control-allow-origin"), None);
+        assert_eq!(response.header("x-request-id").map(str::len), Some(16));
     }
 }
 
@@ -171,7 +171,7 @@ async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment()
             .await;
         assert_eq!(arrival.url, world.backend.callback);
 
-        let departure = browser.last_hop_to(&login.authorization_url).reply;
+        let departure = browser.last_step_to(&login.authorization_url).response;
         assert_eq!(departure.status, 303);
         let to_provider = departure.location().expect("the provider");
         assert!(to_provider.ends_with('#'), "{to_provider}");

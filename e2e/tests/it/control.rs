@@ -12,20 +12,19 @@ mod upstreams;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::backend::send;
-use crate::browser::client;
 use crate::login::{Flow, GITHUB, PROVIDERS};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::http::Http;
+use testkit::http::Response;
 
 #[tokio::test]
 async fn it_tells_where_everything_is() {
     let world = World::start().await;
     let urls = world.stack.urls();
-    let reply = get(&world, "/api/stack").await;
-    assert_eq!(reply.status, 200);
+    let response = get(&world, "/api/stack").await;
+    assert_eq!(response.status, 200);
     assert_eq!(
-        reply.json(),
+        response.json(),
         json!({
             "broker": urls.broker,
             "consumer": urls.consumer,
@@ -39,9 +38,9 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     let world = World::start().await;
     let valid = |words: &'static [&'static str]| words;
     let check = async |method: Method, path: &str, body: Value, words: &[&str]| {
-        let reply = world.control(method, path, Some(body)).await;
+        let response = world.control(method, path, Some(body)).await;
         for word in words {
-            refuses(&reply, 400, word);
+            refuses(&response, 400, word);
         }
     };
     let providers = valid(&["google", "github"]);
@@ -54,8 +53,8 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     )
     .await;
     for path in ["misbehaviours", "requests"] {
-        let reply = get(&world, &format!("/api/upstreams/gitlab/{path}")).await;
-        refuses(&reply, 400, "google");
+        let response = get(&world, &format!("/api/upstreams/gitlab/{path}")).await;
+        refuses(&response, 400, "google");
     }
     for provider in PROVIDERS {
         let upstream = format!("/api/upstreams/{provider}");
@@ -115,7 +114,7 @@ async fn its_page_lists_the_calls_and_loads_nothing_foreign() {
         "POST /api/reset",
         "POST /api/clock/advance",
     ] {
-        assert!(page.body.contains(call), "{call}");
+        assert!(page.text().contains(call), "{call}");
     }
     let policy = page.header("content-security-policy").expect("a policy");
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
@@ -126,16 +125,16 @@ async fn a_body_that_is_broken_or_huge_is_refused() {
     let world = World::start().await;
     let url = format!("{}/api/clock/advance", world.stack.urls().control);
     for body in ["", "{", "[]", "{\"seconds\":1}x", "{\"seconds\":1,\"x\":2}"] {
-        let request = client()
+        let request = Http::new()
             .post(&url)
             .header("Content-Type", "application/json");
-        refuses(&send(request.body(body)).await, 400, "");
+        refuses(&request.body(body).send().await, 400, "");
     }
     let huge = format!("{{\"seconds\":1}}{}", " ".repeat(100_000));
-    let request = client()
+    let request = Http::new()
         .post(&url)
         .header("Content-Type", "application/json");
-    refuses(&send(request.body(huge)).await, 400, "64 KiB");
+    refuses(&request.body(huge).send().await, 400, "64 KiB");
 }
 
 #[tokio::test]
@@ -145,22 +144,22 @@ async fn a_call_that_does_not_exist_says_where_the_calls_are_listed() {
 }
 
 #[track_caller]
-fn refuses(reply: &Reply, status: u16, word: &str) {
-    assert_eq!(reply.status, status, "{}", reply.body);
-    let body = reply.json();
+fn refuses(response: &Response, status: u16, word: &str) {
+    assert_eq!(response.status, status, "{}", response.text());
+    let body = response.json();
     assert_eq!(body["error"], "control_refused");
     let message = body["message"].as_str().expect("a sentence");
     assert!(message.contains(word), "{word} in {message}");
 }
 
-async fn get(world: &World, path: &str) -> Reply {
+async fn get(world: &World, path: &str) -> Response {
     world.control(Method::GET, path, None).await
 }
 
-async fn post(world: &World, path: &str, body: Value) -> Reply {
+async fn post(world: &World, path: &str, body: Value) -> Response {
     world.control(Method::POST, path, Some(body)).await
 }
 
-async fn put(world: &World, path: &str, body: Value) -> Reply {
+async fn put(world: &World, path: &str, body: Value) -> Response {
     world.control(Method::PUT, path, Some(body)).await
 }

@@ -4,10 +4,10 @@
 use reqwest::header::SET_COOKIE;
 use serde_json::json;
 
-use crate::backend::Backend;
-use crate::browser::{Browser, Hop, NOWHERE};
 use crate::login::{FLOWS, Flow, PROVIDERS};
 use crate::world::World;
+use testkit::backend::Backend;
+use testkit::browser::{Browser, Step, UNSERVED};
 
 #[tokio::test]
 async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
@@ -21,11 +21,11 @@ async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
             };
             let home = world.demo("/");
             browser
-                .press_until(&home, &world.demo(&start), NOWHERE)
+                .press_until(&home, &world.demo(&start), UNSERVED)
                 .await;
         }
     }
-    let cookies: Vec<_> = browser.hops().iter().flat_map(set_cookies).collect();
+    let cookies: Vec<_> = browser.steps().iter().flat_map(set_cookies).collect();
     assert!(cookies.iter().any(|cookie| cookie.starts_with("fsi_trip_")));
     assert!(
         cookies
@@ -46,7 +46,7 @@ async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
 #[tokio::test]
 async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() {
     let world = World::start().await;
-    let long = format!("{NOWHERE}/{}", "x".repeat(2048 - NOWHERE.len() - 1));
+    let long = format!("{UNSERVED}/{}", "x".repeat(2048 - UNSERVED.len() - 1));
     let project = json!({ "name": "Long", "redirect_uris": [long] });
     let project = world
         .control(reqwest::Method::POST, "/api/projects", Some(project))
@@ -57,7 +57,7 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
             let ticket = flow.start(&backend, provider).await;
             let browser = Browser::new();
             browser.open(ticket.url()).await;
-            let cookies: Vec<_> = browser.hops().iter().flat_map(set_cookies).collect();
+            let cookies: Vec<_> = browser.steps().iter().flat_map(set_cookies).collect();
             let [cookie] = &cookies[..] else {
                 panic!("not one cookie: {cookies:?}");
             };
@@ -87,8 +87,8 @@ async fn a_cookie_that_was_tampered_with_is_a_strangers() {
     }
 }
 
-fn set_cookies(hop: &Hop) -> Vec<String> {
-    let cookies = hop.reply.headers.get_all(SET_COOKIE).iter();
+fn set_cookies(step: &Step) -> Vec<String> {
+    let cookies = step.response.headers.get_all(SET_COOKIE).iter();
     cookies
         .map(|cookie| cookie.to_str().expect("our cookies are ASCII").to_owned())
         .collect()

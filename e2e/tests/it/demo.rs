@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mock_upstream::Misbehaviour;
 use mock_upstream::people::seeded;
 
-use crate::browser::{Arrival, Browser};
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::browser::{Arrival, Browser};
+use testkit::http::Response;
 
 #[tokio::test]
 async fn either_flow_with_either_provider_ends_on_the_profile_page() {
@@ -35,7 +35,7 @@ async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
             let account = someone.at(provider.parse().expect("one of the two"));
             world.next_is(provider, account);
             let page = page_of(&Person::at(&world).signs_in(Flow::Clean, provider).await);
-            let subject = crate::fresh::subject(provider, &account.id);
+            let subject = testkit::fresh::subject(provider, &account.id);
             assert!(
                 field(&page, "subject").contains(&subject),
                 "{}",
@@ -139,7 +139,7 @@ async fn a_failure_in_one_tab_leaves_who_is_signed_in_signed_in() {
         world.next_goes_wrong(GITHUB, Misbehaviour::Deny);
         let page = page_of(&person.signs_in(flow, GITHUB).await);
         shows_problem(&page, "access_denied");
-        assert!(page.body.contains("still signed in"), "{}", page.body);
+        assert!(page.text().contains("still signed in"), "{}", page.text());
         assert!(person.is_signed_in().await);
     }
 }
@@ -150,7 +150,7 @@ async fn signing_out_ends_the_session_wherever_its_cookie_went() {
         let world = World::start().await;
         let person = Person::at(&world);
         person.signs_in(flow, GOOGLE).await;
-        let copy = person.browser.with_the_same_cookies();
+        let copy = person.browser.with_same_cookies();
         assert!(person.is_signed_in().await);
 
         let end = person.signs_out().await;
@@ -202,7 +202,7 @@ async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
         let world = World::start().await;
         let person = Person::at(&world);
         person.signs_in(flow, GOOGLE).await;
-        let callback = person.browser.last_hop_to(&world.demo(callback(flow))).url;
+        let callback = person.browser.last_step_to(&world.demo(callback(flow))).url;
         person.browser.type_in(&callback).await;
         assert!(person.is_signed_in().await);
     }
@@ -216,7 +216,7 @@ async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
     person.signs_in(Flow::Clean, GOOGLE).await;
     let elsewhere = world.demo("/profile").replace("localhost", "127.0.0.1");
     let end = person.browser.type_in(&elsewhere).await;
-    assert!(!page_of(&end).body.contains("Signed in as"));
+    assert!(!page_of(&end).text().contains("Signed in as"));
 }
 
 /// No address begins like this: the browser goes wherever it is sent.
@@ -254,9 +254,9 @@ impl<'w> Person<'w> {
     pub(crate) async fn starts_again(&self, problem: &Arrival) -> Arrival {
         let page = page_of(problem);
         let (form, _) = page
-            .body
+            .text()
             .split_once(r#"id="start-again""#)
-            .unwrap_or_else(|| panic!("a button in {}", page.body));
+            .unwrap_or_else(|| panic!("a button in {}", page.text()));
         let (_, action) = form.rsplit_once(r#"action=""#).expect("the form's address");
         let (action, _) = action.split_once('"').expect("the end of an attribute");
         let action = self.world.demo(action);
@@ -296,24 +296,24 @@ fn callback(flow: Flow) -> &'static str {
 }
 
 #[track_caller]
-pub(crate) fn page_of(end: &Arrival) -> Reply {
-    end.reply.clone().expect("a page")
+pub(crate) fn page_of(end: &Arrival) -> Response {
+    end.response.clone().expect("a page")
 }
 
 #[track_caller]
-pub(crate) fn shows_problem(page: &Reply, problem: &str) {
+pub(crate) fn shows_problem(page: &Response, problem: &str) {
     let mark = format!("data-problem=\"{problem}\"");
-    assert!(page.body.contains(&mark), "{mark} in {}", page.body);
+    assert!(page.text().contains(&mark), "{mark} in {}", page.text());
 }
 
 /// What a cell of the profile page says.
 #[track_caller]
-pub(crate) fn field(page: &Reply, name: &str) -> String {
+pub(crate) fn field(page: &Response, name: &str) -> String {
     let mark = format!("data-field=\"{name}\">");
     let (_, rest) = page
-        .body
+        .text()
         .split_once(&mark)
-        .unwrap_or_else(|| panic!("{mark} in {}", page.body));
+        .unwrap_or_else(|| panic!("{mark} in {}", page.text()));
     rest.split_once("</td>")
         .expect("a whole cell")
         .0

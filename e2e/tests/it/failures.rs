@@ -52,15 +52,15 @@ async fn check_table(flow: Flow, provider: &str) {
 /// What the control address says of `provider`'s misbehaviours.
 async fn table(world: &World, provider: &str) -> Vec<Value> {
     let path = format!("/api/upstreams/{provider}/misbehaviours");
-    let reply = world.control(Method::GET, &path, None).await;
-    reply.json().as_array().expect("a list").clone()
+    let response = world.control(Method::GET, &path, None).await;
+    response.json().as_array().expect("a list").clone()
 }
 
 async fn queue(world: &World, provider: &str, row: &Value) {
     let path = format!("/api/upstreams/{provider}/next");
     let next = json!({ "misbehave": row["name"] });
-    let reply = world.control(Method::POST, &path, Some(next)).await;
-    assert_eq!(reply.status, 201, "{}", reply.body);
+    let response = world.control(Method::POST, &path, Some(next)).await;
+    assert_eq!(response.status, 201, "{}", response.text());
 }
 
 /// The error of the row, or, where it has none, a clean profile of the person.

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::http::Response;
 
 #[tokio::test]
 async fn the_newest_login_is_drawn_with_every_call() {
@@ -81,7 +81,11 @@ async fn a_refused_replay_says_rule_law_and_advice() {
     let world = World::start().await;
     let login = world.settled(GOOGLE).await;
     world.backend.result(&login.session_key).await;
-    world.backend.result(&login.session_key).await.is_refused();
+    world
+        .backend
+        .result(&login.session_key)
+        .await
+        .is_refusal(400);
     let calls = calls_of(&world, "POST /v1/login/result").await;
     let refused = calls.last().expect("the second read");
     let page = page(&world, "/").await;
@@ -100,18 +104,18 @@ async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
     let armed = world
         .control(Method::POST, "/api/faults", Some(fault))
         .await;
-    assert_eq!(armed.status, 201, "{}", armed.body);
+    assert_eq!(armed.status, 201, "{}", armed.text());
     let waits = page(&world, "/").await;
     assert!(
         waits.contains("<code>lose_response</code> at the next"),
         "{waits}"
     );
-    let request = world.backend.result_request(&login.session_key);
+    let request = world.backend.result_body(&login.session_key);
     let lost = world
         .backend
         .request(Method::POST, "/v1/login/result")
         .json(&request)
-        .send()
+        .try_send()
         .await;
     assert!(lost.is_err(), "{lost:?}");
     let page = page(&world, "/").await;
@@ -131,7 +135,7 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
     assert!(!page(&world, "/").await.contains("/others"));
     world.backend.providers().await;
     let refused = world.backend.post("/v1/login/result", &json!({})).await;
-    refused.is_refused();
+    refused.is_refusal(400);
     assert!(
         page(&world, "/")
             .await
@@ -147,10 +151,10 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
 async fn a_login_that_nobody_knows_is_a_page_that_says_so() {
     let world = World::start().await;
     for path in ["/logins/nobody", "/logins/%3Cscript%3E"] {
-        let reply = get(&world, path).await;
-        assert_eq!(reply.status, 404, "{path}");
-        assert!(reply.body.contains("Nothing is known of this login"));
-        assert!(!reply.body.contains("<script>"));
+        let response = get(&world, path).await;
+        assert_eq!(response.status, 404, "{path}");
+        assert!(response.text().contains("Nothing is known of this login"));
+        assert!(!response.text().contains("<script>"));
     }
     assert_eq!(get(&world, "/logins/nobody/diagram.svg").await.status, 404);
 }
@@ -162,7 +166,7 @@ async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
     let call = call_of(&world, "POST /v1/login/session").await;
     let picture = get(&world, &format!("{}/diagram.svg", path_of(&call))).await;
     assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
-    let (_, rest) = picture.body.split_once("<style>").expect("a style");
+    let (_, rest) = picture.text().split_once("<style>").expect("a style");
     let (style, _) = rest.split_once("</style>").expect("its end");
     let digest = base64::Engine::encode(
         &base64::engine::general_purpose::STANDARD,
@@ -172,9 +176,9 @@ async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
     let expected = format!("default-src 'none'; style-src 'sha256-{digest}'");
     assert_eq!(policy, Some(expected.as_str()));
     for word in ["href", "<script", "url(", "@import"] {
-        assert!(!picture.body.contains(word), "{word}");
+        assert!(!picture.text().contains(word), "{word}");
     }
-    assert!(picture.body.contains("POST /v1/login/session"));
+    assert!(picture.text().contains("POST /v1/login/session"));
 }
 
 /// As a template writes it.
@@ -187,12 +191,12 @@ fn escaped(text: &str) -> String {
 }
 
 async fn page(world: &World, path: &str) -> String {
-    let reply = get(world, path).await;
-    assert_eq!(reply.status, 200, "{path}: {}", reply.body);
-    reply.body
+    let response = get(world, path).await;
+    assert_eq!(response.status, 200, "{path}: {}", response.text());
+    response.text().to_owned()
 }
 
-async fn get(world: &World, path: &str) -> Reply {
+async fn get(world: &World, path: &str) -> Response {
     world.control(Method::GET, path, None).await
 }
 

@@ -3,11 +3,11 @@
 use mock_upstream::people::seeded;
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::clean_flow;
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS, code_in};
-use crate::reply::UNRECOGNISED;
 use crate::world::World;
+use testkit::browser::Browser;
+use testkit::http::UNRECOGNISED;
 
 #[tokio::test]
 async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
@@ -20,9 +20,9 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
         let code = code_in(backend, &transaction, &arrival.url);
         assert_eq!(code.len(), 43);
 
-        let mut reply = backend.redeem(&transaction, &code).await;
-        assert_eq!(reply.status, 200, "{}", reply.body);
-        let mut answer = reply.json();
+        let mut response = backend.redeem(&transaction, &code).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        let mut answer = response.json();
         let token = answer["access_token"].take();
         let token = token.as_str().expect("a token");
         assert_eq!(token.len(), "fsi_".len() + 43);
@@ -32,9 +32,9 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
             json!({ "access_token": null, "token_type": "Bearer", "expires_in": 900, "scope": "profile" })
         );
 
-        reply = backend.profile(token).await;
-        assert_eq!(reply.status, 200, "{}", reply.body);
-        assert_eq!(reply.json(), clean_flow::ada(provider));
+        response = backend.profile(token).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+        assert_eq!(response.json(), clean_flow::ada(provider));
         backend.revoke(token).await.is(200, "{}");
         backend.profile(token).await.is(401, UNRECOGNISED);
     }

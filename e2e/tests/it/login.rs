@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::backend::{Backend, Login, Transaction};
-use crate::reply::{PENDING, REFUSED};
+use testkit::backend::{Backend, Login, Transaction};
+use testkit::http::{PENDING, REFUSED};
 
 /// The two flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +80,9 @@ impl Ticket {
 }
 
 async fn clean_outcome(backend: &Backend, login: &Login) -> Outcome {
-    let reply = backend.result(&login.session_key).await;
-    assert_eq!(reply.status, 200, "{}", reply.body);
-    let mut result = reply.json();
+    let response = backend.result(&login.session_key).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let mut result = response.json();
     backend.result(&login.session_key).await.is(400, REFUSED);
     match result["status"].as_str() {
         Some("succeeded") => {
@@ -101,9 +101,9 @@ async fn clean_outcome(backend: &Backend, login: &Login) -> Outcome {
 
 async fn legacy_outcome(backend: &Backend, transaction: &Transaction, code: &str) -> Outcome {
     let token = backend.token(transaction, code).await;
-    let reply = backend.profile(&token).await;
-    assert_eq!(reply.status, 200, "{}", reply.body);
-    Outcome::Profile(reply.json())
+    let response = backend.profile(&token).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    Outcome::Profile(response.json())
 }
 
 /// The code, or else the error, that a legacy callback carries.

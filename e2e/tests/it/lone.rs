@@ -11,10 +11,11 @@ use stack::wire::Wire;
 use url::Url;
 
 use crate::assembly::{self, Running, UPSTREAM_SECRET};
-use crate::backend::Backend;
-use crate::browser::{Browser, NOWHERE};
 use crate::login::{Flow, Outcome};
-use crate::{fresh, logs};
+use crate::logs;
+use testkit::backend::Backend;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::fresh;
 
 /// What is wrong with both providers.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +45,7 @@ impl Lone {
                 upstream.github().url().to_owned(),
                 "not the right secret",
             ),
-            Trouble::NobodyListens => (NOWHERE.to_owned(), NOWHERE.to_owned(), UPSTREAM_SECRET),
+            Trouble::NobodyListens => (UNSERVED.to_owned(), UNSERVED.to_owned(), UPSTREAM_SECRET),
         };
         let config = assembly::config(&base_url, &google, &github, secret);
         Self::launch(front, &base_url, config, upstream).await
@@ -71,7 +72,7 @@ impl Lone {
             &json!({
                 "client_id": "alone",
                 "client_secret": fresh::secret(),
-                "redirect_uris": [format!("{NOWHERE}/alone/back")],
+                "redirect_uris": [format!("{UNSERVED}/alone/back")],
             }),
         );
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
@@ -110,7 +111,7 @@ impl Lone {
             .expect("a state");
         let answer = format!(
             "{}/callback/{provider}?code=0123456789abcdef0123&state={state}",
-            self.backend.broker
+            self.backend.broker()
         );
         let arrival = browser.follow(&answer).await;
         ticket.outcome(&self.backend, &arrival.url).await

@@ -6,22 +6,15 @@
 //! project of its own), `assembly` (a broker by itself), `lone` (one whose
 //! providers are in trouble), `process` (one in a thread of its own), `backend` (a
 //! consumer's server side), `browser` and its `jar`, `tcp` (what no client would
-//! send), `login` (either flow), `reply`, `published` (what each of a broker's
+//! send), `login` (either flow), `response`, `published` (what each of a broker's
 //! answers is held against), `sentinel` (what none of them may tell), `logs`,
 //! `fresh`.
 
 mod assembly;
-mod backend;
-mod browser;
-mod fresh;
-mod jar;
 mod login;
 mod logs;
 mod lone;
 mod process;
-mod published;
-mod reply;
-mod sentinel;
 mod tcp;
 mod world;
 

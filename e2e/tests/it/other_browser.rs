@@ -1,10 +1,10 @@
 //! A callback in another browser than the one that began: refused in both flows,
 //! by the broker at its own callback and by the consumer at its.
 
-use crate::browser::Browser;
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::logs;
 use crate::world::World;
+use testkit::browser::Browser;
 
 #[tokio::test]
 async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
@@ -21,7 +21,7 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
             let victim = Browser::new();
             let end = victim.type_in(&to_provider).await;
             assert!(end.url.starts_with(&world.broker_callback(provider)));
-            let page = end.reply.expect("a page");
+            let page = end.response.expect("a page");
             page.is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(world.token_calls(provider), before);
             ticket.is_still_open(&world.backend).await;
@@ -56,9 +56,9 @@ async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
         let page = stranger.open(&begun.callback).await;
         assert_eq!(page.status, 400);
         assert!(
-            page.body.contains("data-problem=\"no_session\""),
+            page.text().contains("data-problem=\"no_session\""),
             "{}",
-            page.body
+            page.text()
         );
         assert_eq!(begun.exchanges(flow), 0);
 
@@ -78,9 +78,9 @@ async fn the_demo_refuses_a_legacy_answer_in_a_browser_that_began_another_login(
     let page = victim.browser.open(&attacker.callback).await;
     assert_eq!(page.status, 400);
     assert!(
-        page.body.contains("data-problem=\"refused\""),
+        page.text().contains("data-problem=\"refused\""),
         "{}",
-        page.body
+        page.text()
     );
     assert_eq!(attacker.exchanges(Flow::Legacy), 0);
     assert_eq!(victim.exchanges(Flow::Legacy), 0);
@@ -114,7 +114,9 @@ async fn at_the_demos_callback(world: &World, flow: Flow) -> Homecoming {
     let arrival = browser
         .press_until(&world.demo("/"), &world.demo(start), &world.demo(callback))
         .await;
-    let at_broker = browser.last_hop_to(&world.broker_callback(GOOGLE)).reply;
+    let at_broker = browser
+        .last_step_to(&world.broker_callback(GOOGLE))
+        .response;
     Homecoming {
         browser,
         callback: arrival.url,

@@ -5,11 +5,11 @@
 //!
 //! What succeeds here is not approved of: it is what remains, kept true.
 
-use crate::browser::{Browser, NOWHERE};
 use crate::login::{Flow, GOOGLE};
 use crate::logs;
-use crate::reply::{PENDING, Reply};
 use crate::world::World;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::http::{PENDING, Response};
 
 /// Where the victim meets the attacker's link.
 const LURE: &str = "https://evil.example/free-tickets";
@@ -37,32 +37,32 @@ impl Attacker {
     }
 
     /// Claims what the victim's sign-in made of the attacker's login.
-    async fn goes_home(&self, world: &World, flow: Flow) -> Reply {
+    async fn goes_home(&self, world: &World, flow: Flow) -> Response {
         let callback = match flow {
             Flow::Clean => world.demo("/callback"),
             Flow::Legacy => world.demo("/legacy/callback"),
         };
         let arrival = self.browser.type_in(&callback).await;
-        arrival.reply.expect("a page")
+        arrival.response.expect("a page")
     }
 }
 
 /// A victim on the page that asks, where the attacker's link led.
-async fn lured(world: &World, attacker: &Attacker) -> (Browser, Reply) {
+async fn lured(world: &World, attacker: &Attacker) -> (Browser, Response) {
     let victim = Browser::new();
-    let arrival = victim.follow_from(LURE, &attacker.bait, NOWHERE).await;
-    let page = arrival.reply.expect("a page");
+    let arrival = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
+    let page = arrival.response.expect("a page");
     page.is_page(200, "Did you start this sign-in?");
-    assert!(page.body.contains("The demo"), "{}", page.body);
+    assert!(page.text().contains("The demo"), "{}", page.text());
     let host = world.demo("").replace("http://", "");
-    assert!(page.body.contains(&host), "{}", page.body);
+    assert!(page.text().contains(&host), "{}", page.text());
     (victim, page)
 }
 
 #[track_caller]
-fn has_nobody_in(page: &Reply, problem: &str) {
+fn has_nobody_in(page: &Response, problem: &str) {
     let mark = format!("data-problem=\"{problem}\"");
-    assert!(page.body.contains(&mark), "{mark} in {}", page.body);
+    assert!(page.text().contains(&mark), "{mark} in {}", page.text());
 }
 
 #[tokio::test]
@@ -82,17 +82,17 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
     let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
     let (victim, page) = lured(&world, &attacker).await;
     let go_on = format!("{}/continue", attacker.bait);
-    let end = victim.press_until(&attacker.bait, &go_on, NOWHERE).await;
+    let end = victim.press_until(&attacker.bait, &go_on, UNSERVED).await;
 
     // The victim stands at the demo, which knows nothing of them …
     assert_eq!(end.url, world.demo("/callback"));
-    has_nobody_in(&end.reply.expect("a page"), "no_session");
+    has_nobody_in(&end.response.expect("a page"), "no_session");
     // … and the attacker is in, as the victim.
     let page_of_attacker = attacker.goes_home(&world, Flow::Clean).await;
     assert!(
-        page_of_attacker.body.contains("Ada Lovelace"),
+        page_of_attacker.text().contains("Ada Lovelace"),
         "{}",
-        page_of_attacker.body
+        page_of_attacker.text()
     );
 
     let request_id = page.header("x-request-id").expect("an id");
@@ -118,7 +118,7 @@ async fn a_careful_victim_ends_it_for_the_attacker() {
     let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
     let (victim, _) = lured(&world, &attacker).await;
     let cancel = format!("{}/cancel", attacker.bait);
-    let end = victim.press_until(&attacker.bait, &cancel, NOWHERE).await;
+    let end = victim.press_until(&attacker.bait, &cancel, UNSERVED).await;
     assert_eq!(end.url, world.demo("/callback"));
     assert_eq!(world.token_calls(GOOGLE), 0);
     let page = attacker.goes_home(&world, Flow::Clean).await;
@@ -131,8 +131,8 @@ async fn a_page_cannot_press_the_button_for_its_visitor() {
     let login = world.backend.start_login(GOOGLE).await;
     for action in ["continue", "cancel"] {
         let action = format!("{}/{action}", login.authorization_url);
-        let end = Browser::new().press_until(LURE, &action, NOWHERE).await;
-        end.reply
+        let end = Browser::new().press_until(LURE, &action, UNSERVED).await;
+        end.response
             .expect("a page")
             .is_page(403, "This did not come from our own page");
     }
@@ -145,13 +145,13 @@ async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
     let world = World::start().await;
     let attacker = Attacker::at_the_demo(&world, Flow::Legacy).await;
     let victim = Browser::new();
-    let end = victim.follow_from(LURE, &attacker.bait, NOWHERE).await;
+    let end = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
     assert!(end.url.starts_with(&world.demo("/legacy/callback?code=")));
-    has_nobody_in(&end.reply.expect("a page"), "no_session");
+    has_nobody_in(&end.response.expect("a page"), "no_session");
     let page = attacker.goes_home(&world, Flow::Legacy).await;
-    assert!(!page.body.contains("Ada Lovelace"), "{}", page.body);
+    assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
 
-    let visit = victim.last_hop_to(world.broker()).reply;
+    let visit = victim.last_step_to(world.broker()).response;
     let request_id = visit.header("x-request-id").expect("an id");
     let exchanges = logs::calls_about_login_of(request_id, "POST /v1/token");
     assert_eq!(exchanges, 0, "the code is nobody's");
@@ -163,10 +163,10 @@ async fn the_demos_own_sign_ins_are_vouched_for() {
     let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
     let end = attacker
         .browser
-        .follow_from(&world.demo("/"), &attacker.bait, NOWHERE)
+        .follow_from(&world.demo("/"), &attacker.bait, UNSERVED)
         .await;
     assert_eq!(end.url, world.demo("/profile"));
-    let visit = attacker.browser.last_hop_to(&attacker.bait).reply;
+    let visit = attacker.browser.last_step_to(&attacker.bait).response;
     let request_id = visit.header("x-request-id").expect("an id");
     let request_id = format!("request_id=\"{request_id}\"");
     let line = logs::lines_with(&[&request_id, "from=\"browser\""]).remove(0);
@@ -182,6 +182,6 @@ async fn a_fragment_does_not_pass_the_page_that_asks() {
     let asked = browser.type_in(&url).await;
     assert_eq!(asked.url, url);
     let go_on = format!("{}/continue", login.authorization_url);
-    let end = browser.press_until(&url, &go_on, NOWHERE).await;
+    let end = browser.press_until(&url, &go_on, UNSERVED).await;
     assert_eq!(end.url, world.backend.callback);
 }

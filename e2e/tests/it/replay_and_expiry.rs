@@ -8,8 +8,8 @@ mod results;
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::backend::Backend;
-use crate::reply::Reply;
+use testkit::backend::Backend;
+use testkit::http::Response;
 
 /// How close to its end something is still used.
 const MARGIN_MS: i64 = 100;
@@ -28,10 +28,14 @@ async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
     panic!("no round was quick enough");
 }
 
-/// The replies to `count` equal requests, sent at once on connections of their own.
-async fn at_once<F>(count: usize, backend: &Backend, request: impl Fn(Backend) -> F) -> Vec<Reply>
+/// The responses to `count` equal requests, sent at once on connections of their own.
+async fn at_once<F>(
+    count: usize,
+    backend: &Backend,
+    request: impl Fn(Backend) -> F,
+) -> Vec<Response>
 where
-    F: Future<Output = Reply> + Send + 'static,
+    F: Future<Output = Response> + Send + 'static,
 {
     let start = Arc::new(tokio::sync::Barrier::new(count));
     let requests: Vec<_> = (0..count)
@@ -43,9 +47,9 @@ where
             })
         })
         .collect();
-    let mut replies = Vec::new();
+    let mut responses = Vec::new();
     for request in requests {
-        replies.push(request.await.expect("a reply"));
+        responses.push(request.await.expect("a response"));
     }
-    replies
+    responses
 }

@@ -11,11 +11,11 @@ use stack::faults::{Fault, Order};
 use testkit::leak_check::{Sentinel, drawn, suspicious};
 use url::Url;
 
-use crate::backend::send;
-use crate::browser::{Browser, Hop, NOWHERE};
 use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, answer_in};
+use crate::logs;
 use crate::world::World;
-use crate::{fresh, logs};
+use testkit::browser::{Browser, Step, UNSERVED};
+use testkit::fresh;
 
 #[tokio::test]
 async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
@@ -65,13 +65,13 @@ async fn the_demos_pages_hold_nothing_that_looks_like_a_secret_but_the_subject()
         for provider in PROVIDERS {
             let mut run = Run::default();
             run.uses_the_demo(&world, flow, provider).await;
-            for hop in run
-                .hops
+            for step in run
+                .steps
                 .iter()
-                .filter(|hop| hop.url.starts_with(&world.demo("/")))
+                .filter(|step| step.url.starts_with(&world.demo("/")))
             {
-                let found = drawn(&hop.reply.body).find(|word| !word.starts_with("sub_"));
-                assert_eq!(found, None, "{}", hop.url);
+                let found = drawn(step.response.text()).find(|word| !word.starts_with("sub_"));
+                assert_eq!(found, None, "{}", step.url);
             }
         }
     }
@@ -95,7 +95,7 @@ async fn the_search_fails_a_run_in_which_a_browser_saw_a_secret() {
     let browser = Browser::new();
     browser.open(&format!("{careless}{key}")).await;
     let run = Run {
-        hops: browser.hops(),
+        steps: browser.steps(),
         secrets: vec![Secret::nowhere("session key", &key)],
     };
     assert_eq!(run.leaks(&world).len(), 1, "{:?}", run.leaks(&world));
@@ -127,7 +127,7 @@ impl Secret {
 #[derive(Default)]
 struct Run {
     secrets: Vec<Secret>,
-    hops: Vec<Hop>,
+    steps: Vec<Step>,
 }
 
 impl Run {
@@ -192,7 +192,7 @@ impl Run {
         let stranger = Browser::new();
         stranger.open(&begun.answer).await;
         stranger.open(begun.ticket.url()).await;
-        stranger.look_at(begun.ticket.url()).await;
+        stranger.head(begun.ticket.url()).await;
         begun
             .browser
             .open_with(&begun.answer, &[("Sec-Purpose", "prefetch")])
@@ -206,9 +206,9 @@ impl Run {
         let (key, verifier) = (fresh::secret(), fresh::secret());
         let code = fresh::secret();
         for (path, body) in [
-            ("/v1/login/session", backend.session_request(&key, provider)),
-            ("/v1/login/result", backend.result_request(&key)),
-            ("/v1/token", backend.token_request(&verifier, &code)),
+            ("/v1/login/session", backend.session_body(&key, provider)),
+            ("/v1/login/result", backend.result_body(&key)),
+            ("/v1/token", backend.token_body(&verifier, &code)),
         ] {
             let whole = body.to_string();
             let mut unknown = body.clone();
@@ -228,17 +228,17 @@ impl Run {
                     .request(Method::POST, path)
                     .header("Content-Type", "application/json")
                     .body(body);
-                assert_eq!(send(request).await.status, 400);
+                assert_eq!(request.send().await.status, 400);
             }
             let form = backend
                 .request(Method::POST, path)
                 .form(&[("client_secret", &key)]);
-            assert_eq!(send(form).await.status, 415);
+            assert_eq!(form.send().await.status, 415);
             let basic = backend
                 .request(Method::POST, path)
                 .basic_auth(&key, Some(&verifier))
                 .json(&json!({}));
-            assert_eq!(send(basic).await.status, 400);
+            assert_eq!(basic.send().await.status, 400);
         }
         for path in [
             "/v1/token",
@@ -254,10 +254,10 @@ impl Run {
                 "access_token",
             ] {
                 let path = format!("{path}?{name}={key}");
-                assert!(send(backend.request(Method::GET, &path)).await.status >= 400);
+                assert!(backend.request(Method::GET, &path).send().await.status >= 400);
             }
             let path = format!("{path}/{key}");
-            assert!(send(backend.request(Method::GET, &path)).await.status >= 400);
+            assert!(backend.request(Method::GET, &path).send().await.status >= 400);
         }
         for secret in [&key, &verifier, &code] {
             self.secrets.push(Secret::nowhere("refused value", secret));
@@ -277,12 +277,12 @@ impl Run {
                 world.next_goes_wrong(provider, Misbehaviour::TokenRefused);
             }
             browser
-                .press_until(&home, &world.demo(&start), NOWHERE)
+                .press_until(&home, &world.demo(&start), UNSERVED)
                 .await;
         }
         browser.type_in(&world.demo("/profile")).await;
         browser
-            .press_until(&home, &world.demo("/sign-out"), NOWHERE)
+            .press_until(&home, &world.demo("/sign-out"), UNSERVED)
             .await;
         self.knows_the_demos_secrets(world, &browser);
         self.saw(world, provider, &browser);
@@ -293,14 +293,14 @@ impl Run {
         let at_demo = world.demo("/legacy/callback?");
         let at_broker = format!("{}/authorize?", world.broker());
         let handles = format!("{}/login/", world.broker());
-        for hop in browser.hops() {
-            if let Some(handle) = hop.url.strip_prefix(&handles) {
+        for step in browser.steps() {
+            if let Some(handle) = step.url.strip_prefix(&handles) {
                 let home = [handles.clone()];
                 self.secrets
                     .push(Secret::in_addresses("handle", handle, home));
             }
-            if hop.url.starts_with(&at_demo) {
-                let url = Url::parse(&hop.url).expect("a URL");
+            if step.url.starts_with(&at_demo) {
+                let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs().filter(|(name, _)| name != "error") {
                     let what = if name == "code" { "code" } else { "state" };
                     let home = [at_demo.clone(), at_broker.clone()];
@@ -314,9 +314,9 @@ impl Run {
     fn saw(&mut self, world: &World, provider: &str, browser: &Browser) {
         let at_provider = world.upstream(provider).url().to_owned();
         let at_broker = world.broker_callback(provider);
-        for hop in browser.hops() {
-            if hop.url.starts_with(&at_broker) {
-                let url = Url::parse(&hop.url).expect("a URL");
+        for step in browser.steps() {
+            if step.url.starts_with(&at_broker) {
+                let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs() {
                     let home = [at_provider.clone(), at_broker.clone()];
                     if name == "code" || name == "state" {
@@ -325,7 +325,7 @@ impl Run {
                     }
                 }
             }
-            self.hops.push(hop);
+            self.steps.push(step);
         }
     }
 
@@ -351,7 +351,7 @@ impl Run {
     fn check(&self, world: &World) {
         // A search for nothing, or in nothing, would find nothing.
         assert!(self.secrets.len() > 100, "{}", self.secrets.len());
-        assert!(self.hops.len() > 100, "{}", self.hops.len());
+        assert!(self.steps.len() > 100, "{}", self.steps.len());
         let leaks = self.leaks(world);
         assert!(leaks.is_empty(), "{leaks:#?}");
         let log = logs::text();
@@ -369,9 +369,9 @@ impl Run {
                 ..Order::next(start, *fault)
             });
             for _ in 0..2 {
-                let body = world.backend.session_request(&key, provider);
+                let body = world.backend.session_body(&key, provider);
                 let request = world.backend.request(Method::POST, "/v1/login/session");
-                let _ = request.json(&body).send().await;
+                let _ = request.json(&body).try_send().await;
             }
             self.secrets.push(Secret::nowhere("session key", &key));
         }
@@ -394,18 +394,18 @@ impl Run {
     fn leaks(&self, world: &World) -> Vec<String> {
         let sentinel = self.sentinel();
         let mut leaks = Vec::new();
-        for hop in self
-            .hops
+        for step in self
+            .steps
             .iter()
-            .filter(|hop| !is_the_providers_own(world, hop))
+            .filter(|step| !is_the_providers_own(world, step))
         {
-            for (place, text) in seen(hop) {
+            for (place, text) in seen(step) {
                 for leak in sentinel.search(&text) {
                     let secret = &self.secrets[leak.secret];
                     let may_be_there = (place == "address" || place == "Location")
                         && secret.home.iter().any(|home| text.starts_with(home));
                     if !may_be_there {
-                        leaks.push(format!("{leak} in {place} of {} {}", hop.method, hop.url));
+                        leaks.push(format!("{leak} in {place} of {} {}", step.method, step.url));
                     }
                 }
             }
@@ -441,30 +441,30 @@ async fn everything_served(world: &World) -> String {
     }
     let mut served = String::new();
     for address in addresses {
-        let reply = world.control(Method::GET, &address, None).await;
-        served.push_str(&reply.body);
-        served.push_str(&format!("{:?}", reply.headers));
+        let response = world.control(Method::GET, &address, None).await;
+        served.push_str(response.text());
+        served.push_str(&format!("{:?}", response.headers));
     }
     served
 }
 
 /// What an imitated provider's pages hold is its own affair, and none of ours.
-fn is_the_providers_own(world: &World, hop: &Hop) -> bool {
+fn is_the_providers_own(world: &World, step: &Step) -> bool {
     PROVIDERS.iter().any(|provider| {
-        hop.url.starts_with(world.upstream(provider).url()) && hop.reply.location().is_none()
+        step.url.starts_with(world.upstream(provider).url()) && step.response.location().is_none()
     })
 }
 
-/// Everything of a hop that a browser, its history or its neighbours see.
-fn seen(hop: &Hop) -> Vec<(&'static str, String)> {
+/// Everything of a step that a browser, its history or its neighbours see.
+fn seen(step: &Step) -> Vec<(&'static str, String)> {
     let mut seen = vec![
-        ("address", hop.url.clone()),
-        ("page", hop.reply.body.clone()),
+        ("address", step.url.clone()),
+        ("page", step.response.text().to_owned()),
     ];
-    seen.extend(hop.referer.clone().map(|referer| ("Referer", referer)));
-    let location = hop.reply.location().map(ToOwned::to_owned);
+    seen.extend(step.referer.clone().map(|referer| ("Referer", referer)));
+    let location = step.response.location().map(ToOwned::to_owned);
     seen.extend(location.map(|location| ("Location", location)));
-    for cookie in hop.reply.headers.get_all(SET_COOKIE) {
+    for cookie in step.response.headers.get_all(SET_COOKIE) {
         seen.push((
             "Set-Cookie",
             String::from_utf8_lossy(cookie.as_bytes()).into_owned(),

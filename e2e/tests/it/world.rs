@@ -7,11 +7,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use stack::{Settings, Stack, StackClock};
 
-use crate::backend::{Backend, Login, Transaction, send};
-use crate::browser::{Arrival, Browser, NOWHERE};
 use crate::login::{Flow, Outcome, Ticket};
-use crate::reply::Reply;
-use crate::{browser, logs};
+use crate::logs;
+use testkit::backend::{Backend, Login, Transaction};
+use testkit::browser::{Arrival, Browser, UNSERVED};
+use testkit::http::Http;
+use testkit::http::Response;
 
 pub(crate) struct World {
     pub(crate) stack: Stack,
@@ -45,13 +46,13 @@ impl World {
     pub(crate) async fn start_with(settings: Settings) -> Self {
         logs::listen();
         let stack = Stack::start(settings).await.expect("free ports");
-        let backend = register(&stack, "A test's app", &format!("{NOWHERE}/came/back")).await;
+        let backend = register(&stack, "A test's app", &format!("{UNSERVED}/came/back")).await;
         Self { stack, backend }
     }
 
     /// The backend of one more project.
     pub(crate) async fn other_project(&self, name: &str) -> Backend {
-        register(&self.stack, name, &format!("{NOWHERE}/other/back")).await
+        register(&self.stack, name, &format!("{UNSERVED}/other/back")).await
     }
 
     pub(crate) fn broker(&self) -> &str {
@@ -147,7 +148,12 @@ impl World {
     }
 
     /// A call of the control address.
-    pub(crate) async fn control(&self, method: Method, path: &str, body: Option<Value>) -> Reply {
+    pub(crate) async fn control(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Response {
         control(&self.stack, method, path, body).await
     }
 }
@@ -168,17 +174,18 @@ impl Halfway {
 
 async fn register(stack: &Stack, name: &str, callback: &str) -> Backend {
     let project = json!({ "name": name, "redirect_uris": [callback] });
-    let reply = control(stack, Method::POST, "/api/projects", Some(project)).await;
-    assert_eq!(reply.status, 201, "{}", reply.body);
-    Backend::of(&stack.urls().broker, &reply.json())
+    let response = control(stack, Method::POST, "/api/projects", Some(project)).await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    Backend::of(&stack.urls().broker, &response.json())
 }
 
-async fn control(stack: &Stack, method: Method, path: &str, body: Option<Value>) -> Reply {
+async fn control(stack: &Stack, method: Method, path: &str, body: Option<Value>) -> Response {
     let url = format!("{}{path}", stack.urls().control);
-    let request = browser::client().request(method, url);
-    send(match body {
+    let request = Http::new().request(method, url);
+    match body {
         Some(body) => request.json(&body),
         None => request,
-    })
+    }
+    .send()
     .await
 }

@@ -12,7 +12,7 @@ use super::ground::{CALLBACK, CLIENT_ID, Ground, SECRET};
 use super::proxy::{self, Answered};
 use super::wrong::{AS_IT_COMES, AS_IT_IS};
 use crate::assembly;
-use crate::browser::{Browser, NOWHERE};
+use testkit::browser::{Browser, UNSERVED};
 
 /// The command with no environment but what a test gives it.
 fn conformance(arguments: &[&str]) -> Command {
@@ -178,8 +178,8 @@ async fn what_cannot_be_tested_is_one_line_and_status_2() {
     let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
     let base_url = ground.base_url.as_str();
     is_trouble(
-        &run_as_project(&[NOWHERE]).await,
-        &[NOWHERE, "no connection"],
+        &run_as_project(&[UNSERVED]).await,
+        &[UNSERVED, "no connection"],
     );
 
     let encrypted = base_url.replacen("http:", "https:", 1);

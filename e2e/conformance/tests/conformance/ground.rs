@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::proxy::{self, After, Answered, Asked, Before};
 use crate::assembly::{self, Running, UPSTREAM_SECRET};
-use crate::backend::Backend;
+use testkit::backend::Backend;
 
 pub(crate) const CALLBACK: &str = "http://localhost:9/conformance";
 pub(crate) const SECOND_CALLBACK: &str = "http://localhost:9/conformance/second";

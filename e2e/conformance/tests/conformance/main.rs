@@ -7,25 +7,6 @@
 
 #[path = "../../../tests/it/assembly.rs"]
 mod assembly;
-#[expect(dead_code, reason = "what `it` uses, too")]
-#[path = "../../../tests/it/backend.rs"]
-mod backend;
-#[expect(dead_code, reason = "what `it` uses, too")]
-#[path = "../../../tests/it/browser.rs"]
-mod browser;
-#[expect(dead_code, reason = "what `it` uses, too")]
-#[path = "../../../tests/it/fresh.rs"]
-mod fresh;
-#[expect(dead_code, reason = "what `it` uses, too")]
-#[path = "../../../tests/it/jar.rs"]
-mod jar;
-#[path = "../../../tests/it/published.rs"]
-mod published;
-#[expect(dead_code, reason = "what `it` uses, too")]
-#[path = "../../../tests/it/reply.rs"]
-mod reply;
-#[path = "../../../tests/it/sentinel.rs"]
-mod sentinel;
 
 mod command;
 mod ground;

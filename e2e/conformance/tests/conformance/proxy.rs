@@ -19,7 +19,7 @@ use hyper_util::rt::TokioIo;
 use reqwest::Client;
 use serde_json::Value;
 
-use crate::browser;
+use testkit::http::client;
 
 /// A whole request.
 #[derive(Debug, Clone)]
@@ -150,7 +150,7 @@ pub(crate) fn carry(
     before: Before,
     after: After,
 ) {
-    let http = browser::client();
+    let http = client();
     let memory = Memory {
         clock,
         known: BTreeSet::new(),

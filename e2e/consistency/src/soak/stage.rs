@@ -123,12 +123,12 @@ impl Stage {
     pub(crate) fn hold_against_contract(&self, answer: Option<&Answer>) {
         let Some(answer) = answer else { return };
         let (method, path) = &answer.asked;
-        let seen = testkit::openapi::Answer {
+        let seen = testkit::http::Response {
             status: answer.status,
-            headers: &answer.headers,
-            body: &answer.body,
+            headers: answer.headers.clone(),
+            body: answer.body.as_bytes().to_vec(),
         };
-        let complaint = testkit::openapi::judge(method, path, &seen).err();
+        let complaint = testkit::openapi::check(method, path, &seen).err();
         let status = answer.status;
         let complaint = match status {
             500 => Some("a fault of the broker's".to_owned()),

@@ -110,7 +110,7 @@ fn check(url: &Url, cookie: &Cookie<'_>, line: &str) {
 }
 
 /// Whether two addresses belong to one site: ports do not matter.
-pub(super) fn is_same_site(one: &Url, other: &Url) -> bool {
+pub fn is_same_site(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme() && site(one) == site(other)
 }
 

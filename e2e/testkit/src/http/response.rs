@@ -108,7 +108,7 @@ impl Response {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
     }
 
-    /// Asserts the status and the exact body.
+    /// Asserts the status and the exact body, and returns the response.
     ///
     /// # Panics
     ///
@@ -125,10 +125,9 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn is_json(&self, status: u16, body: &Value) -> &Self {
+    pub fn is_json(&self, status: u16, body: &Value) {
         assert_eq!((self.status, &self.json()), (status, body), "{self:?}");
         assert_eq!(self.header("content-type"), Some("application/json"));
-        self
     }
 
     /// Asserts everything that a refusal of the API must be: its exact body, and all
@@ -138,7 +137,7 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn is_refusal(&self, status: u16) -> &Self {
+    pub fn is_refusal(&self, status: u16) {
         let message = refusal_message(status);
         self.is(
             status,
@@ -148,7 +147,6 @@ impl Response {
         self.has_security_headers();
         assert_eq!(self.location(), None);
         assert_eq!(self.set_cookies(), Vec::<String>::new());
-        self
     }
 
     /// Asserts that this is a page with this heading that leads nowhere.
@@ -157,7 +155,7 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn is_page(&self, status: u16, heading: &str) -> &Self {
+    pub fn is_page(&self, status: u16, heading: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(
             self.header("content-type"),
@@ -166,7 +164,6 @@ impl Response {
         assert_eq!(self.location(), None);
         let heading = format!("<h1>{heading}</h1>");
         assert!(self.text().contains(&heading), "{heading} in {self:?}");
-        self
     }
 
     /// Asserts everything that a refusal on a page must be: the rule and the request
@@ -176,7 +173,7 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn is_refusal_page(&self, status: u16, rule: &str) -> &Self {
+    pub fn is_refusal_page(&self, status: u16, rule: &str) {
         assert_eq!(self.status, status, "{self:?}");
         assert_eq!(
             self.header("content-type"),
@@ -189,7 +186,6 @@ impl Response {
         self.has_security_headers();
         assert_eq!(self.location(), None);
         assert_eq!(self.set_cookies(), Vec::<String>::new());
-        self
     }
 
     /// Asserts that this redirects a browser to exactly `url`.
@@ -198,7 +194,7 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn redirects_to(&self, url: &str) -> &Self {
+    pub fn redirects_to(&self, url: &str) {
         assert_eq!(
             (self.status, self.location()),
             (303, Some(url)),
@@ -206,7 +202,6 @@ impl Response {
             self.text()
         );
         assert_eq!(self.text(), "");
-        self
     }
 
     /// Asserts the headers that every response of a broker carries, except for the
@@ -216,13 +211,13 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn has_security_headers(&self) -> &Self {
+    pub fn has_security_headers(&self) {
         assert_eq!(self.header("referrer-policy"), Some("no-referrer"));
         assert_eq!(
             self.header("content-security-policy"),
             Some(CONTENT_SECURITY_POLICY)
         );
-        self.has_common_headers()
+        self.has_common_headers();
     }
 
     /// Asserts the headers that every response of a broker carries.
@@ -231,7 +226,7 @@ impl Response {
     ///
     /// When the assertion does not hold.
     #[track_caller]
-    pub fn has_common_headers(&self) -> &Self {
+    pub fn has_common_headers(&self) {
         assert_eq!(self.header("cache-control"), Some("no-store"));
         assert_eq!(self.header("x-content-type-options"), Some("nosniff"));
         let id = self.header("x-request-id").expect("a request id");
@@ -245,7 +240,6 @@ impl Response {
         let is_page = self.header("content-type") == Some("text/html; charset=utf-8");
         let opener = self.header("cross-origin-opener-policy");
         assert_eq!(opener, is_page.then_some("same-origin"));
-        self
     }
 }
 

@@ -4,17 +4,18 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
 use broker::config::Config;
-use reqwest::Client;
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::front::Front;
 use super::nginx::{Change, NAME, Nginx, Ports};
 use super::pretender::{DONE, Pretender};
-use crate::backend::{Backend, send};
-use crate::browser::Browser;
 use crate::login::GOOGLE;
-use crate::{fresh, logs};
+use crate::logs;
+use testkit::backend::Backend;
+use testkit::browser::Browser;
+use testkit::fresh;
+use testkit::http::Http;
 
 /// What clients say who would come from elsewhere.
 const CLAIMS: [(&str, &str); 8] = [
@@ -33,11 +34,11 @@ async fn a_broker_is_told_the_clients_address_and_nothing_that_a_client_says_of_
     let broker = Pretender::saying(DONE).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     for source in [[127, 0, 0, 2], [127, 0, 0, 3]] {
-        let mut request = nginx.client_at(source).get(nginx.url("/livez"));
+        let mut request = nginx.http_from(source).get(nginx.url("/livez"));
         for (name, value) in CLAIMS {
             request = request.header(name, value);
         }
-        assert_eq!(request.send().await.expect("an answer").status(), 204);
+        assert_eq!(request.send().await.status, 204);
         let head = broker.heads().pop().expect("a request");
         let address = IpAddr::from(source);
         let mut lines: Vec<_> = head.trim_end().split("\r\n").collect();
@@ -68,15 +69,15 @@ async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
 }
 
 /// Tries a wrong secret, and claims to be somebody else each time.
-async fn guessed(backend: &Backend, client: &Client, guess: usize) -> u16 {
-    let mut body = backend.session_request(&fresh::secret(), GOOGLE);
+async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
+    let mut body = backend.session_body(&fresh::secret(), GOOGLE);
     body["client_secret"] = "wrong".into();
-    let url = format!("{}/v1/login/session", backend.broker);
+    let url = format!("{}/v1/login/session", backend.broker());
     let mut request = client.post(url).json(&body);
     for (name, _) in CLAIMS {
         request = request.header(name, format!("198.51.100.{guess}"));
     }
-    send(request).await.status
+    request.send().await.status
 }
 
 #[tokio::test]
@@ -87,10 +88,12 @@ async fn a_broker_counts_browsers_that_come_back_by_the_address_that_nginx_sees(
     let there = client_from(&front.nginx, 91, "203.0.113.93").await;
     for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
         let authorization = front.backend.start_authorization(GOOGLE);
-        let arrival = Browser::by(client.clone()).follow(&authorization.url).await;
-        assert_eq!(arrival.reply.is_none(), goes_home, "{arrival:?}");
-        if let Some(reply) = arrival.reply {
-            assert_eq!(reply.status, 429);
+        let arrival = Browser::with_http(client.clone())
+            .follow(&authorization.url)
+            .await;
+        assert_eq!(arrival.response.is_none(), goes_home, "{arrival:?}");
+        if let Some(response) = arrival.response {
+            assert_eq!(response.status, 429);
         }
     }
 }
@@ -106,7 +109,7 @@ const BEHIND_A_BALANCER: [Change<'_>; 2] = [
 
 /// A client that seems to connect from `source` to a balancer in front of nginx,
 /// whose own address ends in `host`.
-async fn client_from(nginx: &Nginx, host: u8, source: &'static str) -> Client {
+async fn client_from(nginx: &Nginx, host: u8, source: &'static str) -> Http {
     let inside = nginx.https();
     // Its clients know it by nginx's name and port.
     let address = SocketAddr::from(([127, 0, 0, host], inside.port()));
@@ -117,7 +120,7 @@ async fn client_from(nginx: &Nginx, host: u8, source: &'static str) -> Client {
         }
     });
     let client = nginx.trusting_client().resolve(NAME, address).build();
-    client.expect("a client")
+    Http::new().with_client(client.expect("a client"))
 }
 
 /// Tells nginx where the client comes from, in the balancers' own words.

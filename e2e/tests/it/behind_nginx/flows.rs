@@ -3,7 +3,6 @@
 use super::front::Front;
 use super::nginx::{Nginx, Ports};
 use super::pretender::{Pretender, Says};
-use crate::backend::send;
 use crate::login::{FLOWS, PROVIDERS};
 
 #[tokio::test]
@@ -26,10 +25,10 @@ async fn an_answer_of_the_broker_is_passed_on_as_it_is() {
          abcdefghijklmnopqrstuvwxyz",
     ));
     let nginx = Nginx::start(Ports::draw(), &[broker.await.address], &[]);
-    let request = nginx.client().get(nginx.url("/authorize"));
-    let reply = send(request.header("Accept-Encoding", "gzip")).await;
-    assert_eq!((reply.status, reply.body.len()), (200, 26));
-    let mut headers: Vec<_> = reply
+    let request = nginx.http().get(nginx.url("/authorize"));
+    let response = request.header("Accept-Encoding", "gzip").send().await;
+    assert_eq!((response.status, response.text().len()), (200, 26));
+    let mut headers: Vec<_> = response
         .headers
         .iter()
         .filter(|(name, _)| *name != "date")

@@ -13,10 +13,11 @@ use serde_json::json;
 
 use super::nginx::{Change, NAME, Nginx, Ports, Written};
 use crate::assembly::{self, Running, UPSTREAM_SECRET};
-use crate::backend::Backend;
-use crate::browser::{Browser, NOWHERE};
 use crate::login::{Flow, Outcome};
-use crate::{fresh, logs};
+use crate::logs;
+use testkit::backend::Backend;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::fresh;
 
 /// All of them, and a project's backend outside.
 pub(crate) struct Front {
@@ -63,7 +64,7 @@ impl Front {
         settings(&mut config);
         let brokers = launch(count, &config).await;
         let nginx = Nginx::start(ports, &addresses(&brokers), changes);
-        backend.http = nginx.client();
+        backend.http = nginx.http();
         Self {
             backend,
             nginx,
@@ -79,7 +80,7 @@ impl Front {
 
     /// A browser that finds the broker behind its nginx.
     pub(crate) fn browser(&self) -> Browser {
-        Browser::by(self.backend.http.clone())
+        Browser::with_http(self.backend.http.clone())
     }
 
     /// Ends nginx, and returns what it wrote.
@@ -118,6 +119,6 @@ fn credentials() -> serde_json::Value {
     json!({
         "client_id": "behind-nginx",
         "client_secret": fresh::secret(),
-        "redirect_uris": [format!("{NOWHERE}/behind/nginx")],
+        "redirect_uris": [format!("{UNSERVED}/behind/nginx")],
     })
 }

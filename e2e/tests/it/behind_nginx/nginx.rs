@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rcgen::CertifiedKey;
-use reqwest::{Certificate, Client, ClientBuilder};
+use reqwest::{Certificate, ClientBuilder};
 use tempfile::TempDir;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use crate::browser::plain_client;
+use testkit::http::{Http, client_builder};
 
 /// What operators install.
 const SHIPPED: &str = include_str!("../../../../broker/nginx/nginx.conf");
@@ -130,19 +130,19 @@ impl Nginx {
     /// A client that trusts it, and does not know yet where it is.
     pub(crate) fn trusting_client(&self) -> ClientBuilder {
         let root = Certificate::from_der(&self.certificate).expect("it was made here");
-        plain_client().tls_certs_only([root])
+        client_builder().tls_certs_only([root])
     }
 
     /// A client that comes from `source`, an address of this machine.
-    pub(crate) fn client_at(&self, source: [u8; 4]) -> Client {
+    pub(crate) fn http_from(&self, source: [u8; 4]) -> Http {
         let client = self.trusting_client().resolve(NAME, self.https);
         let client = client.local_address(IpAddr::from(source)).build();
-        client.expect("a client")
+        Http::at(self.url("")).with_client(client.expect("a client"))
     }
 
-    /// A client from nowhere in particular.
-    pub(crate) fn client(&self) -> Client {
-        self.client_at([127, 0, 0, 1])
+    /// A client from the usual address of this machine.
+    pub(crate) fn http(&self) -> Http {
+        self.http_from([127, 0, 0, 1])
     }
 
     /// Ends it, and returns what it wrote.

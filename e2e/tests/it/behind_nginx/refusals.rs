@@ -1,23 +1,32 @@
 //! What nginx answers by itself, and what it leaves to the broker.
 
-use reqwest::{Client, RequestBuilder};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::front::Front;
 use super::nginx::{Nginx, Ports};
 use super::pretender::{Pretender, Says};
-use crate::backend::send;
-use crate::reply::{REFUSED, Reply};
+use testkit::http::{Http, REFUSED, Request, Response};
 
 const TOO_LARGE: &str = r#"{"error":"request_failed","message":"The request is too large."}"#;
 const UNABLE: &str = r#"{"error":"request_failed","message":"The service cannot answer now."}"#;
 
-impl Reply {
+/// Whether a response is nginx's own.
+trait BehindNginx {
     /// Asserts that nginx refuses by itself, in the shape of every error.
+    fn is_nginxs(&self, status: u16, body: &str);
+
+    /// Asserts that no broker has a part in the response.
+    fn is_of_nginx_alone(&self);
+
+    /// Asserts that the broker refuses, and nginx passes it on as it is.
+    fn is_the_brokers(&self, status: u16, body: &str);
+}
+
+impl BehindNginx for Response {
     #[track_caller]
     fn is_nginxs(&self, status: u16, body: &str) {
-        assert_eq!((self.status, self.body.as_str()), (status, body));
+        self.is(status, body);
         assert!(testkit::openapi::schema("ApiError").is_valid(&self.json()));
         assert_eq!(self.header("content-type"), Some("application/json"));
         self.is_of_nginx_alone();
@@ -33,43 +42,42 @@ impl Reply {
         assert!(policy.contains("default-src 'none'"), "{policy}");
         assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
         assert_eq!(self.header("server"), Some("nginx"));
-        assert!(!self.body.contains("nginx"), "{}", self.body);
+        assert!(!self.text().contains("nginx"), "{self:?}");
     }
 
-    /// Asserts that the broker refuses, and nginx passes it on as it is.
     #[track_caller]
     fn is_the_brokers(&self, status: u16, body: &str) {
-        assert_eq!((self.status, self.body.as_str()), (status, body));
+        self.is(status, body);
         assert!(self.header("x-request-id").is_some());
         assert_eq!(self.header("cache-control"), Some("no-store"));
     }
 }
 
-fn as_browser(request: RequestBuilder) -> RequestBuilder {
+fn as_browser(request: Request) -> Request {
     request.header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
 }
 
-async fn body_of(client: &Client, url: &str, bytes: usize) -> Reply {
+async fn body_of(client: &Http, url: &str, bytes: usize) -> Response {
     let request = client.post(url).header("Content-Type", "application/json");
-    send(request.body(" ".repeat(bytes))).await
+    request.body(" ".repeat(bytes)).send().await
 }
 
 #[tokio::test]
 async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
     let front = Front::start().await;
-    let client = front.nginx.client();
+    let client = front.nginx.http();
     let long = "a".repeat(8 * 1024);
     let url = front.nginx.url(&format!("/login/{long}"));
-    send(client.get(url)).await.is_nginxs(414, TOO_LARGE);
+    client.get(url).send().await.is_nginxs(414, TOO_LARGE);
     let url = front.nginx.url("/api/providers");
     let request = client.get(&url).header("X-Long", &long);
-    send(request).await.is_nginxs(431, TOO_LARGE);
+    request.send().await.is_nginxs(431, TOO_LARGE);
     let mut request = client.get(&url);
     for number in 0..40 {
         request = request.header(format!("X-Many-{number}"), "a".repeat(1024));
     }
-    send(request).await.is_nginxs(431, TOO_LARGE);
-    assert_eq!(send(client.get(&url)).await.status, 200);
+    request.send().await.is_nginxs(431, TOO_LARGE);
+    assert_eq!(client.get(&url).send().await.status, 200);
 }
 
 #[tokio::test]
@@ -81,13 +89,13 @@ async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
         ("/api/providers", false),
         ("/login/x", true),
     ] {
-        let request = front.nginx.client().get(front.nginx.url(path));
+        let request = front.nginx.http().get(front.nginx.url(path));
         let request = request
             .header("Accept", "text/html")
             .header("X-Long", &long);
-        let reply = send(request).await;
-        assert_eq!(reply.status, 431, "{path}");
-        assert_eq!(reply.body.contains("<h1>"), is_page, "{path}");
+        let response = request.send().await;
+        assert_eq!(response.status, 431, "{path}");
+        assert_eq!(response.text().contains("<h1>"), is_page, "{path}");
     }
 }
 
@@ -95,16 +103,16 @@ async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
 #[tokio::test]
 async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
     let front = Front::start().await;
-    let client = front.nginx.client();
+    let client = front.nginx.http();
     let url = front.nginx.url("/login/x");
     let cookies = |bytes: usize| "0=;".repeat(bytes / 3);
     let mut request = client.get(&url);
     for _ in 0..3 {
         request = request.header("Cookie", cookies(7 * 1024));
     }
-    send(request).await.is_nginxs(431, TOO_LARGE);
+    request.send().await.is_nginxs(431, TOO_LARGE);
     let request = client.get(&url).header("Cookie", cookies(7 * 1024));
-    assert_eq!(send(request).await.status, 404);
+    assert_eq!(request.send().await.status, 404);
 }
 
 #[tokio::test]
@@ -113,53 +121,51 @@ async fn the_longest_first_line_of_a_sign_in_is_let_in() {
     // A callback of 2048 characters, each of them escaped.
     let callback = "%2F".repeat(2048);
     let url = format!("/authorize?client_id=x&redirect_uri={callback}");
-    let request = front.nginx.client().get(front.nginx.url(&url));
-    send(request.try_clone().expect("it has no body"))
-        .await
-        .is_the_brokers(400, REFUSED);
+    let request = || front.nginx.http().get(front.nginx.url(&url));
+    request().send().await.is_the_brokers(400, REFUSED);
     // In a browser that holds eight upstream logins, and says what browsers say.
     let cookies: Vec<_> = (0..8)
         .map(|n| format!("__Host-fsi_trip_{n:012}={}", "a".repeat(570)))
         .collect();
-    let request = request
+    let request = request()
         .header("Cookie", cookies.join("; "))
         .header("User-Agent", "Mozilla/5.0 ".repeat(12))
         .header("Referer", "https://app.example/")
         .header("Sec-Fetch-Site", "cross-site");
-    send(request).await.is_the_brokers(400, REFUSED);
+    request.send().await.is_the_brokers(400, REFUSED);
 }
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
     let front = Front::start().await;
-    let client = front.nginx.client();
+    let client = front.nginx.http();
     let url = front.nginx.url("/v1/token");
     for bytes in [33 * 1024, 48 * 1024, 64 * 1024] {
         body_of(&client, &url, bytes)
             .await
             .is_the_brokers(413, TOO_LARGE);
     }
-    let reply = body_of(&client, &url, 64 * 1024 + 1).await;
-    reply.is_nginxs(413, TOO_LARGE);
+    let response = body_of(&client, &url, 64 * 1024 + 1).await;
+    response.is_nginxs(413, TOO_LARGE);
 }
 
 #[tokio::test]
 async fn in_clear_nobody_is_served_or_sent_on() {
     let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
-    let client = nginx.client();
+    let client = nginx.http();
     let body = r#"{"error":"request_failed","message":"The service is reached by https alone."}"#;
     for path in ["/", "/login/x", "/v1/token", "/authorize?client_id=x"] {
-        let reply = send(client.get(nginx.url_in_clear(path))).await;
-        reply.is_nginxs(403, body);
-        assert_eq!(reply.location(), None);
+        let response = client.get(nginx.url_in_clear(path)).send().await;
+        response.is_nginxs(403, body);
+        assert_eq!(response.location(), None);
     }
-    let page = send(as_browser(client.get(nginx.url_in_clear("/")))).await;
+    let page = as_browser(client.get(nginx.url_in_clear("/"))).send().await;
     assert_eq!(page.status, 403);
-    assert!(page.body.contains("https alone"), "{}", page.body);
+    assert!(page.text().contains("https alone"), "{}", page.text());
     // HTTP where TLS is expected.
     let url = nginx.url("/").replace("https://", "http://");
-    send(client.get(url)).await.is_nginxs(400, REFUSED);
+    client.get(url).send().await.is_nginxs(400, REFUSED);
     assert_eq!(broker.heads(), Vec::<String>::new());
 }
 
@@ -167,10 +173,10 @@ async fn in_clear_nobody_is_served_or_sent_on() {
 async fn who_asks_for_another_name_gets_nothing() {
     let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
-    let client = nginx.client();
+    let client = nginx.http();
     for url in [nginx.url("/"), nginx.url_in_clear("/")] {
         let request = client.get(url).header("Host", "evil.example");
-        let error = request.send().await.expect_err("it hangs up");
+        let error = request.try_send().await.expect_err("it hangs up");
         assert!(!error.is_connect(), "{error}");
     }
     // It shows no certificate, either.
@@ -188,11 +194,11 @@ async fn who_asks_for_another_name_gets_nothing() {
 async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
     let broker = Pretender::saying(Says::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
-    let client = nginx.client();
-    let reply = send(client.post(nginx.url("/v1/token"))).await;
-    reply.is_nginxs(503, UNABLE);
-    assert_eq!(reply.header("retry-after"), Some("1"));
-    let page = send(as_browser(client.get(nginx.url("/login/x")))).await;
+    let client = nginx.http();
+    let response = client.post(nginx.url("/v1/token")).send().await;
+    response.is_nginxs(503, UNABLE);
+    assert_eq!(response.header("retry-after"), Some("1"));
+    let page = as_browser(client.get(nginx.url("/login/x"))).send().await;
     assert_eq!(page.status, 503);
     page.is_of_nginx_alone();
     assert_eq!(
@@ -200,16 +206,16 @@ async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
         Some("text/html; charset=utf-8")
     );
     let says = "<h1>The service cannot answer now.</h1>\n<p>Reload this page in a moment.</p>";
-    assert!(page.body.contains(says), "{}", page.body);
+    assert!(page.text().contains(says), "{}", page.text());
 }
 
 #[tokio::test]
 async fn nothing_but_the_broker_is_behind_it() {
     let front = Front::start().await;
-    let client = front.nginx.client();
+    let client = front.nginx.http();
     for path in ["/metrics", "/refused/as.json", "/nginx_status", "/.env"] {
-        let reply = send(client.get(front.nginx.url(path))).await;
-        assert_eq!(reply.status, 404, "{path}: {}", reply.body);
+        let response = client.get(front.nginx.url(path)).send().await;
+        assert_eq!(response.status, 404, "{path}: {}", response.text());
     }
 }
 

@@ -13,7 +13,6 @@ use super::front::Front;
 use super::nginx::{NAME, Nginx, Ports};
 use super::pretender::{Pretender, Says};
 use super::tls::Connector;
-use crate::backend::send;
 use crate::login::{FLOWS, GITHUB};
 
 /// How a client holds a connection without getting anywhere.
@@ -218,18 +217,22 @@ const UNDER_WAY: usize = 100;
 async fn from_one_address_only_so_many_requests_are_under_way() {
     let broker = Pretender::saying(Says::Waits).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
-    let (here, there) = (nginx.client(), nginx.client_at([127, 0, 0, 2]));
+    let (here, there) = (nginx.http(), nginx.http_from([127, 0, 0, 2]));
     let mut waiting = JoinSet::new();
     for _ in 0..UNDER_WAY {
         waiting.spawn(here.get(nginx.url("/readyz")).send());
     }
     not_for_ever(broker.has_heard(UNDER_WAY)).await;
-    let later = send(here.get(nginx.url("/readyz"))).await;
+    let later = here.get(nginx.url("/readyz")).send().await;
     assert_eq!(
         (later.status, later.header("retry-after")),
         (429, Some("1"))
     );
-    assert!(later.body.contains("too many requests"), "{}", later.body);
+    assert!(
+        later.text().contains("too many requests"),
+        "{}",
+        later.text()
+    );
     waiting.spawn(there.get(nginx.url("/readyz")).send());
     not_for_ever(broker.has_heard(UNDER_WAY + 1)).await;
 }

@@ -6,10 +6,9 @@ use testkit::leak_check::{Sentinel, suspicious};
 use super::front::Front;
 use super::nginx::{Nginx, Ports, Written};
 use super::pretender::{Pretender, Says};
-use crate::backend::send;
-use crate::browser::{Browser, NOWHERE};
-use crate::fresh;
 use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
+use testkit::browser::{Browser, UNSERVED};
+use testkit::fresh;
 
 impl Written {
     /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
@@ -70,8 +69,8 @@ async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
     let mut secrets = secrets_of(&browser);
     match &ticket {
         Ticket::Clean(login) => {
-            let reply = backend.result(&login.session_key).await;
-            assert_eq!(reply.json()["status"], "succeeded");
+            let response = backend.result(&login.session_key).await;
+            assert_eq!(response.json()["status"], "succeeded");
             secrets.push(login.session_key.clone());
         }
         Ticket::Legacy(transaction) => {
@@ -89,10 +88,10 @@ async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
 async fn presses_a_button(front: &Front) -> Vec<String> {
     let login = front.backend.start_login("google").await;
     let (browser, page) = (front.browser(), &login.authorization_url);
-    let seen = browser.type_in(page).await.reply.expect("a question");
-    assert_eq!(seen.status, 200, "{}", seen.body);
+    let seen = browser.type_in(page).await.response.expect("a question");
+    assert_eq!(seen.status, 200, "{}", seen.text());
     let action = format!("{page}/continue");
-    browser.press_until(page, &action, NOWHERE).await;
+    browser.press_until(page, &action, UNSERVED).await;
     secrets_of(&browser)
 }
 
@@ -102,7 +101,7 @@ async fn goes_astray(front: &Front) -> Vec<String> {
     let [a, b, c, d, e, f] = &secrets[..] else {
         unreachable!("there are six");
     };
-    let client = front.nginx.client();
+    let client = front.nginx.http();
     let referer = front.nginx.url(&format!("/login/{f}"));
     for path in [
         format!("/login/{a}"),
@@ -115,22 +114,26 @@ async fn goes_astray(front: &Front) -> Vec<String> {
         format!("/login/{}{d}", "a".repeat(9000)),
     ] {
         let request = client.get(front.nginx.url(&path));
-        let reply = send(request.header("Referer", &referer)).await;
-        assert!(reply.status >= 400, "{path}: {}", reply.status);
+        let response = request.header("Referer", &referer).send().await;
+        assert!(response.status >= 400, "{path}: {}", response.status);
         // Refused, or hung up on.
         let _ = client.get(front.nginx.url_in_clear(&path)).send().await;
     }
     let request = client.request(Method::POST, front.nginx.url("/v1/token"));
     let request = request.header("User-Agent", a).header("X-Request-Id", b);
-    send(request.header("Content-Length", "1000000").bearer_auth(c)).await;
+    request
+        .header("Content-Length", "1000000")
+        .bearer_auth(c)
+        .send()
+        .await;
     secrets
 }
 
 /// Handles, codes and states in the addresses that a browser went to, and its cookies.
 fn secrets_of(browser: &Browser) -> Vec<String> {
     let mut secrets = Vec::new();
-    for hop in browser.hops() {
-        let url = url::Url::parse(&hop.url).expect("an address");
+    for step in browser.steps() {
+        let url = url::Url::parse(&step.url).expect("an address");
         let handle = url.path().strip_prefix("/login/");
         let handle = handle.and_then(|it| it.split('/').next());
         secrets.extend(handle.map(ToOwned::to_owned));
@@ -155,8 +158,8 @@ async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
             format!("/login/{handle}"),
             format!("/callback/google?code={code}"),
         ] {
-            let reply = send(nginx.client().get(nginx.url(&path))).await;
-            assert_eq!(reply.status, 503);
+            let response = nginx.http().get(nginx.url(&path)).send().await;
+            assert_eq!(response.status, 503);
         }
         let written = nginx.stop();
         written.keeps(&[handle, code]);

@@ -1,15 +1,15 @@
-//! What all suites' answers are held against must be able to complain.
+//! The contract check of every suite can fail.
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::published::judge;
-use crate::reply::{PENDING, REFUSED, Reply};
 use crate::world::World;
+use testkit::http::{PENDING, REFUSED, Response};
+use testkit::openapi::check;
 
 const RESULT: &str = "/v1/login/result";
 
-fn reply(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Reply {
+fn response(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> Response {
     let headers = headers.iter().map(|(name, value)| {
         (
             HeaderName::from_static(name),
@@ -21,32 +21,32 @@ fn reply(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> R
         HeaderName::from_static(ours.0),
         HeaderValue::from_static(ours.1),
     );
-    Reply {
+    Response {
         status,
         headers: headers.chain([ours]).collect::<HeaderMap>(),
-        body: body.to_owned(),
+        body: body.into(),
     }
 }
 
-fn json(status: u16, body: &str) -> Reply {
-    reply(status, &[("content-type", "application/json")], body)
+fn json(status: u16, body: &str) -> Response {
+    response(status, &[("content-type", "application/json")], body)
 }
 
 #[track_caller]
-fn complains(method: &Method, path: &str, reply: &Reply, about: &str) {
-    let complaint = judge(method, path, reply).expect_err("it is wrong");
+fn complains(method: &Method, path: &str, response: &Response, about: &str) {
+    let complaint = check(method, path, response).expect_err("it is wrong");
     assert!(complaint.contains(about), "{complaint}");
 }
 
 #[test]
 fn what_the_contract_shows_passes() {
-    assert_eq!(judge(&Method::POST, RESULT, &json(200, PENDING)), Ok(()));
-    assert_eq!(judge(&Method::POST, RESULT, &json(400, REFUSED)), Ok(()));
-    assert_eq!(judge(&Method::GET, "/nowhere", &json(404, REFUSED)), Ok(()));
-    let away = reply(303, &[("location", "https://app.example/cb")], "");
-    assert_eq!(judge(&Method::GET, "/login/handle", &away), Ok(()));
+    assert_eq!(check(&Method::POST, RESULT, &json(200, PENDING)), Ok(()));
+    assert_eq!(check(&Method::POST, RESULT, &json(400, REFUSED)), Ok(()));
+    assert_eq!(check(&Method::GET, "/nowhere", &json(404, REFUSED)), Ok(()));
+    let away = response(303, &[("location", "https://app.example/cb")], "");
+    assert_eq!(check(&Method::GET, "/login/handle", &away), Ok(()));
     assert_eq!(
-        judge(&Method::HEAD, "/login/handle", &reply(200, &[], "")),
+        check(&Method::HEAD, "/login/handle", &response(200, &[], "")),
         Ok(())
     );
 }
@@ -54,11 +54,21 @@ fn what_the_contract_shows_passes() {
 #[test]
 fn another_status_is_complained_about() {
     let post = &Method::POST;
-    complains(post, RESULT, &json(401, REFUSED), "it shows only");
-    complains(post, RESULT, &json(500, REFUSED), "it shows only");
-    complains(post, RESULT, &json(201, PENDING), "it shows only");
-    complains(post, "/v1/profile", &json(200, PENDING), "it shows only");
-    complains(&Method::GET, "/nowhere", &json(200, "{}"), "it shows only");
+    complains(post, RESULT, &json(401, REFUSED), "it documents only");
+    complains(post, RESULT, &json(500, REFUSED), "it documents only");
+    complains(post, RESULT, &json(201, PENDING), "it documents only");
+    complains(
+        post,
+        "/v1/profile",
+        &json(200, PENDING),
+        "it documents only",
+    );
+    complains(
+        &Method::GET,
+        "/nowhere",
+        &json(200, "{}"),
+        "it documents only",
+    );
 }
 
 #[test]
@@ -71,15 +81,15 @@ fn another_body_is_complained_about() {
     wrong("pending", "expected");
     let leaks = r#"{"error":"request_failed","rule":"code.known"}"#;
     complains(post, RESULT, &json(400, leaks), "Additional properties");
-    let away = reply(303, &[("location", "https://app.example/cb")], "x");
+    let away = response(303, &[("location", "https://app.example/cb")], "x");
     complains(&Method::GET, "/login/handle", &away, "no body");
 }
 
 #[test]
 fn another_content_type_or_a_missing_header_is_complained_about() {
-    let page = reply(400, &[("content-type", "text/html")], "<h1>");
+    let page = response(400, &[("content-type", "text/html")], "<h1>");
     complains(&Method::POST, RESULT, &page, "content type");
-    let nowhere = reply(303, &[], "");
+    let nowhere = response(303, &[], "");
     complains(
         &Method::GET,
         "/login/handle",
@@ -99,6 +109,6 @@ fn another_content_type_or_a_missing_header_is_complained_about() {
 async fn what_is_served_is_what_the_suites_are_held_against() {
     let world = World::start().await;
     let request = world.backend.request(Method::GET, "/openapi.json");
-    let reply = crate::backend::send(request).await;
-    reply.is(200, ::contract::openapi::DOCUMENT);
+    let response = request.send().await;
+    response.is(200, ::contract::openapi::DOCUMENT);
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use broker::{Broker, Dependencies};
 
 use crate::assembly;
-use crate::browser::NOWHERE;
+use testkit::browser::UNSERVED;
 use testkit::openapi::{NOT_PUBLISHED, operations};
 
 /// Method and path of every route that serves something: the gates before all
 /// routes have no name, and wrong methods are named so.
 fn routes() -> BTreeSet<(String, String)> {
-    let config = assembly::config(NOWHERE, NOWHERE, NOWHERE, "secret");
+    let config = assembly::config(UNSERVED, UNSERVED, UNSERVED, "secret");
     let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
     let rocket = broker.rocket();
     rocket

@@ -18,7 +18,7 @@ async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
         }
     }
     assert!(policy.contains("script-src 'self';"), "{policy}");
-    let named = page.body.split("src=\"").skip(1);
+    let named = page.text().split("src=\"").skip(1);
     let named: Vec<_> = named.filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(named, ["/contract/scalar.js", "/contract/page.js"]);
     for script in named {
@@ -33,7 +33,7 @@ async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
 async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuses() {
     let world = World::start().await;
     let page = world.control(Method::GET, "/contract", None).await;
-    let (_, plain) = page.body.split_once("<main").expect("a list");
+    let (_, plain) = page.text().split_once("<main").expect("a list");
     let (plain, _) = plain
         .split_once("</noscript>")
         .expect("for those without scripts");

@@ -6,18 +6,18 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use broker::{Broker, Dependencies};
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 use serde_json::{Value, json};
 use stack::wire::Wire;
 use url::Url;
 
 use crate::assembly::{self, Running};
-use crate::backend::{Backend, send};
-use crate::browser::{Browser, NOWHERE};
-use crate::fresh;
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::backend::Backend;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::fresh;
+use testkit::http::{Request, Response};
 use testkit::openapi::{operations, unlisted};
 
 /// What was seen: method, path template, status.
@@ -36,24 +36,24 @@ struct Witness {
 
 impl Witness {
     /// Notes how `request`, to the operation of this template, is answered.
-    async fn sees(&self, method: &str, path: &str, status: u16, request: RequestBuilder) -> Reply {
-        let reply = send(request).await;
-        self.notes(method, path, status, reply)
+    async fn sees(&self, method: &str, path: &str, status: u16, request: Request) -> Response {
+        let response = request.send().await;
+        self.notes(method, path, status, response)
     }
 
-    fn notes(&self, method: &str, path: &str, status: u16, reply: Reply) -> Reply {
-        assert_eq!(reply.status, status, "{method} {path}: {reply:?}");
+    fn notes(&self, method: &str, path: &str, status: u16, response: Response) -> Response {
+        assert_eq!(response.status, status, "{method} {path}: {response:?}");
         let entry = (method.to_owned(), path.to_owned(), status);
         self.seen.borrow_mut().insert(entry);
-        reply
+        response
     }
 
-    fn request(&self, method: &str, path: &str) -> RequestBuilder {
+    fn request(&self, method: &str, path: &str) -> Request {
         let method = method.parse().expect("a method");
         self.world.backend.request(method, path)
     }
 
-    async fn posts(&self, path: &str, status: u16, body: &Value) -> Reply {
+    async fn posts(&self, path: &str, status: u16, body: &Value) -> Response {
         let request = self.request("POST", path).json(body);
         self.sees("POST", path, status, request).await
     }
@@ -80,7 +80,7 @@ impl Witness {
     async fn session(&self) {
         let path = "/v1/login/session";
         let backend = &self.world.backend;
-        let whole = || backend.session_request(&fresh::secret(), GITHUB);
+        let whole = || backend.session_body(&fresh::secret(), GITHUB);
         self.posts(path, 200, &whole()).await;
         self.posts(path, 400, &json!({})).await;
         self.posts(path, 401, &with(whole(), "client_secret", "x"))
@@ -92,7 +92,7 @@ impl Witness {
     async fn result(&self) {
         let path = "/v1/login/result";
         let (world, backend) = (&self.world, &self.world.backend);
-        let request = |key: &str| backend.result_request(key);
+        let request = |key: &str| backend.result_body(key);
         let login = backend.start_login(GITHUB).await;
         self.posts(path, 200, &request(&login.session_key)).await;
         let settled = request(&world.settled(GOOGLE).await.session_key);
@@ -106,12 +106,12 @@ impl Witness {
         let path = "/v1/token";
         let (world, backend) = (&self.world, &self.world.backend);
         let (transaction, code) = world.with_code(GITHUB).await;
-        let whole = backend.token_request(&transaction.verifier, &code);
+        let whole = backend.token_body(&transaction.verifier, &code);
         self.posts(path, 401, &with(whole.clone(), "client_id", ""))
             .await;
         let issued = self.posts(path, 200, &whole).await;
         let (_, other) = world.with_code(GITHUB).await;
-        self.posts(path, 400, &backend.token_request(&fresh::secret(), &other))
+        self.posts(path, 400, &backend.token_body(&fresh::secret(), &other))
             .await;
         self.posts(path, 413, &with(whole, "extra", &"x".repeat(33 * 1024)))
             .await;
@@ -133,14 +133,14 @@ impl Witness {
     async fn guesses(&self) {
         let backend = &self.world.backend;
         let nobodys = |body| with(body, "client_id", "prj_nobody");
-        let session = nobodys(backend.session_request(&fresh::secret(), GITHUB));
+        let session = nobodys(backend.session_body(&fresh::secret(), GITHUB));
         for _ in 0..WRONG_SECRETS {
             self.posts("/v1/login/session", 401, &session).await;
         }
         self.posts("/v1/login/session", 429, &session).await;
-        let result = nobodys(backend.result_request(&fresh::secret()));
+        let result = nobodys(backend.result_body(&fresh::secret()));
         self.posts("/v1/login/result", 429, &result).await;
-        let token = nobodys(backend.token_request(&fresh::secret(), "code"));
+        let token = nobodys(backend.token_body(&fresh::secret(), "code"));
         self.posts("/v1/token", 429, &token).await;
     }
 
@@ -155,7 +155,7 @@ impl Witness {
             ("/callback/{provider}", &world.broker_callback(GITHUB)),
             ("/return", &format!("{}/return", world.broker())),
         ] {
-            self.notes("HEAD", path, 200, owner.look_at(url).await);
+            self.notes("HEAD", path, 200, owner.head(url).await);
         }
         for path in ["/login/{handle}", "/callback/{provider}"] {
             let (place, _) = path.split_once('{').expect("a parameter");
@@ -196,10 +196,10 @@ impl Witness {
             &json!({
                 "client_id": "crowded",
                 "client_secret": fresh::secret(),
-                "redirect_uris": [format!("{NOWHERE}/crowded/back")],
+                "redirect_uris": [format!("{UNSERVED}/crowded/back")],
             }),
         );
-        let mut config = assembly::config(&base_url, NOWHERE, NOWHERE, "secret");
+        let mut config = assembly::config(&base_url, UNSERVED, UNSERVED, "secret");
         config.projects = vec![assembly::project(&backend, &[&backend.callback])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
@@ -214,8 +214,8 @@ impl Witness {
             let (_, state) = query.find(|(name, _)| name == "state").expect("a state");
             let back = format!("{base_url}/callback/{GITHUB}?error=access_denied&state={state}");
             let from = [("X-Real-IP", "203.0.113.7")];
-            let reply = browser.open_with(&back, &from).await;
-            self.notes("GET", "/callback/{provider}", status, reply);
+            let response = browser.open_with(&back, &from).await;
+            self.notes("GET", "/callback/{provider}", status, response);
         }
     }
 
@@ -296,8 +296,8 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
 async fn the_examples_of_refusals_are_what_the_broker_says() {
     let world = World::start().await;
     let examples = &testkit::openapi::document()["components"]["examples"];
-    let says = async |name: &str, request: RequestBuilder| {
-        let said = send(request).await.json();
+    let says = async |name: &str, request: Request| {
+        let said = request.send().await.json();
         assert_eq!(said, examples[name]["value"], "{name}");
     };
     let request = |method, path: &str| world.backend.request(method, path);
@@ -310,13 +310,13 @@ async fn the_examples_of_refusals_are_what_the_broker_says() {
     let large = request(Method::POST, "/v1/token").json(&large);
     says("TooLarge", large).await;
     let nobodys = with(
-        world.backend.session_request(&fresh::secret(), GITHUB),
+        world.backend.session_body(&fresh::secret(), GITHUB),
         "client_id",
         "prj_nobody",
     );
     let guess = || request(Method::POST, "/v1/login/session").json(&nobodys);
     for _ in 0..WRONG_SECRETS {
-        send(guess()).await;
+        guess().send().await;
     }
     says("TooMany", guess()).await;
     let prefetch = request(Method::GET, "/authorize").header("Sec-Purpose", "prefetch");

@@ -5,10 +5,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{get, post, refuses};
-use crate::backend::send;
-use crate::browser::client;
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::world::World;
+use testkit::http::{Http, client};
 
 /// A stream in which an event is missing ends by this.
 const FOR_EVER: Duration = Duration::from_secs(60);
@@ -156,8 +155,8 @@ async fn next(stream: &mut reqwest::Response) -> Value {
 async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
     let world = World::start().await;
     let login = world.settled(GOOGLE).await;
-    let reply = world.backend.result(&login.session_key).await;
-    let id = reply.header("x-request-id").expect("an id");
+    let response = world.backend.result(&login.session_key).await;
+    let id = response.header("x-request-id").expect("an id");
     let exchange = get(&world, &format!("/api/exchanges/{id}")).await.json();
     assert_eq!(exchange["request"]["start"], "POST /v1/login/result");
     assert_eq!(exchange["answer"]["start"], "200 OK");
@@ -174,7 +173,7 @@ async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
     }
     let answered = exchange["answer"]["body"].as_str().expect("a body");
     let answered: Value = serde_json::from_str(answered).expect("JSON");
-    assert_eq!(answered, reply.json());
+    assert_eq!(answered, response.json());
     refuses(
         &get(&world, "/api/exchanges/nothing").await,
         404,
@@ -201,7 +200,11 @@ async fn a_login_is_told_as_it_stands() {
     assert_eq!(get(&world, &at).await.json()["state"], "expired");
     assert_eq!(get(&world, "/api/logins").await.json()[0]["login"], name);
 
-    world.backend.result(&login.session_key).await.is_refused();
+    world
+        .backend
+        .result(&login.session_key)
+        .await
+        .is_refusal(400);
     let told = get(&world, &at).await.json();
     assert_eq!(told["calls"][1]["rule"], "result.expiry");
     refuses(&get(&world, "/api/logins/nobody").await, 404, "/api/logins");
@@ -242,8 +245,12 @@ async fn what_a_page_of_another_origin_asks_stays_unanswered() {
         "/api/faults",
     ] {
         let url = format!("{}{path}", world.stack.urls().control);
-        let reply = send(client().get(url).header("Origin", "http://evil.example")).await;
-        refuses(&reply, 403, "another origin");
+        let response = Http::new()
+            .get(url)
+            .header("Origin", "http://evil.example")
+            .send()
+            .await;
+        refuses(&response, 403, "another origin");
     }
     let order = json!({ "operation": "POST /v1/token", "fault": "refuse" });
     assert_eq!(post(&world, "/api/faults", order).await.status, 201);

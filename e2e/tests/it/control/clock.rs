@@ -19,7 +19,11 @@ async fn the_clock_flows_and_is_moved_ahead() {
 
     let login = world.settled(GOOGLE).await;
     post(&world, "/api/clock/advance", json!({ "seconds": 600 })).await;
-    world.backend.result(&login.session_key).await.is_refused();
+    world
+        .backend
+        .result(&login.session_key)
+        .await
+        .is_refusal(400);
 }
 
 #[tokio::test]
@@ -32,8 +36,8 @@ async fn the_clock_never_goes_back() {
         json!("600"),
         json!(null),
     ] {
-        let reply = post(&world, "/api/clock/advance", json!({ "seconds": seconds })).await;
-        refuses(&reply, 400, "");
+        let response = post(&world, "/api/clock/advance", json!({ "seconds": seconds })).await;
+        refuses(&response, 400, "");
     }
     refuses(
         &post(&world, "/api/clock/advance", json!({})).await,

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::{get, post, refuses};
 use crate::login::GOOGLE;
-use crate::reply::REFUSED;
 use crate::world::World;
+use testkit::http::REFUSED;
 
 const RESULT: &str = "POST /v1/login/result";
 
-async fn arm(world: &World, body: Value) -> crate::reply::Reply {
+async fn arm(world: &World, body: Value) -> testkit::http::Response {
     post(world, "/api/faults", body).await
 }
 
@@ -18,13 +18,13 @@ async fn arm(world: &World, body: Value) -> crate::reply::Reply {
 async fn a_fault_strikes_once_and_is_told() {
     let world = World::start().await;
     let login = world.settled(GOOGLE).await;
-    let reply = arm(
+    let response = arm(
         &world,
         json!({ "operation": RESULT, "fault": "html_502", "nth": 1 }),
     )
     .await;
-    assert_eq!(reply.status, 201);
-    let id = reply.json()["id"].clone();
+    assert_eq!(response.status, 201);
+    let id = response.json()["id"].clone();
     assert_eq!(
         get(&world, "/api/faults").await.json(),
         json!([{ "id": id, "operation": RESULT, "fault": "html_502", "passes": 0, "sticks_to": null }])
@@ -47,8 +47,8 @@ async fn faults_are_taken_back() {
         json!({ "operation": RESULT, "fault": "html_502", "sticky": true }),
     )
     .await;
-    let reply = world.control(Method::DELETE, "/api/faults", None).await;
-    assert_eq!(reply.status, 204);
+    let response = world.control(Method::DELETE, "/api/faults", None).await;
+    assert_eq!(response.status, 204);
     assert_eq!(world.backend.result(&login.session_key).await.status, 200);
 }
 

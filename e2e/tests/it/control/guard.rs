@@ -5,9 +5,8 @@ use reqwest::Method;
 use stack::{Settings, Stack};
 
 use super::{get, refuses};
-use crate::backend::send;
-use crate::browser::client;
 use crate::world::World;
+use testkit::http::Http;
 
 /// Paths of every kind: with a call, with another method's, with none.
 const PATHS: [&str; 6] = [
@@ -51,12 +50,12 @@ async fn no_page_of_another_origin_may_call_anything() {
         for path in PATHS {
             for method in METHODS {
                 let is_head = method == Method::HEAD;
-                let request = client()
+                let request = Http::new()
                     .request(method, format!("{control}{path}"))
                     .header(header, value);
-                let reply = send(request).await;
-                assert_eq!(reply.status, 403, "{header}: {value} {path}");
-                assert!(is_head || reply.json()["error"] == "control_refused");
+                let response = request.send().await;
+                assert_eq!(response.status, 403, "{header}: {value} {path}");
+                assert!(is_head || response.json()["error"] == "control_refused");
             }
         }
     }
@@ -82,11 +81,11 @@ async fn its_own_page_and_programs_of_this_machine_may_call() {
             ("Origin", format!("http://localhost:{port}")),
         ],
     ] {
-        let mut request = client().get(format!("{control}/api/stack"));
+        let mut request = Http::new().get(format!("{control}/api/stack"));
         for (name, value) in &headers {
             request = request.header(*name, value);
         }
-        assert_eq!(send(request).await.status, 200, "{headers:?}");
+        assert_eq!(request.send().await.status, 200, "{headers:?}");
     }
 }
 
@@ -105,8 +104,8 @@ async fn one_more_name_may_be_given_at_the_start_and_only_that_one() {
         ("stack.internal.evil.example", 403),
     ] {
         let url = format!("{}/api/stack", stack.urls().control);
-        let reply = send(client().get(url).header("Host", host)).await;
-        assert_eq!(reply.status, status, "{host}");
+        let response = Http::new().get(url).header("Host", host).send().await;
+        assert_eq!(response.status, status, "{host}");
     }
 }
 
@@ -120,20 +119,20 @@ async fn a_body_that_is_not_json_is_refused_wherever_it_is_sent() {
             "text/plain",
             "multipart/form-data",
         ] {
-            let request = client()
+            let request = Http::new()
                 .post(format!("{control}{path}"))
                 .header("Content-Type", media_type)
                 .body(r#"{"seconds":600}"#);
-            refuses(&send(request).await, 415, "application/json");
+            refuses(&request.send().await, 415, "application/json");
         }
         for method in ["get", "put", "delete"] {
             // Rocket reads the method out of a form's body.
-            let form = client().post(format!("{control}{path}"));
+            let form = Http::new().post(format!("{control}{path}"));
             let form = form.form(&[("_method", method)]);
-            refuses(&send(form).await, 415, "application/json");
+            refuses(&form.send().await, 415, "application/json");
         }
-        let untyped = client().post(format!("{control}{path}")).body("{}");
-        refuses(&send(untyped).await, 415, "application/json");
+        let untyped = Http::new().post(format!("{control}{path}")).body("{}");
+        refuses(&untyped.send().await, 415, "application/json");
     }
     let time = get(&world, "/api/clock").await.json();
     assert_eq!(time["advanced_seconds"], 0.0);

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{get, post, refuses};
-use crate::backend::Backend;
-use crate::browser::Browser;
 use crate::login::GOOGLE;
 use crate::world::World;
+use testkit::backend::Backend;
+use testkit::browser::Browser;
 
 #[tokio::test]
 async fn it_lists_every_project_with_its_secret() {
@@ -30,9 +30,9 @@ async fn it_lists_every_project_with_its_secret() {
 async fn a_new_project_can_sign_in_at_once() {
     let world = World::start().await;
     let new = json!({ "name": "New", "redirect_uris": ["http://localhost:9/new"] });
-    let reply = post(&world, "/api/projects", new).await;
-    assert_eq!(reply.status, 201);
-    let backend = Backend::of(world.broker(), &reply.json());
+    let response = post(&world, "/api/projects", new).await;
+    assert_eq!(response.status, 201);
+    let backend = Backend::of(world.broker(), &response.json());
     let login = backend.start_login(GOOGLE).await;
     let arrival = Browser::new().follow(&login.authorization_url).await;
     assert_eq!(arrival.url, "http://localhost:9/new");
@@ -46,9 +46,9 @@ async fn a_new_project_may_say_whom_the_broker_asks() {
         new.as_object_mut()
             .expect("an object")
             .extend(more.as_object().expect("another").clone());
-        let reply = post(&world, "/api/projects", new).await;
-        assert_eq!(reply.status, 201, "{}", reply.body);
-        let mut names: Vec<_> = reply
+        let response = post(&world, "/api/projects", new).await;
+        assert_eq!(response.status, 201, "{}", response.text());
+        let mut names: Vec<_> = response
             .json()
             .as_object()
             .expect("it")
@@ -58,7 +58,7 @@ async fn a_new_project_may_say_whom_the_broker_asks() {
         names.sort();
         let shown = ["client_id", "client_secret", "name", "redirect_uris"];
         assert_eq!(names, shown, "the guard is not shown");
-        let backend = Backend::of(world.broker(), &reply.json());
+        let backend = Backend::of(world.broker(), &response.json());
         let login = backend.start_login(GOOGLE).await;
         Browser::new().open(&login.authorization_url).await.status
     };
@@ -111,9 +111,9 @@ async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
         &"x".repeat(5_000),
     ] {
         let new = json!({ "name": name, "redirect_uris": [world.backend.callback] });
-        let reply = post(&world, "/api/projects", new).await;
+        let response = post(&world, "/api/projects", new).await;
         refuses(
-            &reply,
+            &response,
             400,
             "a project's name has 1 to 80 printable characters",
         );
@@ -121,9 +121,9 @@ async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
     let projects = get(&world, "/api/projects").await.json();
     assert_eq!(projects.as_array().map(Vec::len), Some(2));
     let new = json!({ "name": " 語 🦀 ", "redirect_uris": [world.backend.callback] });
-    let reply = post(&world, "/api/projects", new).await;
+    let response = post(&world, "/api/projects", new).await;
     assert_eq!(
-        (reply.status, &reply.json()["name"]),
+        (response.status, &response.json()["name"]),
         (201, &json!("語 🦀"))
     );
 }

@@ -5,9 +5,9 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{get, put};
-use crate::browser::Browser;
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::world::World;
+use testkit::browser::Browser;
 
 // A new world.
 
@@ -32,7 +32,7 @@ async fn a_reset_begins_a_new_world_in_which_logins_work() {
     )
     .await;
     world.next_goes_wrong(GOOGLE, Misbehaviour::Deny);
-    let projects = get(&world, "/api/projects").await.body;
+    let projects = get(&world, "/api/projects").await;
 
     world
         .control(Method::POST, "/api/reset", None)
@@ -47,15 +47,19 @@ async fn a_reset_begins_a_new_world_in_which_logins_work() {
         .backend
         .result(&settled.session_key)
         .await
-        .is_refused();
-    world.backend.redeem(&transaction, &code).await.is_refused();
+        .is_refusal(400);
+    world
+        .backend
+        .redeem(&transaction, &code)
+        .await
+        .is_refusal(400);
     assert_eq!(world.backend.profile(&token).await.status, 401);
     assert_eq!(demo.type_in(&world.demo("/profile")).await.url, home);
     assert_eq!(
-        get(&world, "/api/upstreams/google/requests").await.body,
+        get(&world, "/api/upstreams/google/requests").await.text(),
         "[]"
     );
-    assert_eq!(get(&world, "/api/projects").await.body, projects);
+    assert_eq!(get(&world, "/api/projects").await.text(), projects.text());
     for flow in FLOWS {
         for provider in PROVIDERS {
             world.sign_in(flow, provider).await.is_ada(provider);
@@ -87,6 +91,9 @@ async fn a_key_of_the_old_world_is_fresh_in_the_new_one() {
         .control(Method::POST, "/api/reset", None)
         .await
         .is(204, "");
-    let again = world.backend.start_with(&login.session_key, GOOGLE).await;
-    assert_eq!(again.status, 200, "{}", again.body);
+    let again = world
+        .backend
+        .start_with_key(&login.session_key, GOOGLE)
+        .await;
+    assert_eq!(again.status, 200, "{}", again.text());
 }

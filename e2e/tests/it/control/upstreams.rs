@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 use super::{get, post, put};
-use crate::browser::Browser;
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::world::World;
+use testkit::browser::Browser;
 
 #[tokio::test]
 async fn a_provider_can_be_made_to_ask_and_to_answer_by_itself() {
@@ -26,7 +26,7 @@ async fn a_provider_can_be_made_to_ask_and_to_answer_by_itself() {
             "{}",
             end.url
         );
-        assert_eq!(end.reply.expect("a page").status, 200);
+        assert_eq!(end.response.expect("a page").status, 200);
 
         put(&world, &path, json!({ "mode": "automatic" }))
             .await
@@ -91,7 +91,7 @@ async fn a_queued_person_signs_in_once_and_then_the_default_again() {
         let bare = json!({ "id": "43" });
         for person in [person, bare] {
             let queued = post(&world, &path, json!({ "person": person })).await;
-            assert_eq!(queued.status, 201, "{}", queued.body);
+            assert_eq!(queued.status, 201, "{}", queued.text());
         }
         let first = world.sign_in(Flow::Clean, provider).await.profile();
         assert_eq!(first["name"], "Somebody");
@@ -114,7 +114,7 @@ async fn a_github_user_with_a_private_address_can_be_queued() {
     });
     let next = format!("/api/upstreams/{GITHUB}/next");
     let queued = post(&world, &next, json!({ "person": person })).await;
-    assert_eq!(queued.status, 201, "{}", queued.body);
+    assert_eq!(queued.status, 201, "{}", queued.text());
     let queue = world.upstream(GITHUB).queued();
     let [Next::Person(person)] = queue.as_slice() else {
         panic!("{queue:?}");
@@ -143,7 +143,7 @@ async fn a_queued_misbehaviour_happens_once_and_is_documented() {
         let name = documented[0]["name"].clone();
         let next = format!("/api/upstreams/{provider}/next");
         let queued = post(&world, &next, json!({ "misbehave": name })).await;
-        assert_eq!(queued.status, 201, "{}", queued.body);
+        assert_eq!(queued.status, 201, "{}", queued.text());
         let error = documented[0]["error"].as_str().expect("a word");
         world.sign_in(Flow::Clean, provider).await.is_error(error);
         world.sign_in(Flow::Clean, provider).await.is_ada(provider);
@@ -163,8 +163,8 @@ async fn the_journal_shows_what_was_asked_without_its_secrets() {
             .query_pairs()
             .find(|(name, _)| name == "code")
             .expect("a code");
-        assert!(!journal.body.contains(&*code));
-        assert!(journal.body.contains("[masked]"));
+        assert!(!journal.text().contains(&*code));
+        assert!(journal.text().contains("[masked]"));
         let entries = journal.json();
         let entries = entries.as_array().expect("a list");
         let tokens: Vec<_> = entries

@@ -1,16 +1,15 @@
 //! Each fault at each call that happens once: what the backend hears, what the
 //! audit log and the wire say, and what a second try gives.
 
-use reqwest::RequestBuilder;
 use stack::faults::Fault;
 use stack::logbook::{Event, Source};
 use stack::truth::{Call, State};
 
 use super::strikes;
-use crate::backend::{Login, Transaction};
 use crate::login::GOOGLE;
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::backend::{Login, Transaction};
+use testkit::http::{Request, Response};
 
 /// A call that can be made, with what it takes.
 enum Ready {
@@ -30,7 +29,7 @@ const OPERATIONS: [&str; 4] = [
 impl Ready {
     async fn to(operation: &str, world: &World) -> Self {
         match operation {
-            "POST /v1/login/session" => Self::Session(crate::fresh::secret()),
+            "POST /v1/login/session" => Self::Session(testkit::fresh::secret()),
             "POST /v1/login/result" => Self::Result(world.settled(GOOGLE).await),
             "POST /v1/token" => {
                 let (transaction, code) = world.with_code(GOOGLE).await;
@@ -43,28 +42,25 @@ impl Ready {
         }
     }
 
-    fn request(&self, world: &World) -> RequestBuilder {
+    fn request(&self, world: &World) -> Request {
         let backend = &world.backend;
         let post = |path, body| backend.request(reqwest::Method::POST, path).json(&body);
         match self {
-            Self::Session(key) => post("/v1/login/session", backend.session_request(key, GOOGLE)),
-            Self::Result(login) => post(
-                "/v1/login/result",
-                backend.result_request(&login.session_key),
-            ),
-            Self::Token(transaction, code) => post(
-                "/v1/token",
-                backend.token_request(&transaction.verifier, code),
-            ),
+            Self::Session(key) => post("/v1/login/session", backend.session_body(key, GOOGLE)),
+            Self::Result(login) => {
+                post("/v1/login/result", backend.result_body(&login.session_key))
+            }
+            Self::Token(transaction, code) => {
+                post("/v1/token", backend.token_body(&transaction.verifier, code))
+            }
             Self::Revoke(token) => backend
                 .request(reqwest::Method::POST, "/v1/revoke")
                 .bearer_auth(token),
         }
     }
 
-    async fn call(&self, world: &World) -> reqwest::Result<Reply> {
-        let answer = self.request(world).send().await?;
-        Reply::read(&reqwest::Method::POST, answer).await
+    async fn call(&self, world: &World) -> reqwest::Result<Response> {
+        self.request(world).try_send().await
     }
 
     /// What the broker commits when it sees the call.
@@ -175,7 +171,7 @@ async fn a_late_answer_is_the_answer() {
 }
 
 /// What a backend gets in place of an answer.
-fn hears_no_answer(fault: Fault, heard: reqwest::Result<Reply>) {
+fn hears_no_answer(fault: Fault, heard: reqwest::Result<Response>) {
     match (fault, heard) {
         (Fault::LoseResponse, Err(error)) => {
             assert!(error.is_request() && !error.is_timeout(), "{error:?}");
@@ -188,7 +184,7 @@ fn hears_no_answer(fault: Fault, heard: reqwest::Result<Reply>) {
     }
 }
 
-fn is_page(page: &Reply, status: u16) {
+fn is_page(page: &Response, status: u16) {
     assert_eq!(page.status, status);
     assert_eq!(
         page.header("content-type"),
@@ -198,7 +194,7 @@ fn is_page(page: &Reply, status: u16) {
         page.header("x-request-id").is_none(),
         "the broker says nothing"
     );
-    assert!(!page.body.contains("profile") && !page.body.contains("fsi_"));
+    assert!(!page.text().contains("profile") && !page.text().contains("fsi_"));
 }
 
 /// What the book says of the last call of an operation.

@@ -4,8 +4,8 @@ use stack::faults::{Fault, Order};
 
 use super::{operation, strikes};
 use crate::login::GOOGLE;
-use crate::reply::REFUSED;
 use crate::world::World;
+use testkit::http::REFUSED;
 
 const PROVIDERS: &str = "GET /api/providers";
 
@@ -14,7 +14,7 @@ async fn is_answered(world: &World) -> bool {
     let request = world
         .backend
         .request(reqwest::Method::GET, "/api/providers");
-    request.send().await.is_ok()
+    request.try_send().await.is_ok()
 }
 
 #[tokio::test]
@@ -64,8 +64,8 @@ async fn a_sticky_order_goes_on_for_its_login_and_leaves_every_other_alone() {
     assert_eq!(world.stack.faults().standing().len(), 1);
 
     world.stack.faults().clear();
-    let reply = world.backend.result(&unlucky.session_key).await;
-    reply.is(400, REFUSED);
+    let response = world.backend.result(&unlucky.session_key).await;
+    response.is(400, REFUSED);
 }
 
 #[tokio::test]

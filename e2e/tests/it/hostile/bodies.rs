@@ -4,7 +4,7 @@ use testkit::fuzz::{Request, Scene};
 
 use super::door::{CALLBACKS, CLIENT, Door, SECRET};
 use super::{has_met, judge};
-use crate::fresh;
+use testkit::fresh;
 
 fn credentials() -> Scene {
     Scene::default()

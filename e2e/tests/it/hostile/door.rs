@@ -19,9 +19,8 @@ use testkit::fuzz::Request;
 use super::plea;
 use super::witness::Witness;
 use crate::assembly;
-use crate::backend::Backend;
-use crate::published;
-use crate::reply::Reply;
+use testkit::backend::Backend;
+use testkit::http::Response;
 
 /// Where the broker is, by its own account.
 pub(super) const BASE: &str = "http://127.0.0.1:8000";
@@ -91,29 +90,31 @@ impl Door {
     /// Sends `request`, and sees that its answer is one that may be.
     pub(super) fn hear(&self, request: &Request) -> u16 {
         self.store.changes();
-        let reply = self.ask(request);
+        let response = self.ask(request);
         let changes = self.store.changes();
         self.changed.set(changes > 0);
-        let judged = contract_shows(request, &reply)
-            .and_then(|()| self.is_no_trouble(&reply))
-            .and_then(|()| changes_nothing_by_the_way(request, &reply, changes))
-            .and_then(|()| tells_nothing(&reply));
+        let judged = contract_shows(request, &response)
+            .and_then(|()| self.is_no_trouble(&response))
+            .and_then(|()| changes_nothing_by_the_way(request, &response, changes))
+            .and_then(|()| tells_nothing(&response));
         if let Err(complaint) = judged {
-            panic!("{complaint}\n{request:?}\n{reply:?}");
+            panic!("{complaint}\n{request:?}\n{response:?}");
         }
-        reply.status
+        response.status
     }
 
     /// The answer to `request`, not judged.
-    pub(super) fn ask(&self, request: &Request) -> Reply {
+    pub(super) fn ask(&self, request: &Request) -> Response {
         self.clock.advance(BETWEEN);
-        reply(request.send(&self.client))
+        response(request.send(&self.client))
     }
 
     /// No panic, no store out of reach; and the audit log knows what was answered and why.
-    fn is_no_trouble(&self, reply: &Reply) -> Judged {
+    fn is_no_trouble(&self, response: &Response) -> Judged {
         let events: Vec<_> = locked(&self.events).drain(..).collect();
-        let id = reply.header("x-request-id").expect("every answer has one");
+        let id = response
+            .header("x-request-id")
+            .expect("every answer has one");
         let is_own = |it: &&Event| it.to == Party::Broker && it.request_id == id;
         let own = events
             .iter()
@@ -121,12 +122,15 @@ impl Door {
             .ok_or("the audit log has nothing")?;
         let rule = own.rule.map(contract::Rule::id);
         check(
-            own.status == Some(reply.status),
+            own.status == Some(response.status),
             "the audit log has another",
         )?;
-        check(reply.status < 400 || rule.is_some(), "refused by no rule")?;
+        check(
+            response.status < 400 || rule.is_some(),
+            "refused by no rule",
+        )?;
         let is_prefetch = rule == Some("request.prefetch");
-        check(reply.status < 500 || is_prefetch, "a fault of ours")?;
+        check(response.status < 500 || is_prefetch, "a fault of ours")?;
         check(
             !format!("{events:?}").contains(MARK),
             "a secret is in the audit log",
@@ -144,34 +148,36 @@ fn check(is_right: bool, complaint: &str) -> Judged {
     }
 }
 
-fn contract_shows(request: &Request, reply: &Reply) -> Judged {
+fn contract_shows(request: &Request, response: &Response) -> Judged {
     let method = request.method.as_str().parse().expect("a method");
-    let shown = published::judge(&method, request.target.path(), reply);
+    let shown = testkit::openapi::check(&method, request.target.path(), response);
     shown.map_err(|complaint| format!("the contract does not show it: {complaint}"))
 }
 
 /// Only what was granted changes anything: a redirect, or an answer to a POST; and
 /// only to whom it may be granted.
-fn changes_nothing_by_the_way(request: &Request, reply: &Reply, changes: u32) -> Judged {
-    let may_change = match reply.status {
+fn changes_nothing_by_the_way(request: &Request, response: &Response, changes: u32) -> Judged {
+    let may_change = match response.status {
         200 => request.method == Method::Post,
         status => status == 303,
     };
     check(may_change || changes == 0, "it has changed something")?;
     check(changes == 0 || plea::is_enough(request), "for nothing")?;
-    let is_profile = reply.status == 200 && reply.body.contains(PERSON);
+    let is_profile = response.status == 200 && response.text().contains(PERSON);
     let is_owed = request.target.path() == "/v1/login/result" || plea::has_bearer(request);
     check(!is_profile || is_owed, "a profile for nothing")
 }
 
-fn tells_nothing(reply: &Reply) -> Judged {
-    let shown = format!("{:?} {}", reply.headers, reply.body);
+fn tells_nothing(response: &Response) -> Judged {
+    let shown = format!("{:?} {}", response.headers, response.text());
     check(!shown.contains(MARK), "a secret is in the answer")?;
-    let leads_elsewhere = reply.location().is_some_and(|it| !is_ours_to_send_to(it));
+    let leads_elsewhere = response
+        .location()
+        .is_some_and(|it| !is_ours_to_send_to(it));
     check(!leads_elsewhere, "it leads elsewhere")
 }
 
-fn reply(response: LocalResponse<'_>) -> Reply {
+fn response(response: LocalResponse<'_>) -> Response {
     let mut headers = HeaderMap::new();
     for header in response.headers().iter() {
         // What cannot be written would end the connection instead of answering.
@@ -179,10 +185,10 @@ fn reply(response: LocalResponse<'_>) -> Reply {
         let value = HeaderValue::from_bytes(header.value().as_bytes()).expect("a header's value");
         headers.append(name, value);
     }
-    Reply {
+    Response {
         status: response.status().code,
         headers,
-        body: response.into_string().unwrap_or_default(),
+        body: response.into_bytes().unwrap_or_default(),
     }
 }
 

@@ -6,7 +6,7 @@ use testkit::fuzz::{Request, Scene};
 use super::door::{BASE, CALLBACKS, CLIENT, Door, SECRET};
 use super::scene::authorize;
 use super::{NO_HTTP, has_met, judge};
-use crate::fresh;
+use testkit::fresh;
 
 #[test]
 fn a_bearer_header_opens_a_profile_and_nothing_else_does() {

@@ -3,12 +3,11 @@
 use reqwest::Method;
 
 use super::valid_body;
-use crate::backend::send;
-use crate::browser::Browser;
-use crate::fresh;
 use crate::login::GOOGLE;
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::browser::Browser;
+use testkit::fresh;
+use testkit::http::Response;
 
 /// What is almost the registered `http://localhost:9/came/back`.
 const ALMOST: &[&str] = &[
@@ -67,9 +66,9 @@ async fn a_callback_that_is_almost_the_registered_one_starts_no_login() {
     for almost in ALMOST {
         let mut body = valid_body(&world.backend, "/v1/login/session");
         body["redirect_uri"] = (*almost).into();
-        let reply = world.backend.post("/v1/login/session", &body).await;
-        reply.is_refused();
-        assert_eq!(reply.location(), None, "{almost}");
+        let response = world.backend.post("/v1/login/session", &body).await;
+        response.is_refusal(400);
+        assert_eq!(response.location(), None, "{almost}");
     }
 }
 
@@ -78,9 +77,9 @@ async fn a_callback_that_is_almost_the_registered_one_is_never_redirected_to() {
     let world = World::start().await;
     let _other = world.other_project("Another app").await;
     for almost in ALMOST {
-        let reply = authorize(&world, &[("redirect_uri", almost)], &[]).await;
-        reply.is_page(400, "This sign-in cannot go on");
-        assert_eq!(reply.header("set-cookie"), None);
+        let response = authorize(&world, &[("redirect_uri", almost)], &[]).await;
+        response.is_page(400, "This sign-in cannot go on");
+        assert_eq!(response.header("set-cookie"), None);
     }
 }
 
@@ -100,8 +99,8 @@ async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
         (vec![], vec![("redirect_uri", own.as_str())]),
         (vec![], vec![("redirect_uri", "https://evil.example/")]),
     ] {
-        let reply = authorize(&world, &changes, &more).await;
-        reply.is_page(400, "This sign-in cannot go on");
+        let response = authorize(&world, &changes, &more).await;
+        response.is_page(400, "This sign-in cannot go on");
     }
     for query in [
         "",
@@ -111,8 +110,8 @@ async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
         "?redirect_uri=https://evil.example/",
     ] {
         let url = format!("{}/authorize{query}", world.broker());
-        let reply = Browser::new().open(&url).await;
-        reply.is_page(400, "This sign-in cannot go on");
+        let response = Browser::new().open(&url).await;
+        response.is_page(400, "This sign-in cannot go on");
     }
 }
 
@@ -126,8 +125,8 @@ async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() 
         ("code_challenge_method", "plain"),
         ("response_type", "token"),
     ] {
-        let reply = authorize(&world, &[(name, wrong)], &[]).await;
-        goes_home_with_invalid_request(&world, &reply, true);
+        let response = authorize(&world, &[(name, wrong)], &[]).await;
+        goes_home_with_invalid_request(&world, &response, true);
     }
     for name in [
         "provider",
@@ -135,8 +134,8 @@ async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() 
         "code_challenge_method",
         "response_type",
     ] {
-        let reply = authorize(&world, &[], &[(name, "code"), (name, "code")]).await;
-        goes_home_with_invalid_request(&world, &reply, true);
+        let response = authorize(&world, &[], &[(name, "code"), (name, "code")]).await;
+        goes_home_with_invalid_request(&world, &response, true);
     }
 }
 
@@ -144,11 +143,11 @@ async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() 
 async fn a_state_is_echoed_only_if_it_came_once_and_is_well_formed() {
     let world = World::start().await;
     for state in ["", "short", &"x".repeat(44), "<script>alert(1)</script>"] {
-        let reply = authorize(&world, &[("state", state)], &[]).await;
-        goes_home_with_invalid_request(&world, &reply, false);
+        let response = authorize(&world, &[("state", state)], &[]).await;
+        goes_home_with_invalid_request(&world, &response, false);
     }
-    let reply = authorize(&world, &[], &[("state", STATE)]).await;
-    goes_home_with_invalid_request(&world, &reply, false);
+    let response = authorize(&world, &[], &[("state", STATE)]).await;
+    goes_home_with_invalid_request(&world, &response, false);
 }
 
 #[tokio::test]
@@ -163,15 +162,21 @@ async fn a_secret_in_an_address_is_refused_wherever_it_is() {
         let own = authorize(&world, &[], &[]).await;
         assert_eq!(own.status, 303);
         let url = format!("{}&{name}=x", authorize_url(&world, &[], &[]));
-        let reply = Browser::new().open(&url).await;
-        assert_eq!((reply.status, reply.location()), (400, None), "{name}");
+        let response = Browser::new().open(&url).await;
+        assert_eq!(
+            (response.status, response.location()),
+            (400, None),
+            "{name}"
+        );
         for path in ["/v1/token", "/v1/login/session", "/v1/revoke"] {
             let request = world
                 .backend
                 .request(Method::POST, &format!("{path}?{name}=x"));
-            send(request.json(&valid_body(&world.backend, "/v1/token")))
+            request
+                .json(&valid_body(&world.backend, "/v1/token"))
+                .send()
                 .await
-                .is_refused();
+                .is_refusal(400);
         }
     }
 }
@@ -191,8 +196,8 @@ async fn the_brokers_own_address_comes_from_its_configuration_alone() {
             .backend
             .request(Method::POST, "/v1/login/session")
             .json(&body);
-        let reply = send(request.header(name, value)).await;
-        let url = reply.json()["authorization_url"]
+        let response = request.header(name, value).send().await;
+        let url = response.json()["authorization_url"]
             .as_str()
             .expect("a URL")
             .to_owned();
@@ -211,7 +216,7 @@ async fn the_brokers_own_address_comes_from_its_configuration_alone() {
 const STATE: &str = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNO-";
 
 /// Visits a good `/authorize` with other values for some parameters, and more.
-async fn authorize(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)]) -> Reply {
+async fn authorize(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)]) -> Response {
     Browser::new()
         .open(&authorize_url(world, changes, more))
         .await
@@ -236,13 +241,13 @@ fn authorize_url(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)])
 }
 
 #[track_caller]
-fn goes_home_with_invalid_request(world: &World, reply: &Reply, with_state: bool) {
+fn goes_home_with_invalid_request(world: &World, response: &Response, with_state: bool) {
     let state = if with_state {
         format!("&state={STATE}")
     } else {
         String::new()
     };
-    reply.sends_to(&format!(
+    response.redirects_to(&format!(
         "{}?error=invalid_request{state}#",
         world.backend.callback
     ));

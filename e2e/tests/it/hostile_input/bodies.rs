@@ -4,10 +4,10 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::{ENDPOINTS, valid_body};
-use crate::backend::{Backend, send};
 use crate::login::{Flow, GOOGLE};
-use crate::reply::REFUSED;
 use crate::world::World;
+use testkit::backend::Backend;
+use testkit::http::REFUSED;
 
 #[tokio::test]
 async fn a_malformed_body_is_refused_and_the_connection_goes_on() {
@@ -68,9 +68,9 @@ async fn refuses_body(world: &World, path: &str, body: Vec<u8>) {
         .request(Method::POST, path)
         .header("Content-Type", "application/json")
         .body(body);
-    let reply = send(request).await;
+    let response = request.send().await;
     assert_eq!(
-        (reply.status, &*reply.body),
+        (response.status, response.text()),
         (400, REFUSED),
         "{path} {shown}"
     );
@@ -93,11 +93,11 @@ async fn every_field_of_the_wrong_type_or_absent_is_refused() {
             ] {
                 let mut body = whole.clone();
                 body[field] = value;
-                world.backend.post(path, &body).await.is_refused();
+                world.backend.post(path, &body).await.is_refusal(400);
             }
             let mut body = whole.clone();
             body.as_object_mut().expect("an object").remove(field);
-            world.backend.post(path, &body).await.is_refused();
+            world.backend.post(path, &body).await.is_refusal(400);
         }
     }
 }
@@ -108,8 +108,8 @@ async fn values_at_the_edge_of_their_limits_are_judged_by_the_specification() {
     let check = async |path: &str, field: &str, value: &str, status: u16| {
         let mut body = valid_body(&world.backend, path);
         body[field] = value.into();
-        let reply = world.backend.post(path, &body).await;
-        assert_eq!(reply.status, status, "{path} {field} {value}");
+        let response = world.backend.post(path, &body).await;
+        assert_eq!(response.status, status, "{path} {field} {value}");
     };
     let long = |count| "x".repeat(count);
     for path in ["/v1/login/session", "/v1/token"] {
@@ -159,11 +159,11 @@ async fn a_body_that_is_not_declared_as_json_is_415() {
             "",
         ] {
             let request = world.backend.request(Method::POST, path).body(body.clone());
-            let reply = send(request.header("Content-Type", media_type)).await;
-            assert_eq!(reply.status, 415, "{path} {media_type:?}");
+            let response = request.header("Content-Type", media_type).send().await;
+            assert_eq!(response.status, 415, "{path} {media_type:?}");
         }
         let untyped = world.backend.request(Method::POST, path).body(body.clone());
-        assert_eq!(send(untyped).await.status, 415);
+        assert_eq!(untyped.send().await.status, 415);
     }
 }
 
@@ -180,8 +180,8 @@ async fn a_media_type_is_compared_without_case_and_parameters() {
             .backend
             .request(Method::POST, "/v1/login/session")
             .body(body);
-        let reply = send(request.header("Content-Type", media_type)).await;
-        assert_eq!(reply.status, 200, "{media_type}");
+        let response = request.header("Content-Type", media_type).send().await;
+        assert_eq!(response.status, 200, "{media_type}");
     }
 }
 
@@ -191,10 +191,10 @@ async fn a_body_that_is_too_large_is_413() {
     for path in ENDPOINTS {
         for kibibytes in [33, 64, 256] {
             let body = padded(&world.backend, path, kibibytes * 1024);
-            let reply = send(json_request(&world, path, body)).await;
-            assert_eq!(reply.status, 413, "{path} {kibibytes} KiB");
+            let response = json_request(&world, path, body).send().await;
+            assert_eq!(response.status, 413, "{path} {kibibytes} KiB");
             assert_eq!(
-                reply.body,
+                response.text(),
                 r#"{"error":"request_failed","message":"The request is too large."}"#
             );
             assert_eq!(world.backend.providers().await.status, 200);
@@ -207,9 +207,9 @@ async fn a_body_of_megabytes_is_413_or_the_end_of_the_connection() {
     let world = World::start().await;
     for path in ENDPOINTS {
         let body = padded(&world.backend, path, 4 * 1024 * 1024);
-        match json_request(&world, path, body).send().await {
+        match json_request(&world, path, body).try_send().await {
             // 502 is how the wire tells that the broker has closed on it.
-            Ok(response) => assert!([413, 502].contains(&response.status().as_u16())),
+            Ok(response) => assert!([413, 502].contains(&response.status)),
             // The server stopped reading while the client was still sending.
             Err(error) => assert!(!error.is_timeout(), "{error}"),
         }
@@ -220,13 +220,14 @@ async fn a_body_of_megabytes_is_413_or_the_end_of_the_connection() {
 #[tokio::test]
 async fn the_largest_legitimate_body_is_read() {
     let world = World::start().await;
-    let reply = send(json_request(
+    let response = json_request(
         &world,
         "/v1/login/session",
         padded(&world.backend, "/v1/login/session", 32 * 1024 - 1),
-    ))
+    )
+    .send()
     .await;
-    assert_eq!(reply.status, 200, "{}", reply.body);
+    assert_eq!(response.status, 200, "{}", response.text());
 }
 
 /// A valid body, made `size` bytes long by the space that JSON permits.
@@ -235,7 +236,7 @@ fn padded(backend: &Backend, path: &str, size: usize) -> String {
     format!("{body}{}", " ".repeat(size - body.len()))
 }
 
-fn json_request(world: &World, path: &str, body: String) -> reqwest::RequestBuilder {
+fn json_request(world: &World, path: &str, body: String) -> testkit::http::Request {
     world
         .backend
         .request(Method::POST, path)

@@ -3,10 +3,10 @@
 use reqwest::Method;
 
 use super::valid_body;
-use crate::backend::send;
 use crate::login::{Flow, GOOGLE};
+use crate::tcp;
 use crate::world::World;
-use crate::{fresh, tcp};
+use testkit::fresh;
 
 #[tokio::test]
 async fn one_connection_serves_a_request_after_each_refused_one() {
@@ -63,14 +63,14 @@ async fn a_chunked_body_is_a_body_like_any_other() {
 async fn a_body_that_breaks_off_is_never_acted_upon() {
     let world = World::start().await;
     let key = fresh::secret();
-    let body = world.backend.session_request(&key, GOOGLE).to_string();
+    let body = world.backend.session_body(&key, GOOGLE).to_string();
     let request = format!(
         "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len() + 1
     );
     tcp::break_off(&world, request.as_bytes()).await;
-    assert_eq!(world.backend.start_with(&key, GOOGLE).await.status, 200);
+    assert_eq!(world.backend.start_with_key(&key, GOOGLE).await.status, 200);
 }
 
 #[tokio::test]
@@ -144,10 +144,10 @@ async fn a_wrong_method_is_405_and_says_which_is_right() {
             if allow.split(", ").any(|allowed| allowed == method.as_str()) {
                 continue;
             }
-            let reply = send(world.backend.request(method.clone(), path)).await;
-            assert_eq!(reply.status, 405, "{method} {path}");
-            assert_eq!(reply.header("allow"), Some(allow), "{method} {path}");
-            assert_eq!(reply.header("access-control-allow-origin"), None);
+            let response = world.backend.request(method.clone(), path).send().await;
+            assert_eq!(response.status, 405, "{method} {path}");
+            assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
+            assert_eq!(response.header("access-control-allow-origin"), None);
         }
     }
 }

@@ -3,11 +3,10 @@
 use reqwest::header::{CONTENT_TYPE, ORIGIN, REFERER};
 
 use super::{get, page};
-use crate::backend::send;
-use crate::browser::client;
 use crate::login::{Flow, GOOGLE};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::http::Response;
+use testkit::http::{Http, Request};
 
 const FORMS: [(&str, &str); 5] = [
     ("/do/advance", "seconds=600"),
@@ -24,7 +23,7 @@ async fn the_clock_is_moved_and_the_page_says_how_far() {
     for seconds in [60, 600, 900] {
         own(&world, "/do/advance", &format!("seconds={seconds}"))
             .await
-            .sends_to("/calls");
+            .redirects_to("/calls");
     }
     assert!(
         page(&world, "/")
@@ -39,7 +38,7 @@ async fn a_misbehaviour_waits_until_somebody_signs_in() {
     let world = World::start().await;
     own(&world, "/do/misbehave", "what=google+deny")
         .await
-        .sends_to("/calls");
+        .redirects_to("/calls");
     assert!(
         page(&world, "/")
             .await
@@ -56,19 +55,19 @@ async fn a_misbehaviour_waits_until_somebody_signs_in() {
 async fn a_fault_is_armed_and_taken_back() {
     let world = World::start().await;
     let form = "operation=POST+%2Fv1%2Flogin%2Fresult&fault=lose_response";
-    own(&world, "/do/strike", form).await.sends_to("/calls");
+    own(&world, "/do/strike", form).await.redirects_to("/calls");
     let standing = get(&world, "/api/faults").await.json();
     assert_eq!(standing[0]["operation"], "POST /v1/login/result");
     assert_eq!(standing[0]["fault"], "lose_response");
-    own(&world, "/do/clear", "").await.sends_to("/calls");
-    assert_eq!(get(&world, "/api/faults").await.body, "[]");
+    own(&world, "/do/clear", "").await.redirects_to("/calls");
+    assert_eq!(get(&world, "/api/faults").await.text(), "[]");
 }
 
 #[tokio::test]
 async fn a_new_world_leads_to_the_beginning() {
     let world = World::start().await;
     world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    own(&world, "/do/reset", "").await.sends_to("/");
+    own(&world, "/do/reset", "").await.redirects_to("/");
     assert!(page(&world, "/").await.contains("No login yet"));
 }
 
@@ -87,9 +86,9 @@ async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
             "fault",
         ),
     ] {
-        let reply = own(&world, path, body).await;
-        assert_eq!(reply.status, 400, "{body}");
-        assert!(reply.body.contains(word), "{}", reply.body);
+        let response = own(&world, path, body).await;
+        assert_eq!(response.status, 400, "{body}");
+        assert!(response.text().contains(word), "{}", response.text());
     }
     assert_eq!(world.stack.clock().advanced_ms(), 0);
 }
@@ -106,7 +105,7 @@ async fn no_other_page_can_send_them() {
             Some("https://evil.example"),
             Some("http://127.0.0.1:1"),
         ] {
-            let form = client()
+            let form = Http::new()
                 .post(format!("{control}{path}"))
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                 .body(body);
@@ -114,31 +113,31 @@ async fn no_other_page_can_send_them() {
                 Some(origin) => form.header(ORIGIN, origin),
                 None => form,
             };
-            assert_eq!(send(form).await.status, 403, "{path} {origin:?}");
+            assert_eq!(form.send().await.status, 403, "{path} {origin:?}");
         }
     }
     assert_eq!(world.stack.clock().advanced_ms(), 10_000);
     assert!(world.stack.upstream().google().queued().is_empty());
-    assert_eq!(get(&world, "/api/faults").await.body, "[]");
+    assert_eq!(get(&world, "/api/faults").await.text(), "[]");
 }
 
 #[tokio::test]
 async fn a_form_is_sent_as_a_form() {
     let world = World::start().await;
     let control = &world.stack.urls().control;
-    let json = client()
+    let json = Http::new()
         .post(format!("{control}/do/advance"))
         .header(ORIGIN, control)
         .header(CONTENT_TYPE, "application/json")
         .body(r#"{"seconds":600}"#);
-    assert_eq!(send(json).await.status, 415);
+    assert_eq!(json.send().await.status, 415);
     // And the calls for programs take none, whoever sends it.
-    let form = client()
+    let form = Http::new()
         .post(format!("{control}/api/clock/advance"))
         .header(ORIGIN, control)
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body("seconds=600");
-    assert_eq!(send(form).await.status, 415);
+    assert_eq!(form.send().await.status, 415);
     assert_eq!(world.stack.clock().advanced_ms(), 0);
 }
 
@@ -154,19 +153,19 @@ async fn a_form_leads_back_to_no_page_of_anybody_else() {
         &format!("{control}/logins/{{x}} y"),
     ] {
         let form = form(&world, "/do/clear", "").header(REFERER, referer);
-        send(form).await.sends_to("/");
+        form.send().await.redirects_to("/");
     }
 }
 
 /// Sends the form as the page at `/calls` would.
-async fn own(world: &World, path: &str, body: &str) -> Reply {
+async fn own(world: &World, path: &str, body: &str) -> Response {
     let page = format!("{}/calls", world.stack.urls().control);
-    send(form(world, path, body).header(REFERER, page)).await
+    form(world, path, body).header(REFERER, page).send().await
 }
 
-fn form(world: &World, path: &str, body: &str) -> reqwest::RequestBuilder {
+fn form(world: &World, path: &str, body: &str) -> Request {
     let control = &world.stack.urls().control;
-    client()
+    Http::new()
         .post(format!("{control}{path}"))
         .header(ORIGIN, control)
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")

@@ -3,19 +3,21 @@
 use testkit::leak_check::Sentinel;
 
 use super::{escaped, events, get, page};
-use crate::backend::Backend;
-use crate::browser::Browser;
-use crate::fresh;
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS, Ticket};
 use crate::world::World;
+use testkit::backend::Backend;
+use testkit::browser::Browser;
+use testkit::fresh;
 
 #[tokio::test]
 async fn pages_run_no_script_and_take_no_style_but_their_own() {
     let world = World::start().await;
     world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     for path in ["/", "/calls", "/others"] {
-        let reply = get(&world, path).await;
-        let policy = reply.header("content-security-policy").expect("a policy");
+        let response = get(&world, path).await;
+        let policy = response
+            .header("content-security-policy")
+            .expect("a policy");
         for part in [
             "default-src 'none'",
             "script-src 'self'",
@@ -32,7 +34,7 @@ async fn pages_run_no_script_and_take_no_style_but_their_own() {
             "src=\"http",
             "//cdn",
         ] {
-            assert!(!reply.body.contains(word), "{path}: {word}");
+            assert!(!response.text().contains(word), "{path}: {word}");
         }
     }
     for (path, media_type) in [
@@ -41,10 +43,10 @@ async fn pages_run_no_script_and_take_no_style_but_their_own() {
         ("/diagram.css", "text/css; charset=utf-8"),
         ("/icon.svg", "image/svg+xml"),
     ] {
-        let reply = get(&world, path).await;
-        assert_eq!(reply.header("content-type"), Some(media_type), "{path}");
+        let response = get(&world, path).await;
+        assert_eq!(response.header("content-type"), Some(media_type), "{path}");
         assert!(
-            !reply.body.contains("http:") || path == "/icon.svg",
+            !response.text().contains("http:") || path == "/icon.svg",
             "{path}"
         );
     }
@@ -77,7 +79,7 @@ async fn no_page_shows_a_secret() {
         if let (Some(login), Some(call)) = (event["login"].as_str(), event["request_id"].as_str()) {
             let path = format!("/logins/{login}");
             pages += &page(&world, &format!("{path}?call={call}")).await;
-            pages += &get(&world, &format!("{path}/diagram.svg")).await.body;
+            pages += get(&world, &format!("{path}/diagram.svg")).await.text();
         }
     }
     assert!(pages.contains("[masked"));

@@ -3,11 +3,11 @@
 use reqwest::Method;
 
 use super::{MARGIN_MS, at_once, in_time};
-use crate::backend::{Backend, Transaction, send};
-use crate::fresh;
 use crate::login::{GITHUB, GOOGLE, PROVIDERS};
-use crate::reply::{REFUSED, UNRECOGNISED};
 use crate::world::World;
+use testkit::backend::{Backend, Transaction};
+use testkit::fresh;
+use testkit::http::{REFUSED, UNRECOGNISED};
 
 // The handoff code.
 
@@ -18,14 +18,18 @@ async fn a_code_is_good_for_60_seconds() {
         let before = world.now_ms();
         let (transaction, code) = world.with_code(GOOGLE).await;
         world.advance_to(before + 60_000 - MARGIN_MS);
-        let reply = world.backend.redeem(&transaction, &code).await;
+        let response = world.backend.redeem(&transaction, &code).await;
         let is_in_time = world.now_ms() < before + 60_000;
-        is_in_time.then(|| assert_eq!(reply.status, 200, "{}", reply.body))
+        is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
     let (transaction, code) = world.with_code(GOOGLE).await;
     world.advance_seconds(60);
-    world.backend.redeem(&transaction, &code).await.is_refused();
+    world
+        .backend
+        .redeem(&transaction, &code)
+        .await
+        .is_refusal(400);
 }
 
 #[tokio::test]
@@ -35,7 +39,11 @@ async fn a_second_valid_redemption_is_refused_and_ends_the_first_ones_token() {
         let (transaction, code) = world.with_code(provider).await;
         let token = world.backend.token(&transaction, &code).await;
         assert_eq!(world.backend.profile(&token).await.status, 200);
-        world.backend.redeem(&transaction, &code).await.is_refused();
+        world
+            .backend
+            .redeem(&transaction, &code)
+            .await
+            .is_refusal(400);
         world.backend.profile(&token).await.is(401, UNRECOGNISED);
     }
 }
@@ -46,7 +54,11 @@ async fn a_second_valid_redemption_ends_the_token_even_after_the_codes_own_end()
     let (transaction, code) = world.with_code(GOOGLE).await;
     let token = world.backend.token(&transaction, &code).await;
     world.advance_seconds(300);
-    world.backend.redeem(&transaction, &code).await.is_refused();
+    world
+        .backend
+        .redeem(&transaction, &code)
+        .await
+        .is_refusal(400);
     world.backend.profile(&token).await.is(401, UNRECOGNISED);
 }
 
@@ -64,13 +76,13 @@ async fn an_invalid_redemption_leaves_the_code_alone() {
     let world = World::start().await;
     let (transaction, code) = world.with_code(GOOGLE).await;
     redeem_wrongly(&world, &transaction, &code).await;
-    let reply = world.backend.redeem(&transaction, &code).await;
-    assert_eq!(reply.status, 200, "{}", reply.body);
+    let response = world.backend.redeem(&transaction, &code).await;
+    assert_eq!(response.status, 200, "{}", response.text());
 }
 
 /// Presents `code` with everything right but one thing, in every way.
 async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
-    let right = world.backend.token_request(&transaction.verifier, code);
+    let right = world.backend.token_body(&transaction.verifier, code);
     for (field, wrong) in [
         ("code_verifier", fresh::secret()),
         ("redirect_uri", "http://localhost:9/elsewhere".to_owned()),
@@ -79,7 +91,7 @@ async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
     ] {
         let mut body = right.clone();
         body[field] = wrong.into();
-        world.backend.post("/v1/token", &body).await.is_refused();
+        world.backend.post("/v1/token", &body).await.is_refusal(400);
     }
     for (field, wrong) in [("client_secret", "wrong"), ("client_id", "somebody")] {
         let mut body = right.clone();
@@ -92,28 +104,30 @@ async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
     }
     // Another project, with its own credentials and with our callback or its own.
     let other = world.other_project("Another app").await;
-    other.redeem(transaction, code).await.is_refused();
+    other.redeem(transaction, code).await.is_refusal(400);
     let disguised = Backend {
         callback: world.backend.callback.clone(),
         ..other
     };
-    disguised.redeem(transaction, code).await.is_refused();
+    disguised.redeem(transaction, code).await.is_refusal(400);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_redemptions_at_once_one_succeeds_and_the_others_end_its_token() {
     let world = World::start().await;
     let (transaction, code) = world.with_code(GOOGLE).await;
-    let replies = at_once(64, &world.backend, |backend| {
+    let responses = at_once(64, &world.backend, |backend| {
         let (transaction, code) = (transaction.clone(), code.clone());
         async move { backend.redeem(&transaction, &code).await }
     })
     .await;
-    let (won, lost): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
+    let (won, lost): (Vec<_>, Vec<_>) = responses
+        .iter()
+        .partition(|response| response.status == 200);
     assert_eq!(won.len(), 1);
     assert!(
         lost.iter()
-            .all(|reply| reply.status == 400 && reply.body == REFUSED)
+            .all(|response| response.status == 400 && response.text() == REFUSED)
     );
     let token = won[0].json()["access_token"]
         .as_str()
@@ -132,17 +146,18 @@ async fn a_token_is_good_for_900_seconds() {
         let before = world.now_ms();
         let token = world.backend.token(&transaction, &code).await;
         world.advance_to(before + 900_000 - MARGIN_MS);
-        let reply = world.backend.profile(&token).await;
+        let response = world.backend.profile(&token).await;
         let is_in_time = world.now_ms() < before + 900_000;
-        is_in_time.then(|| assert_eq!(reply.status, 200, "{}", reply.body))
+        is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
     let (transaction, code) = world.with_code(GITHUB).await;
     let token = world.backend.token(&transaction, &code).await;
     world.advance_seconds(900);
-    let reply = world.backend.profile(&token).await.is(401, UNRECOGNISED);
+    let response = world.backend.profile(&token).await;
+    response.is(401, UNRECOGNISED);
     assert_eq!(
-        reply.header("www-authenticate"),
+        response.header("www-authenticate"),
         Some("Bearer error=\"invalid_token\"")
     );
 }
@@ -154,7 +169,7 @@ async fn a_profile_may_be_read_as_often_as_one_likes() {
     let token = world.backend.token(&transaction, &code).await;
     let first = world.backend.profile(&token).await;
     for _ in 0..10 {
-        assert_eq!(world.backend.profile(&token).await.body, first.body);
+        assert_eq!(world.backend.profile(&token).await.text(), first.text());
     }
 }
 
@@ -211,6 +226,7 @@ async fn no_other_secret_passes_for_a_token() {
         world.backend.profile(other).await.is(401, UNRECOGNISED);
     }
     let bare = world.backend.request(Method::GET, "/v1/profile");
-    let reply = send(bare).await.is(401, UNRECOGNISED);
-    assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+    let response = bare.send().await;
+    response.is(401, UNRECOGNISED);
+    assert_eq!(response.header("www-authenticate"), Some("Bearer"));
 }

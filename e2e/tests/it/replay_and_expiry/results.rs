@@ -1,12 +1,12 @@
 //! Session keys, results and upstream logins.
 
 use super::{MARGIN_MS, at_once, in_time};
-use crate::backend::Login;
-use crate::browser::Browser;
-use crate::fresh;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
-use crate::reply::{PENDING, REFUSED, Reply};
 use crate::world::World;
+use testkit::backend::Login;
+use testkit::browser::Browser;
+use testkit::fresh;
+use testkit::http::{PENDING, REFUSED, Response};
 
 // The result of a clean login.
 
@@ -17,9 +17,9 @@ async fn a_result_is_readable_until_600_seconds_have_passed() {
         let begun = world.now_ms();
         let login = world.settled(GOOGLE).await;
         world.advance_to(begun + 600_000 - MARGIN_MS);
-        let reply = world.backend.result(&login.session_key).await;
+        let response = world.backend.result(&login.session_key).await;
         let is_in_time = world.now_ms() < begun + 600_000;
-        is_in_time.then(|| assert_eq!(reply.status, 200, "{}", reply.body))
+        is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
 }
@@ -34,12 +34,12 @@ async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it()
         .backend
         .result(&settled.session_key)
         .await
-        .is_refused();
+        .is_refusal(400);
     world
         .backend
         .result(&pending.session_key)
         .await
-        .is_refused();
+        .is_refusal(400);
 }
 
 #[tokio::test]
@@ -49,9 +49,11 @@ async fn a_pending_login_may_be_asked_about_until_its_end() {
         let begun = world.now_ms();
         let login = world.backend.start_login(GITHUB).await;
         world.advance_to(begun + 600_000 - MARGIN_MS);
-        let reply = world.backend.result(&login.session_key).await;
+        let response = world.backend.result(&login.session_key).await;
         let is_in_time = world.now_ms() < begun + 600_000;
-        is_in_time.then(|| reply.is(200, PENDING))
+        is_in_time.then(|| {
+            response.is(200, PENDING);
+        })
     })
     .await;
 }
@@ -70,25 +72,29 @@ async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
         .start_login(GOOGLE)
         .await;
 
-    let mut replies = Vec::new();
+    let mut responses = Vec::new();
     for key in [
         &expired.session_key,
         &consumed.session_key,
         &others.session_key,
         &fresh::secret(),
     ] {
-        replies.push(backend.result(key).await);
+        responses.push(backend.result(key).await);
     }
-    replies.iter().for_each(Reply::is_refused);
-    let reference = visible(&replies[0]);
-    assert!(replies.iter().all(|reply| visible(reply) == reference));
+    responses.iter().for_each(|it| it.is_refusal(400));
+    let reference = visible(&responses[0]);
+    assert!(
+        responses
+            .iter()
+            .all(|response| visible(response) == reference)
+    );
 }
 
 #[tokio::test]
 async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
     let world = World::start().await;
     let login = world.settled(GOOGLE).await;
-    let right = world.backend.result_request(&login.session_key);
+    let right = world.backend.result_body(&login.session_key);
     for (field, wrong) in [
         ("client_id", "somebody"),
         ("client_id", "demo"),
@@ -103,10 +109,10 @@ async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
             .backend
             .post("/v1/login/result", &body)
             .await
-            .is_refused();
+            .is_refusal(400);
     }
-    let reply = world.backend.result(&login.session_key).await;
-    assert_eq!(reply.json()["status"], "succeeded");
+    let response = world.backend.result(&login.session_key).await;
+    assert_eq!(response.json()["status"], "succeeded");
 }
 
 #[tokio::test]
@@ -124,17 +130,19 @@ async fn of_64_reads_of_a_result_at_once_one_gets_it() {
     for provider in PROVIDERS {
         let world = World::start().await;
         let login = world.settled(provider).await;
-        let replies = at_once(64, &world.backend, |backend| {
+        let responses = at_once(64, &world.backend, |backend| {
             let key = login.session_key.clone();
             async move { backend.result(&key).await }
         })
         .await;
-        let (won, lost): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply.status == 200);
+        let (won, lost): (Vec<_>, Vec<_>) = responses
+            .iter()
+            .partition(|response| response.status == 200);
         assert_eq!(won.len(), 1);
         assert_eq!(won[0].json()["status"], "succeeded");
         assert!(
             lost.iter()
-                .all(|reply| reply.status == 400 && reply.body == REFUSED)
+                .all(|response| response.status == 400 && response.text() == REFUSED)
         );
     }
 }
@@ -145,8 +153,8 @@ async fn a_browser_that_is_home_has_an_outcome_behind_it_without_any_delay() {
     for round in 0..200 {
         let provider = PROVIDERS[round % 2];
         let login = world.settled(provider).await;
-        let reply = world.backend.result(&login.session_key).await;
-        assert_eq!(reply.json()["status"], "succeeded", "round {round}");
+        let response = world.backend.result(&login.session_key).await;
+        assert_eq!(response.json()["status"], "succeeded", "round {round}");
     }
 }
 
@@ -162,7 +170,7 @@ async fn a_login_that_ended_too_late_has_no_result() {
     let Ticket::Clean(Login { session_key, .. }) = &begun.ticket else {
         panic!("it is a clean login");
     };
-    world.backend.result(session_key).await.is_refused();
+    world.backend.result(session_key).await.is_refusal(400);
 }
 
 // The session key.
@@ -179,17 +187,17 @@ async fn a_session_key_is_taken_for_600_seconds_in_every_project() {
         }
         for backend in [&world.backend, &other] {
             backend
-                .start_with(&login.session_key, GOOGLE)
+                .start_with_key(&login.session_key, GOOGLE)
                 .await
-                .is_refused();
+                .is_refusal(400);
             backend
-                .start_with(&login.session_key, GITHUB)
+                .start_with_key(&login.session_key, GITHUB)
                 .await
-                .is_refused();
+                .is_refusal(400);
         }
         world.advance_seconds(600);
-        let again = other.start_with(&login.session_key, GOOGLE).await;
-        assert_eq!(again.status, 200, "{}", again.body);
+        let again = other.start_with_key(&login.session_key, GOOGLE).await;
+        assert_eq!(again.status, 200, "{}", again.text());
     }
 }
 
@@ -200,9 +208,12 @@ async fn a_session_key_is_still_taken_just_before_600_seconds_have_passed() {
         let begun = world.now_ms();
         let login = world.backend.start_login(GOOGLE).await;
         world.advance_to(begun + 600_000 - MARGIN_MS);
-        let reply = world.backend.start_with(&login.session_key, GOOGLE).await;
+        let response = world
+            .backend
+            .start_with_key(&login.session_key, GOOGLE)
+            .await;
         let is_in_time = world.now_ms() < begun + 600_000;
-        is_in_time.then(|| reply.is_refused())
+        is_in_time.then(|| response.is_refusal(400))
     })
     .await;
 }
@@ -216,9 +227,9 @@ async fn a_second_start_with_a_key_leaves_the_first_login_alone() {
     };
     world
         .backend
-        .start_with(&login.session_key, GITHUB)
+        .start_with_key(&login.session_key, GITHUB)
         .await
-        .is_refused();
+        .is_refusal(400);
     begun.finish(&world.backend).await.is_ada(GOOGLE);
 }
 
@@ -226,19 +237,22 @@ async fn a_second_start_with_a_key_leaves_the_first_login_alone() {
 async fn of_32_starts_with_one_key_at_once_one_succeeds() {
     let world = World::start().await;
     let key = fresh::secret();
-    let replies = at_once(32, &world.backend, |backend| {
+    let responses = at_once(32, &world.backend, |backend| {
         let key = key.clone();
-        async move { backend.start_with(&key, GOOGLE).await }
+        async move { backend.start_with_key(&key, GOOGLE).await }
     })
     .await;
     assert_eq!(
-        replies.iter().filter(|reply| reply.status == 200).count(),
+        responses
+            .iter()
+            .filter(|response| response.status == 200)
+            .count(),
         1
     );
     assert!(
-        replies
+        responses
             .iter()
-            .all(|reply| reply.status == 200 || reply.body == REFUSED)
+            .all(|response| response.status == 200 || response.text() == REFUSED)
     );
 }
 
@@ -261,14 +275,14 @@ async fn an_upstream_login_counts_until_the_logins_600_seconds_have_passed() {
     }
 }
 
-/// What of a reply could tell its reader something: all but the id of the
+/// What of a response could tell its reader something: all but the id of the
 /// request and the date.
-fn visible(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
-    let headers = reply
+fn visible(response: &Response) -> (u16, Vec<(String, Vec<u8>)>, String) {
+    let headers = response
         .headers
         .iter()
         .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()))
         .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
         .collect();
-    (reply.status, headers, reply.body.clone())
+    (response.status, headers, response.text().to_owned())
 }

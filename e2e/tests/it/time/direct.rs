@@ -2,22 +2,21 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 use url::Url;
 
-use crate::backend::send;
-use crate::browser::{self, Browser};
 use crate::login::GOOGLE;
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::browser::Browser;
+use testkit::http::Response;
+use testkit::http::{Http, Request};
 
 /// The broker's name and secret at the imitations.
 const CLIENT_ID: &str = "federated-sign-in-kit";
 const CLIENT_SECRET: &str = "mock-upstream-secret";
 
 pub(super) struct Direct {
-    http: Client,
+    http: Http,
     url: String,
     callback: String,
     is_google: bool,
@@ -26,7 +25,7 @@ pub(super) struct Direct {
 impl Direct {
     pub(super) fn to(world: &World, provider: &str) -> Self {
         Self {
-            http: browser::client(),
+            http: Http::new(),
             url: world.upstream(provider).url().to_owned(),
             callback: world.broker_callback(provider),
             is_google: provider == GOOGLE,
@@ -71,7 +70,9 @@ impl Direct {
             ("redirect_uri", &self.callback),
         ];
         let request = self.http.post(format!("{}{path}", self.url)).form(&form);
-        let tokens = send(request.header("Accept", "application/json"))
+        let tokens = request
+            .header("Accept", "application/json")
+            .send()
             .await
             .json();
         tokens.get("access_token").is_some().then_some(tokens)
@@ -97,31 +98,34 @@ impl Direct {
     }
 
     /// Who `token` belongs to.
-    pub(super) async fn who_is(&self, token: &str) -> Reply {
+    pub(super) async fn who_is(&self, token: &str) -> Response {
         let path = self.path("/v1/userinfo", "/user");
-        send(
-            self.agent(self.http.get(format!("{}{path}", self.url)))
-                .bearer_auth(token),
-        )
-        .await
+        self.agent(self.http.get(format!("{}{path}", self.url)))
+            .bearer_auth(token)
+            .send()
+            .await
     }
 
     /// GitHub answers nobody without a name.
-    fn agent(&self, request: RequestBuilder) -> RequestBuilder {
+    fn agent(&self, request: Request) -> Request {
         request.header("User-Agent", CLIENT_ID)
     }
 
     /// The page that asks who signs in.
-    pub(super) async fn page(&self) -> Reply {
+    pub(super) async fn page(&self) -> Response {
         Browser::new().open(&self.authorize_url()).await
     }
 
     /// Presses Ada's button on the page.
-    pub(super) async fn choose(&self, page: &Reply) -> Reply {
-        let action = between(&page.body, "action=\"", "\"");
-        let request = between(&page.body, "name=\"request\" value=\"", "\"");
+    pub(super) async fn choose(&self, page: &Response) -> Response {
+        let action = between(page.text(), "action=\"", "\"");
+        let request = between(page.text(), "name=\"request\" value=\"", "\"");
         let form = [("request", request), ("person", "ada")];
-        send(self.http.post(format!("{}{action}", self.url)).form(&form)).await
+        self.http
+            .post(format!("{}{action}", self.url))
+            .form(&form)
+            .send()
+            .await
     }
 }
 

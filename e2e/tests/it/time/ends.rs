@@ -6,9 +6,9 @@ mod around;
 use mock_upstream::Misbehaviour;
 
 use super::{HOUR_MS, MINUTE_MS, SECOND_MS, standing};
-use crate::browser::Browser;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::world::{Halfway, World};
+use testkit::browser::Browser;
 
 /// Makes a thing and looks for it, at the end of its life and right after it. Two
 /// things, since a look may use one up.
@@ -48,7 +48,7 @@ async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
         600 * SECOND_MS,
         async |it| it.settled(GITHUB).await,
         async |it, login| {
-            let again = it.backend.start_with(&login.session_key, GITHUB).await;
+            let again = it.backend.start_with_key(&login.session_key, GITHUB).await;
             again.status == 400
         },
     )

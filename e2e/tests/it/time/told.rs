@@ -10,12 +10,12 @@ use stack::faults::{Fault, Order};
 
 use super::direct::Direct;
 use super::{BEGIN_MS, HOUR_MS, standing};
-use crate::browser::{Browser, Hop};
 use crate::demo::Person;
-use crate::fresh;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::reply::Reply;
 use crate::world::World;
+use testkit::browser::{Browser, Step};
+use testkit::fresh;
+use testkit::http::Response;
 
 /// How far the clock is moved before anything is told: no round number.
 const MOVED_MS: i64 = 12_345_678;
@@ -83,10 +83,10 @@ async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
     assert_eq!(claims["exp"], now_seconds + 3600);
 
     let github = Direct::to(&world, GITHUB);
-    let reply = github.who_is(&github.access_token().await).await;
+    let response = github.who_is(&github.access_token().await).await;
     let resets_seconds = (world.now_ms() + HOUR_MS) / 1000;
     assert_eq!(
-        reply.header("x-ratelimit-reset"),
+        response.header("x-ratelimit-reset"),
         Some(&*resets_seconds.to_string())
     );
 }
@@ -94,7 +94,7 @@ async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
 #[tokio::test]
 async fn what_the_broker_says_of_lifetimes_does_not_age() {
     for world in [standing().await, moved().await] {
-        let started = world.backend.start_with(&fresh::secret(), GOOGLE).await;
+        let started = world.backend.start_with_key(&fresh::secret(), GOOGLE).await;
         assert_eq!(started.json()["expires_in"], 600);
         let (transaction, code) = world.with_code(GITHUB).await;
         let redeemed = world.backend.redeem(&transaction, &code).await;
@@ -102,8 +102,8 @@ async fn what_the_broker_says_of_lifetimes_does_not_age() {
         let upstream_login = world.halfway(Flow::Clean, GOOGLE).await;
         let departure = upstream_login
             .browser
-            .last_hop_to(upstream_login.ticket.url());
-        assert_eq!(max_age_seconds(&departure.reply), [1200]);
+            .last_step_to(upstream_login.ticket.url());
+        assert_eq!(max_age_seconds(&departure.response), [1200]);
     }
 }
 
@@ -113,21 +113,21 @@ async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
     let browser = Arc::new(Browser::new());
     let person = Person::with(&world, &browser);
     let start = world.demo("/login/google");
-    let started = |hop: Hop| {
-        let mut ages = max_age_seconds(&hop.reply);
+    let started = |step: Step| {
+        let mut ages = max_age_seconds(&step.response);
         ages.sort_unstable();
         ages
     };
 
     person.signs_in(Flow::Clean, GOOGLE).await;
-    assert_eq!(started(browser.last_hop_to(&start)), [600, 600]);
-    let home = browser.last_hop_to(&world.demo("/callback"));
-    assert_eq!(max_age_seconds(&home.reply), [28_800]);
+    assert_eq!(started(browser.last_step_to(&start)), [600, 600]);
+    let home = browser.last_step_to(&world.demo("/callback"));
+    assert_eq!(max_age_seconds(&home.response), [28_800]);
 
     // A login that is started an hour later does not make the session longer.
     world.advance_to(world.now_ms() + HOUR_MS);
     person.is_at_the_providers_answer(Flow::Clean, GOOGLE).await;
-    assert_eq!(started(browser.last_hop_to(&start)), [600, 28_800 - 3_600]);
+    assert_eq!(started(browser.last_step_to(&start)), [600, 28_800 - 3_600]);
 }
 
 #[tokio::test]
@@ -138,7 +138,8 @@ async fn the_demo_shows_when_somebody_came_by_the_time_of_the_stack() {
     person.signs_in(Flow::Clean, GOOGLE).await;
     world.advance_to(BEGIN_MS + HOUR_MS);
     let page = person.signs_in(Flow::Clean, GOOGLE).await;
-    let page = page.reply.expect("a page").body;
+    let page = page.response.expect("a page");
+    let page = page.text();
     assert!(
         page.contains(r#"data-field="firstSeen">2026-09-21 14:13 UTC<"#),
         "{page}"
@@ -163,8 +164,8 @@ fn all_called(name: &str, value: &Value) -> Vec<i64> {
 }
 
 /// The `Max-Age` of each cookie that is set.
-fn max_age_seconds(reply: &Reply) -> Vec<u32> {
-    let cookies = reply.headers.get_all(SET_COOKIE).iter();
+fn max_age_seconds(response: &Response) -> Vec<u32> {
+    let cookies = response.headers.get_all(SET_COOKIE).iter();
     cookies
         .map(|cookie| {
             let cookie = cookie.to_str().expect("our cookies are ASCII");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::proxy::Answered;
 use super::Wrong;
-use crate::fresh;
+use testkit::fresh;
 
 pub(crate) fn all() -> Vec<Wrong> {
     vec![

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::ground::{CALLBACK, CLIENT_ID, OTHER_CLIENT_ID, SECRET};
 use super::super::proxy::{Answered, Asked};
 use super::Wrong;
-use crate::fresh;
+use testkit::fresh;
 
 const SESSION: &str = "/v1/login/session";
 

@@ -3,7 +3,7 @@
 use super::super::ground::{CALLBACK, CLIENT_ID, OTHER_CLIENT_ID, SECOND_CALLBACK, SECRET};
 use super::super::proxy::{Answered, Asked, Memory};
 use super::Wrong;
-use crate::fresh;
+use testkit::fresh;
 
 const TOKEN: &str = "/v1/token";
 

@@ -9,7 +9,6 @@ use broker::audit::{AuditLog, Event};
 use broker::clock::Clock;
 use broker::model::UnixMs;
 use contract::Rule;
-use reqwest::{Client, Method};
 use serde_json::json;
 use tokio::runtime::Runtime;
 
@@ -17,14 +16,15 @@ use super::body::Endpoint;
 use super::reading;
 use super::values::{CLIENT_ID, CLIENT_SECRET, callbacks};
 use crate::assembly;
-use crate::backend::{Backend, send};
-use crate::browser::{self, NOWHERE};
 use crate::process::{Process, runtime};
+use testkit::backend::Backend;
+use testkit::browser::UNSERVED;
+use testkit::http::Http;
 
 /// A running broker with one project.
 pub(super) struct Broker {
     runtime: Runtime,
-    http: Client,
+    http: Http,
     url: String,
     rules: Rules,
     _process: Process,
@@ -58,7 +58,7 @@ impl Broker {
             clock: Clock::standing_at(UnixMs(1_800_000_000_000)),
             ..Dependencies::default()
         };
-        let mut config = assembly::config(NOWHERE, NOWHERE, NOWHERE, "secret");
+        let mut config = assembly::config(UNSERVED, UNSERVED, UNSERVED, "secret");
         // Most bodies bear a wrong one.
         config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
         config.projects = vec![assembly::project(
@@ -69,7 +69,7 @@ impl Broker {
         let process = runtime.block_on(Process::start(&config, dependencies));
         Self {
             runtime,
-            http: browser::client(),
+            http: Http::new(),
             url: format!("http://{}", process.address),
             rules,
             _process: process,
@@ -80,15 +80,17 @@ impl Broker {
         let url = format!("{}{}", self.url, endpoint.path());
         let request = self
             .http
-            .request(Method::POST, url)
+            .post(url)
             .header("Content-Type", "application/json")
             .body(body.to_owned());
-        let reply = self.runtime.block_on(send(request));
-        let id = reply.header("x-request-id").expect("every answer has one");
+        let response = self.runtime.block_on(request.send());
+        let id = response
+            .header("x-request-id")
+            .expect("every answer has one");
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
         let rule = rules.remove(id).expect("the audit log heard of it first");
         Verdict {
-            status: reply.status,
+            status: response.status,
             is_well_formed: !rule.is_some_and(|rule| reading::is_about_form(endpoint, rule)),
             rule: rule.map(ToOwned::to_owned),
         }
@@ -109,5 +111,5 @@ fn backend() -> Backend {
         "client_secret": CLIENT_SECRET,
         "redirect_uris": callbacks(),
     });
-    Backend::of(NOWHERE, &project)
+    Backend::of(UNSERVED, &project)
 }

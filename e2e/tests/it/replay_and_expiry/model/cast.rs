@@ -9,11 +9,11 @@ use super::Answer;
 use super::known::World;
 use super::script::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 use super::stage::{Stage, aside, unregistered};
-use crate::backend::{Backend, Transaction};
-use crate::browser::Browser;
-use crate::fresh;
 use crate::login::code_in;
-use crate::reply::Reply;
+use testkit::backend::{Backend, Transaction};
+use testkit::browser::Browser;
+use testkit::fresh;
+use testkit::http::Response;
 
 /// One history's players.
 pub(super) struct Cast<'a> {
@@ -75,14 +75,14 @@ impl<'a> Cast<'a> {
         Ok(expected)
     }
 
-    async fn ask(&mut self, step: Step) -> Reply {
+    async fn ask(&mut self, step: Step) -> Response {
         match step {
             Step::Start {
                 key, by, at, wrong, ..
             } => {
                 let key = self.keys.entry(key).or_insert_with(fresh::secret).clone();
                 let backend = self.backend(by, wrong, unregistered());
-                backend.start_with(&key, at.word()).await
+                backend.start_with_key(&key, at.word()).await
             }
             Step::Visit { login, by, .. } => self.browser(by).open(&self.addresses[&login]).await,
             Step::Authorize {
@@ -131,7 +131,7 @@ impl<'a> Cast<'a> {
     }
 
     /// The traveller goes to the provider, where the script says what happens.
-    async fn sign_in(&self, upstream_login: u8, ending: Ending) -> Reply {
+    async fn sign_in(&self, upstream_login: u8, ending: Ending) -> Response {
         let next = match ending {
             Ok(()) => Next::Person(self.person(upstream_login)),
             Err(Failure::Denied) => Next::Misbehave(Misbehaviour::Deny),
@@ -147,7 +147,7 @@ impl<'a> Cast<'a> {
         self.browser(known.visitor).open(to_provider).await
     }
 
-    async fn redeem(&self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Reply {
+    async fn redeem(&self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Response {
         let luggage = &self.luggage[&upstream_login];
         let mut transaction = luggage
             .transaction
@@ -161,7 +161,7 @@ impl<'a> Cast<'a> {
     }
 
     /// Keeps what an answer, as it was expected, handed out.
-    fn keep(&mut self, step: Step, answer: Answer, reply: &Reply) {
+    fn keep(&mut self, step: Step, answer: Answer, reply: &Response) {
         let location = || reply.location().expect("a redirect").to_owned();
         let text = |field| reply.json()[field].as_str().expect("a string").to_owned();
         match (step, answer) {
@@ -175,7 +175,7 @@ impl<'a> Cast<'a> {
                 self.luggage.entry(upstream_login).or_default().to_provider = location();
             }
             (Step::SignIn { upstream_login, .. }, _) => {
-                self.luggage_mut(upstream_login).answer = location()
+                self.luggage_mut(upstream_login).answer = location();
             }
             (Step::Deliver { upstream_login, .. }, Answer::HomeWithCode) => {
                 let transaction = self.transaction(upstream_login);

@@ -16,10 +16,10 @@ use stack::wire::Wire;
 
 use super::script::{Project, Provider};
 use crate::assembly::{self, UPSTREAM_SECRET};
-use crate::backend::Backend;
-use crate::browser::NOWHERE;
-use crate::fresh;
 use crate::process::Process;
+use testkit::backend::Backend;
+use testkit::browser::UNSERVED;
+use testkit::fresh;
 
 /// Some day in November 2026.
 const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
@@ -130,17 +130,17 @@ fn by(clock: &Clock) -> Dependencies {
 /// The callback of both projects: what tells them apart must not be the callback
 /// alone.
 pub(super) fn back() -> String {
-    format!("{NOWHERE}/model/back")
+    format!("{UNSERVED}/model/back")
 }
 
 /// A callback of both, too, to which no login comes home.
 pub(super) fn aside() -> String {
-    format!("{NOWHERE}/model/aside")
+    format!("{UNSERVED}/model/aside")
 }
 
 /// Nobody's callback.
 pub(super) fn unregistered() -> String {
-    format!("{NOWHERE}/model/nobodys")
+    format!("{UNSERVED}/model/nobodys")
 }
 
 fn backend(base_url: &str, name: &str) -> Backend {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::cast::Cast;
 use super::script::{Project, Provider, Step, Visitor};
 use super::{Answer, stage};
-use crate::fresh;
 use crate::login::answer_in;
-use crate::reply::{PENDING, REFUSED, Reply, UNRECOGNISED};
+use testkit::fresh;
+use testkit::http::{PENDING, REFUSED, Response, UNRECOGNISED};
 
 impl Cast<'_> {
     /// Compares what the broker did with what it must do.
@@ -16,7 +16,12 @@ impl Cast<'_> {
     /// # Errors
     ///
     /// What it did instead.
-    pub(super) fn check(&self, step: Step, expected: Answer, reply: &Reply) -> Result<(), String> {
+    pub(super) fn check(
+        &self,
+        step: Step,
+        expected: Answer,
+        reply: &Response,
+    ) -> Result<(), String> {
         if !self.is(step, expected, reply) {
             return Err(describe(reply));
         }
@@ -29,8 +34,8 @@ impl Cast<'_> {
         Ok(())
     }
 
-    fn is(&self, step: Step, expected: Answer, reply: &Reply) -> bool {
-        let says = |status, body: &str| reply.status == status && reply.body == body;
+    fn is(&self, step: Step, expected: Answer, reply: &Response) -> bool {
+        let says = |status, body: &str| reply.status == status && reply.text() == body;
         let holds = |body| reply.status == 200 && json_of(reply) == body;
         let sends = |url: &str| reply.status == 303 && reply.location() == Some(url);
         match expected {
@@ -68,12 +73,12 @@ impl Cast<'_> {
     }
 
     fn broker(&self) -> String {
-        self.stage.backend(Project::A).broker.clone()
+        self.stage.backend(Project::A).broker().to_owned()
     }
 
     /// A visit may have come with a fragment, which ends on the way to the callback of
     /// its login's own project.
-    fn ends_a_fragment(&self, login: u8, reply: &Reply) -> bool {
+    fn ends_a_fragment(&self, login: u8, reply: &Response) -> bool {
         let project = self.world.logins[&login].project;
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.stage.backend(project).client_id)
@@ -83,7 +88,7 @@ impl Cast<'_> {
         reply.status == 303 && reply.location() == Some(&way)
     }
 
-    fn is_way_to_provider(&self, step: Step, reply: &Reply) -> bool {
+    fn is_way_to_provider(&self, step: Step, reply: &Response) -> bool {
         let (Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }) = step
         else {
             return false;
@@ -96,7 +101,7 @@ impl Cast<'_> {
     }
 
     /// The code or the error with which a legacy upstream login comes home.
-    fn legacy_answer(&self, step: Step, reply: &Reply) -> Option<Result<String, String>> {
+    fn legacy_answer(&self, step: Step, reply: &Response) -> Option<Result<String, String>> {
         let Step::Deliver { upstream_login, .. } = step else {
             return None;
         };
@@ -128,19 +133,19 @@ impl Cast<'_> {
     }
 }
 
-fn describe(reply: &Reply) -> String {
+fn describe(reply: &Response) -> String {
     match reply.location() {
         Some(url) => format!("{} to {url}", reply.status),
-        None => format!("{} {}", reply.status, reply.body),
+        None => format!("{} {}", reply.status, reply.text()),
     }
 }
 
 /// The body as JSON; nothing at all, if it is something else.
-fn json_of(reply: &Reply) -> Value {
-    serde_json::from_str(&reply.body).unwrap_or_default()
+fn json_of(reply: &Response) -> Value {
+    serde_json::from_str(reply.text()).unwrap_or_default()
 }
 
-fn is_start(reply: &Reply, broker: &str) -> bool {
+fn is_start(reply: &Response, broker: &str) -> bool {
     let mut answer = json_of(reply);
     let url = answer["authorization_url"].take();
     let handle = url
@@ -150,7 +155,7 @@ fn is_start(reply: &Reply, broker: &str) -> bool {
     reply.status == 200 && answer == rest && handle.is_some_and(is_43_characters)
 }
 
-fn is_token(reply: &Reply) -> bool {
+fn is_token(reply: &Response) -> bool {
     let mut answer = json_of(reply);
     let token = answer["access_token"].take();
     let token = token.as_str().and_then(|token| token.strip_prefix("fsi_"));
@@ -166,7 +171,7 @@ fn is_43_characters(text: &str) -> bool {
 }
 
 /// A page for a browser; for a client that asks for none, the generic error.
-fn is_page(step: Step, expected: Answer, reply: &Reply) -> bool {
+fn is_page(step: Step, expected: Answer, reply: &Response) -> bool {
     let (status, title, message) = match expected {
         Answer::NotThisBrowser => (
             400,
@@ -188,7 +193,7 @@ fn is_page(step: Step, expected: Answer, reply: &Reply) -> bool {
     let is_right = if by == Visitor::Curl {
         json_of(reply) == json!({ "error": "request_failed", "message": message })
     } else {
-        reply.body.contains(&format!("<h1>{title}</h1>"))
+        reply.text().contains(&format!("<h1>{title}</h1>"))
     };
     reply.status == status && reply.location().is_none() && is_right
 }

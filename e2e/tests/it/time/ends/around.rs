@@ -7,9 +7,9 @@ use mock_upstream::Mode;
 use super::super::direct::Direct;
 use super::super::{HOUR_MS, MINUTE_MS, SECOND_MS};
 use super::ends;
-use crate::browser::Browser;
 use crate::demo::Person;
 use crate::login::{Flow, GITHUB, GOOGLE};
+use testkit::browser::Browser;
 
 #[tokio::test]
 async fn what_the_imitated_providers_keep_ends_by_the_clock() {
@@ -55,8 +55,8 @@ async fn what_the_imitated_providers_keep_ends_by_the_clock() {
             token
         },
         async |it, token| {
-            let reply = Direct::to(it, GITHUB).who_is(token).await;
-            reply.header("x-ratelimit-used") != Some("1")
+            let response = Direct::to(it, GITHUB).who_is(token).await;
+            response.header("x-ratelimit-used") != Some("1")
         },
     )
     .await;
