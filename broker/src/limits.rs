@@ -56,7 +56,7 @@ impl Limits {
         client_id: &str,
         source: Option<IpAddr>,
     ) -> Result<(), Later> {
-        let rule = Rule::ClientTries;
+        let rule = Rule::ClientRateLimit;
         let who = (*Digest::of(client_id.as_bytes()).as_bytes(), source);
         self.wrong_secrets.count(&who).map_err(|in_seconds| {
             if self.may_sound(rule) {
@@ -73,7 +73,7 @@ impl Limits {
     /// Counts a browser that comes back from a provider. One from nowhere known is
     /// let in: all of them may come through one proxy.
     pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), Later> {
-        let rule = Rule::UpstreamLoginCrowd;
+        let rule = Rule::UpstreamLoginRateLimit;
         let Some(source) = source else { return Ok(()) };
         self.callbacks.count(&source).map_err(|in_seconds| {
             if self.may_sound(rule) {
@@ -106,7 +106,7 @@ impl Limits {
     /// Counts a login session that `project` begins. Returns what
     /// [`not_begun`](Self::not_begun) asks for.
     pub(crate) fn session(&self, project: &ClientId, now: UnixMs) -> Result<UnixMs, Later> {
-        let rule = Rule::SessionRoom;
+        let rule = Rule::SessionQuota;
         self.sessions.count(project, now).map_err(|in_seconds| {
             if self.may_sound(rule) {
                 tracing::error!(

@@ -165,7 +165,7 @@ catalogue! {
     ClientRecognised = "client.recognised", Spec("Authentication"),
         "A call carries the credentials of a project",
         "Check client_id and client_secret; which of them is wrong is not told.";
-    ClientTries = "client.tries", KitChoice,
+    ClientRateLimit = "client.rate_limit", KitChoice,
         "Wrong credentials for one client come from one address only a few times a minute",
         "Stop, and compare the client_secret that is deployed with the one that was issued. The right one is served at once.";
     RedirectUriRegistered = "redirect_uri.registered", Spec("RedirectUri"),
@@ -176,7 +176,7 @@ catalogue! {
         "Ask GET /api/providers what is on offer.";
 
     // The clean callback flow.
-    SessionRoom = "session.room", KitChoice,
+    SessionQuota = "session.quota", KitChoice,
         "A project has only so many login sessions under way",
         "Start a login only when a person asks for one, and limit how often anybody may ask.";
     SessionKeyFresh = "session_key.fresh", KitChoice,
@@ -217,7 +217,7 @@ catalogue! {
     UpstreamLoginOnce = "upstream_login.once", KitChoice,
         "A provider's answer counts once",
         "Nothing to do in the clean flow; in the legacy one, start again at the application.";
-    UpstreamLoginCrowd = "upstream_login.crowd", KitChoice,
+    UpstreamLoginRateLimit = "upstream_login.rate_limit", KitChoice,
         "Only so many browsers come back from a provider within a minute from one address",
         "Wait a moment and reload this page; the sign-in is not lost.";
     UpstreamLoginExpiry = "upstream_login.expiry", KitChoice,

@@ -56,7 +56,9 @@ pub(super) fn status(rule: Rule) -> Status {
         Rule::HandleOneBrowser => Status::Gone,
         Rule::BodySize => Status::PayloadTooLarge,
         Rule::BodyMediaType | Rule::BodyEncoding => Status::UnsupportedMediaType,
-        Rule::ClientTries | Rule::SessionRoom | Rule::UpstreamLoginCrowd => Status::TooManyRequests,
+        Rule::ClientRateLimit | Rule::SessionQuota | Rule::UpstreamLoginRateLimit => {
+            Status::TooManyRequests
+        }
         Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
         Rule::BrokerFault => Status::InternalServerError,
         _ => Status::BadRequest,

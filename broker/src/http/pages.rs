@@ -39,7 +39,7 @@ fn title(rule: Rule) -> &'static str {
         Rule::RelayOwnPage => "This did not come from our own page",
         Rule::HandleOneBrowser => "This sign-in belongs to another browser",
         Rule::UpstreamLoginOwnBrowser => "This sign-in did not begin in this browser",
-        Rule::UpstreamLoginCrowd => "Too many people are signing in from here",
+        Rule::UpstreamLoginRateLimit => "Too many people are signing in from here",
         Rule::RequestPath => "There is nothing here",
         Rule::StoreReachable | Rule::BrokerFault => "Sign-in is not possible right now",
         _ => "This sign-in cannot go on",

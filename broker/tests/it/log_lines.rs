@@ -143,7 +143,12 @@ async fn what_comes_too_often_is_one_line_for_all_of_it() {
         assert_eq!(lines.len(), 1, "{log}");
         assert!(lines[0].contains("ERROR"), "{log}");
     }
-    for silent in ["session.room", "client.tries", "status=429", "hunter2"] {
+    for silent in [
+        "session.quota",
+        "client.rate_limit",
+        "status=429",
+        "hunter2",
+    ] {
         assert!(!log.contains(silent), "{silent} in {log}");
     }
 }

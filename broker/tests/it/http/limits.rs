@@ -87,7 +87,7 @@ async fn every_operation_that_takes_a_secret_counts_and_each_answers_429() {
         ("/v1/token", token_body("code")),
     ] {
         is_later(&post_from(&world, HERE, path, &wrong(body)).await, "4");
-        assert_eq!(world.last_rule(), Some("client.tries"));
+        assert_eq!(world.last_rule(), Some("client.rate_limit"));
     }
 }
 
@@ -170,7 +170,7 @@ async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
     let home = answers.iter().filter(|answer| answer.status == 303);
     assert_eq!(home.count(), 10);
     for later in answers.iter().filter(|answer| answer.status != 303) {
-        later.is_refusal_page(429, "upstream_login.crowd");
+        later.is_refusal_page(429, "upstream_login.rate_limit");
         assert_eq!(later.header("retry-after"), Some("6"));
     }
     // Three calls for each who was let in.
@@ -186,13 +186,13 @@ async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
     assert_eq!(first.get(&back).await.status, 303);
     let (second, back) = come_back_from(&world, HERE).await;
     let page = second.get(&back).await;
-    page.is_refusal_page(429, "upstream_login.crowd");
+    page.is_refusal_page(429, "upstream_login.rate_limit");
     assert_eq!(page.header("retry-after"), Some("60"));
     world.pass_ms(59_999);
     second
         .get(&back)
         .await
-        .is_refusal_page(429, "upstream_login.crowd");
+        .is_refusal_page(429, "upstream_login.rate_limit");
     world.pass_ms(1);
     let home = second.get(&back).await;
     let code = parameter(home.location().unwrap(), "code").unwrap();
@@ -245,7 +245,7 @@ async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
     }
     let refused = world.events();
     let mut refused = refused.iter().filter(|event| event.status == Some(429));
-    assert!(refused.all(|event| event.rule == Some(Rule::SessionRoom)));
+    assert!(refused.all(|event| event.rule == Some(Rule::SessionQuota)));
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
 
         // Who calls.
         Rule::ClientRecognised => Api(401, at.start_with("client_secret", BOB_SECRET).await),
-        Rule::ClientTries => {
+        Rule::ClientRateLimit => {
             for _ in 0..19 {
                 at.start_with("client_secret", BOB_SECRET).await;
             }
@@ -101,7 +101,7 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
         Rule::ProviderOffered => Api(400, at.start_with("provider", "google").await),
 
         // The clean callback flow.
-        Rule::SessionRoom => {
+        Rule::SessionQuota => {
             at.session(1).await;
             at.session(2).await;
             Api(429, at.post("/v1/login/session", &session_body(3)).await)
@@ -150,7 +150,7 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
-        Rule::UpstreamLoginCrowd => {
+        Rule::UpstreamLoginRateLimit => {
             at.back_from_one_address().await;
             Page(429, at.back_from_one_address().await)
         }
