@@ -99,13 +99,13 @@ pub enum Provenance {
     /// On a page of somebody else.
     Foreign,
     /// On a page that does not say which it is.
-    Unnamed,
+    NoReferrer,
     /// On no page: the address was typed, pasted, or opened by another program.
     Typed,
     /// In a part of a page: a picture, a frame, a script.
     Embedded,
     /// The client tells nothing; it may be no browser.
-    Untold,
+    NoMetadata,
 }
 
 impl Provenance {
@@ -114,17 +114,17 @@ impl Provenance {
         match self {
             Provenance::Vouched => "vouched",
             Provenance::Foreign => "foreign",
-            Provenance::Unnamed => "unnamed",
+            Provenance::NoReferrer => "no_referrer",
             Provenance::Typed => "typed",
             Provenance::Embedded => "embedded",
-            Provenance::Untold => "untold",
+            Provenance::NoMetadata => "no_metadata",
         }
     }
 
     /// Whether a browser was sent here by something else than the project's pages,
     /// as far as it tells.
     pub fn is_elsewhere(self) -> bool {
-        !matches!(self, Provenance::Vouched | Provenance::Untold)
+        !matches!(self, Provenance::Vouched | Provenance::NoMetadata)
     }
 }
 
@@ -136,15 +136,15 @@ impl Visit {
             None => match self.began_on(start_origins) {
                 Some(false) => Provenance::Foreign,
                 // Anybody can write a Referer; only a browser says the rest with it.
-                Some(true) | None => Provenance::Untold,
+                Some(true) | None => Provenance::NoMetadata,
             },
             Some(fetch) if !(told(&fetch.mode, "navigate") && told(&fetch.dest, "document")) => {
                 Provenance::Embedded
             }
-            Some(fetch) if fetch.site.is_none() => Provenance::Untold,
+            Some(fetch) if fetch.site.is_none() => Provenance::NoMetadata,
             Some(fetch) if told(&fetch.site, "none") => Provenance::Typed,
             Some(_) => match self.began_on(start_origins) {
-                None => Provenance::Unnamed,
+                None => Provenance::NoReferrer,
                 Some(true) => Provenance::Vouched,
                 Some(false) => Provenance::Foreign,
             },

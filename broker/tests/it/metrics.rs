@@ -94,7 +94,7 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
             1,
         ),
         ("broker_refusals_total{rule=\"provider.known\"}", 1),
-        ("broker_visits_total{provenance=\"untold\"}", 5),
+        ("broker_visits_total{provenance=\"no_metadata\"}", 5),
         ("broker_steps_total{step=\"upstream_login_consumed\"}", 3),
         ("broker_steps_total{step=\"code_issued\"}", 2),
         ("broker_steps_total{step=\"opened\"}", 1),

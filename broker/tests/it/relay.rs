@@ -60,7 +60,7 @@ fn only_a_navigation_of_a_whole_page_from_a_start_origin_is_vouched_for() {
     began(
         navigation("cross-site"),
         CameFrom::Nowhere,
-        Provenance::Unnamed,
+        Provenance::NoReferrer,
     );
 }
 
@@ -88,10 +88,10 @@ fn what_is_no_navigation_of_a_whole_page_is_vouched_for_by_nobody() {
 
 #[test]
 fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
-    began(None, CameFrom::Nowhere, Provenance::Untold);
-    began(None, page(STARTS[0]), Provenance::Untold);
+    began(None, CameFrom::Nowhere, Provenance::NoMetadata);
+    began(None, page(STARTS[0]), Provenance::NoMetadata);
     began(None, page("https://evil.example"), Provenance::Foreign);
-    began(navigation(""), page(STARTS[0]), Provenance::Untold);
+    began(navigation(""), page(STARTS[0]), Provenance::NoMetadata);
 }
 
 #[test]
@@ -117,10 +117,10 @@ fn a_plain_client_tells_nothing_and_comes_from_no_foreign_page() {
 const ALL: [Provenance; 6] = [
     Provenance::Vouched,
     Provenance::Foreign,
-    Provenance::Unnamed,
+    Provenance::NoReferrer,
     Provenance::Typed,
     Provenance::Embedded,
-    Provenance::Untold,
+    Provenance::NoMetadata,
 ];
 
 #[test]
@@ -144,7 +144,7 @@ fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
 
 #[test]
 fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
-    let passage = |guard: RelayGuard| guard.passage(Provenance::Untold, true);
+    let passage = |guard: RelayGuard| guard.passage(Provenance::NoMetadata, true);
     assert_eq!(passage(RelayGuard::Auto), RelayDecision::PassUnbound);
     assert_eq!(passage(RelayGuard::Off), RelayDecision::PassUnbound);
     assert_eq!(passage(RelayGuard::Always), RelayDecision::Ask);

@@ -53,14 +53,14 @@ async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
     for (visitor, provenance) in [
         (whole("cross-site", &[("Referer", EVIL)]), "foreign"),
         (whole("cross-site", &[("Referer", "junk")]), "foreign"),
-        (whole("cross-site", &[]), "unnamed"),
+        (whole("cross-site", &[]), "no_referrer"),
         (whole("none", &[]), "typed"),
         (whole("none", &home), "typed"),
-        (Browser::dressed(&world, &[]), "untold"),
-        (Browser::dressed(&world, &home), "untold"),
+        (Browser::dressed(&world, &[]), "no_metadata"),
+        (Browser::dressed(&world, &home), "no_metadata"),
         (
             Browser::dressed(&world, &[("User-Agent", "Slackbot 1.0")]),
-            "untold",
+            "no_metadata",
         ),
         (
             Browser::of(&world).saying("Sec-Fetch-Dest", "iframe"),
