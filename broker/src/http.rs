@@ -32,11 +32,8 @@ mod visitor;
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
-use rocket::fairing::AdHoc;
 use rocket::http::Status;
 use rocket::http::uri::Origin;
 use rocket::response::{self, Responder};
@@ -47,12 +44,18 @@ pub use in_flight::InFlight;
 pub use operator::operator;
 
 use crate::Broker;
-use crate::clock::Clock;
 use crate::query::Query;
-use crate::store::{Store, StoreError};
+use crate::startup::sweeper::sweeper;
 
-/// Lays the broker's routes on a Rocket that reads no configuration of its own.
-pub(crate) fn rocket(broker: Broker) -> Rocket<Build> {
+impl Broker {
+    /// The web server, not yet listening. It installs no signal handler and reads
+    /// no configuration of its own.
+    pub fn rocket(self) -> Rocket<Build> {
+        rocket(self)
+    }
+}
+
+fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
         login::start,
         visit::arrive,
@@ -131,55 +134,6 @@ pub fn config(bind: SocketAddr) -> Config {
     }
 }
 
-/// Forgets what no rule can see any more, from liftoff to shutdown.
-fn sweeper() -> AdHoc {
-    AdHoc::on_liftoff("sweeper", |rocket| {
-        Box::pin(async move {
-            let broker = rocket.state::<Broker>().expect("it is managed above");
-            let (store, clock) = (broker.store.clone(), broker.clock.clone());
-            let every = broker.sweep_every;
-            tokio::spawn(sweep(store, clock, every, rocket.shutdown()));
-        })
-    })
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "when rows are swept decides nothing: a rule sees none of them"
-)]
-async fn sweep(
-    store: Arc<dyn Store>,
-    clock: Clock,
-    every: Duration,
-    mut shutdown: rocket::Shutdown,
-) {
-    let mut every = tokio::time::interval(every);
-    loop {
-        tokio::select! {
-            _ = &mut shutdown => return,
-            _ = every.tick() => {}
-        }
-        outlive(sweep_all(store.clone(), clock.clone())).await;
-    }
-}
-
-/// Lets `sweeping` have a task of its own: if it panics, the next one comes all the
-/// same.
-async fn outlive(sweeping: impl Future<Output = Result<(), StoreError>> + Send + 'static) {
-    match tokio::spawn(sweeping).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(%error, "expired rows were not swept"),
-        // Where it panicked is logged already; what it says may quote a row.
-        Err(_) => tracing::error!("expired rows were not swept: the sweep panicked"),
-    }
-}
-
-/// Sweeps in small batches, between which other steps have their turn.
-async fn sweep_all(store: Arc<dyn Store>, clock: Clock) -> Result<(), StoreError> {
-    while store.sweep(clock.now()).await? > 0 {}
-    Ok(())
-}
-
 /// The parameters of an address, which need not have any.
 fn query_of<'a>(uri: &'a Origin<'_>) -> Query<'a> {
     Query::parse(uri.query().map_or("", |query| query.as_str()))
@@ -198,17 +152,5 @@ impl<'r> Responder<'r, 'static> for SeeOther {
             .status(Status::SeeOther)
             .raw_header("Location", self.0)
             .ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Without a task of its own the panic would end whoever sweeps.
-    #[tokio::test]
-    async fn a_sweep_that_panics_ends_itself_alone() {
-        outlive(async { panic!("a row that nobody expected") }).await;
-        outlive(async { Ok(()) }).await;
     }
 }

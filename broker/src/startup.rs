@@ -1,0 +1,198 @@
+//! The assembly of a broker from its configuration and what its caller injects.
+
+pub(crate) mod sweeper;
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use contract::Origin;
+
+use crate::audit::AuditLog;
+use crate::clock::Clock;
+use crate::config::{Config, ConfigError, IpHeader, TlsConfig};
+use crate::cookie_cipher::{CookieCipher, CookieKey};
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use crate::model::UnixMs;
+use crate::projects::Projects;
+use crate::random;
+use crate::store::fail_points::FailPoints;
+use crate::store::timed::Timed;
+use crate::store::{self, Store, StoreError, StoreUrl};
+use crate::upstream::Upstreams;
+
+/// A broker, ready to serve: everything that its handlers share.
+pub struct Broker {
+    pub(crate) base_url: Origin,
+    pub(crate) bind: SocketAddr,
+    pub(crate) tls: Option<TlsConfig>,
+    pub(crate) shutdown_seconds: u32,
+    pub(crate) clock: Clock,
+    pub(crate) ip_header: Option<IpHeader>,
+    pub(crate) audit: AuditLog,
+    pub(crate) limits: Limits,
+    pub(crate) fail_points: FailPoints,
+    pub(crate) projects: Projects,
+    pub(crate) cookie_cipher: CookieCipher,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) sweep_every: Duration,
+    pub(crate) upstreams: Upstreams,
+}
+
+/// The default interval between two sweeps of expired rows.
+const SWEEP_EVERY: Duration = Duration::from_secs(15);
+
+/// What a caller injects into a broker, and may go on sharing with it. The default
+/// is production's.
+#[derive(Clone, Default)]
+pub struct Dependencies {
+    /// The clock that judges every lifetime.
+    pub clock: Clock,
+    /// The registered projects, which those of the configuration join.
+    pub projects: Projects,
+    /// The audit log, with its subscribers.
+    pub audit: AuditLog,
+    /// The metrics to record, if an operator reads them.
+    pub metrics: Option<Metrics>,
+    /// The fail points of the store and of the answers.
+    pub fail_points: FailPoints,
+    /// The store; without one, the broker opens the one its configuration names.
+    pub store: Option<Arc<dyn Store>>,
+    /// The interval between two sweeps of expired rows; 15 seconds by default.
+    pub sweep_every: Option<Duration>,
+}
+
+/// The reason why a broker could not be assembled.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration contradicts itself.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store cannot be opened.
+    #[error("cannot open {url}: {source}")]
+    Store {
+        /// The store's address.
+        url: StoreUrl,
+        /// The store's own error.
+        source: StoreError,
+    },
+    /// The key that encrypts the cookies of upstream logins cannot be kept.
+    #[error("cannot keep the cookie key in {path}: {source}")]
+    CookieKey {
+        /// The path of the key's file.
+        path: String,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// The HTTP client for the providers cannot be made.
+    #[error("cannot make the HTTP client for the providers: {0}")]
+    Client(#[from] reqwest::Error),
+}
+
+impl Broker {
+    /// Assembles a broker from a configuration and injected dependencies.
+    ///
+    /// # Errors
+    ///
+    /// When the store or the cookie key cannot be opened, or the configuration
+    /// would expose what only this machine may see.
+    pub fn assemble(config: Config, dependencies: Dependencies) -> Result<Self, StartError> {
+        let Dependencies {
+            clock,
+            projects,
+            mut audit,
+            metrics,
+            fail_points,
+            store,
+            sweep_every,
+        } = dependencies;
+        config.check()?;
+        let mut store = match store {
+            Some(store) => store,
+            None => open(&config.store.url, &fail_points)?,
+        };
+        if let Some(metrics) = metrics {
+            let counted = metrics.clone();
+            audit = audit.subscribed(Arc::new(move |event| counted.hear(event)));
+            store = Arc::new(Timed { store, metrics });
+        }
+        let cookie_cipher = cookie_cipher(&config)?;
+        let upstreams = Upstreams::new(
+            &config.upstream,
+            config.limits.upstream_calls,
+            config.base_url.as_str(),
+            &clock,
+        )?;
+        let limits = Limits::new(&config.limits, &clock);
+        config
+            .projects
+            .into_iter()
+            .for_each(|project| projects.register(project));
+        Ok(Self {
+            base_url: config.base_url,
+            bind: config.bind,
+            tls: config.tls,
+            shutdown_seconds: config.shutdown_seconds,
+            clock,
+            ip_header: config.ip_header,
+            audit,
+            limits,
+            fail_points,
+            projects,
+            cookie_cipher,
+            store,
+            sweep_every: sweep_every.unwrap_or(SWEEP_EVERY),
+            upstreams,
+        })
+    }
+
+    /// Checks that the store could take a step now, and that its clock agrees with
+    /// ours. A broker serves without its store too, and answers 503 until it is back.
+    ///
+    /// # Errors
+    ///
+    /// The store's own.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        self.store.ready().await?;
+        store::skew::check(self.store.as_ref(), &self.clock).await
+    }
+
+    pub(crate) fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+}
+
+fn open(url: &StoreUrl, fail_points: &FailPoints) -> Result<Arc<dyn Store>, StartError> {
+    store::open(url, fail_points.clone()).map_err(|source| StartError::Store {
+        url: url.clone(),
+        source,
+    })
+}
+
+fn cookie_cipher(config: &Config) -> Result<CookieCipher, StartError> {
+    if !config.cookie_keys.is_empty() {
+        return Ok(CookieCipher::new(config.cookie_keys.clone()));
+    }
+    let fresh = random::bytes32();
+    let key = match &config.store.url {
+        StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => CookieKey::from_random(&fresh),
+        StoreUrl::SqliteFile(database) => {
+            let path = cookie_key_path(database);
+            CookieKey::kept_at(Path::new(&path), fresh).map_err(|source| StartError::CookieKey {
+                path: path.to_string_lossy().into_owned(),
+                source,
+            })?
+        }
+    };
+    Ok(CookieCipher::new(vec![key]))
+}
+
+/// `broker.db` keeps its key in `broker.db.cookie-key`.
+fn cookie_key_path(database: &Path) -> OsString {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".cookie-key");
+    path
+}
