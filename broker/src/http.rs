@@ -1,51 +1,58 @@
-//! The wire: routes, guards, statuses, pages.
+//! The wire: routes, guards, statuses, headers, pages.
 //!
-//! A handler takes what it needs as parsed types, asks the store for one step,
-//! and shapes the answer. The status of every refusal is in one table, in
-//! [`error`].
+//! One file per path of the specification, named like it. A handler takes what it
+//! needs as types of [`request`], calls one use case, hands the report to the
+//! request's [`context`], and answers with types of [`response`]. The status of every
+//! refusal is in one table, in [`response::refusal`].
+//!
+//! Imports go one way: routes → `request` → `response` → `context` → the tables of
+//! [`methods`] and [`raw_headers`].
+
+mod login_session;
+
+mod authorization_url;
+
+mod callback;
+mod return_path;
+
+mod login_result;
 
 mod authorize;
-mod callback;
-mod client_redirect;
-mod cookies;
-mod error;
-mod gates;
-mod guards;
-mod headers;
-mod health;
-mod in_flight;
-mod log;
-mod login;
-mod methods;
-mod openapi;
-mod operator;
-mod pages;
-mod profile;
-mod providers;
-mod request_headers;
-mod revoke;
-mod source;
 mod token;
-mod upstream_logins;
-mod visit;
-mod visitor;
 
-use std::collections::HashSet;
-use std::net::SocketAddr;
+mod profile;
+mod revoke;
 
-use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
-use rocket::http::Status;
-use rocket::http::uri::Origin;
-use rocket::response::{self, Responder};
+mod assets;
+mod health;
+mod openapi;
+mod providers;
+
+mod request;
+mod response;
+
+mod audit_fairing;
+mod catcher;
+mod context;
+mod methods;
+mod raw_headers;
+
+mod in_flight;
+mod operator;
+mod settings;
+
 use rocket::shield::Shield;
-use rocket::{Build, Config, Request, Response, Rocket, catchers, routes};
+use rocket::{Build, Rocket, catchers, routes};
 
 pub use in_flight::InFlight;
 pub use operator::operator;
+pub use settings::config;
 
 use crate::Broker;
-use crate::query::Query;
 use crate::startup::sweeper::sweeper;
+use audit_fairing::AuditFairing;
+use request::preconditions::{self, NoHeadByForm};
+use request::wrong_method::wrong_methods;
 
 impl Broker {
     /// The web server, not yet listening. It installs no signal handler and reads
@@ -57,18 +64,18 @@ impl Broker {
 
 fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
-        login::start,
-        visit::arrive,
-        visit::look,
-        visit::go_on,
-        visit::cancel,
-        login::result,
+        login_session::start,
+        authorization_url::arrive,
+        authorization_url::look,
+        authorization_url::go_on,
+        authorization_url::cancel,
+        login_result::read,
         authorize::authorize,
         authorize::look,
         callback::arrive,
         callback::look,
-        client_redirect::end_fragment,
-        client_redirect::look,
+        return_path::end_fragment,
+        return_path::look,
         token::redeem,
         profile::read,
         revoke::revoke,
@@ -76,81 +83,21 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         openapi::read,
         health::live,
         health::ready,
-        pages::style,
-        pages::script,
+        assets::style,
+        assets::script,
     ];
     let in_flight = InFlight::default();
-    rocket::custom(own_config(&broker))
+    rocket::custom(settings::own_config(&broker))
         .manage(broker)
         .manage(in_flight.clone())
         .attach(in_flight)
         // Ours, in `headers`, are stricter.
         .attach(Shield::new())
-        .attach(gates::NoHeadByForm)
-        .attach(log::Recorder)
+        .attach(NoHeadByForm)
+        .attach(AuditFairing)
         .attach(sweeper())
-        .mount("/", gates::gates())
-        .mount("/", methods::wrong_methods(&routes))
+        .mount("/", preconditions::routes())
+        .mount("/", wrong_methods(&routes))
         .mount("/", routes)
-        .register("/", catchers![error::catch])
-}
-
-/// The settings of a broker: it may encrypt, and takes its time to stop.
-fn own_config(broker: &Broker) -> Config {
-    let usual = config(broker.bind);
-    let tls = |tls: &crate::config::TlsConfig| TlsConfig::from_paths(&tls.certificates, &tls.key);
-    let ip_header = broker.ip_header.as_ref();
-    Config {
-        tls: broker.tls.as_ref().map(tls),
-        ip_header: ip_header.map(|it| it.as_str().to_owned().into()),
-        shutdown: Shutdown {
-            grace: broker.shutdown_seconds,
-            ..usual.shutdown.clone()
-        },
-        ..usual
-    }
-}
-
-/// Rocket's settings for a server at `bind` that reads no configuration of its
-/// own, handles no signals, and believes and logs nothing it should not.
-pub fn config(bind: SocketAddr) -> Config {
-    Config {
-        address: bind.ip(),
-        port: bind.port(),
-        // Rocket would log request lines, whose paths and queries are secrets.
-        log_level: LogLevel::Off,
-        cli_colors: false,
-        ident: Ident::none(),
-        // No client may say where it calls from.
-        ip_header: None,
-        shutdown: Shutdown {
-            ctrlc: false,
-            signals: HashSet::new(),
-            grace: 2,
-            mercy: 1,
-            ..Shutdown::default()
-        },
-        ..Config::release_default()
-    }
-}
-
-/// The parameters of an address, which need not have any.
-fn query_of<'a>(uri: &'a Origin<'_>) -> Query<'a> {
-    Query::parse(uri.query().map_or("", |query| query.as_str()))
-}
-
-/// A redirect that a browser follows with GET, whatever it sent before.
-///
-/// The address is written as it is: a registered callback must leave byte for
-/// byte as it was registered.
-#[derive(Debug)]
-struct SeeOther(String);
-
-impl<'r> Responder<'r, 'static> for SeeOther {
-    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
-        Response::build()
-            .status(Status::SeeOther)
-            .raw_header("Location", self.0)
-            .ok()
-    }
+        .register("/", catchers![catcher::catch])
 }

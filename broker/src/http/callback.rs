@@ -8,13 +8,14 @@ use contract::{
 use rocket::http::uri::Origin;
 use rocket::{State, get, head};
 
-use super::client_redirect::{self, Fragment, LegacyCallback};
-use super::error::Refusal;
-use super::log::Trace;
-use super::login::settle;
-use super::source::Source;
-use super::upstream_logins::UpstreamLogins;
-use super::{SeeOther, query_of};
+use super::context::Trace;
+use super::login_session::settle;
+use super::request::client_addr::Source;
+use super::request::query_params::query_of;
+use super::request::upstream_login_cookies::UpstreamLogins;
+use super::response::client_redirect::{self, Fragment, LegacyCallback};
+use super::response::refusal::Refusal;
+use super::response::see_other::SeeOther;
 use crate::Broker;
 use crate::audit::Step;
 use crate::model::grant::NewGrant;

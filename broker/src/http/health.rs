@@ -3,7 +3,7 @@
 use rocket::serde::json::{Json, Value, json};
 use rocket::{State, get};
 
-use super::error::Refusal;
+use super::response::refusal::Refusal;
 use crate::Broker;
 
 /// The process answers.

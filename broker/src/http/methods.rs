@@ -1,21 +1,14 @@
 //! The methods of each path, and the answer to the others.
 
+use rocket::Request;
 use rocket::http::Method;
-use rocket::route::{Handler, Outcome, Route};
-use rocket::{Data, Request};
-
-use contract::Rule;
-
-use super::error::Refusal;
-
-/// Wrong methods come after every route.
-const RANK: isize = 100;
+use rocket::route::Route;
 
 /// The name of the routes that refuse a method.
-const WRONG_METHOD: &str = "wrong method";
+pub(crate) const WRONG_METHOD: &str = "wrong method";
 
 /// Every method that Rocket knows.
-pub(super) const METHODS: [Method; 9] = [
+pub(crate) const METHODS: [Method; 9] = [
     Method::Get,
     Method::Post,
     Method::Put,
@@ -27,39 +20,9 @@ pub(super) const METHODS: [Method; 9] = [
     Method::Connect,
 ];
 
-/// For each of `routes`, which answer one method each, a 405 for the others.
-pub(super) fn wrong_methods(routes: &[Route]) -> Vec<Route> {
-    let own = routes.iter().filter(|route| route.method != Method::Head);
-    own.flat_map(|route| {
-        METHODS
-            .into_iter()
-            // HEAD follows GET, by Rocket's own rule.
-            .filter(|method| *method != route.method && *method != Method::Head)
-            .map(|method| wrong_method(method, route.uri.as_str()))
-    })
-    .collect()
-}
-
-fn wrong_method(method: Method, path: &str) -> Route {
-    let mut route = Route::ranked(RANK, method, path, WrongMethod);
-    route.name = Some(WRONG_METHOD.into());
-    route
-}
-
-/// Answers 405.
-#[derive(Clone)]
-struct WrongMethod;
-
-#[rocket::async_trait]
-impl Handler for WrongMethod {
-    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
-        Outcome::from(request, Refusal::from(Rule::RequestMethod))
-    }
-}
-
 /// The methods of the path that `request` asks for, as `Allow` names them; none, if
 /// there is no such path.
-pub(super) fn allowed(request: &Request<'_>) -> Option<&'static str> {
+pub(crate) fn allowed(request: &Request<'_>) -> Option<&'static str> {
     let path = request.uri().path().as_str();
     let mut routes = request.rocket().routes().filter(|route| is_own(route));
     let route = routes.find(|route| matches(route.uri.as_str(), path))?;

@@ -16,7 +16,7 @@ mod tests {
     use contract::Rule;
     use serde_json::Value;
 
-    use crate::http::error::status;
+    use crate::http::response::refusal::status;
 
     /// The statuses that refuse, in all the document's operations.
     fn documented() -> BTreeSet<u16> {

@@ -4,9 +4,9 @@ use contract::{Profile, Rule};
 use rocket::serde::json::Json;
 use rocket::{State, get};
 
-use super::error::Refusal;
-use super::guards::Bearer;
-use super::log::Trace;
+use super::context::Trace;
+use super::request::bearer::Bearer;
+use super::response::refusal::Refusal;
 use crate::Broker;
 
 #[get("/v1/profile")]

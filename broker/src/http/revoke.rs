@@ -4,9 +4,9 @@ use rocket::State;
 use rocket::post;
 use rocket::serde::json::{Json, Value, json};
 
-use super::error::Refusal;
-use super::guards::Bearer;
-use super::log::Trace;
+use super::context::Trace;
+use super::request::bearer::Bearer;
+use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::audit::Step;
 

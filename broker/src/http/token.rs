@@ -4,9 +4,9 @@ use contract::{AccessToken, Rule, TokenRequest, TokenResponse};
 use rocket::serde::json::Json;
 use rocket::{State, post};
 
-use super::error::Refusal;
-use super::guards::Authenticated;
-use super::log::Trace;
+use super::context::Trace;
+use super::request::authenticated::Authenticated;
+use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::audit::Step;
 use crate::model::grant::Redemption;

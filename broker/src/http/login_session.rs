@@ -1,22 +1,19 @@
 //! The backend's part of the clean callback flow: `POST /v1/login/session` and
 //! `POST /v1/login/result`. The browser's part is in [`visit`](super::visit).
 
-use contract::{
-    Digest, LoginLifetime, LoginResult, LoginResultRequest, LoginSessionRequest,
-    LoginSessionResponse, Rule,
-};
+use contract::{Digest, LoginLifetime, LoginSessionRequest, LoginSessionResponse, Rule};
 use rocket::serde::json::Json;
 use rocket::{State, post};
 
-use super::error::Refusal;
-use super::guards::Authenticated;
-use super::log::Trace;
+use super::context::Trace;
+use super::request::authenticated::Authenticated;
+use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::audit::Step;
 use crate::model::LoginId;
-use crate::model::login_session::{Ask, LoginOutcome, StillPending, open};
+use crate::model::login_session::{LoginOutcome, open};
 use crate::random;
-use crate::store::{Completed, Opened, ResultRead, StoreError};
+use crate::store::{Completed, Opened, StoreError};
 
 #[post("/v1/login/session", data = "<request>")]
 pub(super) async fn start(
@@ -47,30 +44,6 @@ pub(super) async fn start(
             Ok(Json(LoginSessionResponse {
                 authorization_url: url.parse().expect("an origin and a handle make such a URL"),
                 expires_in: LoginLifetime {},
-            }))
-        }
-    }
-}
-
-#[post("/v1/login/result", data = "<request>")]
-pub(super) async fn result(
-    request: Authenticated<LoginResultRequest>,
-    broker: &State<Broker>,
-    trace: &Trace,
-) -> Result<Json<LoginResult>, Refusal> {
-    trace.login(&LoginId::of_key(&request.session_key));
-    match broker
-        .store
-        .consume_result(Ask::of(&request), broker.now())
-        .await?
-    {
-        ResultRead::Pending(StillPending) => Ok(Json(LoginResult::Pending)),
-        ResultRead::Refused(rule) => Err(rule.into()),
-        ResultRead::Outcome(outcome) => {
-            trace.committed(Step::ResultConsumed);
-            Ok(Json(match outcome {
-                LoginOutcome::Succeeded(profile) => LoginResult::Succeeded { profile },
-                LoginOutcome::Failed(error) => LoginResult::Failed { error },
             }))
         }
     }

@@ -1,20 +1,15 @@
 //! What a visitor's browser tells of its own accord: where a navigation began, and
 //! which page a button was pressed on.
 
-use contract::Rule;
+use rocket::Request;
 use rocket::http::HeaderMap;
 use rocket::request::{FromRequest, Outcome};
-use rocket::sentinel::Sentinel;
-use rocket::{Ignite, Request, Rocket};
 
-use super::error::status;
-use super::log::Trace;
-use super::request_headers::only;
-use crate::Broker;
+use crate::http::raw_headers::only;
 use crate::relay::{CameFrom, Fetch, Visit};
 
 /// Whoever visits.
-pub(super) struct Visitor(Visit);
+pub(crate) struct Visitor(Visit);
 
 impl std::ops::Deref for Visitor {
     type Target = Visit;
@@ -64,40 +59,5 @@ fn came_from(headers: &HeaderMap<'_>) -> CameFrom {
     match only(headers, "Referer").map(url::Url::parse) {
         Some(Ok(page)) => CameFrom::Page(page.origin().ascii_serialization()),
         _ => CameFrom::Unreadable,
-    }
-}
-
-/// A button that was pressed on a page of ours. Any page on the web can have its
-/// visitor's browser send a form here, but none can make it lie about where it
-/// comes from.
-pub(super) struct OwnPage(());
-
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for OwnPage {
-    type Error = Rule;
-
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
-        let broker = request
-            .rocket()
-            .state::<Broker>()
-            .expect("the sentinel saw it");
-        let headers = request.headers();
-        let is_ours = only(headers, "Origin") == Some(broker.base_url.as_str())
-            && headers
-                .get("Sec-Fetch-Site")
-                .all(|site| site == "same-origin");
-        if is_ours {
-            Outcome::Success(OwnPage(()))
-        } else {
-            let rule = Rule::RelayOwnPage;
-            Trace::of(request).refused(rule);
-            Outcome::Error((status(rule), rule))
-        }
-    }
-}
-
-impl Sentinel for OwnPage {
-    fn abort(rocket: &Rocket<Ignite>) -> bool {
-        rocket.state::<Broker>().is_none()
     }
 }

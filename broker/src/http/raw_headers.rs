@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use rocket::http::HeaderMap;
 
 /// The value of a header that comes once.
-pub(super) fn only<'h>(headers: &'h HeaderMap<'_>, name: &str) -> Option<&'h str> {
+pub(crate) fn only<'h>(headers: &'h HeaderMap<'_>, name: &str) -> Option<&'h str> {
     let mut values = headers.get(name);
     match (values.next(), values.next()) {
         (Some(value), None) => Some(value),
@@ -16,18 +16,18 @@ pub(super) fn only<'h>(headers: &'h HeaderMap<'_>, name: &str) -> Option<&'h str
 }
 
 /// Whether `value` is `token`, compared without case and without its parameters.
-pub(super) fn is(value: &str, token: &str) -> bool {
+pub(crate) fn is(value: &str, token: &str) -> bool {
     let before_parameters = value.split(';').next().unwrap_or_default();
     before_parameters.trim_ascii().eq_ignore_ascii_case(token)
 }
 
 /// Whether there is exactly one `Content-Type`, and that one is JSON.
-pub(super) fn is_json(headers: &HeaderMap<'_>) -> bool {
+pub(crate) fn is_json(headers: &HeaderMap<'_>) -> bool {
     only(headers, "Content-Type").is_some_and(|value| is(value, "application/json"))
 }
 
 /// Whether the body is marked as anything but itself.
-pub(super) fn has_encoded_body(headers: &HeaderMap<'_>) -> bool {
+pub(crate) fn has_encoded_body(headers: &HeaderMap<'_>) -> bool {
     let codings = list(headers, "Content-Encoding").filter(|coding| !coding.is_empty());
     codings
         .into_iter()
@@ -39,7 +39,7 @@ pub(super) fn has_encoded_body(headers: &HeaderMap<'_>) -> bool {
 /// A higher weight wins (RFC 9110 section 12.5.1); of two equal weights a named type
 /// wins over a wildcard, as older browsers send `text/html, */*`, and of two named
 /// types the first.
-pub(super) fn prefers_html(headers: &HeaderMap<'_>) -> bool {
+pub(crate) fn prefers_html(headers: &HeaderMap<'_>) -> bool {
     let ranges: Vec<_> = list(headers, "Accept").filter_map(Range::read).collect();
     let html = preference(&ranges, &["text/html"]);
     html > preference(&ranges, &["application/json", "application/*", "*/*"])

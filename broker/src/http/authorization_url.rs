@@ -7,15 +7,16 @@ use contract::{Digest, LoginError, Rule};
 use rocket::response::content::RawHtml;
 use rocket::{Either, Request, State, get, head, post, response};
 
-use super::SeeOther;
-use super::client_redirect::{self, Fragment};
-use super::error::Refusal;
-use super::headers::Pressable;
-use super::log::Trace;
-use super::login::settle;
-use super::pages;
-use super::upstream_logins::UpstreamLogins;
-use super::visitor::{OwnPage, Visitor};
+use super::context::Trace;
+use super::login_session::settle;
+use super::request::same_origin_post::SameOriginPost;
+use super::request::upstream_login_cookies::UpstreamLogins;
+use super::request::visitor::Visitor;
+use super::response::client_redirect::{self, Fragment};
+use super::response::headers::Pressable;
+use super::response::pages;
+use super::response::refusal::Refusal;
+use super::response::see_other::SeeOther;
 use crate::Broker;
 use crate::audit::Step;
 use crate::model::UnixMs;
@@ -67,7 +68,7 @@ pub(super) fn look() {}
 #[post("/login/<handle>/continue")]
 pub(super) async fn go_on(
     handle: &str,
-    _own: OwnPage,
+    _own: SameOriginPost,
     upstream_logins: UpstreamLogins<'_>,
     broker: &State<Broker>,
     trace: &Trace,
@@ -81,7 +82,7 @@ pub(super) async fn go_on(
 #[post("/login/<handle>/cancel")]
 pub(super) async fn cancel(
     handle: &str,
-    _own: OwnPage,
+    _own: SameOriginPost,
     upstream_logins: UpstreamLogins<'_>,
     broker: &State<Broker>,
     trace: &Trace,

@@ -7,9 +7,9 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use super::error::Refusal;
-use super::methods::{self, METHODS};
-use super::request_headers::is;
+use crate::http::methods::{self, METHODS};
+use crate::http::raw_headers::is;
+use crate::http::response::refusal::Refusal;
 use crate::query::Query;
 
 /// Gates come before every route.
@@ -19,7 +19,7 @@ const GATE_RANK: isize = -20;
 const SECRETS: &[&str] = &["client_secret", "session_key"];
 
 /// The gates, before all routes.
-pub(super) fn gates() -> Vec<Route> {
+pub(crate) fn routes() -> Vec<Route> {
     METHODS
         .map(|method| Route::ranked(GATE_RANK, method, "/<path..>", Gate))
         .into()
@@ -45,7 +45,7 @@ impl Handler for Gate {
 
 /// The rule that refuses a request which Rocket did not route, because it does not
 /// know the method or the target is no path. Rocket puts `/` in place of such a target.
-pub(super) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
+pub(crate) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
     broken_rule(request).unwrap_or_else(|| match methods::allowed(request) {
         Some(_) => Rule::RequestMethod,
         None if request.uri().path() == "/" => Rule::RequestHttp,
@@ -84,7 +84,7 @@ fn is_path_respelt(request: &Request<'_>) -> bool {
 /// Takes a HEAD that a form asked for as a GET, which is refused like it. Rocket
 /// would take the body off the answer, and a client that sent a POST would wait for
 /// it until the connection breaks.
-pub(super) struct NoHeadByForm;
+pub(crate) struct NoHeadByForm;
 
 #[rocket::async_trait]
 impl Fairing for NoHeadByForm {

@@ -9,9 +9,9 @@ use rocket::time::Duration;
 use rocket::{Ignite, Request, Rocket};
 use serde::{Deserialize, Serialize};
 
-use super::cookies;
 use crate::Broker;
 use crate::cookie_cipher::CookieCipher;
+use crate::http::request::cookies;
 use crate::model::login_session::BrowserBinding;
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
@@ -27,7 +27,7 @@ const MOST_CLEARED: usize = 8;
 const MAX_AGE_SECONDS: i64 = 1200;
 
 /// The upstream logins that a request's browser holds.
-pub(super) struct UpstreamLogins<'r> {
+pub(crate) struct UpstreamLogins<'r> {
     jar: &'r CookieJar<'r>,
     cookie_cipher: &'r CookieCipher,
     is_https: bool,
@@ -36,20 +36,20 @@ pub(super) struct UpstreamLogins<'r> {
 
 impl<'r> UpstreamLogins<'r> {
     /// The upstream login that left for `provider` with this upstream `state`.
-    pub(super) fn returning(&self, provider: Provider, state: &str) -> Option<&UpstreamLogin> {
+    pub(crate) fn returning(&self, provider: Provider, state: &str) -> Option<&UpstreamLogin> {
         self.held().find(|upstream_login| {
             upstream_login.provider == provider && upstream_login.upstream_state().matches(state)
         })
     }
 
     /// The mark of this browser, if it holds an upstream login for the login of `handle`.
-    pub(super) fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
+    pub(crate) fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
         self.held()
             .find_map(|upstream_login| upstream_login.browser_of(handle))
     }
 
     /// Gives the browser one more upstream login, and takes its oldest beyond the eighth.
-    pub(super) fn depart(&self, upstream_login: &UpstreamLogin) {
+    pub(crate) fn depart(&self, upstream_login: &UpstreamLogin) {
         for name in self.surplus() {
             self.jar.remove(self.cookie(name.to_owned(), String::new()));
         }

@@ -2,10 +2,9 @@
 
 use askama::Template;
 use contract::{Origin, Provider, Rule};
-use rocket::get;
-use rocket::response::content::{RawCss, RawHtml, RawJavaScript};
+use rocket::response::content::RawHtml;
 
-use super::headers::Pressable;
+use crate::http::response::headers::Pressable;
 use crate::projects::Project;
 use crate::relay::RelayGuard;
 
@@ -20,7 +19,7 @@ struct RefusalPage<'a> {
 }
 
 /// The page for a refusal: the rule, what to do, and how to find it in the log.
-pub(super) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
+pub(crate) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
     let page = RefusalPage {
         title: title(rule),
         says: rule.sentence(),
@@ -58,7 +57,7 @@ struct QuestionPage<'a> {
 }
 
 /// The page that asks whether the person started this sign-in.
-pub(super) fn question(
+pub(crate) fn question(
     project: &Project,
     home: &Origin,
     provider: Provider,
@@ -82,16 +81,4 @@ pub(super) fn question(
 fn host(origin: &Origin) -> &str {
     let text = origin.as_str();
     text.split_once("://").map_or(text, |(_, host)| host)
-}
-
-/// The pages' one stylesheet.
-#[get("/style.css")]
-pub(super) fn style() -> RawCss<&'static str> {
-    RawCss(include_str!("../../templates/style.css"))
-}
-
-/// What keeps Continue from being pressed by mistake.
-#[get("/question.js")]
-pub(super) fn script() -> RawJavaScript<&'static str> {
-    RawJavaScript(include_str!("../../templates/question.js"))
 }

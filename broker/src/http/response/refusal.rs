@@ -1,22 +1,22 @@
 //! Refusals on the wire. The status of each rule is decided here and nowhere else.
 
 use contract::{ApiError, Rule};
+use rocket::Request;
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
-use rocket::{Request, catch};
 
-use super::gates::rule_of_unrouted;
-use super::log::{Trace, close, is_backends};
-use super::request_headers::prefers_html;
-use super::{methods, pages};
+use super::pages;
+use crate::http::context::{Trace, is_backends};
+use crate::http::methods;
+use crate::http::raw_headers::prefers_html;
 use crate::store::StoreError;
 
 /// A request that is refused, by a rule.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Refusal {
-    pub(super) status: Status,
-    pub(super) rule: Rule,
+pub(crate) struct Refusal {
+    pub(crate) status: Status,
+    pub(crate) rule: Rule,
 }
 
 impl From<Rule> for Refusal {
@@ -37,13 +37,13 @@ impl From<StoreError> for Refusal {
 
 impl Refusal {
     /// The same refusal with a status that the endpoint demands.
-    pub(super) fn with_status(rule: Rule, status: Status) -> Self {
+    pub(crate) fn with_status(rule: Rule, status: Status) -> Self {
         Self { status, rule }
     }
 }
 
 /// The status of each rule, where its endpoint demands no other.
-pub(super) fn status(rule: Rule) -> Status {
+pub(crate) fn status(rule: Rule) -> Status {
     match rule {
         Rule::ClientRecognised
         | Rule::BearerShape
@@ -129,59 +129,4 @@ fn challenge(request: &Request<'_>) -> &'static str {
 fn is_bearer(credentials: &str) -> bool {
     let scheme = credentials.split([' ', '\t', ':', '=', ',']).next();
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
-}
-
-/// Everything that no handler answered: guards that refused, and what Rocket
-/// itself refuses.
-#[catch(default)]
-pub(super) fn catch(status: Status, request: &Request<'_>) -> Caught {
-    // The gates stand on every path, so whatever Rocket can read has a route.
-    if request.route().is_none() {
-        return Caught::Unrouted(rule_of_unrouted(request).into());
-    }
-    let rule = Trace::of(request).rule().unwrap_or_else(|| rule_of(status));
-    Caught::Routed(Refusal {
-        status: refusal_status(status),
-        rule,
-    })
-}
-
-/// A refusal by Rocket or by a guard.
-pub(super) enum Caught {
-    /// Its answer passes the fairings.
-    Routed(Refusal),
-    /// Rocket answers a request line that it cannot read without them.
-    Unrouted(Refusal),
-}
-
-impl<'r> Responder<'r, 'static> for Caught {
-    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        match self {
-            Caught::Routed(refusal) => refusal.respond_to(request),
-            Caught::Unrouted(refusal) => {
-                let mut response = refusal.respond_to(request)?;
-                close(request, &mut response);
-                Ok(response)
-            }
-        }
-    }
-}
-
-fn rule_of(status: Status) -> Rule {
-    match status.code {
-        404 => Rule::RequestPath,
-        405 => Rule::RequestMethod,
-        413 => Rule::BodySize,
-        500.. => Rule::BrokerFault,
-        _ => Rule::RequestHttp,
-    }
-}
-
-/// Rocket's own statuses, as far as they are not in our table.
-fn refusal_status(status: Status) -> Status {
-    match status.code {
-        400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,
-        400..=499 => Status::BadRequest,
-        _ => Status::InternalServerError,
-    }
 }

@@ -15,7 +15,7 @@ const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-s
 
 /// A page with buttons: it has a script, and names its origin when one is pressed.
 /// Under `no-referrer`, browsers would say `Origin: null`.
-pub(super) struct Pressable<R>(pub(super) R);
+pub(crate) struct Pressable<R>(pub(crate) R);
 
 impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for Pressable<R> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'o> {
@@ -27,7 +27,7 @@ impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for Pressable<R> {
 }
 
 /// Completes `response`; what it already says stays.
-pub(super) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Scheme) {
+pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Scheme) {
     response.set_raw_header("X-Request-Id", request_id.to_owned());
     for (name, value) in [
         ("Cache-Control", "no-store"),
@@ -54,7 +54,7 @@ pub(super) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
 
 /// How browsers reach the broker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scheme {
+pub(crate) enum Scheme {
     /// `http`, on loopback.
     Http,
     /// `https`.

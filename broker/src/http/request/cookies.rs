@@ -12,7 +12,7 @@ use rocket::http::HeaderMap;
 ///
 /// Of two cookies with one name, at least one was planted. Which of them comes
 /// first depends on their paths and ages, so neither counts.
-pub(super) fn with_prefix<'r>(
+pub(crate) fn with_prefix<'r>(
     headers: &'r HeaderMap<'_>,
     prefix: &'static str,
 ) -> impl Iterator<Item = (&'r str, &'r str)> {

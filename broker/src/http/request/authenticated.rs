@@ -5,21 +5,18 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::{
-    AccessToken, ClientSecret, LoginResultRequest, LoginSessionRequest, Rule, TokenRequest,
-};
+use contract::{ClientSecret, LoginResultRequest, LoginSessionRequest, Rule, TokenRequest};
 use rocket::data::{self, Capped, Data, FromData, ToByteUnit as _};
 use rocket::http::Status;
-use rocket::request::{self, FromRequest};
 use rocket::sentinel::Sentinel;
 use rocket::serde::DeserializeOwned;
 use rocket::{Ignite, Request, Rocket};
 
-use super::error::{Refusal, status};
-use super::log::Trace;
-use super::request_headers;
-use super::source::Source;
 use crate::Broker;
+use crate::http::context::Trace;
+use crate::http::raw_headers;
+use crate::http::request::client_addr::Source;
+use crate::http::response::refusal::Refusal;
 use crate::projects::Project;
 
 /// A body that holds the largest legitimate request with every character
@@ -27,8 +24,8 @@ use crate::projects::Project;
 const MAX_BODY_KIB: u64 = 32;
 
 /// A request body whose sender has proven to be a project's backend.
-pub(super) struct Authenticated<T> {
-    pub(super) project: Arc<Project>,
+pub(crate) struct Authenticated<T> {
+    pub(crate) project: Arc<Project>,
     request: T,
 }
 
@@ -41,7 +38,7 @@ impl<T> Deref for Authenticated<T> {
 }
 
 /// A body with client credentials in it.
-pub(super) trait ClientRequest: DeserializeOwned + Send {
+pub(crate) trait ClientRequest: DeserializeOwned + Send {
     /// What an unrecognised client gets at this endpoint.
     const UNRECOGNISED: Status;
 
@@ -143,10 +140,10 @@ impl<T> Sentinel for Authenticated<T> {
 /// The body as one JSON object. Rocket's own guard would write a body that it
 /// cannot parse to the log, secrets included.
 async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Result<T, Rule> {
-    if !request_headers::is_json(request.headers()) {
+    if !raw_headers::is_json(request.headers()) {
         return Err(Rule::BodyMediaType);
     }
-    if request_headers::has_encoded_body(request.headers()) {
+    if raw_headers::has_encoded_body(request.headers()) {
         return Err(Rule::BodyEncoding);
     }
     let bytes = whole(data, broker(request).limits.body_timeout).await?;
@@ -191,34 +188,4 @@ fn broken_rule(error: &serde_json::Error) -> Rule {
                 .map(|(_, rule)| *rule)
         })
         .unwrap_or(Rule::BodyJson)
-}
-
-/// The access token of the one `Authorization` header.
-pub(super) struct Bearer(pub(super) AccessToken);
-
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for Bearer {
-    type Error = Rule;
-
-    async fn from_request(request: &'r Request<'_>) -> request::Outcome<Self, Rule> {
-        match bearer(request) {
-            Some(token) => request::Outcome::Success(Bearer(token)),
-            None => {
-                let rule = Rule::BearerShape;
-                Trace::of(request).refused(rule);
-                request::Outcome::Error((status(rule), rule))
-            }
-        }
-    }
-}
-
-fn bearer(request: &Request<'_>) -> Option<AccessToken> {
-    let mut headers = request.headers().get("Authorization");
-    let (Some(header), None) = (headers.next(), headers.next()) else {
-        return None;
-    };
-    let (scheme, token) = header.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim_start_matches(' ').parse().ok())?
 }

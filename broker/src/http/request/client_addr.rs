@@ -8,11 +8,11 @@ use rocket::request::{FromRequest, Outcome};
 
 /// The address that a request comes from, if it tells one caller from another.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Source(pub(super) Option<IpAddr>);
+pub(crate) struct Source(pub(crate) Option<IpAddr>);
 
 impl Source {
     /// The peer's address; with a proxy in front, what that says in its header.
-    pub(super) fn of(request: &Request<'_>) -> Self {
+    pub(crate) fn of(request: &Request<'_>) -> Self {
         let address = match request.rocket().config().ip_header {
             Some(_) => request.real_ip(),
             None => request.client_ip(),

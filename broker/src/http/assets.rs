@@ -1,0 +1,16 @@
+//! `GET /style.css` and `GET /question.js`.
+
+use rocket::get;
+use rocket::response::content::{RawCss, RawJavaScript};
+
+/// The pages' one stylesheet.
+#[get("/style.css")]
+pub(super) fn style() -> RawCss<&'static str> {
+    RawCss(include_str!("../../templates/style.css"))
+}
+
+/// What keeps Continue from being pressed by mistake.
+#[get("/question.js")]
+pub(super) fn script() -> RawJavaScript<&'static str> {
+    RawJavaScript(include_str!("../../templates/question.js"))
+}

@@ -1,0 +1,14 @@
+//! What a handler takes: each guard reads headers or a body once and returns a type
+//! with a meaning, or refuses with the rule that was broken.
+
+pub(crate) mod authenticated;
+pub(crate) mod bearer;
+pub(crate) mod client_addr;
+pub(crate) mod preconditions;
+pub(crate) mod query_params;
+pub(crate) mod same_origin_post;
+pub(crate) mod upstream_login_cookies;
+pub(crate) mod visitor;
+pub(crate) mod wrong_method;
+
+mod cookies;
