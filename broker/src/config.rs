@@ -309,7 +309,7 @@ impl Config {
         let mut config = Self::parsed(&file.clone().merge(environment.keys))?;
         config.ignored_variables = environment.ignored;
         let folder = path.parent().unwrap_or(Path::new(""));
-        config.store.url = config.store.url.beside(folder);
+        config.store.url = config.store.url.relative_to(folder);
         config.tls = config.tls.map(|tls| tls.beside(folder));
         config.check()?;
         if !config.is_local() {

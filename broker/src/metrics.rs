@@ -113,7 +113,7 @@ impl Metrics {
     }
 
     /// Hears of one operation.
-    pub(crate) fn hear(&self, event: &Event) {
+    pub(crate) fn observe(&self, event: &Event) {
         match event.to {
             Party::Provider(provider) => self.hear_of_call(event, provider),
             Party::Broker | Party::Browser | Party::Consumer => self.hear_of_request(event),
@@ -121,7 +121,7 @@ impl Metrics {
     }
 
     /// Hears how long a step of the store took, and whether it was done.
-    pub(crate) fn hear_of_store<T, E>(
+    pub(crate) fn observe_store_step<T, E>(
         &self,
         step: &'static str,
         took: Duration,

@@ -20,7 +20,7 @@ use crate::model::UnixMs;
 use crate::projects::Projects;
 use crate::random;
 use crate::store::fail_points::FailPoints;
-use crate::store::timed::Timed;
+use crate::store::instrumented::Instrumented;
 use crate::store::{self, Store, StoreError, StoreUrl};
 use crate::upstream::Upstreams;
 
@@ -117,7 +117,7 @@ impl Broker {
         if let Some(metrics) = metrics {
             let counted = metrics.clone();
             audit = audit.subscribed(Arc::new(move |event| counted.hear(event)));
-            store = Arc::new(Timed { store, metrics });
+            store = Arc::new(Instrumented { store, metrics });
         }
         let cookie_cipher = cookie_cipher(&config)?;
         let upstreams = Upstreams::new(

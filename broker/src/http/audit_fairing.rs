@@ -32,7 +32,7 @@ pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
     complete(request, response);
     if let Some(broker) = request.rocket().state::<Broker>() {
         broker.audit.record(&event(broker, request, response));
-        broker.fail_points.reached(FailPoint::BeforeAnswer);
+        broker.fail_points.hit(FailPoint::BeforeAnswer);
     }
 }
 

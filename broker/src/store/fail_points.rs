@@ -1,23 +1,23 @@
-//! Points around a commit at which somebody outside may watch a broker, or stop
-//! it for good. In production nobody does.
+//! Fail points: named points around a commit at which a test may stop or delay a
+//! broker. In production they do nothing.
 
 use std::sync::Arc;
 
-/// How far an operation has come.
+/// A point that every operation passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailPoint {
     /// A step has read its row and decided; its transaction goes on.
     AfterRead,
-    /// All is written, nothing is committed.
+    /// Everything is written, nothing is committed.
     BeforeCommit,
-    /// The commit stands, and nobody has heard of it.
+    /// The commit is durable, and no caller knows of it yet.
     AfterCommit,
-    /// The answer is made and has not left.
+    /// The response is built and has not been sent.
     BeforeAnswer,
 }
 
 impl FailPoint {
-    /// All of them, in the order in which an operation comes by.
+    /// All fail points, in the order in which an operation passes them.
     pub const ALL: [Self; 4] = [
         Self::AfterRead,
         Self::BeforeCommit,
@@ -25,7 +25,7 @@ impl FailPoint {
         Self::BeforeAnswer,
     ];
 
-    /// Its name, for a report or a flag.
+    /// The name, for a report or a flag.
     pub fn name(self) -> &'static str {
         match self {
             Self::AfterRead => "after_read",
@@ -36,22 +36,22 @@ impl FailPoint {
     }
 }
 
-/// Whoever watches. What it is told holds the operation up until it returns.
+/// The callback that runs at each fail point. The operation waits until it returns.
 #[derive(Clone, Default)]
 pub struct FailPoints(Option<Arc<dyn Fn(FailPoint) + Send + Sync>>);
 
 impl FailPoints {
-    /// Nobody.
+    /// No callback.
     pub const NONE: Self = Self(None);
 
-    /// `watch` is told of every point that any operation reaches.
-    pub fn new(watch: impl Fn(FailPoint) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(watch)))
+    /// Calls `callback` at every point that any operation reaches.
+    pub fn new(callback: impl Fn(FailPoint) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(callback)))
     }
 
-    pub(crate) fn reached(&self, point: FailPoint) {
-        if let Some(watch) = &self.0 {
-            watch(point);
+    pub(crate) fn hit(&self, point: FailPoint) {
+        if let Some(callback) = &self.0 {
+            callback(point);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows and the types they become, once for both engines.
+//! Reading rows into the types of the model, once for both engines.
 
 use std::str::FromStr;
 
@@ -8,19 +8,19 @@ use crate::model::grant::{Grant, Token};
 use crate::model::login_session::{BrowserBinding, LoginOutcome, LoginSession, Stage};
 use crate::model::{LoginId, UnixMs};
 
-/// A row of an engine, by the names of its columns. `None` is NULL.
+/// The columns of a row by their names. `None` is NULL.
 pub(super) trait Columns {
     fn text(&self, column: &'static str) -> Result<Option<String>, Unreadable>;
     fn digest(&self, column: &'static str) -> Result<Option<Digest>, Unreadable>;
     fn time(&self, column: &'static str) -> Result<Option<UnixMs>, Unreadable>;
 }
 
-/// A column that holds what no version of this program writes.
+/// A column contains a value that no version of this program writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the column {0} holds what this program does not write")]
 pub(super) struct Unreadable(pub(super) &'static str);
 
-/// A profile as a column: JSON, like everywhere else.
+/// A profile as the JSON of its column.
 pub(super) fn profile_text(profile: &Profile) -> String {
     serde_json::to_string(profile).expect("a profile is plain data")
 }

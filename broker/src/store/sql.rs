@@ -2,8 +2,8 @@
 //!
 //! Parameters are numbered in the order in which they first appear: PostgreSQL
 //! counts them, and SQLite names them so. A step is decided by the row that its
-//! `RETURNING` gives back or by the number of rows it changed, never by a
-//! `SELECT` before it; a `SELECT` afterwards only explains a refusal.
+//! `RETURNING` returns or by the number of rows it changed, never by a `SELECT`
+//! before it.
 
 /// The tables; `BYTES` stands for the engine's type of a digest.
 pub(super) const SCHEMA: &str = include_str!("schema.sql");
@@ -47,8 +47,8 @@ pub(super) const CONSUME_RESULT: &str = "
       AND coalesce(profile, error) IS NOT NULL
     RETURNING profile, error";
 
-/// After [`CONSUME_RESULT`], whose `RETURNING` shows the row as it became.
-pub(super) const ERASE_TAKEN: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
+/// Runs after [`CONSUME_RESULT`], whose `RETURNING` shows the row after the change.
+pub(super) const ERASE_CONSUMED: &str = "UPDATE logins SET profile = NULL WHERE key_digest = $1";
 
 pub(super) const FIND_BY_KEY: &str =
     "SELECT * FROM logins WHERE key_digest = $1 AND $2 < known_until_ms";
@@ -64,8 +64,8 @@ pub(super) const REDEEM: &str = "
       AND token_digest IS NULL AND $8 < code_ends_ms AND profile IS NOT NULL
     RETURNING login";
 
-/// A second redemption that is valid in everything but being second: somebody
-/// holds a stolen code, or retried. Either way the token must not live.
+/// A second redemption that is otherwise valid: the code was stolen, or the client
+/// retried. Either way the token must end.
 pub(super) const END_REPLAYED: &str = "
     UPDATE grants SET profile = NULL
     WHERE code_digest = $1 AND project = $2 AND callback = $3 AND challenge = $4
@@ -82,12 +82,12 @@ pub(super) const FIND_TOKEN: &str =
 pub(super) const REVOKE: &str =
     "UPDATE grants SET profile = NULL WHERE token_digest = $1 RETURNING login";
 
-/// How many rows one sweep touches at most with each statement, so that it never
-/// holds up the steps that wait behind it.
+/// The most rows that each statement of a sweep touches, so that a sweep never delays
+/// the steps behind it for long.
 pub(super) const SWEEP_ROWS: i64 = 500;
 
-/// Each repeats its condition outside the selection: a row that was replaced
-/// between the two must stay.
+/// Each statement repeats its condition outside the selection: a row that was
+/// replaced between the two must stay.
 pub(super) const SWEEP: [&str; 5] = [
     "DELETE FROM logins WHERE known_until_ms <= $1 AND key_digest IN
          (SELECT key_digest FROM logins WHERE known_until_ms <= $1 LIMIT $2)",

@@ -1,32 +1,32 @@
-//! The store's address, as the configuration gives it.
+//! The address of a store in the configuration.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::PostgresUrl;
+use super::postgres::url::PostgresUrl;
 
-/// Where the rows are: the configuration's `store.url`.
+/// The address of a store: the configuration's `store.url`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreUrl {
-    /// `sqlite::memory:`: gone with the process.
+    /// `sqlite::memory:`: lost when the process ends.
     SqliteMemory,
     /// `sqlite:PATH`: a file.
     SqliteFile(PathBuf),
-    /// `postgres://…`: a database that several brokers share.
+    /// `postgres://…`: a database that several brokers may share.
     Postgres(PostgresUrl),
 }
 
 impl StoreUrl {
-    /// The same address with a relative path taken from `folder`.
-    pub fn beside(self, folder: &Path) -> Self {
+    /// The same address, with a relative path resolved against `folder`.
+    pub fn relative_to(self, folder: &Path) -> Self {
         match self {
             StoreUrl::SqliteFile(path) => StoreUrl::SqliteFile(folder.join(path)),
             StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => self,
         }
     }
 
-    /// Whether the address bears a password.
+    /// Whether the address contains a password.
     pub fn has_password(&self) -> bool {
         matches!(self, StoreUrl::Postgres(url) if url.has_password())
     }

@@ -1,5 +1,5 @@
-//! A bounded pool of connections, each step with a time limit, and the tables,
-//! made when the database is first reached.
+//! A bounded pool of connections. Each step has a time limit; the tables are made
+//! when the database is first reached.
 
 #[cfg(all(test, feature = "postgres"))]
 mod tests;
@@ -13,26 +13,29 @@ use tokio::sync::OnceCell;
 use tokio::time::timeout;
 use tokio_postgres::{Config, NoTls};
 
+use super::url::PostgresUrl;
+use crate::store::error::{StoreError, check_version};
 use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
-use crate::store::{PostgresUrl, StoreError, check_version};
 
-/// How many steps one broker takes at once; further ones wait.
-const MOST_CONNECTIONS: usize = 16;
+/// The most steps that one broker runs at once; further ones wait.
+const MAX_CONNECTIONS: usize = 16;
 
-/// How long a step waits for a connection, and how long it may take then.
+/// The time limit of waiting for a connection.
 const WAIT: Duration = Duration::from_secs(3);
+
+/// The time limit of a step that has its connection.
 const STEP: Duration = Duration::from_secs(5);
 
 /// Held while the tables are made, so that of several brokers that start at once
-/// one makes them. Locks are named together with the schema: brokers of another
-/// one in the same database have nothing to do with it.
+/// one makes them. The lock's name includes the schema: brokers that use another
+/// schema of the same database do not wait for it.
 const MIGRATION_LOCK: i32 = 0x0F51_0001;
 
-/// The settings that every connection insists on, whatever the defaults of the server, the
-/// database and the role are. A commit that is acknowledged is on disk; a statement
-/// does not outlive its caller's patience by much; the locks of a broker that
-/// freezes within a transaction are released.
+/// The settings of every connection, whatever the defaults of the server, the
+/// database and the role are. An acknowledged commit is on disk; a statement ends
+/// soon after its caller's time limit; the locks of a broker that freezes within a
+/// transaction are released.
 const SETTINGS: &str = "-c synchronous_commit=on \
                         -c default_transaction_isolation=read\\ committed \
                         -c statement_timeout=6000 -c lock_timeout=4000 \
@@ -58,7 +61,7 @@ impl Pool {
         };
         let connections =
             deadpool_postgres::Pool::builder(Manager::from_config(config, NoTls, recycle))
-                .max_size(MOST_CONNECTIONS)
+                .max_size(MAX_CONNECTIONS)
                 .wait_timeout(Some(WAIT))
                 .create_timeout(Some(WAIT))
                 .recycle_timeout(Some(WAIT))
@@ -72,29 +75,28 @@ impl Pool {
         })
     }
 
-    /// Who watches the steps.
     pub(super) fn fail_points(&self) -> &FailPoints {
         &self.fail_points
     }
 
-    /// Takes a step of single statements, each committed by itself.
+    /// Runs a step of single statements, each committed by itself.
     pub(super) async fn run<T>(
         &self,
         step: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let client = self.connection().await?;
         let whole = async {
-            let outcome = step(&client).await?;
-            self.fail_points.reached(FailPoint::AfterCommit);
-            Ok(outcome)
+            let result = step(&client).await?;
+            self.fail_points.hit(FailPoint::AfterCommit);
+            Ok(result)
         };
         match in_time(whole).await {
-            Some(outcome) => outcome,
+            Some(result) => result,
             None => Err(abandon(client)),
         }
     }
 
-    /// Takes a step in one transaction, committed before this returns.
+    /// Runs a step in one transaction, committed before this returns.
     pub(super) async fn transact<T>(
         &self,
         step: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, StoreError>,
@@ -102,14 +104,14 @@ impl Pool {
         let mut client = self.connection().await?;
         let whole = async {
             let transaction = client.transaction().await?;
-            let outcome = step(&transaction).await?;
-            self.fail_points.reached(FailPoint::BeforeCommit);
+            let result = step(&transaction).await?;
+            self.fail_points.hit(FailPoint::BeforeCommit);
             transaction.commit().await?;
-            self.fail_points.reached(FailPoint::AfterCommit);
-            Ok(outcome)
+            self.fail_points.hit(FailPoint::AfterCommit);
+            Ok(result)
         };
         match in_time(whole).await {
-            Some(outcome) => outcome,
+            Some(result) => result,
             None => Err(abandon(client)),
         }
     }
@@ -124,17 +126,17 @@ impl Pool {
     }
 }
 
-/// Waits for a step, but not for ever.
+/// Runs a step under its time limit.
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long a database may be silent is no matter of our clock"
+    reason = "the time limit of a database is independent of our clock"
 )]
 async fn in_time<T>(step: impl Future<Output = T>) -> Option<T> {
     timeout(STEP, step).await.ok()
 }
 
-/// Closes a connection whose step took too long: what it still does must not
-/// meet the next step.
+/// Closes a connection whose step took too long: its unfinished work must not
+/// affect the next step.
 fn abandon(client: Object) -> StoreError {
     drop(Object::take(client));
     StoreError::Failed("the database did not answer in time".to_owned())

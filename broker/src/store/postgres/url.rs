@@ -1,22 +1,22 @@
-//! Where the database is.
+//! The address of a PostgreSQL database.
 
 use std::fmt;
 
 use tokio_postgres::Config;
 
-/// The address of a PostgreSQL database. It may bear a password: `Debug` and
-/// `Display` are redacted.
+/// The address of a PostgreSQL database. It may contain a password: `Debug` is
+/// redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresUrl(String);
 
 impl PostgresUrl {
-    /// `text`, if the driver understands it.
+    /// Parses `text`; `None` if the driver rejects it.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         text.parse::<Config>().ok()?;
         Some(Self(text.to_owned()))
     }
 
-    /// Whether a password stands in it.
+    /// Whether the address contains a password.
     pub(crate) fn has_password(&self) -> bool {
         let config = self.0.parse::<Config>();
         config.is_ok_and(|config| config.get_password().is_some())

@@ -1,31 +1,31 @@
-//! The tables in the file: whose they are, whether they hold together, and how
-//! they come to be. Nothing is written to a file that is not ours.
+//! The tables in the file: their version, their integrity, and their creation.
+//! Nothing is written to the file of another program.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 
-use super::complaint::damaged;
+use super::error_message::damaged;
+use crate::store::error::{StoreError, check_version};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
-use crate::store::{StoreError, check_version};
 
-/// How long to wait for another process that holds the file.
+/// The time to wait for another process that holds the file.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// Makes the connection durable and the tables ready.
 pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), StoreError> {
     connection.busy_timeout(BUSY)?;
-    examine(connection)?;
+    check(connection)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     // A commit must survive a power cut: a lost one would un-consume a result.
     connection.pragma_update(None, "synchronous", "full")?;
-    // What is deleted is also overwritten in the file.
+    // Deleted values are overwritten in the file.
     connection.pragma_update(None, "secure_delete", "on")?;
     connection.set_prepared_statement_cache_capacity(32);
     migrate(connection)
 }
 
-/// A transaction that nobody else's can come into.
+/// Begins a transaction that excludes every other writer from its start.
 pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
@@ -37,15 +37,15 @@ pub(super) fn version(db: &Connection) -> Result<i64> {
 
 /// Reads the file without writing to it. A damaged one is refused although most
 /// steps might succeed: one of them could find a result that was consumed.
-fn examine(connection: &mut Connection) -> std::result::Result<(), StoreError> {
+fn check(connection: &mut Connection) -> std::result::Result<(), StoreError> {
     let db = connection.transaction()?;
     match version(&db)? {
-        0 if has_tables(&db)? => return Err(strange()),
+        0 if has_tables(&db)? => return Err(another_program()),
         0 => {}
         found => check_version(found)?,
     }
-    let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
-    if verdict == "ok" {
+    let report: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if report == "ok" {
         Ok(())
     } else {
         Err(damaged())
@@ -58,7 +58,7 @@ fn has_tables(db: &Connection) -> Result<bool> {
     })
 }
 
-fn strange() -> StoreError {
+fn another_program() -> StoreError {
     StoreError::Failed(
         "the database has the tables of another program; name another file in store.url".to_owned(),
     )
@@ -70,8 +70,7 @@ fn migrate(connection: &mut Connection) -> std::result::Result<(), StoreError> {
         0 => transaction.execute_batch(&SCHEMA.replace("BYTES", "BLOB"))?,
         found => check_version(found)?,
     }
-    // Written even if it was so, for a database that cannot be written to say so
-    // now.
+    // Written even if unchanged, so that a database that cannot be written fails now.
     transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit().map_err(StoreError::from)
 }

@@ -1,11 +1,11 @@
 //! One thread that owns the connection and commits in groups.
 //!
-//! It takes whatever waits in its queue, up to [`BATCH`] steps, runs them in one
-//! `BEGIN IMMEDIATE` transaction, commits, and only then lets any of them
-//! answer. With `synchronous=FULL` a commit costs one write to disk however many
-//! steps share it. If a step fails, the group is rolled back and each is run by
-//! itself, so that nobody pays for a stranger's step; if the commit fails, every
-//! caller is told so. Nobody hears of what did not last.
+//! It takes the steps that wait in its queue, up to [`BATCH`], runs them in one
+//! `BEGIN IMMEDIATE` transaction, commits, and only then answers their callers. With
+//! `synchronous=FULL` a commit costs one write to disk however many steps share it.
+//! If a step fails, the group is rolled back and each step runs alone, so that one
+//! caller's error never fails another's step; if the commit fails, every caller gets
+//! the error. No caller gets a result that was not committed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,17 +16,17 @@ use rusqlite::{Connection, Result, Transaction};
 use tokio::sync::oneshot;
 
 use super::tables::{self, begin};
-use crate::store::StoreError;
+use crate::store::error::StoreError;
 use crate::store::fail_points::{FailPoint, FailPoints};
 
-/// How many steps share one commit at most.
+/// The most steps that share one commit.
 const BATCH: usize = 256;
 
-/// After this long without a step the write-ahead log is emptied. Under load
-/// SQLite does it by itself, and better than we could.
+/// The idle time after which the write-ahead log is emptied. Under load SQLite does
+/// that by itself, and better than we could.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// The way to the writing thread. Dropped, it waits until the database is closed,
+/// A handle to the writing thread. Dropping it waits until the database is closed,
 /// which also empties the write-ahead log.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -36,7 +36,7 @@ pub(super) struct Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // Without senders the thread comes to its end.
+        // Without senders the thread ends.
         drop(self.queue.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -62,7 +62,7 @@ impl Writer {
         })
     }
 
-    /// Runs `step` and returns what it returned, once that is committed.
+    /// Runs `step` and returns its result once that is committed.
     pub(super) async fn run<T, F>(&self, step: F) -> std::result::Result<T, StoreError>
     where
         T: Send + 'static,
@@ -82,12 +82,12 @@ impl Writer {
     }
 }
 
-/// One caller's step, its type forgotten so that many fit one queue.
+/// One caller's step, with its type erased so that all fit one queue.
 trait Step: Send {
-    /// Runs it, once more if need be, and keeps what it returned.
+    /// Runs the step and keeps its result. May be called again after a rollback.
     fn run(&mut self, db: &Connection, fail_points: &FailPoints) -> Result<()>;
 
-    /// Tells the caller what became of it.
+    /// Answers the caller.
     fn answer(self: Box<Self>, committed: std::result::Result<(), StoreError>);
 }
 
@@ -104,41 +104,41 @@ where
 {
     fn run(&mut self, db: &Connection, fail_points: &FailPoints) -> Result<()> {
         // A step that panics must not take the store with it.
-        let outcome = catch_unwind(AssertUnwindSafe(|| (self.step)(db)));
-        self.result = Some(outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);
-        fail_points.reached(FailPoint::AfterRead);
+        let result = catch_unwind(AssertUnwindSafe(|| (self.step)(db)));
+        self.result = Some(result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);
+        fail_points.hit(FailPoint::AfterRead);
         Ok(())
     }
 
     fn answer(self: Box<Self>, committed: std::result::Result<(), StoreError>) {
         let Self { result, reply, .. } = *self;
         let answer = committed.map(|()| result.expect("what was committed has run"));
-        // A caller that has gone away needs no answer; its step stands.
+        // A caller that has gone away needs no answer; its step stays committed.
         let _ = reply.send(answer);
     }
 }
 
-/// What a group came to.
+/// The result of a group of steps.
 enum Group {
-    /// All of it stands.
+    /// All steps are committed.
     Committed,
-    /// A step failed, and nothing happened.
-    Spoilt,
-    /// The database failed, and nothing happened.
+    /// A step failed, and the group was rolled back.
+    StepFailed,
+    /// The database failed, and nothing was committed.
     Failed(StoreError),
 }
 
 fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, fail_points: &FailPoints) {
-    let mut is_logged = false;
+    let mut has_written = false;
     loop {
         match queue.recv_timeout(IDLE) {
             Ok(first) => {
-                take_turn(connection, first, queue, fail_points);
-                is_logged = true;
+                run_batch(connection, first, queue, fail_points);
+                has_written = true;
             }
-            Err(RecvTimeoutError::Timeout) if is_logged => {
+            Err(RecvTimeoutError::Timeout) if has_written => {
                 empty_log(connection);
-                is_logged = false;
+                has_written = false;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -146,13 +146,13 @@ fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, fail_poin
     }
 }
 
-/// Moves what the write-ahead log holds into the file, where what was erased is
-/// overwritten. Another process may be reading; then it is for the next time.
+/// Moves the write-ahead log into the file, where erased values are overwritten.
+/// While another process reads, this fails and the next idle time tries again.
 fn empty_log(connection: &Connection) {
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
 }
 
-fn take_turn(
+fn run_batch(
     connection: &mut Connection,
     first: Box<dyn Step>,
     queue: &Receiver<Box<dyn Step>>,
@@ -164,7 +164,7 @@ fn take_turn(
     match commit(connection, &mut batch, fail_points) {
         Group::Committed => answer_all(batch, &Ok(())),
         Group::Failed(error) => answer_all(batch, &Err(error)),
-        Group::Spoilt => {
+        Group::StepFailed => {
             for mut step in batch {
                 let committed = commit_alone(connection, &mut *step, fail_points);
                 step.answer(committed.map_err(StoreError::from));
@@ -191,9 +191,9 @@ fn commit(
     // Dropped without a commit, a transaction is rolled back.
     let run = |step: &mut Box<dyn Step>| step.run(&transaction, fail_points);
     if batch.iter_mut().any(|step| run(step).is_err()) {
-        return Group::Spoilt;
+        return Group::StepFailed;
     }
-    match conclude(transaction, fail_points) {
+    match finish(transaction, fail_points) {
         Ok(()) => Group::Committed,
         Err(error) => Group::Failed(error.into()),
     }
@@ -206,13 +206,13 @@ fn commit_alone(
 ) -> Result<()> {
     let transaction = begin(connection)?;
     step.run(&transaction, fail_points)?;
-    conclude(transaction, fail_points)
+    finish(transaction, fail_points)
 }
 
-fn conclude(transaction: Transaction<'_>, fail_points: &FailPoints) -> Result<()> {
-    fail_points.reached(FailPoint::BeforeCommit);
+fn finish(transaction: Transaction<'_>, fail_points: &FailPoints) -> Result<()> {
+    fail_points.hit(FailPoint::BeforeCommit);
     transaction.commit()?;
-    fail_points.reached(FailPoint::AfterCommit);
+    fail_points.hit(FailPoint::AfterCommit);
     Ok(())
 }
 
@@ -220,9 +220,9 @@ fn conclude(transaction: Transaction<'_>, fail_points: &FailPoints) -> Result<()
 mod tests {
     use super::*;
 
-    /// A connection that is the opposite of durable in everything: SQLite's own
-    /// defaults would hide a setting that is missing.
-    fn careless(path: &std::path::Path) -> Connection {
+    /// A connection that is durable in nothing: SQLite's own defaults would hide a
+    /// setting that is missing.
+    fn not_durable(path: &std::path::Path) -> Connection {
         let connection = Connection::open(path).unwrap();
         connection.busy_timeout(Duration::ZERO).unwrap();
         for (name, value) in [
@@ -238,7 +238,7 @@ mod tests {
     #[tokio::test]
     async fn the_connection_that_writes_is_durable_whatever_it_was_before() {
         let folder = tempfile::tempdir().unwrap();
-        let connection = careless(&folder.path().join("broker.db"));
+        let connection = not_durable(&folder.path().join("broker.db"));
         let writer = Writer::start(connection, FailPoints::NONE).unwrap();
         let number = async |pragma: &'static str| -> i64 {
             writer

@@ -169,12 +169,17 @@ fn a_store_url_names_one_of_the_engines() {
 }
 
 #[test]
-fn a_relative_database_lies_beside_its_configuration() {
+fn a_relative_database_lies_relative_to_its_configuration() {
     let folder = Path::new("/etc/broker");
-    let beside = |text: &str| text.parse::<StoreUrl>().unwrap().beside(folder).to_string();
-    assert_eq!(beside("sqlite:a.db"), "sqlite:/etc/broker/a.db");
-    assert_eq!(beside("sqlite:/var/a.db"), "sqlite:/var/a.db");
-    assert_eq!(beside("sqlite::memory:"), "sqlite::memory:");
+    let relative_to = |text: &str| {
+        text.parse::<StoreUrl>()
+            .unwrap()
+            .relative_to(folder)
+            .to_string()
+    };
+    assert_eq!(relative_to("sqlite:a.db"), "sqlite:/etc/broker/a.db");
+    assert_eq!(relative_to("sqlite:/var/a.db"), "sqlite:/var/a.db");
+    assert_eq!(relative_to("sqlite::memory:"), "sqlite::memory:");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_broker_without_room_for_its_tables_does_not_start_and_leaves_nothing_by_hal
         for command in ["check", "serve"] {
             let said = Broker::limited_to_kib(kib, command, &place.config).output();
             said.failed("broker.db: the store failed: ");
-            said.failed("see whether the disk is full");
+            said.failed("check whether the disk is full");
         }
         assert_eq!(place.check().code, Some(0), "after {kib} KiB");
         place.scratch.remove_all("broker.db");
@@ -67,7 +67,7 @@ async fn a_broker_without_room_answers_503_and_goes_on_when_there_is_some() {
     assert!(full_at > 0, "the first few fit");
     served.session(full_at).await.is_refused(503);
     all_are_pending(&served, full_at).await;
-    served.logged("see whether the disk is full");
+    served.logged("check whether the disk is full");
 
     lift_the_limit(&served);
     assert_eq!(served.session(full_at).await.status, 200, "not taken");

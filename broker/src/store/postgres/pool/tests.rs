@@ -4,7 +4,7 @@ use testkit::postgres::{Durability, Server};
 
 use super::*;
 
-/// Each is other than what the store relies on.
+/// The opposite of each setting that the store relies on.
 const CONTRARY: [&str; 5] = [
     "synchronous_commit=off",
     "default_transaction_isolation=serializable",
@@ -13,6 +13,7 @@ const CONTRARY: [&str; 5] = [
     "idle_in_transaction_session_timeout=0",
 ];
 
+/// The settings that the store relies on.
 const RELIED_ON: [(&str, &str); 5] = [
     ("synchronous_commit", "on"),
     ("transaction_isolation", "read committed"),
@@ -21,7 +22,7 @@ const RELIED_ON: [(&str, &str); 5] = [
     ("idle_in_transaction_session_timeout", "6s"),
 ];
 
-/// The settings of one connection, and the process at the server that serves it.
+/// The settings of one connection, and the server process behind it.
 #[derive(Debug, PartialEq)]
 struct Session {
     process_id: i32,

@@ -1,11 +1,13 @@
-//! A store whose steps are measured.
+//! A store that measures its steps.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use contract::Digest;
 
-use super::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
+use super::error::StoreError;
+use super::interface::Store;
+use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
 use crate::model::grant::{NewGrant, Redemption, Token};
@@ -13,27 +15,28 @@ use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSessio
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 
-/// Does what `store` does, and tells how long it took.
-pub(crate) struct Timed {
+/// Passes each step on to `store`, and reports its duration and result to `metrics`.
+pub(crate) struct Instrumented {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) metrics: Metrics,
 }
 
-impl Timed {
+impl Instrumented {
     async fn step<T>(
         &self,
         name: &'static str,
         step: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        let watch = Stopwatch::start();
-        let done = step.await;
-        self.metrics.hear_of_store(name, watch.elapsed(), &done);
-        done
+        let stopwatch = Stopwatch::start();
+        let result = step.await;
+        self.metrics
+            .observe_store_step(name, stopwatch.elapsed(), &result);
+        result
     }
 }
 
 #[async_trait]
-impl Store for Timed {
+impl Store for Instrumented {
     async fn ready(&self) -> Result<(), StoreError> {
         self.step("ready", self.store.ready()).await
     }
@@ -56,19 +59,16 @@ impl Store for Timed {
         browser: BrowserBinding,
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
-        let claim = self.store.bind_browser(handle, browser, now);
-        self.step("bind_browser", claim).await
+        let bind = self.store.bind_browser(handle, browser, now);
+        self.step("bind_browser", bind).await
     }
 
     async fn consume_upstream_login(
         &self,
         upstream_login: &UpstreamLogin,
     ) -> Result<Consumed, StoreError> {
-        self.step(
-            "consume_upstream_login",
-            self.store.consume_upstream_login(upstream_login),
-        )
-        .await
+        let consume = self.store.consume_upstream_login(upstream_login);
+        self.step("consume_upstream_login", consume).await
     }
 
     async fn complete(
@@ -77,8 +77,8 @@ impl Store for Timed {
         outcome: LoginOutcome,
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
-        let settle = self.store.complete(handle, outcome, now);
-        self.step("complete", settle).await
+        let complete = self.store.complete(handle, outcome, now);
+        self.step("complete", complete).await
     }
 
     async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
