@@ -116,7 +116,7 @@ impl Broker {
         };
         if let Some(metrics) = metrics {
             let counted = metrics.clone();
-            audit = audit.subscribed(Arc::new(move |event| counted.hear(event)));
+            audit = audit.subscribed(Arc::new(move |event| counted.observe(event)));
             store = Arc::new(Instrumented { store, metrics });
         }
         let cookie_cipher = cookie_cipher(&config)?;
