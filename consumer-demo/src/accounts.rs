@@ -1,39 +1,51 @@
-//! Who our users are: accounts, keyed by `subject`.
+//! The users of this application: accounts, keyed by `subject`.
 //!
 //! In an application of your own this is a table with a unique column `subject`.
-//! This one lives in memory and is gone when the program ends.
+//! Here it is in memory and gone when the program ends.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use contract::{Profile, Subject};
 
-/// One user of this application.
+/// The account of one user.
 #[derive(Clone)]
 pub(crate) struct Account {
-    /// As the broker described them at their latest sign-in.
+    /// The profile as of the latest sign-in.
     pub(crate) profile: Profile,
-    /// How often they have signed in.
+    /// The number of sign-ins.
     pub(crate) sign_ins: u32,
-    /// Their first sign-in, in Unix milliseconds.
+    /// The first sign-in, in Unix milliseconds.
     pub(crate) first_seen_ms: i64,
-    /// Their latest sign-in, in Unix milliseconds.
+    /// The latest sign-in, in Unix milliseconds.
     pub(crate) last_seen_ms: i64,
 }
 
-/// All of them.
+impl Account {
+    /// The name to show: the first of name, username and e-mail address that the
+    /// provider sent, else the subject.
+    pub(crate) fn display_name(&self) -> &str {
+        let profile = &self.profile;
+        [&profile.name, &profile.username, &profile.email]
+            .into_iter()
+            .find_map(Option::as_deref)
+            .unwrap_or(profile.subject.as_str())
+    }
+}
+
+/// All accounts.
 #[derive(Default)]
 pub(crate) struct Accounts {
-    // The key is the subject and nothing else. Not the e-mail address: it is
-    // absent for some people, changes for others, is handed on to the next
-    // employee, and two providers may report the same one for two different
-    // people. Merging accounts because their addresses are equal gives whoever
-    // can show that address at *any* provider the other one's account.
+    // The key is the subject and nothing else. Not the e-mail address: some users
+    // have none, others change it, an employer hands it on to the next employee,
+    // and two providers may report the same one for two different users. Merging
+    // accounts because their addresses are equal lets a user who can show that
+    // address at *any* provider into the other one's account.
     by_subject: Mutex<HashMap<Subject, Account>>,
 }
 
 impl Accounts {
-    /// Someone signed in: makes their account, or brings it up to date.
+    /// Creates the account of the user who signed in, or brings it up to date.
     pub(crate) fn record_sign_in(&self, profile: Profile, now_ms: i64) {
         let mut accounts = self.lock();
         let account = accounts
@@ -44,8 +56,8 @@ impl Accounts {
                 first_seen_ms: now_ms,
                 last_seen_ms: now_ms,
             });
-        // A name, an address or a picture may have changed since last time; the
-        // subject never does. So what else we know of them follows.
+        // The name, the address and the picture may have changed since the last
+        // sign-in; the subject never does.
         account.profile = profile;
         account.sign_ins = account.sign_ins.saturating_add(1);
         account.last_seen_ms = now_ms;
@@ -56,7 +68,7 @@ impl Accounts {
         self.lock().get(subject).cloned()
     }
 
-    /// Forgets everybody.
+    /// Forgets every account.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }

@@ -1,8 +1,8 @@
-//! How the broker is called: six operations, and what each failure permits.
+//! The calls to the broker: six operations, and what each failure permits.
 //!
-//! Every call is made by this backend, over a connection of its own. Secrets
-//! travel in bodies and in the `Authorization` header, never in an address,
-//! because addresses end up in logs, histories and `Referer` headers.
+//! Every call is made by this backend, never by the browser. Secrets travel in
+//! bodies and in the `Authorization` header, never in an address, because addresses
+//! end up in logs, histories and `Referer` headers.
 
 use contract::{
     ApiError, AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult,
@@ -17,23 +17,23 @@ use serde::de::DeserializeOwned;
 
 use crate::config::{Config, StartError};
 
-/// No answer of the specification comes near this size, in bytes.
+/// The limit on an answer's size. None of the specification's comes near it.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
-/// What a call came to: an answer, or what to make of its absence.
-pub(crate) type Call<T> = Result<T, Failure>;
+/// The outcome of a call.
+pub(crate) type CallResult<T> = Result<T, CallError>;
 
 /// Why there is no answer, in terms of what the consumer may do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The broker said no, by an ApiError with this status. It will say no again.
+pub(crate) enum CallError {
+    /// The broker refused, by an ApiError with this status. It will refuse again.
     #[error("the broker refused with status {0}")]
     Refused(u16),
     /// We don't know what the broker did: its answer was lost on the way, or
-    /// cannot be read. It may have consumed the login, the code, whatever the
-    /// call was about. **So a one-time call must not be repeated**; the second
-    /// attempt could only be refused, or worse, be taken for an attack. Tell
-    /// the person, and let them start again.
+    /// cannot be read. It may have consumed the login, the code, or whatever else
+    /// the call was about. **So a one-time call must not be repeated**; the second
+    /// attempt could only be refused, or worse, be taken for an attack. Show the
+    /// user what happened, with a button that starts again.
     #[error("the broker's answer is lost: {0}")]
     Ambiguous(&'static str),
 }
@@ -45,20 +45,20 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    /// Makes the client, with everything off that acts on its own.
+    /// Makes the client, with redirects, retries and proxies switched off.
     pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
         let http = Client::builder()
             // A redirect would carry the secrets in the body to wherever it
-            // points. The broker never sends one; whoever does isn't the broker.
+            // points. The broker never sends one; a server that does is not it.
             .redirect(redirect::Policy::none())
             // Many HTTP clients repeat a request that failed. Ours must not: see
-            // `Failure::Ambiguous`. Look for this setting in yours; it is often
+            // `CallError::Ambiguous`. Look for this setting in yours; it is often
             // on by default, or hidden in a "resilience" layer.
             .retry(retry::never())
             // The environment's HTTP_PROXY is not meant for these secrets.
             .no_proxy()
             // From connecting to the last byte: a broker that trickles its
-            // answer can't hold a person's browser for ever.
+            // answer can't keep a user's browser waiting for ever.
             .timeout(config.broker_timeout)
             .build()
             .map_err(StartError::HttpClient)?;
@@ -68,14 +68,14 @@ impl Broker {
         })
     }
 
-    /// `POST /v1/login/session`: registers `session_key`, and learns where to
-    /// send the browser.
+    /// `POST /v1/login/session`: registers `session_key`, and returns the address to
+    /// redirect the browser to.
     pub(crate) async fn start_session(
         &self,
         session_key: SessionKey,
         provider: Provider,
         callback: &RedirectUri,
-    ) -> Call<AuthorizationUrl> {
+    ) -> CallResult<AuthorizationUrl> {
         let body = LoginSessionRequest {
             client_id: self.config.client_id.clone(),
             client_secret: self.config.client_secret.clone(),
@@ -84,21 +84,21 @@ impl Broker {
             redirect_uri: callback.clone(),
         };
         let request = self.post("/v1/login/session").json(&body);
-        // `AuthorizationUrl` is the shape of the specification: HTTPS (or HTTP
-        // on loopback), at most 2048 characters, no credentials, query or
+        // `AuthorizationUrl` is the specification's pattern: HTTPS (or HTTP on
+        // loopback), at most 2048 characters, no credentials, query or
         // fragment. Anything else doesn't parse, and is never redirected to.
         let answer: LoginSessionResponse = answer(request).await?;
         self.check_origin(answer.authorization_url)
     }
 
-    /// `POST /v1/login/result`: how the login under `session_key` stands.
+    /// `POST /v1/login/result`: the result of the login under `session_key`.
     ///
-    /// A terminal answer is given **once**: what this returns is the only copy.
+    /// A terminal result is returned **once**: this is the only copy.
     pub(crate) async fn read_result(
         &self,
         session_key: &SessionKey,
         callback: &RedirectUri,
-    ) -> Call<LoginResult> {
+    ) -> CallResult<LoginResult> {
         let body = LoginResultRequest {
             client_id: self.config.client_id.clone(),
             client_secret: self.config.client_secret.clone(),
@@ -114,7 +114,7 @@ impl Broker {
         code: HandoffCode,
         code_verifier: CodeVerifier,
         callback: &RedirectUri,
-    ) -> Call<BearerToken> {
+    ) -> CallResult<BearerToken> {
         let body = TokenRequest {
             grant_type: GrantType::AuthorizationCode,
             client_id: PresentedClientId::try_from(self.config.client_id.to_string())
@@ -124,7 +124,7 @@ impl Broker {
             redirect_uri: callback.clone(),
             code_verifier,
         };
-        // Taking the answer apart whole checks its constants, too.
+        // Destructuring the whole answer checks its constants, too.
         let TokenAnswer {
             access_token,
             token_type: TokenType::Bearer,
@@ -134,41 +134,41 @@ impl Broker {
         Ok(access_token)
     }
 
-    /// `GET /v1/profile`: who the bearer of `token` is.
-    pub(crate) async fn profile(&self, token: &BearerToken) -> Call<Profile> {
+    /// `GET /v1/profile`: the profile of the user for whom `token` was issued.
+    pub(crate) async fn profile(&self, token: &BearerToken) -> CallResult<Profile> {
         let request = self.http.get(self.address("/v1/profile"));
         answer(request.bearer_auth(token.expose())).await
     }
 
-    /// `POST /v1/revoke`: the token ends now rather than after its 900 seconds.
+    /// `POST /v1/revoke`: ends the token now rather than after its 900 seconds.
     ///
-    /// A courtesy: nothing of ours depends on the outcome, so none is returned.
+    /// Best effort: nothing of ours depends on the outcome, so none is returned.
     pub(crate) async fn revoke(&self, token: &BearerToken) {
         let request = self
             .post("/v1/revoke")
             .bearer_auth(token.expose())
-            .timeout(self.config.courtesy_timeout);
-        if let Err(failure) = send(request).await {
-            tracing::warn!(%failure, "a token could not be revoked and will expire by itself");
+            .timeout(self.config.best_effort_timeout);
+        if let Err(error) = send(request).await {
+            tracing::warn!(%error, "a token could not be revoked and will expire by itself");
         }
     }
 
-    /// `GET /api/providers`: which providers are on offer, and in what health.
+    /// `GET /api/providers`: the providers on offer, and their status.
     ///
-    /// The backend asks and not the page: the broker answers no other site's
+    /// The backend calls and not the page: the broker answers no other site's
     /// scripts, and our pages need none.
-    pub(crate) async fn providers(&self) -> Call<Vec<ProviderStatus>> {
+    pub(crate) async fn providers(&self) -> CallResult<Vec<ProviderStatus>> {
         let request = self.http.get(self.address("/api/providers"));
-        answer(request.timeout(self.config.courtesy_timeout)).await
+        answer(request.timeout(self.config.best_effort_timeout)).await
     }
 
-    /// We know where authorization URLs lead, and insist on it: then even a broker
-    /// that was tampered with can't send our users elsewhere.
-    fn check_origin(&self, url: AuthorizationUrl) -> Call<AuthorizationUrl> {
+    /// Refuses an authorization URL of any origin but the configured one: then even a
+    /// broker that was tampered with can't send our users elsewhere.
+    fn check_origin(&self, url: AuthorizationUrl) -> CallResult<AuthorizationUrl> {
         if url.origin() == self.config.authorization_origin {
             Ok(url)
         } else {
-            Err(Failure::Ambiguous(
+            Err(CallError::Ambiguous(
                 "authorization_url leads to a foreign origin",
             ))
         }
@@ -184,67 +184,67 @@ impl Broker {
 }
 
 /// Sends `request`, and reads the answer's body as a `T`.
-async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> Call<T> {
+async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> CallResult<T> {
     let body = read(send(request).await?).await?;
-    // Whatever stands between us and the broker may answer 200 with a page of
-    // its own. The parser's error is dropped: it can quote what it read.
+    // A proxy between us and the broker may answer 200 with a page of its own. The
+    // parser's error is dropped: it can quote what it read.
     serde_json::from_slice(&body)
-        .map_err(|_| Failure::Ambiguous("the answer is not what the specification promises"))
+        .map_err(|_| CallError::Ambiguous("the answer is none of the specification's"))
 }
 
-/// Sends `request` once, and sorts the statuses.
-async fn send(request: RequestBuilder) -> Call<Response> {
+/// Sends `request` once, and returns a response only if its status is 2xx.
+async fn send(request: RequestBuilder) -> CallResult<Response> {
     let response = request
         .header(ACCEPT, "application/json")
         .send()
         .await
-        .map_err(lost)?;
+        .map_err(connection_error)?;
     match response.status().as_u16() {
         200..=299 => Ok(response),
         status @ 400..=499 => Err(refusal(status, response).await),
         // 5xx: the broker (or a proxy in front of it) failed at some point that
-        // we can't see, maybe after the deed. 3xx: not followed.
-        _ => Err(Failure::Ambiguous("the answer has an unexpected status")),
+        // we can't see, maybe after its commit. 3xx: not followed.
+        _ => Err(CallError::Ambiguous("the answer has an unexpected status")),
     }
 }
 
-/// Only an ApiError is the broker's no. Whatever stands in between answers by
-/// itself, too (408 when a connection was slow, 403 with a page of its own), and
-/// then nobody can say whether the broker has done what it was asked.
-async fn refusal(status: u16, response: Response) -> Failure {
+/// The error for a 4xx response. Only an ApiError is the broker's refusal. A proxy in
+/// between answers by itself, too (408 when a connection was slow, 403 with a page of
+/// its own), and then it is unknown whether the broker carried out the call.
+async fn refusal(status: u16, response: Response) -> CallError {
     let body = read(response).await.unwrap_or_default();
     match serde_json::from_slice::<ApiError>(&body) {
-        Ok(_) => Failure::Refused(status),
-        Err(_) => Failure::Ambiguous("something between us and the broker refused"),
+        Ok(_) => CallError::Refused(status),
+        Err(_) => CallError::Ambiguous("a proxy before the broker refused"),
     }
 }
 
-/// Reads a body piece by piece, and no more of it than any answer has.
-async fn read(mut response: Response) -> Call<Vec<u8>> {
+/// Reads a body piece by piece, up to the limit.
+async fn read(mut response: Response) -> CallResult<Vec<u8>> {
     let mut body = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(lost)? {
+    while let Some(piece) = response.chunk().await.map_err(connection_error)? {
         if body.len() + piece.len() > MAX_ANSWER_BYTES {
-            return Err(Failure::Ambiguous("the answer is too large"));
+            return Err(CallError::Ambiguous("the answer is too large"));
         }
         body.extend_from_slice(&piece);
     }
     Ok(body)
 }
 
-/// What became of a request whose connection failed. Taken by value and dropped:
-/// the error's own text names the address.
-fn lost(error: reqwest::Error) -> Failure {
-    // Even "could not connect" counts. Telling apart what certainly did not
+/// The error for a request whose connection failed. Taken by value and dropped: the
+/// library's own text names the address.
+fn connection_error(error: reqwest::Error) -> CallError {
+    // Even "could not connect" is ambiguous. Telling apart what certainly did not
     // reach the broker from what perhaps did is how double spending begins.
     match error {
-        error if error.is_timeout() => Failure::Ambiguous("time is up"),
-        error if error.is_connect() => Failure::Ambiguous("no connection"),
-        _ => Failure::Ambiguous("the connection broke"),
+        error if error.is_timeout() => CallError::Ambiguous("it timed out"),
+        error if error.is_connect() => CallError::Ambiguous("no connection"),
+        _ => CallError::Ambiguous("the connection broke"),
     }
 }
 
 /// The answer of `POST /v1/token`: one value, and three constants as types that
-/// parse from nothing else.
+/// parse from nothing else. (The contract's own type fixes the token's prefix.)
 #[derive(Deserialize)]
 struct TokenAnswer {
     access_token: BearerToken,
@@ -257,7 +257,7 @@ struct TokenAnswer {
 /// `[A-Za-z0-9_-]`.
 ///
 /// The specification fixes the prefix and doesn't show it. This application is
-/// meant for any broker, so it takes any prefix that a header can carry.
+/// meant for any broker, so it accepts any prefix that a header can carry.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct BearerToken(String);

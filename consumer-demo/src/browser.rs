@@ -1,5 +1,5 @@
-//! The browser in front of us: the cookie that names its session, those that tie
-//! its logins to it, and what a handler may do with that session.
+//! The browser that sent a request: the cookie with its session's id, the cookies
+//! that tie its logins to it, and what a handler may do with its session.
 
 use std::sync::Arc;
 
@@ -10,35 +10,36 @@ use rocket::request::{FromRequest, Outcome, Request};
 use rocket::time;
 use rocket::{Rocket, Sentinel, State};
 
-use crate::App;
 use crate::accounts::Account;
+use crate::app::App;
 use crate::cookies::SentCookies;
 use crate::session::{
-    Claim, CookieValue, LegacyLogin, LoginNumber, LoginSlot, Naming, Session, SessionRef, SignedIn,
-    SignedInLifetime, Via, seconds,
+    CookieValue, LegacyLogin, LoginNumber, LoginSlot, Session, SignedIn, SignedInLifetime,
+    TakenLogin, Via, seconds,
 };
+use crate::session_store::{SessionCookie, SessionRef};
 
-/// The browser that sent this request, at the time when it did. A request guard
+/// The browser that sent this request, and the time at which it did. A request guard
 /// that always succeeds: a browser without a session is a browser, too.
 #[derive(Clone, Copy)]
 pub(crate) struct Browser<'r> {
     app: &'r App,
     sent: SentCookies<'r>,
-    answer: &'r CookieJar<'r>,
+    /// The cookies that the response will set.
+    jar: &'r CookieJar<'r>,
     /// When the request arrived, in Unix milliseconds.
     pub(crate) now_ms: i64,
 }
 
-/// Who is signed in at a browser, for a page to say so.
-pub(crate) struct Visitor {
-    /// Their account.
+/// The user who is signed in at a browser, for a page to show.
+pub(crate) struct CurrentUser {
     pub(crate) account: Account,
     /// The flow by which they signed in.
     pub(crate) via: Via,
 }
 
 impl Browser<'_> {
-    /// Its session, if its cookie names a live one.
+    /// The browser's session, if its cookie has the id of a live one.
     pub(crate) fn session(&self) -> Option<SessionRef> {
         self.app.sessions.find(&self.session_id()?, self.now_ms)
     }
@@ -52,57 +53,62 @@ impl Browser<'_> {
         self.app.sessions.with(session, self.now_ms, change)
     }
 
-    /// Whether a session that [`session`](Self::session) found is still there,
-    /// be it under another name.
+    /// Whether a session that [`session`](Self::session) found has not ended, also
+    /// when its id was renewed meanwhile.
     pub(crate) fn is_live(&self, session: SessionRef) -> bool {
         self.with(session, |_| ()).is_some()
     }
 
-    /// Keeps a clean login in its session, which begins now if it had none, and
-    /// ties the *login* to the browser by a cookie of its own.
+    /// Keeps a clean login in the browser's session, which begins now if there was
+    /// none, and ties the *login* to the browser by a cookie of its own.
     ///
-    /// "The initiating browser's cookie" of the specification is this one, made at
-    /// this start. The session's proves nothing: it existed before.
+    /// This cookie, made at this start, is the specification's "initiating browser's
+    /// cookie". The session's proves nothing: it existed before.
     pub(crate) fn keep_login(&self, key: SessionKey, provider: Provider) {
         let value = CookieValue::random();
         let slot =
             self.keep(|session| session.keep_login(key, provider, value.digest(), self.now_ms));
         let name = self.login_cookie_name(slot);
         // The broker knows the login for 600 seconds. When it ends sooner the
-        // cookie is not cleared: another tab may have got a new one by now.
-        self.answer
+        // cookie is not cleared: another tab may have set a new one by now.
+        self.jar
             .add(self.cookie(name, value.expose(), LoginLifetime::SECONDS.into()));
     }
 
-    /// Keeps a legacy login in its session, which begins now if it had none. Its
-    /// `state` comes back through the browser, so it needs no cookie of its own.
+    /// Keeps a legacy login in the browser's session, which begins now if there was
+    /// none. Its `state` comes back through the browser, so it needs no cookie of its
+    /// own.
     pub(crate) fn keep_transaction(&self, login: LegacyLogin) {
         self.keep(|session| session.keep_transaction(login));
     }
 
     fn keep<R>(&self, login: impl FnOnce(&mut Session) -> R) -> R {
         let sessions = &self.app.sessions;
-        let (kept, naming) = sessions.keep(self.session_id(), self.now_ms, login);
-        self.set_cookie(&naming);
+        let (kept, cookie) = sessions.find_or_open_with(self.session_id(), self.now_ms, login);
+        self.set_session_cookie(&cookie);
         kept
     }
 
-    /// Takes the key of the newest login before `before` that this very browser
-    /// has started in `session`.
-    pub(crate) fn claim_login(&self, session: SessionRef, before: LoginNumber) -> Option<Claim> {
+    /// Takes the newest login before `before` that this very browser has started in
+    /// `session`.
+    pub(crate) fn take_login(
+        &self,
+        session: SessionRef,
+        before: LoginNumber,
+    ) -> Option<TakenLogin> {
         let cookie = |slot| {
             let value = self.sent.value(&self.login_cookie_name(slot))?;
             Some(value.parse::<CookieValue>().ok()?.digest())
         };
-        self.with(session, |session| session.claim_login(before, cookie))?
+        self.with(session, |session| session.take_login(before, cookie))?
     }
 
-    /// Signs in whom the broker vouched for, in `session`, and returns who was
+    /// Signs in the user of `profile` in `session`, and returns the user who was
     /// signed in there before. `Err` when the session has ended meanwhile.
     ///
-    /// The session gets a **new name**. Whoever knew the old one (planted it,
-    /// or saw it) knew it while it was worthless, and it stays so. Only the name
-    /// changes: logins that other tabs have under way are still in there, and
+    /// The session's **id is renewed**. An attacker who knew the old one (planted it,
+    /// or saw it) knew it while it was worthless, and it stays so. Only the id
+    /// changes: logins that other tabs have under way are still in the session, and
     /// the tabs send the new cookie by themselves, since they share it.
     pub(crate) fn sign_in(
         &self,
@@ -110,50 +116,50 @@ impl Browser<'_> {
         profile: Profile,
         via: Via,
     ) -> Result<Option<SignedIn>, SessionEnded> {
-        let person = SignedIn {
+        let user = SignedIn {
             subject: profile.subject.clone(),
             via,
             until_ms: self.now_ms + SignedInLifetime::MS,
         };
-        let (replaced, naming) = self
+        let (replaced, cookie) = self
             .app
             .sessions
-            .sign_in_with(session, self.now_ms, |session| session.sign_in(person))
+            .sign_in_with(session, self.now_ms, |session| session.sign_in(user))
             .ok_or(SessionEnded)?;
         self.app.accounts.record_sign_in(profile, self.now_ms);
-        self.set_cookie(&naming);
+        self.set_session_cookie(&cookie);
         Ok(replaced)
     }
 
-    /// Ends its session *on the server*, and takes the cookie away. The first is
-    /// what counts: a cookie that was copied beforehand opens nothing any more.
+    /// Ends the browser's session *on the server*, and clears the cookie. The first
+    /// is what counts: a cookie that was copied beforehand opens nothing any more.
     pub(crate) fn sign_out(&self) -> Option<Session> {
         let ended = self
             .session()
             .and_then(|session| self.app.sessions.end(session));
-        self.answer
-            .add(self.cookie(self.cookie_name().into(), "", 0));
+        self.jar
+            .add(self.cookie(self.session_cookie_name().into(), "", 0));
         ended
     }
 
-    /// Who is signed in.
-    pub(crate) fn visitor(&self) -> Option<Visitor> {
+    /// The user who is signed in.
+    pub(crate) fn user(&self) -> Option<CurrentUser> {
         let session = self.session()?;
-        let person = self.with(session, |session| session.signed_in().cloned())??;
-        Some(Visitor {
-            account: self.app.accounts.find(&person.subject)?,
-            via: person.via,
+        let signed_in = self.with(session, |session| session.signed_in().cloned())??;
+        Some(CurrentUser {
+            account: self.app.accounts.find(&signed_in.subject)?,
+            via: signed_in.via,
         })
     }
 
     fn session_id(&self) -> Option<CookieValue> {
-        self.sent.value(self.cookie_name())?.parse().ok()
+        self.sent.value(self.session_cookie_name())?.parse().ok()
     }
 
-    fn set_cookie(&self, naming: &Naming) {
-        let max_age = seconds(naming.until_ms - self.now_ms);
-        self.answer
-            .add(self.cookie(self.cookie_name().into(), naming.id.expose(), max_age));
+    fn set_session_cookie(&self, SessionCookie { id, until_ms }: &SessionCookie) {
+        let max_age = seconds(until_ms - self.now_ms);
+        self.jar
+            .add(self.cookie(self.session_cookie_name().into(), id.expose(), max_age));
     }
 
     /// A cookie of this application. Every attribute is written out; a framework's
@@ -164,7 +170,7 @@ impl Browser<'_> {
             .http_only(true)
             // Lax, explicitly. The callback is reached by a redirect that began
             // at the provider, so the browser calls it cross-site and withholds
-            // a `Strict` cookie: every login would end in "no session". (It is
+            // a `Strict` cookie: every login would end in "no session". (Strict is
             // Rocket's default, and when everything runs on localhost it works,
             // because ports don't make sites: the bug shows in production.)
             // Left out, some browsers would send it on cross-site POSTs, too.
@@ -173,12 +179,12 @@ impl Browser<'_> {
             // no sister subdomain can plant one. It demands Secure and Path=/.
             .secure(self.is_secure())
             .path("/")
-            // Not longer than the session on the server, which is the judge.
+            // Not longer than the session on the server, which decides.
             .max_age(time::Duration::seconds(max_age_seconds))
             .build()
     }
 
-    fn cookie_name(&self) -> &'static str {
+    fn session_cookie_name(&self) -> &'static str {
         if self.is_secure() {
             "__Host-demo_session"
         } else {
@@ -200,8 +206,8 @@ impl Browser<'_> {
     }
 }
 
-/// The session ended while its login was being finished: signed out in another
-/// tab, or pushed out of a full memory.
+/// The session ended while its login was being finished: the user signed out in
+/// another tab, or the store was full and evicted it.
 #[derive(Debug)]
 pub(crate) struct SessionEnded;
 
@@ -214,7 +220,7 @@ impl<'r> FromRequest<'r> for Browser<'r> {
         Success(Browser {
             app,
             sent: SentCookies::of(request),
-            answer: request.cookies(),
+            jar: request.cookies(),
             now_ms: app.clock.now_ms(),
         })
     }

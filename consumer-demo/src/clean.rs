@@ -7,7 +7,7 @@
 //!    │                       ├───────────────────────►│
 //!    │ 303 authorization_url │◄───────────────────────┤
 //!    │◄──────────────────────┤                        │      … and a fresh cookie there
-//!    │                                                │   2. the person signs in
+//!    │                                                │   2. the user signs in
 //!    ├────────────── … the provider … ───────────────►│
 //!    │ 303 /callback, bare                            │   3. back, with cookies only
 //!    │◄───────────────────────────────────────────────┤
@@ -20,13 +20,13 @@
 //! The callback carries no parameter. What ties the browser that comes back to
 //! the login that was started is a cookie that this start made, and nothing else.
 //! The session's cookie is no substitute: it existed before the start, so an
-//! attacker may have planted it, and could ask `/callback` in a loop until the
+//! attacker may have planted it, and could request `/callback` in a loop until the
 //! victim's result is there.
 //!
-//! (Whoever starts a login may also hand its `authorization_url` to another person
-//! and collect their sign-in. The broker watches where a navigation begins, which
-//! is why a login starts by a form on *our* page. Where that does not suffice, use
-//! the legacy flow: its `state` travels with the browser.)
+//! (An attacker who starts a login here may also send its `authorization_url` to a
+//! victim and collect the victim's sign-in. The broker checks where a navigation
+//! began, which is why a login starts by a form on *our* page. Where that does not
+//! suffice, use the legacy flow: its `state` travels with the browser.)
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,14 +34,16 @@ use std::time::Duration;
 use contract::{LoginError, LoginResult, Profile, Provider, SessionKey};
 use rocket::{Route, State, get, head, post, routes};
 
-use crate::broker::Failure;
+use crate::app::App;
+use crate::broker::CallError;
 use crate::browser::Browser;
-use crate::guards::{OwnForm, ProviderParam, SeeOther, Visit};
-use crate::pages::{Flow, Page, Problem};
-use crate::session::{Claim, LoginNumber, SessionRef, Via};
-use crate::{App, chance, site};
+use crate::guards::{ProviderParam, SameOriginPost, SeeOther, Visit};
+use crate::pages::{Flow, Problem, ProblemPage};
+use crate::session::{LoginNumber, TakenLogin, Via};
+use crate::session_store::SessionRef;
+use crate::{random, site};
 
-/// How often one key is asked about in one callback, when it is still pending.
+/// The number of reads of one pending result in one callback.
 const MAX_READS: usize = 3;
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -51,180 +53,182 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Starts a login.
 ///
 /// By POST, from a form of ours: a GET could be triggered by any page's `<img>`.
-/// `OwnForm` has refused foreign pages before we get here.
+/// `SameOriginPost` has refused foreign pages before we get here.
 #[post("/login/<provider>")]
 async fn start(
-    _ours: OwnForm,
+    _ours: SameOriginPost,
     provider: ProviderParam,
     browser: Browser<'_>,
     app: &State<Arc<App>>,
-) -> Result<SeeOther, Page> {
+) -> Result<SeeOther, ProblemPage> {
     let ProviderParam(provider) = provider;
 
     // A fresh key for every login: 32 random bytes. It is the proof that the
     // result is ours, so it stays on this server. Not in a page, not in a
     // cookie (not even an encrypted one), not in an address, not in a log.
-    let key = SessionKey::from_random(&chance::bytes());
+    let key = SessionKey::from_random(&random::bytes());
 
-    // Tell the broker. When this fails, whichever way, the key is dropped and
-    // the person gets a button that starts over with a new one. We don't try
-    // again by ourselves: the first attempt may have arrived.
+    // Register it with the broker. When this fails, whichever way, the key is
+    // dropped and the user gets a button that starts over with a new one. We don't
+    // try again by ourselves: the first attempt may have arrived.
     let authorization_url = app
         .broker
         .start_session(key.clone(), provider, &app.clean_callback)
         .await
-        .map_err(|failure| lost(&browser, failure, provider))?;
+        .map_err(|error| failed_call(&browser, error, provider))?;
 
     // Keep the key in the session that this browser's cookie names, and give the
     // browser a fresh cookie for this login.
     browser.keep_login(key, provider);
 
-    // Off it goes. The client parsed the address as the specification's shape
-    // and, when configured, compared its origin: we redirect to nothing else.
+    // Redirect. The address was parsed by the specification's pattern, and its
+    // origin is the broker's: we redirect to nothing else.
     Ok(SeeOther::to(authorization_url.expose().to_owned()))
 }
 
-/// The person is back; how did it go?
+/// Finishes a login: the browser is back, so its result is read.
 ///
 /// Parameters, fragments and bodies are not looked at: the flow has none, so
 /// whatever is there did not come from the broker.
 #[get("/callback")]
 async fn callback(
-    _person: Visit,
+    _visit: Visit,
     browser: Browser<'_>,
     app: &State<Arc<App>>,
-) -> Result<SeeOther, Page> {
-    // First the cookies. Without a session of ours this browser started nothing
-    // here, and the broker is not asked. (Nor is it asked about a login whose own
-    // cookie is missing: see `claim_login`.)
+) -> Result<SeeOther, ProblemPage> {
+    // First the cookies. A browser without a session of ours started nothing
+    // here, and the broker is not called. (Nor is it asked about a login whose own
+    // cookie is missing: see `take_login`.)
     let Some(session) = browser.session() else {
-        return Err(Page::problem(&browser, Problem::NoSession));
+        return Err(ProblemPage::new(&browser, Problem::NoSession));
     };
-    match ask_for_a_while(app, &browser, session).await {
-        Verdict::Succeeded(profile) => {
+    match wait_for_outcome(app, &browser, session).await {
+        Outcome::Succeeded(profile) => {
             site::sign_in(app, &browser, session, *profile, Via::Clean).await
         }
-        // Only this login failed. Who is signed in (by another tab, or since
-        // this morning) stays signed in, and the page says so.
-        Verdict::Failed(provider, error) => Err(page(&browser, Problem::Failed(error), provider)),
-        Verdict::Pending(provider) => Err(page(&browser, Problem::Pending, provider)),
-        Verdict::CallFailed(provider, failure) => Err(lost(&browser, failure, provider)),
-        Verdict::NothingUnderWay => after_all_is_done(&browser, session),
+        // Only this login failed. The user who is signed in (by another tab, or
+        // since this morning) stays signed in, and the page says so.
+        Outcome::Failed(provider, error) => {
+            Err(problem(&browser, Problem::Failed(error), provider))
+        }
+        Outcome::Pending(provider) => Err(problem(&browser, Problem::Pending, provider)),
+        Outcome::CallFailed(provider, error) => Err(failed_call(&browser, error, provider)),
+        Outcome::NothingUnderWay => nothing_under_way(&browser, session),
     }
 }
 
-/// A reload, "back", or two requests of which the other one was faster.
-fn after_all_is_done(browser: &Browser<'_>, session: SessionRef) -> Result<SeeOther, Page> {
-    let is_renamed = browser.session() != Some(session) && browser.is_live(session);
-    if is_renamed {
-        // The faster one has signed in, so our session has a new name now. The
+/// Answers a reload, "back", or the slower of two simultaneous requests.
+fn nothing_under_way(browser: &Browser<'_>, session: SessionRef) -> Result<SeeOther, ProblemPage> {
+    let has_new_id = browser.session() != Some(session) && browser.is_live(session);
+    if has_new_id {
+        // The faster request has signed in, so our session has a new id now. The
         // browser knows it already, or never will; either way, look again.
         Ok(SeeOther::page("/callback"))
-    } else if browser.visitor().is_some() {
+    } else if browser.user().is_some() {
         Ok(SeeOther::page("/profile"))
     } else {
-        Err(Page::problem(browser, Problem::NoSession))
+        Err(ProblemPage::new(browser, Problem::NoSession))
     }
 }
 
-/// Rocket would answer HEAD with the handler of GET, and consume the result for
-/// a link checker.
+/// Answers HEAD without the handler of GET, which Rocket would run: a link checker
+/// would consume the result.
 #[head("/callback")]
 fn callback_head() {}
 
-/// What a visit to the callback came to.
-enum Verdict {
+/// The outcome of a visit to the callback.
+enum Outcome {
     Succeeded(Box<Profile>),
     Failed(Provider, LoginError),
-    /// Nothing has ended yet.
+    /// No login has ended yet.
     Pending(Provider),
-    /// A login is lost: refused, or nobody knows.
-    CallFailed(Provider, Failure),
+    /// A login is lost: the call was refused, or its effect is unknown.
+    CallFailed(Provider, CallError),
     NothingUnderWay,
 }
 
-/// Asks, and while all is pending asks again, a few times.
+/// Reads the results, and while all are pending reads them again, a few times.
 ///
-/// A result is in place before the browser is sent back, so pending is rare: a
-/// person pressed "back", or another tab's login is the one that ended. We wait
-/// only while they do. Nothing polls in the background, where it could collect
-/// the sign-in of someone who was talked into it after this browser had left.
-async fn ask_for_a_while(app: &App, browser: &Browser<'_>, session: SessionRef) -> Verdict {
-    let mut verdict = ask_each(app, browser, session).await;
+/// A result is in place before the browser is sent back, so pending is rare: the
+/// user pressed "back", or another tab's login is the one that ended. We wait
+/// only while this request does. Nothing polls in the background, where it could
+/// collect the sign-in of a victim who was lured into it after this browser had left.
+async fn wait_for_outcome(app: &App, browser: &Browser<'_>, session: SessionRef) -> Outcome {
+    let mut outcome = read_newest_first(app, browser, session).await;
     for _ in 1..MAX_READS {
-        if !matches!(verdict, Verdict::Pending(_)) {
+        if !matches!(outcome, Outcome::Pending(_)) {
             break;
         }
         pause(app.config.pending_wait).await;
-        verdict = ask_each(app, browser, session).await;
+        outcome = read_newest_first(app, browser, session).await;
     }
-    verdict
+    outcome
 }
 
-/// Asks about each login that this browser started in this session once, newest
-/// first, until one has ended.
+/// Reads the result of each login that this browser started in this session once,
+/// newest first, until one has ended.
 ///
 /// A bare callback does not say *which* login it ends. With two tabs there are
-/// two keys, and the right one is found by asking: pending keys are not
-/// consumed, so asking about the other tab's costs it nothing. Newest first,
+/// two keys, and the right one is found by trying: pending keys are not
+/// consumed, so reading the other tab's result costs it nothing. Newest first,
 /// because the tab opened last is mostly the one that is finished first. Should
 /// both have ended, each of the two callbacks finds one of them.
-async fn ask_each(app: &App, browser: &Browser<'_>, session: SessionRef) -> Verdict {
-    let mut verdict = Verdict::NothingUnderWay;
-    let mut before = LoginNumber::NEWEST;
-    while let Some(claim) = browser.claim_login(session, before) {
-        before = claim.number;
-        match ask(app, browser, session, claim).await {
-            ended @ (Verdict::Succeeded(_) | Verdict::Failed(..)) => return ended,
+async fn read_newest_first(app: &App, browser: &Browser<'_>, session: SessionRef) -> Outcome {
+    let mut outcome = Outcome::NothingUnderWay;
+    let mut before = LoginNumber::MAX;
+    while let Some(login) = browser.take_login(session, before) {
+        before = login.number;
+        match read(app, browser, session, login).await {
+            ended @ (Outcome::Succeeded(_) | Outcome::Failed(..)) => return ended,
             // 400: expired, consumed, unknown. That login is over and says
             // nothing about the others, one of which brought us here.
-            refused @ Verdict::CallFailed(_, Failure::Refused(400)) => {
-                verdict = verdict.or(refused);
+            refused @ Outcome::CallFailed(_, CallError::Refused(400)) => {
+                outcome = outcome.or(refused);
             }
             // Any other failure is the broker's or the network's, and would
-            // only meet the next key as well: leave the others alone.
-            failed @ Verdict::CallFailed(..) => return failed,
-            pending => verdict = pending,
+            // happen to the next key as well: leave the others alone.
+            failed @ Outcome::CallFailed(..) => return failed,
+            pending => outcome = pending,
         }
     }
-    verdict
+    outcome
 }
 
-/// Asks about one login, and says what that means for its key.
-async fn ask(app: &App, browser: &Browser<'_>, session: SessionRef, claim: Claim) -> Verdict {
-    let Claim {
+/// Reads the result of one login, and puts back or forgets its key.
+async fn read(app: &App, browser: &Browser<'_>, session: SessionRef, login: TakenLogin) -> Outcome {
+    let TakenLogin {
         number,
         provider,
         key,
-    } = claim;
+    } = login;
     // Another request of this browser (a reload, a double click) took the key
-    // and is asking right now. Its answer is the only one there will be.
+    // and is reading right now. Its answer is the only one there will be.
     let Some(key) = key else {
-        return Verdict::Pending(provider);
+        return Outcome::Pending(provider);
     };
-    let verdict = match app.broker.read_result(&key, &app.clean_callback).await {
+    let outcome = match app.broker.read_result(&key, &app.clean_callback).await {
         Ok(LoginResult::Pending) => {
-            // Nothing was consumed: the next visit may ask again.
+            // Nothing was consumed: the next visit may read again.
             browser.with(session, |session| session.put_back(number, key));
-            return Verdict::Pending(provider);
+            return Outcome::Pending(provider);
         }
-        Ok(LoginResult::Succeeded { profile }) => Verdict::Succeeded(Box::new(profile)),
-        Ok(LoginResult::Failed { error }) => Verdict::Failed(provider, error),
-        Err(failure) => Verdict::CallFailed(provider, failure),
+        Ok(LoginResult::Succeeded { profile }) => Outcome::Succeeded(Box::new(profile)),
+        Ok(LoginResult::Failed { error }) => Outcome::Failed(provider, error),
+        Err(error) => Outcome::CallFailed(provider, error),
     };
     // Ended, refused or lost, the key has had its one use. Also when the answer
     // was lost: the broker may have consumed the result, and if it did not, a
     // second read would still be a retry of a one-time call.
     browser.with(session, |session| session.forget_login(number));
-    verdict
+    outcome
 }
 
-impl Verdict {
-    /// This one, unless it is that nothing is under way.
-    fn or(self, other: Verdict) -> Verdict {
+impl Outcome {
+    /// This outcome, unless it is that nothing is under way.
+    fn or(self, other: Outcome) -> Outcome {
         match self {
-            Verdict::NothingUnderWay => other,
-            verdict => verdict,
+            Outcome::NothingUnderWay => other,
+            outcome => outcome,
         }
     }
 }
@@ -232,15 +236,15 @@ impl Verdict {
 async fn pause(wait: Duration) {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a person waits for this answer: twice at most, and briefly"
+        reason = "a user waits for this answer: twice at most, and briefly"
     )]
     tokio::time::sleep(wait).await;
 }
 
-fn page(browser: &Browser<'_>, problem: Problem, provider: Provider) -> Page {
-    Page::problem_of(browser, problem, Flow::Clean, provider)
+fn problem(browser: &Browser<'_>, problem: Problem, provider: Provider) -> ProblemPage {
+    ProblemPage::of_login(browser, problem, Flow::Clean, provider)
 }
 
-fn lost(browser: &Browser<'_>, failure: Failure, provider: Provider) -> Page {
-    Page::failure_of(browser, failure, Flow::Clean, provider)
+fn failed_call(browser: &Browser<'_>, error: CallError, provider: Provider) -> ProblemPage {
+    ProblemPage::of_failed_call(browser, error, Flow::Clean, provider)
 }

@@ -1,20 +1,20 @@
-//! The time, handed in from outside: everything that expires asks this clock and
+//! The clock, passed in from outside: everything that expires reads this clock and
 //! no other, so that a test can move it.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time in Unix milliseconds. Clones tell the same time.
+/// A clock in Unix milliseconds. Clones share the same time.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks `now_ms`.
+    /// A clock that reads its time from `now_ms`.
     pub fn new(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_ms))
     }
 
-    /// The machine's own.
+    /// The machine's own clock.
     pub fn system() -> Self {
         Self::new(system_now_ms)
     }
@@ -27,7 +27,7 @@ impl Clock {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that asks the machine's clock"
+    reason = "the one place that reads the machine's clock"
 )]
 fn system_now_ms() -> i64 {
     let since_1970 = SystemTime::now()

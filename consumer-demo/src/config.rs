@@ -1,4 +1,4 @@
-//! What an integrator must tell the application, and what it refuses to be told.
+//! The configuration, and the values that the application refuses.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use contract::{ClientId, ClientSecret, Origin, RedirectUri};
 /// Everything that differs between two deployments.
 ///
 /// [`Origin`] admits HTTPS, and plain HTTP only to this machine: an address over
-/// which a secret would travel in the clear cannot be written down here.
+/// which a secret would travel in the clear cannot be configured.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The broker's base address.
@@ -16,20 +16,21 @@ pub struct Config {
     pub client_id: ClientId,
     /// Its secret. Server-side, always: it goes into request bodies and nowhere else.
     pub client_secret: ClientSecret,
-    /// Where people reach this application. The callbacks registered with the
-    /// broker are this address followed by `/callback` and `/legacy/callback`.
+    /// The origin at which users reach this application. The callbacks registered
+    /// with the broker are this address followed by `/callback` and
+    /// `/legacy/callback`.
     pub consumer_base_url: Origin,
-    /// The origin that every `authorization_url` must have: the broker's own, unless
-    /// browsers reach it at another.
+    /// The origin that every `authorization_url` must have: the broker's base address,
+    /// unless browsers reach the broker at another.
     pub authorization_origin: Origin,
-    /// How long an exchange with the broker may take, all in all.
+    /// The time limit of one call to the broker, from connecting to the last byte.
     pub broker_timeout: Duration,
-    /// How long the two calls may take on which nothing depends: the providers'
+    /// The time limit of the two calls on which nothing depends: the providers'
     /// status, and revoking a token at sign-out.
-    pub courtesy_timeout: Duration,
-    /// The pause before a pending result is asked for again.
+    pub best_effort_timeout: Duration,
+    /// The pause before a pending result is read again.
     pub pending_wait: Duration,
-    /// How many sessions are kept in memory at most.
+    /// The maximum of anonymous sessions in memory, and of signed-in ones.
     pub max_sessions: usize,
 }
 
@@ -48,7 +49,7 @@ impl Config {
             client_secret,
             consumer_base_url,
             broker_timeout: Duration::from_secs(10),
-            courtesy_timeout: Duration::from_secs(2),
+            best_effort_timeout: Duration::from_secs(2),
             pending_wait: Duration::from_millis(300),
             max_sessions: 10_000,
         }
@@ -61,7 +62,7 @@ impl Config {
             .expect("an origin and a plain path make a RedirectUri")
     }
 
-    /// Away from this machine the secret must be a real one.
+    /// Refuses an example secret unless both base addresses are on this machine.
     pub(crate) fn refuse_example_secret(&self) -> Result<(), StartError> {
         if self.consumer_base_url.is_loopback() && self.signin_base_url.is_loopback() {
             return Ok(());
@@ -70,7 +71,7 @@ impl Config {
     }
 }
 
-/// Refuses a secret that was plainly typed by a person or copied from a page.
+/// Refuses a secret that was plainly typed by hand or copied from a page.
 pub(crate) fn refuse_if_example(secret: &ClientSecret) -> Result<(), StartError> {
     // These words don't turn up in 256 random bits by accident; in a quick
     // start, a tutorial or a compose file they always do.

@@ -1,11 +1,11 @@
 //! The cookies of a request as the browser sent them, byte for byte.
 //!
-//! **Look at what your framework does here.** Rocket's own jar percent-decodes
-//! cookie names and trims every kind of white space around them; others do
-//! likewise. A browser does neither. It guards the name `__Host-session`, so that
-//! only this very host can set it, but lets any sister subdomain set
-//! `%5F%5FHost-session` for the parent domain. A jar that decodes hands both over
-//! under one name, and whoever controls the sister subdomain chooses the session.
+//! **Check your framework here.** Rocket's own jar percent-decodes cookie names and
+//! trims every kind of white space around them; other frameworks do likewise. A
+//! browser does neither. It guards the name `__Host-session`, so that only this very
+//! host can set it, but lets any sister subdomain set `%5F%5FHost-session` for the
+//! parent domain. A jar that decodes returns both under one name, and an attacker
+//! who controls the sister subdomain chooses the session.
 
 use rocket::Request;
 use rocket::http::HeaderMap;
@@ -20,8 +20,9 @@ impl<'r> SentCookies<'r> {
         Self(request.headers())
     }
 
-    /// The value of the cookie called exactly `name`, if it came once. Of two with
-    /// one name, one was planted, and nothing says which.
+    /// The value of the cookie called exactly `name`, if the browser sent one. Of
+    /// two with the same name, one was planted, and nothing says which: then there
+    /// is none.
     pub(crate) fn value(self, name: &str) -> Option<&'r str> {
         let mut values = self.pairs().filter(|(sent, _)| *sent == name);
         match (values.next(), values.next()) {
@@ -31,7 +32,7 @@ impl<'r> SentCookies<'r> {
     }
 
     /// Every name with its value. Nothing is decoded, and nothing is trimmed but
-    /// the space that separates one cookie from the next.
+    /// the white space that separates one cookie from the next.
     fn pairs(self) -> impl Iterator<Item = (&'r str, &'r str)> {
         let lines = self.0.get("Cookie");
         lines

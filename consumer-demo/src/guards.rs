@@ -1,4 +1,5 @@
-//! What a request must be before a handler sees it.
+//! The request guards, which refuse a request before its handler runs, and the
+//! redirect that handlers answer with.
 
 use std::sync::Arc;
 
@@ -9,19 +10,19 @@ use rocket::request::{FromParam, FromRequest, Outcome, Request};
 use rocket::{Rocket, Sentinel};
 use url::form_urlencoded;
 
-use crate::App;
+use crate::app::App;
 
 /// A form that was sent from one of our own pages.
 ///
 /// Without this, any page on the web could start a login in its visitor's
-/// browser ("login CSRF") or sign them out. Browsers tell where a POST comes
+/// browser ("login CSRF") or sign them out. Browsers say where a POST comes
 /// from, and a page can't make them lie: `Origin` in all of them, and
 /// `Sec-Fetch-Site` in the current ones. No token in the form is needed. A
 /// client that sends neither is not a browser, and can only harm itself.
-pub(crate) struct OwnForm(());
+pub(crate) struct SameOriginPost(());
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for OwnForm {
+impl<'r> FromRequest<'r> for SameOriginPost {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
@@ -33,25 +34,25 @@ impl<'r> FromRequest<'r> for OwnForm {
                 .get("Sec-Fetch-Site")
                 .all(|site| matches!(site, "same-origin" | "none"));
         if is_ours {
-            Success(OwnForm(()))
+            Success(SameOriginPost(()))
         } else {
             Error((Status::Forbidden, ()))
         }
     }
 }
 
-impl Sentinel for OwnForm {
+impl Sentinel for SameOriginPost {
     fn abort(rocket: &Rocket<rocket::Ignite>) -> bool {
         <&rocket::State<Arc<App>>>::abort(rocket)
     }
 }
 
-/// A person really goes there: not a browser that fetches ahead, and not a form.
+/// A real visit of a page: neither a prefetch nor a form.
 ///
-/// A callback consumes, so it must not run for a page that nobody may ever look
-/// at. The answer is 503 and not an empty 200, which a browser would keep and
-/// then show as the page; after a 503 it asks anew. (HEAD, which Rocket answers
-/// with the GET handler, has routes of its own beside each callback.)
+/// A callback consumes, so it must not run for a page that may never be shown.
+/// The answer to a prefetch is 503 and not an empty 200, which a browser would keep
+/// and then show as the page; after a 503 it requests the page anew. (HEAD, which
+/// Rocket answers with the GET handler, has routes of its own beside each callback.)
 ///
 /// A form whose body begins `_method=get` comes here as well: Rocket makes a GET of
 /// such a POST. It is answered 405, as a POST is.
@@ -88,46 +89,46 @@ impl FromParam<'_> for ProviderParam {
     }
 }
 
-/// What the browser brings to the legacy callback.
-pub(crate) struct Returned {
-    /// The `state`, if it came exactly once and has its shape.
+/// The broker's authorization response (RFC 6749, sections 4.1.2 and 4.1.2.1), which
+/// the browser brings to the legacy callback in the query.
+pub(crate) struct AuthorizationResponse {
+    /// The `state`, if it came exactly once and matches its pattern.
     pub(crate) state: Option<State>,
-    /// The rest.
-    pub(crate) answer: Answer,
+    pub(crate) code_or_error: CodeOrError,
 }
 
-/// The broker's word, as carried by the browser.
-pub(crate) enum Answer {
-    /// The login succeeded: the handoff code.
+/// The outcome of the login.
+pub(crate) enum CodeOrError {
+    /// The login succeeded.
     Code(HandoffCode),
-    /// It failed: why.
+    /// The login failed.
     Error(String),
-    /// Neither, both, or something twice.
-    Unreadable,
+    /// Neither, both, or a parameter twice.
+    Malformed,
 }
 
-impl Returned {
+impl AuthorizationResponse {
     fn parse(query: &str) -> Self {
         Self {
             state: only(query, "state").and_then(|state| state.parse().ok()),
-            answer: Answer::parse(query),
+            code_or_error: CodeOrError::parse(query),
         }
     }
 }
 
-impl Answer {
+impl CodeOrError {
     fn parse(query: &str) -> Self {
         let code = only(query, "code").and_then(|code| code.parse().ok());
         match (code, only(query, "error")) {
-            (Some(code), None) if count(query, "error") == 0 => Answer::Code(code),
-            (None, Some(error)) if count(query, "code") == 0 => Answer::Error(error),
-            _ => Answer::Unreadable,
+            (Some(code), None) if count(query, "error") == 0 => CodeOrError::Code(code),
+            (None, Some(error)) if count(query, "code") == 0 => CodeOrError::Error(error),
+            _ => CodeOrError::Malformed,
         }
     }
 }
 
 /// The value of `name`, if it comes exactly once. Twice is never an accident:
-/// two readers of the same address might each believe another one.
+/// two parsers of the same address might each use another one.
 fn only(query: &str, name: &str) -> Option<String> {
     let mut values = pairs(query, name);
     match (values.next(), values.next()) {
@@ -147,20 +148,20 @@ fn pairs(query: &str, name: &str) -> impl Iterator<Item = String> {
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Returned {
+impl<'r> FromRequest<'r> for AuthorizationResponse {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
         let query = request.uri().query().map_or("", |query| query.as_str());
-        Success(Returned::parse(query))
+        Success(AuthorizationResponse::parse(query))
     }
 }
 
-/// An answer that sends the browser on with GET, whatever it came with.
+/// A redirect that the browser follows with GET, whatever its own method was.
 ///
 /// 303 and nothing else: a 307 would have the browser repeat a POST's body at
-/// the new address. The `Location` is written as it stands, since an
-/// authorization URL has to arrive byte for byte.
+/// the new address. The `Location` is written unchanged, since an authorization
+/// URL has to arrive byte for byte.
 #[derive(rocket::Responder)]
 #[response(status = 303)]
 pub(crate) struct SeeOther {
@@ -169,12 +170,12 @@ pub(crate) struct SeeOther {
 }
 
 impl SeeOther {
-    /// To a page of ours.
+    /// A redirect to a page of ours.
     pub(crate) fn page(path: &'static str) -> Self {
         Self::to(path.to_owned())
     }
 
-    /// To an address that the caller has checked.
+    /// A redirect to an address that the caller has checked.
     pub(crate) fn to(address: String) -> Self {
         Self {
             body: (),

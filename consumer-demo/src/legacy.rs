@@ -5,21 +5,21 @@
 //!    │ POST /legacy/login/…  │                        │   1. a Transaction: state and
 //!    ├──────────────────────►│                        │      verifier, kept here
 //!    │ 303 /authorize?…      │                        │
-//!    │◄──────────────────────┤                        │   2. the person signs in
+//!    │◄──────────────────────┤                        │   2. the user signs in
 //!    ├────────────── … the provider … ───────────────►│
 //!    │ 303 /legacy/callback?code&state                │
 //!    │◄───────────────────────────────────────────────┤
 //!    │ GET /legacy/callback  │                        │   3. the Transaction is consumed
 //!    ├──────────────────────►│ POST /v1/token         │   4. the code, once
-//!    │                       │ GET  /v1/profile       │   5. who it is
+//!    │                       │ GET  /v1/profile       │   5. the user's profile
 //!    │ 303 /profile, new cookie                       │
 //!    │◄──────────────────────┤                        │
 //! ```
 //!
 //! More moving parts than the clean flow, and one advantage: the callback brings
-//! `state` back through the browser. A person who was tricked into finishing
-//! somebody else's login arrives with a state that their own session does not
-//! know, and is turned away.
+//! `state` back through the browser. A victim who was tricked into finishing an
+//! attacker's login arrives with a state that their own session does not know, and
+//! is refused.
 
 use std::sync::Arc;
 
@@ -27,12 +27,15 @@ use contract::{CodeVerifier, LoginError, Provider, State as LoginState, Transact
 use rocket::{Route, State, get, head, post, routes};
 use url::Url;
 
-use crate::broker::Failure;
+use crate::app::App;
+use crate::broker::CallError;
 use crate::browser::Browser;
-use crate::guards::{Answer, OwnForm, ProviderParam, Returned, SeeOther, Visit};
-use crate::pages::{Flow, Page, Problem};
+use crate::guards::{
+    AuthorizationResponse, CodeOrError, ProviderParam, SameOriginPost, SeeOther, Visit,
+};
+use crate::pages::{Flow, Problem, ProblemPage};
 use crate::session::{LegacyLogin, Via, seconds};
-use crate::{App, chance, site};
+use crate::{random, site};
 
 pub(crate) fn routes() -> Vec<Route> {
     routes![start, callback, callback_head]
@@ -41,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Starts a login. By POST, for the same reason as in the clean flow.
 #[post("/legacy/login/<provider>")]
 fn start(
-    _ours: OwnForm,
+    _ours: SameOriginPost,
     provider: ProviderParam,
     browser: Browser<'_>,
     app: &State<Arc<App>>,
@@ -49,17 +52,17 @@ fn start(
     let ProviderParam(provider) = provider;
 
     // Two secrets, from two draws. `state` will come back with the browser and
-    // tell us that this browser began this login. The verifier stays here; only
-    // its hash, the challenge, goes out. Whoever catches the code on its way
+    // prove that this browser began this login. The verifier stays here; only
+    // its hash, the challenge, goes out. An attacker who intercepts the code
     // can't redeem it without the verifier.
     let transaction = Transaction::begin(
-        LoginState::from_random(&chance::bytes()),
-        CodeVerifier::from_random(&chance::bytes()),
+        LoginState::from_random(&random::bytes()),
+        CodeVerifier::from_random(&random::bytes()),
         seconds(browser.now_ms),
     );
     let address = authorize_url(app, provider, &transaction);
 
-    // In the session of the browser that starts, before it leaves.
+    // Keep it in this browser's session before the browser leaves.
     browser.keep_transaction(LegacyLogin {
         transaction,
         provider,
@@ -69,7 +72,7 @@ fn start(
 
 /// `GET /authorize`, with everything that it needs and no client secret.
 ///
-/// Built by a URL library from pairs: text glued together is how a parameter
+/// Built by a URL library from pairs: concatenated text is how one parameter
 /// turns into two.
 fn authorize_url(app: &App, provider: Provider, transaction: &Transaction) -> Url {
     let mut url = Url::parse(app.config.signin_base_url.as_str()).expect("an origin is a URL");
@@ -84,35 +87,36 @@ fn authorize_url(app: &App, provider: Provider, transaction: &Transaction) -> Ur
     url
 }
 
-/// The person is back, with `code` and `state`, or `error` and `state`.
+/// Finishes a login: the browser is back with `code` and `state`, or `error` and
+/// `state`.
 #[get("/legacy/callback")]
 async fn callback(
-    _person: Visit,
-    returned: Returned,
+    _visit: Visit,
+    response: AuthorizationResponse,
     browser: Browser<'_>,
     app: &State<Arc<App>>,
-) -> Result<SeeOther, Page> {
+) -> Result<SeeOther, ProblemPage> {
     // First the cookie, as in the clean flow.
     let Some(session) = browser.session() else {
-        return Err(Page::problem(&browser, Problem::NoSession));
+        return Err(ProblemPage::new(&browser, Problem::NoSession));
     };
 
     // Then the transaction. It is *consumed* before anything else is looked at:
     // whether the rest is a code, an error or nonsense, this state is never
     // accepted again. An unknown state (another browser's, expired, replayed,
     // absent, doubled) ends here, without a call to the broker.
-    let login = returned
+    let login = response
         .state
         .and_then(|state| browser.with(session, |session| session.consume_transaction(&state))?);
     let Some(login) = login else {
-        return Err(Page::problem(&browser, Problem::Refused));
+        return Err(ProblemPage::new(&browser, Problem::Refused));
     };
     let provider = login.provider;
 
-    let code = match returned.answer {
-        Answer::Code(code) => code,
-        Answer::Error(error) => return Err(page(&browser, told(&error), provider)),
-        Answer::Unreadable => return Err(page(&browser, Problem::Refused, provider)),
+    let code = match response.code_or_error {
+        CodeOrError::Code(code) => code,
+        CodeOrError::Error(error) => return Err(problem(&browser, problem_of(&error), provider)),
+        CodeOrError::Malformed => return Err(problem(&browser, Problem::Refused, provider)),
     };
 
     // The exchange: code, verifier and the client secret, in a body, backend to
@@ -122,15 +126,15 @@ async fn callback(
         .broker
         .redeem(code, login.transaction.code_verifier, &app.legacy_callback)
         .await
-        .map_err(|failure| lost(&browser, failure, provider))?;
+        .map_err(|error| failed_call(&browser, error, provider))?;
 
-    // The token's one use is right here; it lives for 900 seconds only. When
-    // the profile doesn't come, there is nobody to sign in.
+    // The token's one use is right here; it lives for 900 seconds only. Without a
+    // profile there is no user to sign in, and the token is revoked.
     let profile = match app.broker.profile(&token).await {
         Ok(profile) => profile,
-        Err(failure) => {
+        Err(error) => {
             app.broker.revoke(&token).await;
-            return Err(lost(&browser, failure, provider));
+            return Err(failed_call(&browser, error, provider));
         }
     };
 
@@ -138,23 +142,23 @@ async fn callback(
     site::sign_in(app, &browser, session, profile, Via::Legacy(token)).await
 }
 
-/// See the clean flow's: HEAD must not consume.
+/// Answers HEAD without consuming anything, as in the clean flow.
 #[head("/legacy/callback")]
 fn callback_head() {}
 
-/// The broker's three words for a failed login. Any other is not shown to the
-/// person: a page must not repeat what an address says.
-fn told(error: &str) -> Problem {
+/// The problem for an `error` of the broker, one of three words. Any other is not
+/// shown to the user: a page must not repeat text from an address.
+fn problem_of(error: &str) -> Problem {
     LoginError::ALL
         .into_iter()
         .find(|known| known.as_str() == error)
         .map_or(Problem::Refused, Problem::Failed)
 }
 
-fn page(browser: &Browser<'_>, problem: Problem, provider: Provider) -> Page {
-    Page::problem_of(browser, problem, Flow::Legacy, provider)
+fn problem(browser: &Browser<'_>, problem: Problem, provider: Provider) -> ProblemPage {
+    ProblemPage::of_login(browser, problem, Flow::Legacy, provider)
 }
 
-fn lost(browser: &Browser<'_>, failure: Failure, provider: Provider) -> Page {
-    Page::failure_of(browser, failure, Flow::Legacy, provider)
+fn failed_call(browser: &Browser<'_>, error: CallError, provider: Provider) -> ProblemPage {
+    ProblemPage::of_failed_call(browser, error, Flow::Legacy, provider)
 }

@@ -1,4 +1,4 @@
-//! Rocket around the handlers: its settings, the headers of every answer, the
+//! Rocket around the handlers: its settings, the headers of every answer, 405 for
 //! methods that a path doesn't have, and the request log.
 
 use std::collections::HashSet;
@@ -13,21 +13,38 @@ use rocket::route::{Handler, Outcome, Route};
 use rocket::shield::Shield;
 use rocket::{Build, Data, Request, Response, Rocket, catchers, get, routes};
 
-use crate::{App, clean, legacy, pages, site};
+use crate::app::App;
+use crate::config::{self, StartError};
+use crate::{clean, legacy, pages, site};
 
-/// A server for `app` on `bind`.
-pub(crate) fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
+impl App {
+    /// A server for this application that will listen on `bind`; port 0 takes a
+    /// free one. It reads no `Rocket.toml`, no environment and no signals.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`] when `bind` is reachable from outside and the client
+    /// secret is an example.
+    pub fn rocket(self: &Arc<Self>, bind: SocketAddr) -> Result<Rocket<Build>, StartError> {
+        if !bind.ip().is_loopback() {
+            config::refuse_if_example(&self.config.client_secret)?;
+        }
+        Ok(build(Arc::clone(self), bind))
+    }
+}
+
+fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
     let config = rocket::Config {
         address: bind.ip(),
         port: bind.port(),
         // Rocket logs request lines with their queries, in which `code` and
-        // `state` arrive: off, and a log of our own below.
+        // `state` arrive: off, and our own log instead, below.
         log_level: LogLevel::Off,
         cli_colors: false,
         ident: Ident::none(),
         // By default Rocket believes an X-Real-IP header from anyone.
         ip_header: None,
-        // Whoever runs several servers in one process handles the signals.
+        // The program runs several servers and handles the signals itself.
         shutdown: Shutdown {
             ctrlc: false,
             signals: HashSet::new(),
@@ -46,7 +63,7 @@ pub(crate) fn build(app: Arc<App>, bind: SocketAddr) -> Rocket<Build> {
         .mount("/", legacy::routes())
         .mount("/", site::routes())
         .mount("/", routes![stylesheet, icon])
-        .mount("/", wrong_methods())
+        .mount("/", method_not_allowed_routes())
         .register("/", catchers![pages::catcher])
 }
 
@@ -75,22 +92,22 @@ impl Fairing for Headers {
                  base-uri 'none'; frame-ancestors 'none'",
             ),
             // Not `no-referrer`: the broker reads from the Referer's origin that
-            // a login began on our page; without it, people see a page asking
-            // whether it did. This value shows the origin only, never a path.
+            // a login began on our page; without it, users see a page that asks
+            // whether it did. This value sends the origin only, never a path.
             ("Referrer-Policy", "strict-origin-when-cross-origin"),
             ("X-Content-Type-Options", "nosniff"),
         ] {
             response.set_raw_header(name, value);
         }
         if !response.headers().contains("Cache-Control") {
-            // Who is signed in changes; a cache must not show the last person.
+            // The signed-in user changes; a cache must not show the last one.
             response.set_raw_header("Cache-Control", "no-store");
         }
     }
 }
 
 /// One line per request: its method, the *name* of its route and the status.
-/// Never the address, which may bear a code; never a header or a body.
+/// Never the address, which may contain a code; never a header or a body.
 struct RequestLog;
 
 #[rocket::async_trait]
@@ -140,7 +157,7 @@ fn icon() -> Asset {
     Asset::new(include_str!("../static/icon.svg"), ContentType::SVG)
 }
 
-/// Our paths, and the method that each of them has.
+/// Our paths, each with its method.
 const PATHS: [(&str, Method); 7] = [
     ("/", Method::Get),
     ("/profile", Method::Get),
@@ -151,9 +168,9 @@ const PATHS: [(&str, Method); 7] = [
     ("/sign-out", Method::Post),
 ];
 
-/// For every path, a route for each method it doesn't have. Rocket would answer
-/// 404, which sends people looking for a typing error.
-fn wrong_methods() -> Vec<Route> {
+/// A route for each method that a path doesn't have. Rocket would answer 404, which
+/// suggests a mistyped address.
+fn method_not_allowed_routes() -> Vec<Route> {
     // HEAD follows GET, by Rocket's own rule.
     let methods = [
         Method::Get,
@@ -165,38 +182,45 @@ fn wrong_methods() -> Vec<Route> {
     ];
     PATHS
         .into_iter()
-        .flat_map(|(path, own)| {
+        .flat_map(|(path, allowed)| {
             methods
                 .into_iter()
-                .filter(move |method| *method != own)
-                .map(move |method| Route::ranked(100, method, path, NotThisMethod { own }))
+                .filter(move |method| *method != allowed)
+                .map(move |method| {
+                    Route::ranked(100, method, path, MethodNotAllowedHandler { allowed })
+                })
         })
         .collect()
 }
 
-/// Answers 405, and names the method that would work.
+/// Answers 405, and names the method that is allowed.
 #[derive(Clone)]
-struct NotThisMethod {
-    own: Method,
+struct MethodNotAllowedHandler {
+    allowed: Method,
 }
 
 #[rocket::async_trait]
-impl Handler for NotThisMethod {
+impl Handler for MethodNotAllowedHandler {
     async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
-        Outcome::from(request, MethodNotAllowed { own: self.own })
+        Outcome::from(
+            request,
+            MethodNotAllowed {
+                allowed: self.allowed,
+            },
+        )
     }
 }
 
 struct MethodNotAllowed {
-    own: Method,
+    allowed: Method,
 }
 
 impl<'r> Responder<'r, 'static> for MethodNotAllowed {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         let page = pages::catcher(Status::MethodNotAllowed, request);
-        let allow = match self.own {
+        let allow = match self.allowed {
             Method::Get => "GET, HEAD",
-            own => own.as_str(),
+            method => method.as_str(),
         };
         Response::build_from(page.respond_to(request)?)
             .raw_header("Allow", allow)

@@ -1,4 +1,4 @@
-//! The value of a cookie of ours: random, and kept on the server as a digest.
+//! The random value of a cookie, of which the server keeps a digest only.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,15 +7,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract::Digest;
 
-use crate::chance;
+use crate::random;
 
-/// 256 random bits. Whoever knows the value *is* the browser that it was given to.
+/// The value of a cookie: 256 random bits. A client that sends it is taken for the
+/// browser that received it.
 pub(crate) struct CookieValue(String);
 
 impl CookieValue {
     /// A fresh value.
     pub(crate) fn random() -> Self {
-        Self(URL_SAFE_NO_PAD.encode(chance::bytes()))
+        Self(URL_SAFE_NO_PAD.encode(random::bytes()))
     }
 
     /// The text, for the cookie.
@@ -23,9 +24,9 @@ impl CookieValue {
         &self.0
     }
 
-    /// The digest that the server keeps, so that a copy of its memory (or of the table, or of
-    /// a backup) opens nothing. A plain SHA-256 suffices: there is nothing to guess
-    /// in 256 random bits.
+    /// The digest that the server keeps, so that a copy of its memory (or of the
+    /// table, or of a backup) opens no session. A plain SHA-256 suffices: 256 random
+    /// bits cannot be guessed.
     pub(crate) fn digest(&self) -> ValueDigest {
         ValueDigest(*Digest::of(self.0.as_bytes()).as_bytes())
     }

@@ -326,7 +326,7 @@ async fn c17_signing_out_works_when_the_broker_does_not() {
         ok(json!({})).set_delay(std::time::Duration::from_secs(30)),
     ] {
         let world = World::with(|config| {
-            config.courtesy_timeout = std::time::Duration::from_millis(500);
+            config.best_effort_timeout = std::time::Duration::from_millis(500);
         })
         .await;
         let browser = signed_in(&world).await;

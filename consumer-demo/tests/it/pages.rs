@@ -50,7 +50,7 @@ async fn home_works_when_the_status_does_not_come() {
         ResponseTemplate::new(200).set_body_string("<html>"),
         ok(json!([])).set_delay(Duration::from_secs(30)),
     ] {
-        let world = World::with(|config| config.courtesy_timeout = Duration::from_millis(50)).await;
+        let world = World::with(|config| config.best_effort_timeout = Duration::from_millis(50)).await;
         world.broker.will(PROVIDERS, answer);
         let page = world.browser().get("/").await;
         assert_eq!(page.status, Status::Ok);
