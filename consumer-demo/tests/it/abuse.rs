@@ -1,6 +1,7 @@
-//! C18: what a stranger can put into a profile, and what a page makes of it.
+//! C18: profiles with hostile values, and how pages show them.
 
-use crate::world::{RESULT, World, ada, succeeded};
+use crate::scripted_broker::{RESULT, ada, succeeded};
+use crate::test_consumer::TestConsumer;
 
 const NASTY: [&str; 5] = [
     "<script>alert(1)</script>",
@@ -23,8 +24,8 @@ async fn c18_every_field_of_a_profile_is_escaped() {
         for nasty in NASTY {
             let mut profile = ada();
             profile[field] = nasty.into();
-            let world = World::new().await;
-            let browser = world.signed_in(&profile).await;
+            let consumer = TestConsumer::new().await;
+            let browser = consumer.signed_in(&profile).await;
             for path in ["/profile", "/"] {
                 let page = browser.get(path).await;
                 assert!(!page.body.contains(nasty), "{field}: {nasty}");
@@ -34,7 +35,7 @@ async fn c18_every_field_of_a_profile_is_escaped() {
 }
 
 #[rocket::async_test]
-async fn c18_a_picture_comes_over_https_and_is_told_nothing() {
+async fn c18_a_picture_comes_over_https_and_without_a_referrer() {
     for (url, is_shown) in [
         ("https://pictures.example/a.png", true),
         ("http://pictures.example/a.png", false),
@@ -44,8 +45,8 @@ async fn c18_a_picture_comes_over_https_and_is_told_nothing() {
     ] {
         let mut profile = ada();
         profile["avatarUrl"] = url.into();
-        let world = World::new().await;
-        let page = world.signed_in(&profile).await.get("/profile").await;
+        let consumer = TestConsumer::new().await;
+        let page = consumer.signed_in(&profile).await.get("/profile").await;
         assert_eq!(
             page.body.contains(&format!("src=\"{url}\"")),
             is_shown,
@@ -60,12 +61,12 @@ async fn c18_a_picture_comes_over_https_and_is_told_nothing() {
 
 #[rocket::async_test]
 async fn an_account_without_any_name_has_a_page() {
-    let world = World::new().await;
+    let consumer = TestConsumer::new().await;
     let mut profile = ada();
     for field in ["name", "username", "email", "avatarUrl"] {
         profile[field] = serde_json::Value::Null;
     }
-    let page = world.signed_in(&profile).await.get("/profile").await;
+    let page = consumer.signed_in(&profile).await.get("/profile").await;
     for field in ["name", "username", "email", "avatarUrl"] {
         assert_eq!(page.field(field), "null — legitimate");
     }
@@ -74,10 +75,10 @@ async fn an_account_without_any_name_has_a_page() {
 
 #[rocket::async_test]
 async fn a_callback_address_is_not_repeated_on_any_page() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.start_clean("google").await;
-    world.broker.will(RESULT, succeeded(&ada()));
+    consumer.broker.answer_next(RESULT, succeeded(&ada()));
     for path in [
         "/legacy/callback?state=%3Cscript%3Ehello",
         "/legacy/callback?error=%3Cscript%3Ehello",

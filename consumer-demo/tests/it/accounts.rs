@@ -1,15 +1,16 @@
-//! Accounts: C10 and C11.
+//! C10 and C11: accounts.
 
-use crate::world::{RESULT, World, ada, grace, person, succeeded};
+use crate::scripted_broker::{RESULT, ada, grace, profile, succeeded};
+use crate::test_consumer::TestConsumer;
 
 #[rocket::async_test]
 async fn c11_two_subjects_with_one_address_are_two_accounts() {
-    let world = World::new().await;
-    let one = world
-        .signed_in(&person("sub_1", "One", "same@example.org"))
+    let consumer = TestConsumer::new().await;
+    let one = consumer
+        .signed_in(&profile("sub_1", "One", "same@example.org"))
         .await;
-    let two = world
-        .signed_in(&person("sub_2", "Two", "same@example.org"))
+    let two = consumer
+        .signed_in(&profile("sub_2", "Two", "same@example.org"))
         .await;
     assert_eq!(one.get("/profile").await.field("subject"), "sub_1");
     assert_eq!(two.get("/profile").await.field("subject"), "sub_2");
@@ -18,13 +19,13 @@ async fn c11_two_subjects_with_one_address_are_two_accounts() {
 
 #[rocket::async_test]
 async fn c11_one_subject_with_a_new_address_is_one_account() {
-    let world = World::new().await;
-    world
-        .signed_in(&person("sub_1", "One", "old@example.org"))
+    let consumer = TestConsumer::new().await;
+    consumer
+        .signed_in(&profile("sub_1", "One", "old@example.org"))
         .await;
-    world.advance(120);
-    let browser = world
-        .signed_in(&person("sub_1", "One", "new@example.org"))
+    consumer.advance(120);
+    let browser = consumer
+        .signed_in(&profile("sub_1", "One", "new@example.org"))
         .await;
     let profile = browser.get("/profile").await;
     assert_eq!(profile.field("email"), "new@example.org");
@@ -34,15 +35,15 @@ async fn c11_one_subject_with_a_new_address_is_one_account() {
 
 #[rocket::async_test]
 async fn c10_signing_in_while_signed_in_replaces() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     browser.start_clean("google").await;
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
-    world.broker.will(RESULT, succeeded(&grace()));
+    consumer.broker.answer_next(RESULT, succeeded(&grace()));
     browser.get("/callback").await;
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
 
     // Ada's account is as it was.
-    let other = world.signed_in(&ada()).await;
+    let other = consumer.signed_in(&ada()).await;
     assert_eq!(other.get("/profile").await.field("signIns"), "2");
 }

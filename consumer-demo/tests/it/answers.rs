@@ -1,4 +1,4 @@
-//! C7, C13 and C14: what the broker, or whatever stands before it, may answer.
+//! C7, C13 and C14: the answers that the broker, or a proxy before it, may give.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -9,28 +9,31 @@ use std::time::Duration;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::world::{Broker, RESULT, SESSION, World, ok, pending, refused, succeeded};
+use crate::scripted_broker::{
+    RESULT, SESSION, ScriptedBroker, ada, ok, pending, refused, succeeded,
+};
+use crate::test_consumer::TestConsumer;
 
 /// Reads a result that is answered with `answer`, and expects it to be lost:
-/// one read, a page, and no second read whatever the person does.
+/// one read, a page, and no second read when the user reloads.
 async fn check_lost(answer: ResponseTemplate) {
-    check_lost_in(&World::new().await, answer).await;
+    check_lost_in(&TestConsumer::new().await, answer).await;
 }
 
-async fn check_lost_in(world: &World, answer: ResponseTemplate) {
-    let browser = world.browser();
+async fn check_lost_in(consumer: &TestConsumer, answer: ResponseTemplate) {
+    let browser = consumer.browser();
     browser.start_clean("google").await;
-    world.broker.will(RESULT, answer);
+    consumer.broker.answer_next(RESULT, answer);
     let page = browser.get("/callback").await;
     assert_eq!(page.problem(), "lost");
     assert!(page.body.contains(r#"id="start-again""#));
     assert!(page.body.contains(r#"action="/login/google""#));
     assert_eq!(browser.get("/callback").await.problem(), "no_session");
-    assert_eq!(world.broker.calls(RESULT).len(), 1);
+    assert_eq!(consumer.broker.calls(RESULT).len(), 1);
 }
 
 #[rocket::async_test]
-async fn c7_a_failing_broker_is_asked_once() {
+async fn c7_a_failing_broker_is_called_once() {
     check_lost(ResponseTemplate::new(500)).await;
     check_lost(ResponseTemplate::new(502).set_body_string("<html>Bad gateway")).await;
     check_lost(ResponseTemplate::new(503).insert_header("Retry-After", "0")).await;
@@ -38,8 +41,9 @@ async fn c7_a_failing_broker_is_asked_once() {
 
 #[rocket::async_test]
 async fn c7_an_answer_that_never_comes_is_not_asked_for_again() {
-    let world = World::with(|config| config.broker_timeout = Duration::from_secs(1)).await;
-    check_lost_in(&world, pending().set_delay(Duration::from_secs(30))).await;
+    let consumer =
+        TestConsumer::with_config(|config| config.broker_timeout = Duration::from_secs(1)).await;
+    check_lost_in(&consumer, pending().set_delay(Duration::from_secs(30))).await;
 }
 
 #[rocket::async_test]
@@ -53,7 +57,7 @@ async fn c14_a_200_that_is_not_the_answer_is_a_lost_answer() {
 
 #[rocket::async_test]
 async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
-    let mut profile = crate::world::ada();
+    let mut profile = ada();
     profile["name"] = "a".repeat(64 * 1024).into();
     check_lost(succeeded(&profile)).await;
 }
@@ -62,13 +66,15 @@ async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
 async fn c7_a_connection_that_breaks_is_not_tried_again() {
     for answered in [0, 1] {
         let broken = Broken::after(answered);
-        let world = World::with(|config| config.signin_base_url = broken.url.parse().unwrap());
-        let world = world.await;
+        let consumer = TestConsumer::with_config(|config| {
+            config.signin_base_url = broken.url.parse().unwrap()
+        });
+        let consumer = consumer.await;
         for _ in 0..answered {
-            let page = world.browser().press("/login/google").await;
+            let page = consumer.browser().press("/login/google").await;
             assert_eq!(page.problem(), "refused");
         }
-        let page = world.browser().press("/login/google").await;
+        let page = consumer.browser().press("/login/google").await;
         assert_eq!(page.problem(), "lost");
         assert_eq!(page.set_cookie(), None);
         assert_eq!(broken.requests(), answered + 1);
@@ -93,7 +99,7 @@ impl Broken {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let requests = Arc::clone(&requests);
-                std::thread::spawn(move || hear(stream, &requests, answered));
+                std::thread::spawn(move || serve_connection(stream, &requests, answered));
             }
         });
         broken
@@ -104,8 +110,8 @@ impl Broken {
     }
 }
 
-/// Serves one connection. Requests for the state of the providers do not count.
-fn hear(stream: TcpStream, requests: &AtomicUsize, answered: usize) -> Option<()> {
+/// Serves one connection. Requests for the providers' status do not count.
+fn serve_connection(stream: TcpStream, requests: &AtomicUsize, answered: usize) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut head = String::new();
@@ -129,31 +135,32 @@ fn hear(stream: TcpStream, requests: &AtomicUsize, answered: usize) -> Option<()
 
 #[rocket::async_test]
 async fn a_broker_that_is_not_there_is_a_lost_answer() {
-    // Bound and let go: nobody listens there any more.
+    // Bound and closed: nothing listens there any more.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
-    let world = World::with(|config| config.signin_base_url = gone.parse().unwrap()).await;
-    let page = world.browser().press("/login/google").await;
+    let consumer =
+        TestConsumer::with_config(|config| config.signin_base_url = gone.parse().unwrap()).await;
+    let page = consumer.browser().press("/login/google").await;
     assert_eq!(page.problem(), "lost");
     assert_eq!(page.set_cookie(), None);
 }
 
 #[rocket::async_test]
 async fn c14_a_redirect_carries_the_secret_nowhere() {
-    let world = World::new().await;
-    let elsewhere = Broker::start().await;
+    let consumer = TestConsumer::new().await;
+    let elsewhere = ScriptedBroker::start().await;
     for status in [301, 302, 303, 307, 308] {
         let target = format!("{}{SESSION}", elsewhere.url());
         let redirect = ResponseTemplate::new(status).insert_header("Location", target);
-        world.broker.will(SESSION, redirect);
-        let page = world.browser().press("/login/google").await;
+        consumer.broker.answer_next(SESSION, redirect);
+        let page = consumer.browser().press("/login/google").await;
         assert_eq!(page.problem(), "lost");
     }
-    assert_eq!(elsewhere.count(), 0);
+    assert_eq!(elsewhere.call_count(), 0);
 }
 
-/// Something between us and the broker refused, or nobody knows what it was.
+/// A proxy between us and the broker may have refused.
 #[rocket::async_test]
 async fn a_refusal_that_is_no_api_error_is_a_lost_answer() {
     for answer in [
@@ -163,36 +170,36 @@ async fn a_refusal_that_is_no_api_error_is_a_lost_answer() {
         ResponseTemplate::new(429).set_body_string(r#"{"error": 429}"#),
     ] {
         check_lost(answer.clone()).await;
-        let world = World::new().await;
-        world.broker.will(SESSION, answer);
-        let page = world.browser().press("/login/google").await;
+        let consumer = TestConsumer::new().await;
+        consumer.broker.answer_next(SESSION, answer);
+        let page = consumer.browser().press("/login/google").await;
         assert_eq!(page.problem(), "lost");
         assert!(!page.body.contains("Forbidden"));
-        assert_eq!(world.broker.count(), 1);
+        assert_eq!(consumer.broker.call_count(), 1);
     }
 }
 
 #[rocket::async_test]
 async fn a_429_at_the_start_is_not_tried_again() {
-    let world = World::new().await;
-    world.broker.will(SESSION, refused(429));
-    let page = world.browser().press("/login/google").await;
+    let consumer = TestConsumer::new().await;
+    consumer.broker.answer_next(SESSION, refused(429));
+    let page = consumer.browser().press("/login/google").await;
     assert_eq!(page.problem(), "refused");
-    assert_eq!(world.broker.count(), 1);
+    assert_eq!(consumer.broker.call_count(), 1);
 }
 
 /// Starts a login whose authorization URL is `url`, where browsers reach the broker
 /// at `origin`, and returns whether the browser is sent there.
 async fn is_followed(url: &str, origin: &str) -> bool {
     let origin = origin.parse().unwrap();
-    let world = World::with(|config| config.authorization_origin = origin).await;
-    is_followed_in(&world, url).await
+    let consumer = TestConsumer::with_config(|config| config.authorization_origin = origin).await;
+    is_followed_in(&consumer, url).await
 }
 
-async fn is_followed_in(world: &World, url: &str) -> bool {
-    let browser = world.browser();
+async fn is_followed_in(consumer: &TestConsumer, url: &str) -> bool {
+    let browser = consumer.browser();
     let answer = json!({"authorization_url": url, "expires_in": 600});
-    world.broker.will(SESSION, ok(answer));
+    consumer.broker.answer_next(SESSION, ok(answer));
     let answer = browser.press("/login/google").await;
     assert_eq!(answer.set_cookie().is_some(), answer.status.code == 303);
     answer.header("location") == Some(url)
@@ -224,10 +231,10 @@ async fn c13_an_authorization_url_is_followed_only_in_its_shape() {
 
 #[rocket::async_test]
 async fn c13_the_brokers_own_origin_is_the_only_one_unless_another_is_named() {
-    let world = World::new().await;
-    let ours = format!("{}/login/x", world.broker.url());
-    assert!(is_followed_in(&world, &ours).await);
-    assert!(!is_followed_in(&world, "https://signin.example/login/x").await);
+    let consumer = TestConsumer::new().await;
+    let ours = format!("{}/login/x", consumer.broker.url());
+    assert!(is_followed_in(&consumer, &ours).await);
+    assert!(!is_followed_in(&consumer, "https://signin.example/login/x").await);
 
     let named = "https://signin.example";
     assert!(is_followed("https://signin.example/login/x", named).await);
@@ -238,9 +245,9 @@ async fn c13_the_brokers_own_origin_is_the_only_one_unless_another_is_named() {
 
 #[rocket::async_test]
 async fn a_lifetime_other_than_600_is_not_this_contract() {
-    let world = World::new().await;
+    let consumer = TestConsumer::new().await;
     let answer = json!({"authorization_url": "https://signin.example/x", "expires_in": 60});
-    world.broker.will(SESSION, ok(answer));
-    let page = world.browser().press("/login/google").await;
+    consumer.broker.answer_next(SESSION, ok(answer));
+    let page = consumer.browser().press("/login/google").await;
     assert_eq!(page.problem(), "lost");
 }

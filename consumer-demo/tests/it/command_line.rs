@@ -1,4 +1,4 @@
-//! The program itself: what it says when it cannot start, and where it listens.
+//! The program itself: its error messages when it cannot start, and its addresses.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,7 +20,7 @@ fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
 /// A program that serves, until this is dropped.
 struct Serving {
     program: Child,
-    /// Until it is let go.
+    /// `None` once its reader is closed.
     log: Option<BufReader<ChildStderr>>,
 }
 
@@ -41,7 +41,7 @@ impl Serving {
         }
     }
 
-    /// The address that it logs. It ends if it cannot listen.
+    /// The address that the program logs once it listens.
     fn address(&mut self) -> SocketAddr {
         let log = self.log.as_mut().expect("it is read");
         let mut lines = log.by_ref().lines().map_while(Result::ok);
@@ -53,9 +53,10 @@ impl Serving {
     }
 }
 
-/// Rocket reads its own variables and its own file, unless it is given everything.
+/// Rocket reads its own variables and its own file, unless its configuration is
+/// complete.
 #[test]
-fn c20_a_server_listens_where_it_was_told_whatever_the_environment_says() {
+fn c20_a_server_listens_at_its_flags_address_whatever_the_environment_says() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let elsewhere = free.local_addr().unwrap();
     drop(free);
@@ -82,10 +83,10 @@ fn c20_a_server_listens_where_it_was_told_whatever_the_environment_says() {
 #[track_caller]
 fn check_fails(arguments: &[&str], environment: &[(&str, &str)], words: &str) {
     let output = run(arguments, environment);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
-    assert!(said.contains(words), "{said}");
-    assert!(!said.contains(SECRET), "{said}");
+    assert!(message.contains(words), "{message}");
+    assert!(!message.contains(SECRET), "{message}");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
 }
 

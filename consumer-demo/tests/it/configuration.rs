@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use consumer_demo::{App, Clock, Config, StartError};
 use contract::Origin;
 
-use crate::world::config;
+use crate::test_consumer::config;
 
 const REAL_SECRET: &str = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg";
 
@@ -58,7 +58,7 @@ fn c19_an_example_secret_is_for_this_machine_only() {
 }
 
 #[test]
-fn c19_nor_does_an_example_secret_listen_to_the_network() {
+fn c19_a_server_with_an_example_secret_does_not_listen_to_the_network() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     let app = App::new(config("http://127.0.0.1:8000"), Clock::system()).unwrap();
     assert!(app.rocket(everywhere).is_err());
@@ -71,7 +71,7 @@ fn c19_nor_does_an_example_secret_listen_to_the_network() {
 }
 
 #[test]
-fn an_error_says_nothing_of_the_secret() {
+fn an_error_does_not_contain_the_secret() {
     let mut public = config("http://127.0.0.1:8000");
     public.client_secret = "hunter2".parse().unwrap();
     public.consumer_base_url = "https://app.example".parse().unwrap();

@@ -1,14 +1,15 @@
-//! The session's cookie: C2 and C9.
+//! C2 and C9: the session's cookie.
 
 use rocket::http::{Cookie, Header, Method, SameSite, Status};
 
-use crate::world::{World, ada};
+use crate::scripted_broker::ada;
+use crate::test_consumer::TestConsumer;
 
 /// The application's origin, off loopback.
 const HTTPS_CONSUMER: &str = "https://app.example";
 
-async fn https_world() -> World {
-    World::with(|config| {
+async fn https_consumer() -> TestConsumer {
+    TestConsumer::with_config(|config| {
         config.consumer_base_url = HTTPS_CONSUMER.parse().unwrap();
         config.client_secret = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg".parse().unwrap();
     })
@@ -17,14 +18,14 @@ async fn https_world() -> World {
 
 #[rocket::async_test]
 async fn c2_every_attribute_is_written_out() {
-    let world = World::new().await;
-    let answer = world.browser().press("/login/google").await;
+    let consumer = TestConsumer::new().await;
+    let answer = consumer.browser().press("/login/google").await;
     let cookie = answer.set_cookie().unwrap();
     assert_eq!(cookie.name(), "demo_session");
     check_attributes(&cookie);
 }
 
-/// Checks a cookie that is made at the start of a login.
+/// Checks a cookie that the start of a login sets.
 #[track_caller]
 pub(crate) fn check_attributes(cookie: &Cookie<'_>) {
     assert_eq!(cookie.http_only(), Some(true));
@@ -37,8 +38,8 @@ pub(crate) fn check_attributes(cookie: &Cookie<'_>) {
 
 #[rocket::async_test]
 async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
-    let world = https_world().await;
-    let browser = world.browser_at(HTTPS_CONSUMER);
+    let consumer = https_consumer().await;
+    let browser = consumer.browser_at(HTTPS_CONSUMER);
     let cookie = browser.press("/login/google").await.set_cookie().unwrap();
     assert_eq!(cookie.name(), "__Host-demo_session");
     assert_eq!(cookie.secure(), Some(true));
@@ -51,16 +52,16 @@ async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
 
 #[rocket::async_test]
 async fn the_cookie_lives_as_long_as_the_session() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let age = |cookie: Option<Cookie<'_>>| cookie.unwrap().max_age().unwrap().whole_seconds();
     browser.start_clean("google").await;
-    world.advance(100);
+    consumer.advance(100);
     browser.start_clean("google").await;
     assert_eq!(age(browser.cookie()), 600, "from the latest start");
     browser.get("/callback").await;
     assert_eq!(age(browser.cookie()), 8 * 60 * 60);
-    world.advance(60);
+    consumer.advance(60);
     browser.start_clean("google").await;
     assert_eq!(
         age(browser.cookie()),
@@ -70,22 +71,22 @@ async fn the_cookie_lives_as_long_as_the_session() {
 }
 
 #[rocket::async_test]
-async fn one_is_signed_in_for_8_hours_by_the_server_s_clock() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
-    world.advance(8 * 60 * 60 - 1);
+async fn a_user_stays_signed_in_for_8_hours_of_the_servers_clock() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
+    consumer.advance(8 * 60 * 60 - 1);
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
     // A login started in the last second keeps the session, not the sign-in.
     browser.start_clean("google").await;
-    world.advance(1);
+    consumer.advance(1);
     assert_eq!(browser.get("/profile").await.location(), "/");
     assert_eq!(browser.get("/callback").await.location(), "/profile");
 }
 
 #[rocket::async_test]
-async fn c9_the_name_of_a_session_is_new_after_sign_in_and_the_old_one_dead() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn c9_signing_in_renews_the_session_id_and_the_old_one_is_dead() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.start_clean("google").await;
     let before = browser.cookie();
     browser.get("/callback").await;
@@ -94,7 +95,7 @@ async fn c9_the_name_of_a_session_is_new_after_sign_in_and_the_old_one_dead() {
         before.as_ref().unwrap().value()
     );
 
-    let attacker = world.browser();
+    let attacker = consumer.browser();
     attacker.set_cookie(before);
     assert_eq!(attacker.get("/profile").await.location(), "/");
     assert_eq!(attacker.get("/callback").await.problem(), "no_session");
@@ -102,8 +103,8 @@ async fn c9_the_name_of_a_session_is_new_after_sign_in_and_the_old_one_dead() {
 
 #[rocket::async_test]
 async fn c9_signing_out_ends_the_session_on_the_server() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     let copied = browser.cookie();
     let answer = browser.press("/sign-out").await;
     let cleared = answer.set_cookie().unwrap();
@@ -116,9 +117,9 @@ async fn c9_signing_out_ends_the_session_on_the_server() {
 }
 
 #[rocket::async_test]
-async fn a_planted_name_is_never_adopted() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn a_planted_session_id_is_never_adopted() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let planted = "P".repeat(43);
     browser.set_cookie(Some(Cookie::new("demo_session", planted.clone())));
     browser.start_clean("google").await;
@@ -126,8 +127,8 @@ async fn a_planted_name_is_never_adopted() {
 }
 
 /// The request of a browser that sends this `Cookie` header.
-async fn profile_with(world: &World, header: String) -> Option<String> {
-    let browser = world.browser();
+async fn profile_with(consumer: &TestConsumer, header: String) -> Option<String> {
+    let browser = consumer.browser();
     let request = browser
         .request(Method::Get, "/profile")
         .header(Header::new("Cookie", header));
@@ -139,9 +140,9 @@ async fn profile_with(world: &World, header: String) -> Option<String> {
 /// that decodes or trims them would take each for the one that only we can set.
 #[rocket::async_test]
 async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
-    let world = https_world().await;
+    let consumer = https_consumer().await;
     let name = "__Host-demo_session";
-    let planted = world
+    let planted = consumer
         .signed_in_at(HTTPS_CONSUMER, &ada())
         .await
         .cookie()
@@ -156,75 +157,75 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
         "\u{85}__Host-demo_session",
         "__Host-demo_session\u{3000}",
     ] {
-        let seen = profile_with(&world, format!("{spelling}={value}")).await;
+        let seen = profile_with(&consumer, format!("{spelling}={value}")).await;
         assert_eq!(seen, None, "{spelling}");
     }
-    let seen = profile_with(&world, format!("{name}={value}")).await;
+    let seen = profile_with(&consumer, format!("{name}={value}")).await;
     assert_eq!(seen.as_deref(), Some("sub_ada"));
 }
 
 #[rocket::async_test]
-async fn of_two_sessions_under_one_name_neither_counts() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+async fn of_two_cookies_with_one_name_neither_counts() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     let value = browser.cookie().unwrap().value().to_owned();
     for header in [
         format!("demo_session={value}; demo_session=planted"),
         format!("demo_session=planted; demo_session={value}"),
     ] {
-        assert_eq!(profile_with(&world, header).await, None);
+        assert_eq!(profile_with(&consumer, header).await, None);
     }
 }
 
 #[rocket::async_test]
 async fn a_problem_never_touches_the_cookie() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.set_cookie(Some(Cookie::new("demo_session", "P".repeat(43))));
     assert_eq!(browser.get("/callback").await.set_cookie(), None);
     assert_eq!(browser.return_legacy("code=c").await.set_cookie(), None);
 }
 
 #[rocket::async_test]
-async fn a_reset_forgets_everybody() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
-    world.app.reset();
+async fn a_reset_forgets_every_user() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
+    consumer.app.reset();
     assert_eq!(browser.get("/profile").await.location(), "/");
-    let again = world.signed_in(&ada()).await;
+    let again = consumer.signed_in(&ada()).await;
     assert_eq!(again.get("/profile").await.field("signIns"), "1");
 }
 
 #[rocket::async_test]
-async fn the_memory_is_bounded_and_drops_the_expired_before_the_oldest() {
-    let world = World::with(|config| config.max_sessions = 3).await;
+async fn the_store_is_bounded_and_drops_the_expired_before_the_oldest() {
+    let consumer = TestConsumer::with_config(|config| config.max_sessions = 3).await;
     let mut waiting = Vec::new();
     for _ in 0..3 {
-        let browser = world.browser();
+        let browser = consumer.browser();
         browser.start_clean("google").await;
         waiting.push(browser);
     }
     // The first starts again, so it ends later than the two after it.
-    world.advance(300);
+    consumer.advance(300);
     waiting[0].start_clean("google").await;
-    world.advance(300);
-    world.browser().start_clean("google").await;
+    consumer.advance(300);
+    consumer.browser().start_clean("google").await;
     assert_eq!(waiting[0].get("/callback").await.location(), "/profile");
 
-    let oldest = world.signed_in(&ada()).await;
+    let oldest = consumer.signed_in(&ada()).await;
     for _ in 0..3 {
-        world.signed_in(&ada()).await;
+        consumer.signed_in(&ada()).await;
     }
     assert_eq!(oldest.get("/profile").await.location(), "/");
 }
 
 /// Starting a login takes no credentials.
 #[rocket::async_test]
-async fn logins_that_are_only_started_push_no_user_out() {
-    let world = World::with(|config| config.max_sessions = 3).await;
-    let user = world.signed_in(&ada()).await;
+async fn unfinished_logins_evict_no_signed_in_user() {
+    let consumer = TestConsumer::with_config(|config| config.max_sessions = 3).await;
+    let user = consumer.signed_in(&ada()).await;
     for _ in 0..30 {
-        world.browser().start_clean("google").await;
+        consumer.browser().start_clean("google").await;
     }
     assert_eq!(user.get("/profile").await.field("subject"), "sub_ada");
 }

@@ -1,9 +1,11 @@
-//! Who may start a login or sign out: C3. And which methods do anything at all.
+//! C3: the forms that start a login or sign out, and the methods of each path.
 
 use rocket::http::{ContentType, Header, Method, Status};
 use rocket::local::asynchronous::LocalRequest;
 
-use crate::world::{Browser, CONSUMER, RESULT, World, ada};
+use crate::browser::Browser;
+use crate::scripted_broker::{RESULT, ada};
+use crate::test_consumer::{CONSUMER, TestConsumer};
 
 const FORMS: [&str; 4] = [
     "/login/google",
@@ -14,22 +16,22 @@ const FORMS: [&str; 4] = [
 
 /// Posts to `path` with `headers`, and returns the status.
 async fn post(path: &str, headers: &[(&'static str, &'static str)]) -> Status {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let mut request = browser.request(Method::Post, path);
     for (name, value) in headers {
         request.add_header(Header::new(*name, *value));
     }
     let answer = browser.send(request).await;
     if answer.status == Status::Forbidden {
-        assert_eq!(world.broker.count(), 0);
+        assert_eq!(consumer.broker.call_count(), 0);
         assert_eq!(answer.set_cookie(), None);
     }
     answer.status
 }
 
 #[rocket::async_test]
-async fn c3_a_form_of_ours_is_taken() {
+async fn c3_a_form_of_our_own_is_accepted() {
     for path in FORMS {
         assert_eq!(post(path, &[]).await, Status::SeeOther);
         assert_eq!(post(path, &[("Origin", CONSUMER)]).await, Status::SeeOther);
@@ -66,9 +68,9 @@ async fn c3_a_foreign_form_is_refused_without_a_call() {
 }
 
 #[rocket::async_test]
-async fn a_foreign_form_signs_nobody_out() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+async fn a_foreign_form_signs_no_user_out() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     let request = browser
         .request(Method::Post, "/sign-out")
         .header(Header::new("Origin", "http://evil.example"));
@@ -78,21 +80,21 @@ async fn a_foreign_form_signs_nobody_out() {
 
 #[rocket::async_test]
 async fn c3_a_start_is_not_for_get() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     for path in FORMS {
         let answer = browser.get(path).await;
         assert_eq!(answer.status, Status::MethodNotAllowed);
         assert_eq!(answer.header("allow"), Some("POST"));
     }
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn a_form_that_claims_to_be_a_get_does_nothing() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
-    let calls = world.broker.count();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
+    let calls = consumer.broker.call_count();
     for path in FORMS {
         let request = browser
             .request(Method::Post, path)
@@ -101,14 +103,14 @@ async fn a_form_that_claims_to_be_a_get_does_nothing() {
             .body("_method=get");
         assert_eq!(browser.send(request).await.status, Status::MethodNotAllowed);
     }
-    assert_eq!(world.broker.count(), calls);
+    assert_eq!(consumer.broker.call_count(), calls);
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
 #[rocket::async_test]
 async fn other_methods_are_answered_405() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     for path in ["/", "/profile", "/callback", "/legacy/callback"] {
         for method in [Method::Post, Method::Put, Method::Patch, Method::Delete] {
             let answer = browser.send(browser.request(method, path)).await;
@@ -120,8 +122,8 @@ async fn other_methods_are_answered_405() {
 
 #[rocket::async_test]
 async fn an_unknown_provider_is_an_unknown_page() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     for path in [
         "/login/twitter",
         "/legacy/login/Google",
@@ -130,7 +132,7 @@ async fn an_unknown_provider_is_an_unknown_page() {
     ] {
         assert_eq!(browser.press(path).await.status, Status::NotFound, "{path}");
     }
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 async fn check_harmless(method: Method, header: Option<(&'static str, &'static str)>, status: u16) {
@@ -158,12 +160,12 @@ async fn check_visit_harmless(
     status: u16,
     visit: impl for<'b> Fn(&'b Browser, &str) -> LocalRequest<'b>,
 ) {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.start_clean("google").await;
     let authorize = browser.start_legacy("google").await;
     let legacy = format!("/legacy/callback?code=c&state={}", authorize["state"]);
-    let calls = world.broker.count();
+    let calls = consumer.broker.call_count();
 
     for path in ["/callback", &legacy] {
         let answer = browser.send(visit(&browser, path)).await;
@@ -171,8 +173,8 @@ async fn check_visit_harmless(
         assert_eq!(answer.set_cookie(), None);
         assert_eq!(answer.header("cache-control"), Some("no-store"));
     }
-    assert_eq!(world.broker.count(), calls);
-    assert_eq!(world.broker.calls(RESULT).len(), 0);
+    assert_eq!(consumer.broker.call_count(), calls);
+    assert_eq!(consumer.broker.calls(RESULT).len(), 0);
 
     assert_eq!(browser.get("/callback").await.location(), "/profile");
     assert_eq!(browser.get(&legacy).await.location(), "/profile");
@@ -184,7 +186,7 @@ async fn a_head_changes_nothing() {
 }
 
 #[rocket::async_test]
-async fn a_form_that_claims_to_be_a_get_spends_no_login() {
+async fn a_form_that_claims_to_be_a_get_consumes_no_login() {
     // Rocket reads the method out of a form's body, and runs the GET's handler.
     check_form_harmless("_method=get").await;
     check_form_harmless("_method=GET&code=x").await;

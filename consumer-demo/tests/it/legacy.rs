@@ -1,4 +1,4 @@
-//! The legacy flow: C15, C16 and C17.
+//! C15, C16 and C17: the legacy flow.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,15 +6,16 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use wiremock::ResponseTemplate;
 
-use crate::world::{
-    ACCESS_TOKEN, CONSUMER, PROFILE, REVOKE, SECRET, TOKEN, World, ada, grace, ok, refused,
-    token_answer,
+use crate::browser::Browser;
+use crate::scripted_broker::{
+    ACCESS_TOKEN, PROFILE, REVOKE, TOKEN, ada, grace, ok, refused, token_answer,
 };
+use crate::test_consumer::{CONSUMER, SECRET, TestConsumer};
 
 #[rocket::async_test]
 async fn a_login_ends_on_the_profile() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("github").await;
     assert_eq!(authorize["client_id"], "demo");
     assert_eq!(authorize["provider"], "github");
@@ -29,7 +30,7 @@ async fn a_login_ends_on_the_profile() {
     assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 
-    let call = &world.broker.calls(TOKEN)[0];
+    let call = &consumer.broker.calls(TOKEN)[0];
     assert_eq!(call["grant_type"], "authorization_code");
     assert_eq!(call["code"], "the-code");
     assert_eq!(call["client_secret"], SECRET);
@@ -38,28 +39,28 @@ async fn a_login_ends_on_the_profile() {
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
     assert_eq!(authorize["code_challenge"], challenge);
     let bearer = Some(format!("Bearer {ACCESS_TOKEN}"));
-    assert_eq!(world.broker.bearers(PROFILE), [bearer]);
+    assert_eq!(consumer.broker.bearers(PROFILE), [bearer]);
 }
 
 #[rocket::async_test]
-async fn starting_calls_nobody() {
-    let world = World::new().await;
-    world.browser().start_legacy("google").await;
-    assert_eq!(world.broker.count(), 0);
+async fn starting_makes_no_call() {
+    let consumer = TestConsumer::new().await;
+    consumer.browser().start_legacy("google").await;
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn no_page_shows_verifier_token_or_secret() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let query = format!("code=the-code&state={}", authorize["state"]);
     let seen = [
-        browser.return_legacy(&query).await.everything(),
-        browser.get("/profile").await.everything(),
-        browser.get("/").await.everything(),
+        browser.return_legacy(&query).await.headers_and_body(),
+        browser.get("/profile").await.headers_and_body(),
+        browser.get("/").await.headers_and_body(),
     ];
-    let verifier = world.broker.calls(TOKEN)[0]["code_verifier"].to_string();
+    let verifier = consumer.broker.calls(TOKEN)[0]["code_verifier"].to_string();
     for secret in [
         verifier.trim_matches('"'),
         ACCESS_TOKEN,
@@ -71,63 +72,63 @@ async fn no_page_shows_verifier_token_or_secret() {
 }
 
 #[rocket::async_test]
-async fn c15_without_the_cookie_nobody_is_asked() {
-    let world = World::new().await;
-    let authorize = world.browser().start_legacy("google").await;
+async fn c15_without_the_cookie_no_call_is_made() {
+    let consumer = TestConsumer::new().await;
+    let authorize = consumer.browser().start_legacy("google").await;
     let query = format!("code=c&state={}", authorize["state"]);
-    let answer = world.browser().return_legacy(&query).await;
+    let answer = consumer.browser().return_legacy(&query).await;
     assert_eq!(answer.problem(), "no_session");
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn c15_a_state_counts_only_in_the_browser_that_began() {
-    let world = World::new().await;
-    let theirs = world.browser().start_legacy("google").await;
-    let victim = world.browser();
+    let consumer = TestConsumer::new().await;
+    let theirs = consumer.browser().start_legacy("google").await;
+    let victim = consumer.browser();
     victim.start_legacy("google").await;
     let query = format!("code=c&state={}", theirs["state"]);
     assert_eq!(victim.return_legacy(&query).await.problem(), "refused");
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn c15_a_state_counts_once() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let query = format!("code=c&state={}", authorize["state"]);
     browser.return_legacy(&query).await;
     assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
-    assert_eq!(world.broker.calls(TOKEN).len(), 1);
+    assert_eq!(consumer.broker.calls(TOKEN).len(), 1);
     // And the replay has signed nobody out.
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
 #[rocket::async_test]
 async fn c15_a_state_counts_for_600_seconds() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
-    world.advance(590);
+    consumer.advance(590);
     browser.start_legacy("google").await;
-    world.advance(10);
+    consumer.advance(10);
     let query = format!("code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn c15_two_tabs_find_their_own_transactions() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_legacy("google").await;
     let second = browser.start_legacy("github").await;
     assert_ne!(first["state"], second["state"]);
     for authorize in [first, second] {
         let query = format!("code=c&state={}", authorize["state"]);
         assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
-        let verifier = world.broker.calls(TOKEN).pop().unwrap();
+        let verifier = consumer.broker.calls(TOKEN).pop().unwrap();
         let verifier = verifier["code_verifier"].as_str().unwrap().to_owned();
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier));
         assert_eq!(authorize["code_challenge"], challenge);
@@ -135,9 +136,9 @@ async fn c15_two_tabs_find_their_own_transactions() {
 }
 
 #[rocket::async_test]
-async fn c15_a_fifth_transaction_pushes_out_the_oldest() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn c15_a_fifth_transaction_evicts_the_oldest() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let mut states = Vec::new();
     for _ in 0..5 {
         states.push(browser.start_legacy("google").await["state"].clone());
@@ -152,8 +153,8 @@ async fn c15_a_fifth_transaction_pushes_out_the_oldest() {
 
 #[rocket::async_test]
 async fn c16_an_error_answer_consumes_the_transaction() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("github").await;
     let state = &authorize["state"];
     let denied = browser
@@ -165,13 +166,13 @@ async fn c16_an_error_answer_consumes_the_transaction() {
         .return_legacy(&format!("code=c&state={state}"))
         .await;
     assert_eq!(late.problem(), "refused");
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
 async fn an_unknown_error_word_is_not_repeated() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("github").await;
     let query = format!("error=shrubbery&state={}", authorize["state"]);
     let answer = browser.return_legacy(&query).await;
@@ -182,13 +183,13 @@ async fn an_unknown_error_word_is_not_repeated() {
 /// Comes back with `query`, in which `{state}` stands for the right one, and
 /// expects a refusal without a call.
 async fn check_refused(query: &str) {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let query = query.replace("{state}", &authorize["state"]);
     let answer = browser.return_legacy(&query).await;
     assert_eq!(answer.problem(), "refused", "{query}");
-    assert_eq!(world.broker.count(), 0);
+    assert_eq!(consumer.broker.call_count(), 0);
 }
 
 #[rocket::async_test]
@@ -210,8 +211,8 @@ async fn a_callback_with_something_twice_or_missing_is_refused() {
 
 #[rocket::async_test]
 async fn other_parameters_are_ignored() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let query = format!("iss=x&foo=1&foo=2&code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
@@ -221,24 +222,24 @@ async fn other_parameters_are_ignored() {
 async fn c7_a_lost_exchange_is_not_repeated() {
     let html = ResponseTemplate::new(200).set_body_string("<html>");
     for answer in [ResponseTemplate::new(502), html, ok(json!({}))] {
-        let world = World::new().await;
-        let browser = world.browser();
+        let consumer = TestConsumer::new().await;
+        let browser = consumer.browser();
         let authorize = browser.start_legacy("google").await;
-        world.broker.will(TOKEN, answer);
+        consumer.broker.answer_next(TOKEN, answer);
         let query = format!("code=c&state={}", authorize["state"]);
         assert_eq!(browser.return_legacy(&query).await.problem(), "lost");
         assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
-        assert_eq!(world.broker.calls(TOKEN).len(), 1);
-        assert_eq!(world.broker.calls(PROFILE).len(), 0);
+        assert_eq!(consumer.broker.calls(TOKEN).len(), 1);
+        assert_eq!(consumer.broker.calls(PROFILE).len(), 0);
     }
 }
 
 #[rocket::async_test]
-async fn a_refused_exchange_signs_nobody_in() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn a_refused_exchange_signs_no_user_in() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
-    world.broker.will(TOKEN, refused(400));
+    consumer.broker.answer_next(TOKEN, refused(400));
     let query = format!("code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
     assert_eq!(browser.get("/profile").await.location(), "/");
@@ -246,13 +247,15 @@ async fn a_refused_exchange_signs_nobody_in() {
 
 #[rocket::async_test]
 async fn a_token_without_a_profile_is_revoked() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
-    world.broker.will(PROFILE, ResponseTemplate::new(500));
+    consumer
+        .broker
+        .answer_next(PROFILE, ResponseTemplate::new(500));
     let query = format!("code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.problem(), "lost");
-    assert_eq!(world.broker.calls(REVOKE).len(), 1);
+    assert_eq!(consumer.broker.calls(REVOKE).len(), 1);
 }
 
 #[rocket::async_test]
@@ -268,12 +271,12 @@ async fn any_prefix_of_a_token_will_do_and_any_other_shape_will_not() {
         (format!("ac me_{key}"), false),
         (String::new(), false),
     ] {
-        let world = World::new().await;
-        let browser = world.browser();
+        let consumer = TestConsumer::new().await;
+        let browser = consumer.browser();
         let authorize = browser.start_legacy("google").await;
         let mut answer = token_answer();
         answer["access_token"] = token.clone().into();
-        world.broker.will(TOKEN, ok(answer));
+        consumer.broker.answer_next(TOKEN, ok(answer));
         let query = format!("code=c&state={}", authorize["state"]);
         let answer = browser.return_legacy(&query).await;
         assert_eq!(answer.status.code == 303, is_one, "{token:?}");
@@ -287,20 +290,20 @@ async fn a_token_of_another_type_scope_or_lifetime_is_not_this_contract() {
         ("scope", json!("admin")),
         ("expires_in", json!(3600)),
     ] {
-        let world = World::new().await;
-        let browser = world.browser();
+        let consumer = TestConsumer::new().await;
+        let browser = consumer.browser();
         let authorize = browser.start_legacy("google").await;
         let mut answer = token_answer();
         answer[field] = value;
-        world.broker.will(TOKEN, ok(answer));
+        consumer.broker.answer_next(TOKEN, ok(answer));
         let query = format!("code=c&state={}", authorize["state"]);
         assert_eq!(browser.return_legacy(&query).await.problem(), "lost");
     }
 }
 
 /// A browser that has signed in by the legacy flow as Ada.
-async fn signed_in(world: &World) -> crate::world::Browser<'_> {
-    let browser = world.browser();
+async fn signed_in(consumer: &TestConsumer) -> Browser<'_> {
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let query = format!("code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
@@ -309,13 +312,13 @@ async fn signed_in(world: &World) -> crate::world::Browser<'_> {
 
 #[rocket::async_test]
 async fn c17_signing_out_revokes_the_token_once() {
-    let world = World::new().await;
-    let browser = signed_in(&world).await;
+    let consumer = TestConsumer::new().await;
+    let browser = signed_in(&consumer).await;
     assert_eq!(browser.press("/sign-out").await.location(), "/");
     let bearer = Some(format!("Bearer {ACCESS_TOKEN}"));
-    assert_eq!(world.broker.bearers(REVOKE), [bearer]);
+    assert_eq!(consumer.broker.bearers(REVOKE), [bearer]);
     browser.press("/sign-out").await;
-    assert_eq!(world.broker.calls(REVOKE).len(), 1);
+    assert_eq!(consumer.broker.calls(REVOKE).len(), 1);
 }
 
 #[rocket::async_test]
@@ -325,51 +328,51 @@ async fn c17_signing_out_works_when_the_broker_does_not() {
         refused(401),
         ok(json!({})).set_delay(std::time::Duration::from_secs(30)),
     ] {
-        let world = World::with(|config| {
+        let consumer = TestConsumer::with_config(|config| {
             config.best_effort_timeout = std::time::Duration::from_millis(500);
         })
         .await;
-        let browser = signed_in(&world).await;
+        let browser = signed_in(&consumer).await;
         let cookie = browser.cookie();
-        world.broker.will(REVOKE, answer);
+        consumer.broker.answer_next(REVOKE, answer);
         assert_eq!(browser.press("/sign-out").await.location(), "/");
         browser.set_cookie(cookie);
         assert_eq!(browser.get("/profile").await.location(), "/");
-        assert_eq!(world.broker.calls(REVOKE).len(), 1);
+        assert_eq!(consumer.broker.calls(REVOKE).len(), 1);
     }
 }
 
 #[rocket::async_test]
 async fn c17_a_token_that_ended_ends_no_session() {
-    let world = World::new().await;
-    let browser = signed_in(&world).await;
-    world.advance(901);
+    let consumer = TestConsumer::new().await;
+    let browser = signed_in(&consumer).await;
+    consumer.advance(901);
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
 #[rocket::async_test]
-async fn c10_whoever_is_replaced_has_their_token_revoked() {
-    let world = World::new().await;
-    let browser = signed_in(&world).await;
+async fn c10_the_token_of_a_replaced_user_is_revoked() {
+    let consumer = TestConsumer::new().await;
+    let browser = signed_in(&consumer).await;
     let authorize = browser.start_legacy("google").await;
-    world.broker.will(PROFILE, ok(grace()));
+    consumer.broker.answer_next(PROFILE, ok(grace()));
     let query = format!("code=c&state={}", authorize["state"]);
     browser.return_legacy(&query).await;
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
-    assert_eq!(world.broker.calls(REVOKE).len(), 1);
+    assert_eq!(consumer.broker.calls(REVOKE).len(), 1);
 }
 
 /// The user signs out in another tab while the profile is on its way here.
 #[rocket::async_test]
 async fn a_token_whose_session_has_ended_meanwhile_is_revoked() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let authorize = browser.start_legacy("google").await;
     let slow = ok(ada()).set_delay(std::time::Duration::from_secs(1));
-    world.broker.will(PROFILE, slow);
+    consumer.broker.answer_next(PROFILE, slow);
     let query = format!("code=c&state={}", authorize["state"]);
     let other_tab = async {
-        while world.broker.bearers(PROFILE).is_empty() {
+        while consumer.broker.bearers(PROFILE).is_empty() {
             tokio::task::yield_now().await;
         }
         browser.press("/sign-out").await
@@ -377,5 +380,5 @@ async fn a_token_whose_session_has_ended_meanwhile_is_revoked() {
     let (page, _) = tokio::join!(browser.return_legacy(&query), other_tab);
     assert_eq!(page.problem(), "no_session");
     let bearer = Some(format!("Bearer {ACCESS_TOKEN}"));
-    assert_eq!(world.broker.bearers(REVOKE), [bearer]);
+    assert_eq!(consumer.broker.bearers(REVOKE), [bearer]);
 }

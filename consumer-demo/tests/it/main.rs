@@ -1,6 +1,6 @@
 //! The consumer demo against a scripted broker, request by request.
 //!
-//! One module per question; `world.rs` is the stage that they share. `C1`
+//! One module per subject; `test_consumer.rs` is the fixture that they share. `C1`
 //! to `C20` are checks of the threat catalogue: `e2e/THREATS.md` lists them.
 
 #![expect(
@@ -8,7 +8,9 @@
     reason = "a test fails by panicking, its helpers as well"
 )]
 
-mod world;
+mod browser;
+mod scripted_broker;
+mod test_consumer;
 
 mod abuse;
 mod accounts;

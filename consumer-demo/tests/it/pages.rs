@@ -1,4 +1,4 @@
-//! What the pages offer, and the headers under which they travel.
+//! The contents of the pages, and the headers of every answer.
 
 use std::time::Duration;
 
@@ -6,12 +6,13 @@ use rocket::http::{Status, StatusClass};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::world::{PROVIDERS, World, ada, ok};
+use crate::scripted_broker::{PROVIDERS, ada, ok};
+use crate::test_consumer::TestConsumer;
 
 #[rocket::async_test]
-async fn home_offers_both_providers_by_both_model() {
-    let world = World::new().await;
-    let page = world.browser().get("/").await;
+async fn home_offers_both_providers_by_both_flows() {
+    let consumer = TestConsumer::new().await;
+    let page = consumer.browser().get("/").await;
     for hook in [
         "clean-google",
         "clean-github",
@@ -28,16 +29,16 @@ async fn home_offers_both_providers_by_both_model() {
 }
 
 #[rocket::async_test]
-async fn home_shows_what_the_broker_says_of_its_providers() {
-    let world = World::new().await;
-    world.broker.will(
+async fn home_shows_the_status_of_each_provider() {
+    let consumer = TestConsumer::new().await;
+    consumer.broker.answer_next(
         PROVIDERS,
         ok(json!([
             {"id": "google", "configured": true, "enabled": true, "available": false},
             {"id": "github", "configured": true, "enabled": false, "available": false},
         ])),
     );
-    let page = world.browser().get("/").await.body;
+    let page = consumer.browser().get("/").await.body;
     assert_eq!(page.matches("Having trouble lately").count(), 2);
     assert_eq!(page.matches("Not offered at the moment").count(), 2);
     assert_eq!(page.matches(" disabled>").count(), 2, "only what is off");
@@ -50,9 +51,12 @@ async fn home_works_when_the_status_does_not_come() {
         ResponseTemplate::new(200).set_body_string("<html>"),
         ok(json!([])).set_delay(Duration::from_secs(30)),
     ] {
-        let world = World::with(|config| config.best_effort_timeout = Duration::from_millis(50)).await;
-        world.broker.will(PROVIDERS, answer);
-        let page = world.browser().get("/").await;
+        let consumer = TestConsumer::with_config(|config| {
+            config.best_effort_timeout = Duration::from_millis(50)
+        })
+        .await;
+        consumer.broker.answer_next(PROVIDERS, answer);
+        let page = consumer.browser().get("/").await;
         assert_eq!(page.status, Status::Ok);
         assert_eq!(page.body.matches("Status unknown").count(), 4);
         assert!(!page.body.contains(" disabled"));
@@ -60,9 +64,9 @@ async fn home_works_when_the_status_does_not_come() {
 }
 
 #[rocket::async_test]
-async fn every_page_tells_who_is_signed_in_and_how_to_leave() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+async fn every_page_shows_the_signed_in_user_and_a_sign_out_button() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     for path in ["/", "/profile", "/legacy/callback"] {
         let page = browser.get(path).await.body;
         assert!(page.contains("<strong>Ada Lovelace</strong>"), "{path}");
@@ -71,9 +75,9 @@ async fn every_page_tells_who_is_signed_in_and_how_to_leave() {
 }
 
 #[rocket::async_test]
-async fn every_answer_carries_the_same_careful_headers() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+async fn every_answer_carries_the_same_security_headers() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     for answer in [
         browser.get("/").await,
         browser.get("/profile").await,
@@ -87,7 +91,7 @@ async fn every_answer_carries_the_same_careful_headers() {
         let policy = answer.header("content-security-policy").unwrap();
         assert!(policy.starts_with("default-src 'none'"));
         assert!(policy.contains("frame-ancestors 'none'"));
-        // Either would break the way to the broker: see `server.rs`.
+        // It would block the redirect to the broker: see `server.rs`.
         assert!(!policy.contains("form-action"));
         assert_eq!(
             answer.header("referrer-policy"),
@@ -104,8 +108,8 @@ async fn every_answer_carries_the_same_careful_headers() {
 
 #[rocket::async_test]
 async fn pages_load_nothing_from_elsewhere_and_run_nothing() {
-    let world = World::new().await;
-    let browser = world.signed_in(&ada()).await;
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.signed_in(&ada()).await;
     for path in ["/", "/profile", "/legacy/callback", "/nowhere"] {
         let page = browser.get(path).await.body;
         assert!(!page.contains("<script") && !page.contains("<style"));

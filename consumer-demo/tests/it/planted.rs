@@ -1,32 +1,35 @@
-//! An attacker plants a live session of their own in the victim's browser, and asks
-//! the callback in a loop: what a session knew before a login began proves nothing.
+//! An attacker plants a live session of their own in the victim's browser, and
+//! requests the callback in a loop: a session older than the login proves nothing.
 
 use rocket::futures::future::join_all;
 use rocket::http::Cookie;
 
+use crate::browser::Browser;
 use crate::cookies::check_attributes;
-use crate::world::{Browser, World, ada, pending, succeeded};
+use crate::scripted_broker::{ada, pending, succeeded};
+use crate::test_consumer::TestConsumer;
 
-/// A victim's browser that holds the attacker's live session, and the attacker's.
-async fn planted(world: &World) -> (Browser<'_>, Browser<'_>, String) {
-    let attacker = world.browser();
+/// The victim's browser, which holds the attacker's live session, the attacker's
+/// browser, and the key of a login that the attacker has started.
+async fn planted(consumer: &TestConsumer) -> (Browser<'_>, Browser<'_>, String) {
+    let attacker = consumer.browser();
     let bait = attacker.start_clean("google").await;
-    world.broker.will_for(&bait, pending());
-    let victim = world.browser();
+    consumer.broker.answer_reads_of(&bait, pending());
+    let victim = consumer.browser();
     victim.set_cookie(attacker.cookie());
     (victim, attacker, bait)
 }
 
 #[rocket::async_test]
 async fn a_login_is_not_read_by_a_browser_that_only_knows_its_session() {
-    let world = World::new().await;
-    let (victim, attacker, bait) = planted(&world).await;
+    let consumer = TestConsumer::new().await;
+    let (victim, attacker, bait) = planted(&consumer).await;
     let key = victim.start_clean("google").await;
     assert_eq!(victim.cookie(), attacker.cookie(), "they share the session");
-    world.broker.will_for(&key, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&key, succeeded(&ada()));
 
     assert_eq!(attacker.get("/callback").await.problem(), "pending");
-    assert!(world.broker.keys_read().iter().all(|read| *read == bait));
+    assert!(consumer.broker.keys_read().iter().all(|read| *read == bait));
 
     assert_eq!(victim.get("/callback").await.location(), "/profile");
     assert_eq!(victim.get("/profile").await.field("subject"), "sub_ada");
@@ -35,10 +38,10 @@ async fn a_login_is_not_read_by_a_browser_that_only_knows_its_session() {
 
 #[rocket::async_test]
 async fn of_32_callbacks_at_once_the_one_with_the_logins_own_cookie_signs_in() {
-    let world = World::new().await;
-    let (victim, attacker, _) = planted(&world).await;
+    let consumer = TestConsumer::new().await;
+    let (victim, attacker, _) = planted(&consumer).await;
     let key = victim.start_clean("google").await;
-    world.broker.will_for(&key, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&key, succeeded(&ada()));
 
     let asked = (0..32).map(|n| match n {
         16 => victim.get("/callback"),
@@ -56,22 +59,22 @@ async fn of_32_callbacks_at_once_the_one_with_the_logins_own_cookie_signs_in() {
 }
 
 #[rocket::async_test]
-async fn the_cookie_of_another_start_does_not_serve() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn the_cookie_of_another_start_does_not_count() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.start_clean("google").await;
     let first = login_cookie(&browser);
     browser.keep(Cookie::new(first.name().to_owned(), "A".repeat(43)));
     assert_eq!(browser.get("/callback").await.problem(), "no_session");
-    assert!(world.broker.keys_read().is_empty());
+    assert!(consumer.broker.keys_read().is_empty());
     browser.keep(first);
     assert_eq!(browser.get("/callback").await.location(), "/profile");
 }
 
 #[rocket::async_test]
 async fn each_start_makes_a_cookie_of_its_own_with_every_attribute_written_out() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let mut values = Vec::new();
     for _ in 0..8 {
         let answer = browser.press("/login/google").await;
@@ -89,17 +92,17 @@ async fn each_start_makes_a_cookie_of_its_own_with_every_attribute_written_out()
 /// The slot of a login that ended is free again, and no other tab's is taken.
 #[rocket::async_test]
 async fn a_tab_that_waits_keeps_its_cookie_while_others_come_and_go() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let waiting = browser.start_clean("google").await;
-    world.broker.will_for(&waiting, pending());
+    consumer.broker.answer_reads_of(&waiting, pending());
     for _ in 0..6 {
         browser.start_clean("google").await;
         assert_eq!(browser.get("/callback").await.location(), "/profile");
     }
-    world.broker.will_for(&waiting, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&waiting, succeeded(&ada()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(world.broker.keys_read().last(), Some(&waiting));
+    assert_eq!(consumer.broker.keys_read().last(), Some(&waiting));
 }
 
 fn login_cookie(browser: &Browser<'_>) -> Cookie<'static> {

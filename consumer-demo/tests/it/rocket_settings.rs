@@ -1,4 +1,4 @@
-//! The settings that configure other programs made with Rocket, and not this one.
+//! The settings of Rocket's own, which must not configure this program.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use reqwest::header::HeaderMap;
 
-/// Each would change or end a program that listened to it.
+/// Each would change or end a program that read it.
 const VARIABLES: [(&str, &str); 9] = [
     ("ROCKET_PROFILE", "other"),
     ("ROCKET_ADDRESS", "192.0.2.1"),
@@ -19,7 +19,7 @@ const VARIABLES: [(&str, &str); 9] = [
     ("ROCKET_LOG_LEVEL", "debug"),
 ];
 
-/// The program, until the test is over.
+/// The running program, killed at the end of the test.
 struct Demo(Child);
 
 impl Drop for Demo {
@@ -43,7 +43,7 @@ impl Demo {
 
     /// The address that it logs once it listens, and the number of lines before that.
     fn address(&mut self) -> (String, usize) {
-        // By reference: the program is not to lose its standard error.
+        // By reference: the program must keep its standard error.
         let log = BufReader::new(self.0.stderr.as_mut().unwrap());
         let mut lines = log.lines().map_while(Result::ok).enumerate();
         let address = lines.find_map(|(before, line)| {
@@ -78,9 +78,9 @@ async fn no_setting_of_rockets_changes_the_demo() {
     let folder = folder();
     let broken = "[default]\naddress = \"192.0.2.1\"\nport = \"none\"\n[broken";
     std::fs::write(folder.join("Rocket.toml"), broken).unwrap();
-    let beset = Demo::start(|command| {
+    let with_settings = Demo::start(|command| {
         command.envs(VARIABLES).current_dir(&folder);
     });
-    assert_eq!(behaviour(beset).await, plain);
+    assert_eq!(behaviour(with_settings).await, plain);
     std::fs::remove_dir_all(folder).unwrap();
 }

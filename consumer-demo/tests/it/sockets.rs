@@ -1,4 +1,4 @@
-//! The real thing: two servers of one application, on both loopback addresses.
+//! Real servers: two of one application, on both loopback addresses.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use rocket::fairing::AdHoc;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::world::{Broker, RESULT, SESSION, ada, config, pending, succeeded};
+use crate::scripted_broker::{RESULT, SESSION, ScriptedBroker, ada, pending, succeeded};
+use crate::test_consumer::config;
 
 /// Starts a server and returns where it listens.
 async fn serve(app: &Arc<App>, bind: &str) -> SocketAddr {
-    let (tell, told) = oneshot::channel();
-    let tell = std::sync::Mutex::new(Some(tell));
+    let (sender, receiver) = oneshot::channel();
+    let sender = std::sync::Mutex::new(Some(sender));
     let server = app.rocket(bind.parse().unwrap()).unwrap();
     let server = server.attach(AdHoc::on_liftoff("Address", move |rocket| {
         let address = SocketAddr::new(rocket.config().address, rocket.config().port);
-        let tell = tell.lock().unwrap().take().expect("it lifts off once");
-        tell.send(address).expect("the test waits for it");
+        let sender = sender.lock().unwrap().take().expect("it lifts off once");
+        sender.send(address).expect("the test waits for it");
         Box::pin(async {})
     }));
     tokio::spawn(server.launch());
-    told.await.expect("it lifts off")
+    receiver.await.expect("it lifts off")
 }
 
 fn client() -> reqwest::Client {
@@ -39,8 +40,8 @@ fn cookies(response: &reqwest::Response) -> Option<String> {
     (!pairs.is_empty()).then(|| pairs.join("; "))
 }
 
-/// Starts a clean login in a browser with these cookies, and returns all that it
-/// holds afterwards.
+/// Starts a clean login in a browser with the cookies `held`, and returns its cookies
+/// afterwards.
 async fn start_login(at: SocketAddr, held: Option<&str>) -> String {
     let mut start = client().post(format!("http://{at}/login/google"));
     if let Some(held) = held {
@@ -51,13 +52,14 @@ async fn start_login(at: SocketAddr, held: Option<&str>) -> String {
     cookies(&started).expect("a session and a login")
 }
 
-fn newest_key(broker: &Broker) -> String {
+fn newest_key(broker: &ScriptedBroker) -> String {
     let starts = broker.calls(SESSION);
     let newest = starts.last().expect("a login");
     newest["session_key"].as_str().unwrap().to_owned()
 }
 
-/// Visits the callback; what it sets, which is a session when it signed in.
+/// Visits the callback and returns the cookies that it sets: a session if it signed
+/// the user in.
 fn visit(at: SocketAddr, held: &str) -> impl Future<Output = Option<String>> + use<> {
     let request = client().get(format!("http://{at}/callback"));
     let request = request.header("Cookie", held);
@@ -65,9 +67,9 @@ fn visit(at: SocketAddr, held: &str) -> impl Future<Output = Option<String>> + u
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
+async fn c6_32_callbacks_on_two_servers_sign_in_once() {
     testkit::leak_check::watch_log();
-    let broker = Broker::start().await;
+    let broker = ScriptedBroker::start().await;
     let app = App::new(config(&broker.url()), Clock::system()).unwrap();
     let four = serve(&app, "127.0.0.1:0").await;
     let six = serve(&app, "[::1]:0").await;
@@ -75,7 +77,7 @@ async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
 
     let held = start_login(four, None).await;
     let slow = succeeded(&ada()).set_delay(std::time::Duration::from_millis(20));
-    broker.will_for(&newest_key(&broker), slow);
+    broker.answer_reads_of(&newest_key(&broker), slow);
     let mut visits = JoinSet::new();
     for number in 0..32 {
         let address = if number % 2 == 0 { four } else { six };
@@ -95,19 +97,19 @@ async fn c6_one_session_whichever_server_is_asked_and_however_many_ask() {
 /// from before the victim starts until the victim is signed in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn c9_a_planted_session_reads_no_result_however_often_its_owner_asks() {
-    let broker = Broker::start().await;
+    let broker = ScriptedBroker::start().await;
     let app = App::new(config(&broker.url()), Clock::system()).unwrap();
     let at = serve(&app, "127.0.0.1:0").await;
 
     for _ in 0..8 {
         let attackers = start_login(at, None).await;
-        broker.will_for(&newest_key(&broker), pending());
+        broker.answer_reads_of(&newest_key(&broker), pending());
         let session = attackers
             .split("; ")
             .find(|it| it.starts_with("demo_session="));
         let victims = start_login(at, session).await;
         let key = newest_key(&broker);
-        broker.will_for(&key, succeeded(&ada()));
+        broker.answer_reads_of(&key, succeeded(&ada()));
 
         let mut attacks = JoinSet::new();
         for _ in 0..16 {

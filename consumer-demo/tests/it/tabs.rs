@@ -5,57 +5,63 @@ use std::time::Duration;
 use rocket::futures::future::join_all;
 use rocket::http::Method;
 
-use crate::world::{
-    Answer, RESULT, SESSION, World, ada, failed, grace, pending, refused, succeeded,
-};
+use crate::browser::Answer;
+use crate::scripted_broker::{RESULT, SESSION, ada, failed, grace, pending, refused, succeeded};
+use crate::test_consumer::TestConsumer;
 
 #[rocket::async_test]
 async fn two_tabs_work_when_the_first_ends_first() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
 
-    world.broker.will_for(&first, succeeded(&ada()));
-    world.broker.will_for(&second, pending());
+    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&second, pending());
     assert_eq!(browser.get("/callback").await.location(), "/profile");
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 
-    world.broker.will_for(&second, succeeded(&grace()));
+    consumer
+        .broker
+        .answer_reads_of(&second, succeeded(&grace()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
 }
 
 #[rocket::async_test]
 async fn two_tabs_work_when_the_second_ends_first() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
 
-    world.broker.will_for(&first, pending());
-    world.broker.will_for(&second, succeeded(&grace()));
+    consumer.broker.answer_reads_of(&first, pending());
+    consumer
+        .broker
+        .answer_reads_of(&second, succeeded(&grace()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(world.broker.keys_read(), [second]);
+    assert_eq!(consumer.broker.keys_read(), [second]);
 
-    world.broker.will_for(&first, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
 #[rocket::async_test]
 async fn a_failure_in_one_tab_leaves_the_other_signed_in() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
 
-    world.broker.will_for(&first, succeeded(&ada()));
-    world.broker.will_for(&second, pending());
+    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&second, pending());
     browser.get("/callback").await;
     let cookie = browser.cookie();
 
-    world.broker.will_for(&second, failed("access_denied"));
+    consumer
+        .broker
+        .answer_reads_of(&second, failed("access_denied"));
     let answer = browser.get("/callback").await;
     assert_eq!(answer.problem(), "access_denied");
     assert!(
@@ -69,78 +75,80 @@ async fn a_failure_in_one_tab_leaves_the_other_signed_in() {
 
 #[rocket::async_test]
 async fn a_failure_in_one_tab_leaves_the_other_s_login_alone() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
-    world.broker.will_for(&first, pending());
-    world.broker.will_for(&second, failed("access_denied"));
+    consumer.broker.answer_reads_of(&first, pending());
+    consumer
+        .broker
+        .answer_reads_of(&second, failed("access_denied"));
     assert_eq!(browser.get("/callback").await.problem(), "access_denied");
 
-    world.broker.will_for(&first, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
 }
 
 #[rocket::async_test]
 async fn an_expired_key_does_not_hide_the_one_that_ended() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
-    world.broker.will_for(&first, succeeded(&ada()));
-    world.broker.will_for(&second, refused(400));
+    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
+    consumer.broker.answer_reads_of(&second, refused(400));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(world.broker.keys_read(), [second, first]);
+    assert_eq!(consumer.broker.keys_read(), [second, first]);
 }
 
 #[rocket::async_test]
 async fn another_refusal_than_400_stops_the_search() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
-    world.broker.will_for(&second, refused(429));
+    consumer.broker.answer_reads_of(&second, refused(429));
     assert_eq!(browser.get("/callback").await.problem(), "refused");
-    assert_eq!(world.broker.keys_read(), std::slice::from_ref(&second));
+    assert_eq!(consumer.broker.keys_read(), std::slice::from_ref(&second));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(world.broker.keys_read(), [second, first]);
+    assert_eq!(consumer.broker.keys_read(), [second, first]);
 }
 
 #[rocket::async_test]
-async fn a_fifth_login_pushes_out_the_oldest() {
-    let world = World::new().await;
-    let browser = world.browser();
+async fn a_fifth_login_evicts_the_oldest() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let mut keys = Vec::new();
     for _ in 0..5 {
         let key = browser.start_clean("google").await;
-        world.broker.will_for(&key, refused(400));
+        consumer.broker.answer_reads_of(&key, refused(400));
         keys.push(key);
     }
     browser.get("/callback").await;
     keys.reverse();
-    assert_eq!(world.broker.keys_read(), keys[..4]);
+    assert_eq!(consumer.broker.keys_read(), keys[..4]);
 }
 
 #[rocket::async_test]
 async fn a_clean_and_a_legacy_login_live_side_by_side() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     browser.start_clean("google").await;
     let authorize = browser.start_legacy("github").await;
     let query = format!("code=c&state={}", authorize["state"]);
     assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
-    world.broker.will(RESULT, succeeded(&grace()));
+    consumer.broker.answer_next(RESULT, succeeded(&grace()));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
 }
 
 #[rocket::async_test]
 async fn c6_of_32_callbacks_at_once_one_reads_the_result_and_signs_in() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     let key = browser.start_clean("google").await;
     let slow = succeeded(&ada()).set_delay(Duration::from_millis(30));
-    world.broker.will_for(&key, slow);
+    consumer.broker.answer_reads_of(&key, slow);
 
     let visits = (0..32).map(|_| async {
         let request = browser.request(Method::Get, "/callback");
@@ -148,7 +156,7 @@ async fn c6_of_32_callbacks_at_once_one_reads_the_result_and_signs_in() {
     });
     let answers = join_all(visits).await;
 
-    assert_eq!(world.broker.calls(RESULT).len(), 1);
+    assert_eq!(consumer.broker.calls(RESULT).len(), 1);
     let cookies: Vec<_> = answers.iter().filter_map(Answer::set_cookie).collect();
     assert_eq!(cookies.len(), 1, "one new session, one cookie for it");
     browser.set_cookie(cookies.into_iter().next());
@@ -157,12 +165,12 @@ async fn c6_of_32_callbacks_at_once_one_reads_the_result_and_signs_in() {
 
 #[rocket::async_test]
 async fn two_tabs_that_come_back_at_once_both_get_their_result() {
-    let world = World::new().await;
-    let browser = world.browser();
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
     for subject in [ada(), grace()] {
         let key = browser.start_clean("google").await;
         let slow = succeeded(&subject).set_delay(Duration::from_millis(30));
-        world.broker.will_for(&key, slow);
+        consumer.broker.answer_reads_of(&key, slow);
     }
     let visits = (0..2).map(|_| async {
         let request = browser.request(Method::Get, "/callback");
@@ -172,28 +180,29 @@ async fn two_tabs_that_come_back_at_once_both_get_their_result() {
     for answer in &answers {
         assert_eq!(answer.location(), "/profile");
     }
-    assert_eq!(world.broker.calls(SESSION).len(), 2);
-    assert_eq!(world.broker.calls(RESULT).len(), 2);
+    assert_eq!(consumer.broker.calls(SESSION).len(), 2);
+    assert_eq!(consumer.broker.calls(RESULT).len(), 2);
 }
 
 #[rocket::async_test]
-async fn whoever_comes_while_the_other_one_asks_is_sent_to_look_again() {
-    let world = World::with(|config| config.pending_wait = Duration::from_millis(250)).await;
-    let browser = world.browser();
+async fn a_callback_during_another_ones_read_is_redirected_to_look_again() {
+    let consumer =
+        TestConsumer::with_config(|config| config.pending_wait = Duration::from_millis(250)).await;
+    let browser = consumer.browser();
     let key = browser.start_clean("google").await;
     let slow = succeeded(&ada()).set_delay(Duration::from_millis(40));
-    world.broker.will_for(&key, slow);
+    consumer.broker.answer_reads_of(&key, slow);
     let visits = (0..2).map(|_| async {
         let request = browser.request(Method::Get, "/callback");
         Answer::of(request.dispatch().await).await
     });
     let answers = join_all(visits).await;
-    let mut places: Vec<_> = answers.iter().map(Answer::location).collect();
-    places.sort_unstable();
-    assert_eq!(places, ["/callback", "/profile"]);
-    // With the old cookie there is nothing to see, with the new one there is.
+    let mut targets: Vec<_> = answers.iter().map(Answer::location).collect();
+    targets.sort_unstable();
+    assert_eq!(targets, ["/callback", "/profile"]);
+    // The old cookie opens nothing, the new one does.
     assert_eq!(browser.get("/callback").await.problem(), "no_session");
     browser.set_cookie(answers.iter().find_map(Answer::set_cookie));
     assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(world.broker.calls(RESULT).len(), 1);
+    assert_eq!(consumer.broker.calls(RESULT).len(), 1);
 }

@@ -1,0 +1,205 @@
+//! A browser of the consumer, with its cookie jar, and the answers that it receives.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Mutex;
+
+use rocket::http::{Cookie, Header, Method, Status};
+use rocket::local::asynchronous::{Client, LocalRequest, LocalResponse};
+
+use crate::scripted_broker::{SESSION, ScriptedBroker};
+
+/// A browser: it sends the cookies that it received, and its origin.
+pub(crate) struct Browser<'c> {
+    client: &'c Client,
+    broker: &'c ScriptedBroker,
+    origin: &'static str,
+    jar: Mutex<BTreeMap<String, Cookie<'static>>>,
+}
+
+impl<'c> Browser<'c> {
+    pub(crate) fn new(
+        client: &'c Client,
+        broker: &'c ScriptedBroker,
+        origin: &'static str,
+    ) -> Self {
+        Self {
+            client,
+            broker,
+            origin,
+            jar: Mutex::default(),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(self.request(Method::Get, path)).await
+    }
+
+    /// Posts a form of the consumer's own.
+    pub(crate) async fn press(&self, path: &str) -> Answer {
+        let request = self
+            .request(Method::Post, path)
+            .header(Header::new("Origin", self.origin))
+            .header(Header::new("Sec-Fetch-Site", "same-origin"));
+        self.send(request).await
+    }
+
+    /// Starts a clean login and returns its session key, as the broker received it.
+    pub(crate) async fn start_clean(&self, provider: &str) -> String {
+        let answer = self.press(&format!("/login/{provider}")).await;
+        assert_eq!(answer.status, Status::SeeOther);
+        let call = self.broker.calls(SESSION).pop().expect("a call");
+        call["session_key"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a legacy login and returns the query of the authorize URL.
+    pub(crate) async fn start_legacy(&self, provider: &str) -> HashMap<String, String> {
+        let answer = self.press(&format!("/legacy/login/{provider}")).await;
+        let url = url::Url::parse(answer.location()).unwrap();
+        url.query_pairs().into_owned().collect()
+    }
+
+    /// Visits the callback of the legacy flow.
+    pub(crate) async fn return_legacy(&self, query: &str) -> Answer {
+        self.get(&format!("/legacy/callback?{query}")).await
+    }
+
+    /// A request as this browser would send it, cookies included.
+    pub(crate) fn request(&self, method: Method, path: &str) -> LocalRequest<'_> {
+        let request = self.client.req(method, path.to_owned());
+        let jar = self.jar.lock().unwrap();
+        let pairs: Vec<_> = jar.values().map(|it| it.stripped().to_string()).collect();
+        if pairs.is_empty() {
+            request
+        } else {
+            request.header(Header::new("Cookie", pairs.join("; ")))
+        }
+    }
+
+    /// Sends a request and keeps the cookies of the answer.
+    pub(crate) async fn send(&self, request: LocalRequest<'_>) -> Answer {
+        let answer = Answer::of(request.dispatch().await).await;
+        for cookie in answer.set_cookies() {
+            self.keep(cookie);
+        }
+        answer
+    }
+
+    /// The session's cookie.
+    pub(crate) fn cookie(&self) -> Option<Cookie<'static>> {
+        let jar = self.jar.lock().unwrap();
+        jar.values().find(|cookie| is_session(cookie)).cloned()
+    }
+
+    /// Replaces the session's cookie, or removes it.
+    pub(crate) fn set_cookie(&self, cookie: Option<Cookie<'static>>) {
+        self.jar
+            .lock()
+            .unwrap()
+            .retain(|_, cookie| !is_session(cookie));
+        cookie.into_iter().for_each(|cookie| self.keep(cookie));
+    }
+
+    /// Every cookie in the jar.
+    pub(crate) fn cookies(&self) -> Vec<Cookie<'static>> {
+        self.jar.lock().unwrap().values().cloned().collect()
+    }
+
+    /// Adds a cookie, or removes it if its value is empty.
+    pub(crate) fn keep(&self, cookie: Cookie<'static>) {
+        let mut jar = self.jar.lock().unwrap();
+        if cookie.value().is_empty() {
+            jar.remove(cookie.name());
+        } else {
+            jar.insert(cookie.name().to_owned(), cookie);
+        }
+    }
+}
+
+fn is_session(cookie: &Cookie<'_>) -> bool {
+    cookie.name().ends_with("demo_session")
+}
+
+/// An answer of the consumer.
+pub(crate) struct Answer {
+    pub(crate) status: Status,
+    pub(crate) body: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Answer {
+    pub(crate) async fn of(response: LocalResponse<'_>) -> Self {
+        let headers = response
+            .headers()
+            .iter()
+            .map(|header| {
+                (
+                    header.name().as_str().to_lowercase(),
+                    header.value().to_owned(),
+                )
+            })
+            .collect();
+        Self {
+            status: response.status(),
+            headers,
+            body: response.into_string().await.unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(key, _)| key == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+
+    #[track_caller]
+    pub(crate) fn location(&self) -> &str {
+        assert_eq!(self.status, Status::SeeOther, "{}", self.body);
+        self.header("location").expect("a Location")
+    }
+
+    /// The session's cookie, if this answer sets or clears it.
+    pub(crate) fn set_cookie(&self) -> Option<Cookie<'static>> {
+        self.set_cookies().find(is_session)
+    }
+
+    /// Every cookie that this answer sets or clears.
+    pub(crate) fn set_cookies(&self) -> impl Iterator<Item = Cookie<'static>> {
+        let lines = self.headers.iter().filter(|(name, _)| name == "set-cookie");
+        lines.map(|(_, line)| Cookie::parse(line.clone()).expect("a cookie"))
+    }
+
+    /// The name of the problem that the page shows.
+    #[track_caller]
+    pub(crate) fn problem(&self) -> &str {
+        let (_, rest) = self
+            .body
+            .split_once("data-problem=\"")
+            .unwrap_or_else(|| panic!("no problem in {} {}", self.status, self.body));
+        rest.split('"').next().unwrap()
+    }
+
+    /// The text of one field of the profile.
+    #[track_caller]
+    pub(crate) fn field(&self, name: &str) -> String {
+        let (_, rest) = self
+            .body
+            .split_once(&format!("data-field=\"{name}\">"))
+            .unwrap_or_else(|| panic!("no field {name} in {} {}", self.status, self.body));
+        let cell = rest.split("</td>").next().unwrap();
+        let mut text = String::new();
+        let mut in_tag = false;
+        for character in cell.chars() {
+            match character {
+                '<' => in_tag = true,
+                '>' => in_tag = false,
+                _ if !in_tag => text.push(character),
+                _ => {}
+            }
+        }
+        text.trim().to_owned()
+    }
+
+    /// The headers and the body, to search for secrets.
+    pub(crate) fn headers_and_body(&self) -> String {
+        format!("{:?}\n{}", self.headers, self.body)
+    }
+}
