@@ -101,7 +101,7 @@ async fn c15_a_state_counts_once() {
     browser.return_legacy(&query).await;
     assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
     assert_eq!(consumer.broker.calls(TOKEN).len(), 1);
-    // And the replay has signed nobody out.
+    // And the replay has not signed the user out.
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
@@ -180,7 +180,7 @@ async fn an_unknown_error_word_is_not_repeated() {
     assert!(!answer.body.contains("shrubbery"));
 }
 
-/// Comes back with `query`, in which `{state}` stands for the right one, and
+/// Visits the callback with `query`, in which `{state}` stands for the right one, and
 /// expects a refusal without a call.
 async fn check_refused(query: &str) {
     let consumer = TestConsumer::new().await;
