@@ -3,7 +3,7 @@
 set shell := ["bash", "-euo", "pipefail", "-c"]
 set positional-arguments
 
-# Cargo's own tools that Rust does not bring: pinned, and in `target`, so that they are
+# Cargo's tools that are not part of Rust: pinned, and in `target`, so that they are
 # built once.
 tools := justfile_directory() / "target/tools/bin"
 
@@ -16,7 +16,7 @@ default:
 up *FLAGS:
     cargo run --locked -- "$@"
 
-# Install what is missing, check the code, and run every test there is
+# Install what is missing, check the code, and run every test
 test: _chromium _nginx _postgres _python _npm check && test-examples test-clients
     cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres
 
@@ -24,7 +24,7 @@ test: _chromium _nginx _postgres _python _npm check && test-examples test-client
 test-rust:
     cargo test --locked --workspace
 
-# Run only the tests in a real browser; its pictures go to target/screenshots
+# Run only the tests in a real browser; its screenshots go to target/screenshots
 test-browser: _chromium
     cargo test --locked --workspace --features e2e/browser --test browser
 
@@ -47,7 +47,7 @@ test-clients: _python _npm
     #!/usr/bin/env bash
     set -euo pipefail
     node=e2e/clients/node python=e2e/clients/python installed=target/clients
-    # What the locks name is installed here alone, and again only when they change.
+    # The locked versions are installed into the tree, and again only when a lock changes.
     if ! cmp --silent $node/package-lock.json $node/node_modules/.installed.json; then
         npm ci --prefix $node --ignore-scripts --no-audit --no-fund --loglevel error
         cp $node/package-lock.json $node/node_modules/.installed.json
@@ -57,7 +57,7 @@ test-clients: _python _npm
         $installed/python/bin/pip install --quiet --require-hashes --requirement $python/requirements.txt
         cp $python/requirements.txt $installed/python/installed.txt
     fi
-    # One stack for all of them, or the one that is up at STACK_CONTROL.
+    # One stack for all of them, or the running one at STACK_CONTROL.
     if [ -z "${STACK_CONTROL:-}" ]; then
         free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
         coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
@@ -70,7 +70,7 @@ test-clients: _python _npm
     $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
     cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
 
-# Check the code: format, lints, the published contract, the systemd unit, licences and sources of what we depend on
+# Check the code: format, lints, the published contract, the systemd unit, licences and sources of dependencies
 check: lint check-contract check-service _cargo-deny
     {{ tools }}/cargo-deny --locked check bans licenses sources
 
@@ -85,31 +85,31 @@ check-contract: _python
     fi
     $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
 
-# Check the broker's systemd unit: is every line understood, and how much may it do?
+# Check the broker's systemd unit: its syntax, and how much the service is allowed to do
 check-service: _systemd
     #!/usr/bin/env bash
     set -euo pipefail
     mkdir -p target/systemd
     unit=target/systemd/broker.service
-    # It asks for the program, too, which need not be installed here.
+    # The check requires the program to exist, and the broker need not be installed here.
     sed 's|/usr/local/bin/broker|/bin/true|' broker/systemd/broker.service > $unit
-    # What it does not understand it only mentions.
-    said=$(systemd-analyze verify --man=no $unit 2>&1) && [ -z "$said" ] || { echo "$said" >&2; exit 1; }
-    # Of 100, which is a service that may do anything.
+    # An unknown line is only a warning: any output is an error here.
+    warnings=$(systemd-analyze verify --man=no $unit 2>&1) && [ -z "$warnings" ] || { echo "$warnings" >&2; exit 1; }
+    # At most 15 of 100, which is a service without any restriction.
     systemd-analyze security --offline=true --no-pager --threshold=15 $unit
 
-# Check what we depend on against the advisory database (needs the network)
+# Check the dependencies against the advisory database (needs the network)
 advisories: _cargo-deny
     {{ tools }}/cargo-deny --locked check advisories
 
-# List what each program is made of, as CycloneDX 1.5 in target/sbom
+# List the dependencies of each program, as CycloneDX 1.5 in target/sbom
 sbom: _cargo-cyclonedx
     #!/usr/bin/env bash
     set -euo pipefail
-    # Of the commit's time, not of now: the same tree gives the same lists.
+    # The commit's time, not the current one: the same tree gives the same lists.
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
-    # It writes each list beside the manifest of its program, and nowhere else.
+    # The tool writes each list beside the manifest of its program, and nowhere else.
     {{ tools }}/cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
     mkdir -p target/sbom
     for list in */*_bin.cdx.json; do
@@ -131,46 +131,46 @@ broker *ARGS:
 consumer *ARGS:
     cargo run --locked --bin consumer-demo -- "$@"
 
-# Hold any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
+# Test any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
 conformance *FLAGS:
     cargo run --locked --quiet -p conformance -- "$@"
 
-# Race clients for whatever is single-use (N=1000000; --engine postgres; all flags: just histories --help)
+# Race clients for every single-use value (N=1000000; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
     cargo run --locked --release -p consistency -- histories "$@"
 
-# Kill brokers under load and ask for what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
+# Kill brokers under load, and check what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
 crashes *FLAGS:
     cargo run --locked --release -p consistency -- crashes "$@"
 
-# Let everything go wrong for MINUTES while people sign in, and judge each login (all flags: just soak --help)
+# Inject every fault for MINUTES while users sign in, and check each login (all flags: just soak --help)
 soak *FLAGS:
     cargo run --locked --release -p consistency -- soak "$@"
 
-# Change contract, flows and store in every way cargo-mutants knows; the tests must notice (an hour)
+# Mutate contract, model and store with cargo-mutants; the tests must fail for each mutant (an hour)
 mutants: _postgres _cargo-mutants
     {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'
     {{ just_executable() }} _mutants broker broker -f 'broker/src/model*' -f 'broker/src/model/**' \
         -f 'broker/src/store*' -f 'broker/src/store/**' -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
     {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
 
-# Bend what comes in through each door, so many times or for two minutes (CASES=10000 for a quick look; TARGET is part of a test's name)
+# Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
 fuzz CASES="1000000" TARGET="hostile::":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
-# Ask schemas, broker and a plain reading about so many bodies of each request (CASES=10000 for a quick look)
+# Compare schemas, broker and a reference validator on CASES bodies of each request (CASES=10000 for a quick run)
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
-# Measure how long the stack takes from exec to its first answer
+# Measure the time of the stack from exec to its first answer
 bench-startup:
     cargo bench --locked --quiet -p stack --bench startup
 
-# Measure what the wire in front of the stack's broker adds to a call
+# Measure the time that the stack's proxy adds to a call of the broker
 bench-wire:
     cargo bench --locked --quiet -p e2e --bench wire
 
-# Measure what a step costs in SQLite and in PostgreSQL, beside a map in memory
+# Measure the time of each store step in SQLite and in PostgreSQL, beside a map in memory
 bench-store: _postgres
     cargo bench --locked --quiet -p broker --features postgres --bench store
 
@@ -181,22 +181,22 @@ _chromium:
     if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi
     {{ just_executable() }} _install chromium chromium-driver
 
-# nginx, from Debian's packages; the suite starts some of its own
+# nginx, from Debian's packages; the suite starts its own instances
 _nginx:
     #!/usr/bin/env bash
     set -euo pipefail
-    # Where it is, only root looks.
+    # It is in a directory that is on root's PATH only.
     if PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then exit 0; fi
     {{ just_executable() }} _install nginx
 
-# PostgreSQL's programs, from Debian's packages; the suite starts a server of its own
+# PostgreSQL's programs, from Debian's packages; the suites start servers of their own
 _postgres:
     #!/usr/bin/env bash
     set -euo pipefail
     if ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then exit 0; fi
     {{ just_executable() }} _install postgresql
 
-# What judges systemd units, from Debian's packages
+# The checker of systemd units, from Debian's packages
 _systemd:
     command -v systemd-analyze >/dev/null || {{ just_executable() }} _install systemd
 
@@ -207,12 +207,12 @@ _python:
 _node:
     command -v node >/dev/null || {{ just_executable() }} _install nodejs
 
-# Of Node, the clients need a newer one than the examples
+# npm and a newer Node than the examples need
 _npm: _node
     #!/usr/bin/env bash
     set -euo pipefail
     if [ "$(node --print 'Number.parseInt(process.versions.node)')" -lt 20 ]; then
-        echo "The client libraries need Node 20 or newer, and this is $(node --version)." >&2
+        echo "The client libraries need Node 20 or newer; found $(node --version)." >&2
         exit 1
     fi
     command -v npm >/dev/null || {{ just_executable() }} _install npm
@@ -221,7 +221,7 @@ _install *PACKAGES:
     #!/usr/bin/env bash
     set -euo pipefail
     if ! command -v apt-get >/dev/null; then
-        echo "These tests need $* on this machine: install them and run this again." >&2
+        echo "These tests need the packages $*: install them, then run this command again." >&2
         exit 1
     fi
     as_root=""
@@ -234,14 +234,14 @@ _mutants NAME PACKAGE *FLAGS:
     set -euo pipefail
     name=$1 package=$2 found=target/mutants/$1/mutants.out
     shift 2
-    # 2: some were not noticed, 3: some never ended; both are told below.
+    # 2: some mutants were missed, 3: some timed out; both are reported below.
     {{ tools }}/cargo-mutants mutants --cargo-arg=--locked --package "$package" --test-package "$package" --copy-target true \
         --output "target/mutants/$name" --timeout 120 "$@" || [ $? -le 3 ]
     caught=$(cat "$found"/{caught,timeout}.txt | wc -l)
     missed=$(wc -l < "$found/missed.txt")
     cat "$found/missed.txt"
     awk -v name="$name" -v caught="$caught" -v missed="$missed" 'BEGIN {
-        printf "%s: %d of %d mutants noticed, %.1f %%\n", name, caught, caught + missed, 100 * caught / (caught + missed)
+        printf "%s: %d of %d mutants caught, %.1f %%\n", name, caught, caught + missed, 100 * caught / (caught + missed)
     }'
 
 _cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
@@ -250,6 +250,6 @@ _cargo-deny: (_cargo-tool "cargo-deny" "0.20.2")
 
 _cargo-cyclonedx: (_cargo-tool "cargo-cyclonedx" "0.5.9")
 
-# Without optimization, which takes most of the minutes: what these look at is small.
+# Without optimization, which takes most of the build time: their input is small.
 _cargo-tool NAME VERSION:
     cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}
