@@ -33,13 +33,14 @@ pub mod verdict;
 mod expect;
 mod mask;
 mod preflight;
+mod random;
 mod run;
 mod scenario;
 
 pub use plan::{Expiry, Plan, Project};
 pub use preflight::Unfit;
 pub use report::Report;
-pub use requirement::Requirement;
+pub use requirement::{Law, Requirement};
 pub use verdict::{Finding, Verdict};
 
 use run::Run;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use contract::Source;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -13,8 +12,9 @@ use super::http::{Call, Exchange, Http};
 use super::mask::Mask;
 use super::plan::{Plan, Project};
 use super::preflight::Unfit;
+use super::random;
 use super::report::Report;
-use super::requirement::Requirement;
+use super::requirement::{Law, Requirement};
 use super::verdict::{Evidence, Finding, Verdict};
 
 /// Why a scenario ended early.
@@ -112,7 +112,7 @@ impl<'a> Run<'a> {
 
     /// 43 fresh characters of base64url.
     pub(crate) fn fresh(&mut self, what: &'static str) -> String {
-        let secret = URL_SAFE_NO_PAD.encode(broker::random::bytes32());
+        let secret = random::secret();
         self.mask.keep(what, &secret);
         secret
     }
@@ -129,10 +129,10 @@ impl<'a> Run<'a> {
 
     /// The same, by anything that was seen.
     pub(crate) fn judge_by(&mut self, requirement: Requirement, evidence: Evidence, holds: Holds) {
-        let verdict = match (holds, requirement.source()) {
+        let verdict = match (holds, requirement.law()) {
             (Ok(()), _) => Verdict::Pass,
-            (Err(why), Source::Spec(_)) => Verdict::Fail(why),
-            (Err(why), Source::KitChoice) => Verdict::Unspecified(why),
+            (Err(why), Law::Spec(_)) => Verdict::Fail(why),
+            (Err(why), Law::KitChoice) => Verdict::Unspecified(why),
         };
         let finding = Finding {
             requirement,

@@ -42,6 +42,11 @@ impl Verdict {
         }
     }
 
+    /// Whether the broker differs from the requirement.
+    pub(crate) fn is_about_the_broker(&self) -> bool {
+        matches!(self, Self::Fail(_) | Self::Unspecified(_))
+    }
+
     /// A requirement that is tried several times keeps its gravest verdict.
     fn gravity(&self) -> u8 {
         match self {

@@ -28,7 +28,7 @@ fn finding(finding: &Finding) -> Value {
     let requirement = finding.requirement;
     let mut told = json!({
         "id": requirement.id(),
-        "source": requirement.source().to_string(),
+        "source": requirement.law().to_string(),
         "sentence": requirement.sentence(),
         "verdict": finding.verdict.word(),
     });

@@ -23,8 +23,11 @@ pub(super) fn of(report: &Report) -> String {
         let mut tell = |what: &str, text: &str| {
             let _ = writeln!(table, "             {what:<9}{text}");
         };
-        tell("where", &requirement.source().to_string());
+        tell("where", &requirement.law().to_string());
         tell("why", finding.verdict.why());
+        if finding.verdict.is_about_the_broker() {
+            tell("advice", requirement.advice());
+        }
         if let Some(evidence) = &finding.evidence {
             tell("sent", &evidence.sent);
             tell("came", &evidence.came);

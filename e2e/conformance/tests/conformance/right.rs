@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use conformance::control::Control;
 use conformance::http::MOST_REQUESTS;
 use conformance::report::Outcome;
-use conformance::{Expiry, Plan, Requirement};
-use contract::{Rule, Source};
+use conformance::{Expiry, Law, Plan, Requirement};
+use contract::Rule;
 use hyper::Method;
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ fn a_requirement_that_is_a_rule_says_what_the_rule_says() {
     for requirement in Requirement::ALL {
         let rule = Rule::ALL.iter().find(|it| it.id() == requirement.id());
         if let Some(rule) = rule {
-            assert_eq!(requirement.source(), rule.source());
+            assert_eq!(requirement.law().to_string(), rule.source().to_string());
             assert_eq!(requirement.sentence(), rule.sentence());
         }
     }
@@ -239,7 +239,7 @@ fn add_a_member(object: &mut Value) {
 fn what_the_kit_chose_is_not_required_of_anybody() {
     let chosen = Requirement::ALL
         .iter()
-        .filter(|it| it.source() == Source::KitChoice);
+        .filter(|it| it.law() == Law::KitChoice);
     assert_eq!(chosen.count(), 22);
 }
 

@@ -174,7 +174,7 @@ fn every_requirement_of_the_specification_is_broken_by_some_broker() {
     let broken: Vec<_> = all.iter().flat_map(|it| it.breaks).collect();
     let unbroken: Vec<_> = conformance::Requirement::ALL
         .iter()
-        .filter(|it| matches!(it.source(), contract::Source::Spec(_)))
+        .filter(|it| matches!(it.law(), conformance::Law::Spec(_)))
         .map(|it| it.id())
         .filter(|id| !broken.contains(&id))
         .collect();

@@ -1,0 +1,20 @@
+//! Secrets from the operating system's generator.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+
+/// 32 unpredictable bytes as 43 characters of base64url: a session key, a state, or
+/// half a verifier.
+///
+/// # Panics
+///
+/// When the operating system has no randomness to give: no login can start then.
+pub(crate) fn secret() -> String {
+    let mut bytes = [0; 32];
+    SysRng
+        .try_fill_bytes(&mut bytes)
+        .expect("the operating system provides randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}
