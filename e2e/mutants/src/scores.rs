@@ -1,0 +1,185 @@
+//! How many mutants the tests notice, and the published figures.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scores_file;
+
+/// The result of one set of mutants.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Score {
+    /// The number that some test noticed.
+    pub(crate) noticed: usize,
+    /// The names of those that no test noticed.
+    pub(crate) survivors: Vec<String>,
+}
+
+impl Score {
+    /// Counts one more mutant.
+    pub(crate) fn count(&mut self, name: String, is_noticed: bool) {
+        match is_noticed {
+            true => self.noticed += 1,
+            false => self.survivors.push(name),
+        }
+    }
+
+    /// Reads the lists that cargo-mutants wrote to `folder`.
+    ///
+    /// # Errors
+    ///
+    /// When one is missing, or there were no mutants at all: then cargo-mutants did not
+    /// run.
+    pub(crate) fn of_cargo_mutants(folder: &Path) -> io::Result<Self> {
+        let lines = |name: &str| -> io::Result<Vec<String>> {
+            let path = folder.join(name);
+            let text = std::fs::read_to_string(&path)
+                .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))?;
+            Ok(text.lines().map(str::to_owned).collect())
+        };
+        let score = Self {
+            noticed: lines("caught.txt")?.len() + lines("timeout.txt")?.len(),
+            survivors: lines("missed.txt")?
+                .iter()
+                .map(|it| unnumbered(it))
+                .collect(),
+        };
+        match score.all() {
+            0 => Err(io::Error::other("cargo-mutants tried no mutant")),
+            _ => Ok(score),
+        }
+    }
+
+    fn all(&self) -> usize {
+        self.noticed + self.survivors.len()
+    }
+
+    /// Whether the share of noticed mutants is below that of `published`.
+    fn is_below(&self, published: &Self) -> bool {
+        self.noticed * published.all() < published.noticed * self.all()
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (noticed, all) = (self.noticed, self.all());
+        let percent = 100.0 * noticed as f64 / all.max(1) as f64;
+        write!(f, "{noticed} of {all} mutants noticed ({percent:.1} %)")
+    }
+}
+
+/// The name of a mutant without line and column, which change with every edit.
+fn unnumbered(line: &str) -> String {
+    let mut parts = line.splitn(4, ':');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(file), Some(_), Some(_), Some(change)) => format!("{file}:{change}"),
+        _ => line.to_owned(),
+    }
+}
+
+/// The published scores, by the name of their set.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Scores(BTreeMap<String, Score>);
+
+impl Scores {
+    /// Reads the published scores.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub(crate) fn read() -> io::Result<Self> {
+        let text = std::fs::read_to_string(scores_file())?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Writes `score` as the published one of `name`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub(crate) fn publish(&mut self, name: &str, score: Score) -> io::Result<()> {
+        self.0.insert(name.to_owned(), score);
+        let text = serde_json::to_string_pretty(self)?;
+        std::fs::write(scores_file(), text + "\n")
+    }
+
+    /// Compares `score` with the published one of `name`.
+    ///
+    /// # Errors
+    ///
+    /// When it is lower, with the mutants that survive anew; or none is published.
+    pub(crate) fn compare(&self, name: &str, score: &Score) -> Result<(), String> {
+        let published = self.0.get(name).ok_or_else(|| {
+            format!("no score of {name} is published: run it once with --publish")
+        })?;
+        if !score.is_below(published) {
+            return Ok(());
+        }
+        let new = score.survivors.iter();
+        let new: Vec<_> = new
+            .filter(|it| !published.survivors.contains(it))
+            .map(String::as_str)
+            .collect();
+        Err(format!(
+            "{name}: {score}, and {published} is published. New survivors: {}",
+            new.join("; ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(noticed: usize, survivors: &[&str]) -> Score {
+        Score {
+            noticed,
+            survivors: survivors.iter().map(|&it| it.to_owned()).collect(),
+        }
+    }
+
+    fn published(score: Score) -> Scores {
+        Scores(BTreeMap::from([("sql".to_owned(), score)]))
+    }
+
+    #[test]
+    fn a_lower_score_is_refused_with_the_new_survivors() {
+        let scores = published(score(9, &["old"]));
+        let complaint = scores.compare("sql", &score(8, &["old", "new"]));
+        let complaint = complaint.expect_err("8 of 10 is less than 9 of 10");
+        assert!(complaint.ends_with("New survivors: new"), "{complaint}");
+    }
+
+    #[test]
+    fn the_same_share_of_more_mutants_is_accepted() {
+        let scores = published(score(9, &["old"]));
+        assert_eq!(scores.compare("sql", &score(18, &["old", "new"])), Ok(()));
+    }
+
+    #[test]
+    fn a_set_without_a_published_score_is_refused() {
+        let scores = published(score(9, &[]));
+        assert!(scores.compare("contract", &score(9, &[])).is_err());
+    }
+
+    #[test]
+    fn a_run_of_cargo_mutants_without_mutants_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = || Score::of_cargo_mutants(folder.path());
+        assert!(read().is_err(), "there are no lists");
+        for list in ["caught.txt", "timeout.txt", "missed.txt"] {
+            std::fs::write(folder.path().join(list), "").expect("a list");
+        }
+        assert!(read().is_err(), "the lists are empty");
+        std::fs::write(
+            folder.path().join("missed.txt"),
+            "broker/src/a.rs:3:5: replace a with b\n",
+        )
+        .expect("a list");
+        let expected = score(0, &["broker/src/a.rs: replace a with b"]);
+        assert_eq!(read().expect("a score"), expected);
+    }
+}
