@@ -169,7 +169,11 @@ fuzz CASES="1000000" TARGET="hostile::":
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
-# Measure the time of the stack from exec to its first answer
+# Make every published figure and write e2e/FIGURES.md (a day; continues where it stopped; --quick tries it)
+figures *FLAGS: _postgres
+    e2e/figures.sh "$@"
+
+# Measure how long the stack takes from exec to its first answer
 bench-startup:
     cargo bench --locked --quiet -p stack --bench startup
 

@@ -105,7 +105,7 @@ fn run(command: Command) -> Result<bool, Failure> {
 
 fn conclude(name: &str, score: Score, publish: &Publish) -> Result<bool, Failure> {
     for survivor in &score.survivors {
-        print(&format!("not noticed: {survivor}"));
+        print(&format!("not caught: {survivor}"));
     }
     print(&format!("{name}: {score}"));
     let mut scores = Scores::read()?;

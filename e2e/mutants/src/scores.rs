@@ -12,17 +12,17 @@ use crate::scores_file;
 /// The result of one set of mutants.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Score {
-    /// The number that some test noticed.
-    pub(crate) noticed: usize,
-    /// The names of those that no test noticed.
+    /// The number that some test caught.
+    pub(crate) caught: usize,
+    /// The names of those that no test caught.
     pub(crate) survivors: Vec<String>,
 }
 
 impl Score {
     /// Counts one more mutant.
-    pub(crate) fn count(&mut self, name: String, is_noticed: bool) {
-        match is_noticed {
-            true => self.noticed += 1,
+    pub(crate) fn count(&mut self, name: String, is_caught: bool) {
+        match is_caught {
+            true => self.caught += 1,
             false => self.survivors.push(name),
         }
     }
@@ -41,7 +41,7 @@ impl Score {
             Ok(text.lines().map(str::to_owned).collect())
         };
         let score = Self {
-            noticed: lines("caught.txt")?.len() + lines("timeout.txt")?.len(),
+            caught: lines("caught.txt")?.len() + lines("timeout.txt")?.len(),
             survivors: lines("missed.txt")?
                 .iter()
                 .map(|it| unnumbered(it))
@@ -54,20 +54,20 @@ impl Score {
     }
 
     fn all(&self) -> usize {
-        self.noticed + self.survivors.len()
+        self.caught + self.survivors.len()
     }
 
-    /// Whether the share of noticed mutants is below that of `published`.
+    /// Whether the share of caught mutants is below that of `published`.
     fn is_below(&self, published: &Self) -> bool {
-        self.noticed * published.all() < published.noticed * self.all()
+        self.caught * published.all() < published.caught * self.all()
     }
 }
 
 impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (noticed, all) = (self.noticed, self.all());
-        let percent = 100.0 * noticed as f64 / all.max(1) as f64;
-        write!(f, "{noticed} of {all} mutants noticed ({percent:.1} %)")
+        let (caught, all) = (self.caught, self.all());
+        let percent = 100.0 * caught as f64 / all.max(1) as f64;
+        write!(f, "{caught} of {all} mutants caught ({percent:.1} %)")
     }
 }
 
@@ -134,9 +134,9 @@ impl Scores {
 mod tests {
     use super::*;
 
-    fn score(noticed: usize, survivors: &[&str]) -> Score {
+    fn score(caught: usize, survivors: &[&str]) -> Score {
         Score {
-            noticed,
+            caught,
             survivors: survivors.iter().map(|&it| it.to_owned()).collect(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Each mutant keeps every parameter, so that an engine cannot reject it for their
 //! number alone: a condition is not removed but made true. None makes a condition
-//! false: a step that never succeeds is noticed by any test.
+//! false: a step that never succeeds is caught by any test.
 
 use std::ops::Range;
 

@@ -36,10 +36,16 @@ const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::RequestPrefetch, "a browser's part"),
     (Rule::BodyEncoding, "infrastructure may decode it"),
     (Rule::BodySize, "infrastructure may answer"),
-    (Rule::ClientRateLimit, "how many are too many is the operator's"),
+    (
+        Rule::ClientRateLimit,
+        "how many are too many is the operator's",
+    ),
     (Rule::BodyTime, "infrastructure may answer"),
     (Rule::ProviderOffered, "needs a provider that is off"),
-    (Rule::SessionQuota, "how many are too many is the operator's"),
+    (
+        Rule::SessionQuota,
+        "how many are too many is the operator's",
+    ),
     (Rule::HandleKnown, "a browser's part"),
     (Rule::HandleOneBrowser, "a browser's part"),
     (Rule::RelayStartOrigin, "a browser's part"),

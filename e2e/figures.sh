@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Makes every published figure of this project and writes e2e/FIGURES.md.
+#
+#   e2e/figures.sh             the published sizes: most of a day on two cores
+#   e2e/figures.sh --quick     small sizes, to target/figures/quick.md: a trial of this script
+#
+# A figure belongs to a commit. One that was made at this commit is kept, so that a run
+# that was interrupted continues where it stopped. A command that fails stops the run;
+# its output is in target/figures.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+case "${1:-}" in
+    "") quick=false table=e2e/FIGURES.md ;;
+    --quick) quick=true table=target/figures/quick.md ;;
+    *)
+        echo "figures: unknown argument $1; there is only --quick" >&2
+        exit 2
+        ;;
+esac
+if ! $quick && [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+    echo "figures: commit your changes first, a figure belongs to a commit" >&2
+    exit 2
+fi
+commit=$(git rev-parse --short=10 HEAD)
+results=target/figures/$commit
+if $quick; then results=target/figures/quick; fi
+mkdir -p "$results"
+
+# The published size, or the small one.
+size() { if $quick; then echo "$2"; else echo "$1"; fi; }
+
+# The lines of a command's output that say what it found, as one.
+first() { head -n 1; }
+last() { tail -n 1; }
+scores() { grep ' mutants caught ' | paste -s -d ';' | sed 's/;/; /g'; }
+targets() { grep -E '^[a-z_0-9]+: [0-9]+ ' | awk '{ sum += $2 } END { printf "%d inputs for %d targets, none broke one\n", sum, NR }'; }
+bodies() { grep -E '^[0-9]+ bodies: ' | awk '{ sum += $1 } END { printf "%d bodies of %d requests, no disagreement\n", sum, NR }'; }
+
+# figure NAME TITLE FILTER COMMAND...: runs the command unless its result is there.
+rows=()
+figure() {
+    local name=$1 title=$2 filter=$3 result=$results/$1
+    shift 3
+    if ! [ -e "$result.seconds" ]; then
+        echo "figures: $title: $*" >&2
+        local began=$SECONDS
+        if ! "$@" > "$result.out" 2> "$result.err"; then
+            echo "figures: $* failed; see $result.out and $result.err" >&2
+            exit 1
+        fi
+        echo $((SECONDS - began)) > "$result.seconds"
+    fi
+    local minutes=$((($(cat "$result.seconds") + 59) / 60))
+    rows+=("| $title | $("$filter" < "$result.out") | $minutes min | \`$*\` |")
+}
+
+figure histories-sqlite "races on SQLite, one broker" first \
+    just histories "$(size 1000000 500)"
+figure histories-postgres "races on PostgreSQL, two brokers" first \
+    just histories "$(size 250000 500)" --engine postgres
+figure crashes-sqlite "crashes on SQLite" first \
+    just crashes "$(size 300 3)"
+figure crashes-postgres "crashes on PostgreSQL, two brokers and the database" first \
+    just crashes "$(size 300 3)" --engine postgres
+figure soak-sqlite "soak on SQLite, one broker" first \
+    just soak "$(size 30 1)"
+figure soak-postgres "soak on PostgreSQL, two brokers" first \
+    just soak "$(size 30 1)" --engine postgres
+figure fuzz "fuzzing" targets \
+    just fuzz "$(size 1000000 1000)"
+figure differential "schema, broker and a plain reading of the specification" bodies \
+    just differential "$(size 1000000 1000)"
+figure startup "start-up" last \
+    just bench-startup
+if ! $quick; then
+    figure mutants "mutants" scores \
+        just mutants
+fi
+
+{
+    echo "# Figures"
+    echo
+    echo "Made by \`just figures\` at commit \`$commit\` on $(nproc) cores, $(date --utc +%Y-%m-%d)."
+    echo
+    echo "| what | result | took | command |"
+    echo "|---|---|---|---|"
+    printf '%s\n' "${rows[@]}"
+} > "$table"
+echo "figures: wrote $table" >&2
