@@ -1,5 +1,5 @@
-//! The consumer: one page, one button, one session cookie. Yours takes its place.
-//! (It is the smallest that passes; the one to learn from is `consumer-demo`.)
+//! The consumer: one page, one button, one session cookie. Replace it by yours. (It is
+//! the smallest that passes the tests; the one to learn from is `consumer-demo`.)
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -20,11 +20,11 @@ use tokio::sync::watch;
 pub(crate) struct Consumer {
     settings: OnceLock<Settings>,
     http: reqwest::Client,
-    /// By cookie.
+    /// Sessions by the cookie's value.
     sessions: Mutex<HashMap<String, Session>>,
 }
 
-/// Known before the first request.
+/// The settings, set before the first request.
 pub(crate) struct Settings {
     pub(crate) callback: String,
     pub(crate) broker: String,
@@ -33,25 +33,27 @@ pub(crate) struct Settings {
 }
 
 enum Session {
-    /// A login is under way, under this key.
+    /// A login with this session key.
     UnderWay(String),
+    /// The name of the signed-in user.
     SignedIn(String),
 }
 
-/// Why a call brought nothing.
-enum Failure {
+/// Why a call has no result.
+enum CallError {
     Refused,
+    /// The answer was lost, and it is unknown what the broker did.
     Lost,
 }
 
 type Page = RawHtml<String>;
 
-/// The cookie that the browser sent, by its exact name; of two with one name, one was
-/// planted. (Rocket's jar would decode names: see `cookies.rs` of `consumer-demo`.)
-struct Sid(String);
+/// The value of the session's cookie, found by its exact name; of two with one name, one
+/// was planted. (Rocket's jar would decode names: see `cookies.rs` of `consumer-demo`.)
+struct SessionCookie(String);
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Sid {
+impl<'r> FromRequest<'r> for SessionCookie {
     type Error = Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
@@ -67,50 +69,55 @@ impl<'r> FromRequest<'r> for Sid {
 }
 
 #[get("/")]
-fn home(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Page {
-    let Sid(cookie) = cookie;
+fn home(cookie: SessionCookie, consumer: &State<Arc<Consumer>>) -> Page {
+    let SessionCookie(cookie) = cookie;
     match consumer.sessions.lock().unwrap().get(&cookie) {
         Some(Session::SignedIn(who)) => show(&format!("Signed in as {who}.")),
         _ => show("Nobody is signed in."),
     }
 }
 
-/// The button: a fresh key, kept here; the browser gets an address, and a fresh cookie.
+/// Starts a login with a fresh key, kept here, and sends the browser to the broker with
+/// a fresh cookie.
 #[post("/login")]
 async fn login(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
     let (key, cookie) = (secret(), secret());
     let fields = json!({ "session_key": key, "provider": "google" });
-    let Ok(started) = consumer.ask("/v1/login/session", fields).await else {
+    let Ok(started) = consumer.call_broker("/v1/login/session", fields).await else {
         return Err(show("Nobody can sign in now."));
     };
     consumer.keep(&cookie, Session::UnderWay(key));
-    // Lax, or it is not sent on the way back from the provider.
+    // Lax: a Strict cookie is not sent on the way back from the provider.
     let cookie = Cookie::build(("sid", cookie)).same_site(SameSite::Lax);
     cookies.add(cookie.http_only(true));
     let url = started["authorization_url"].as_str().unwrap();
     Ok(Redirect::to(url.to_owned()))
 }
 
-/// Rocket would answer a link checker's HEAD by what follows, and read the result.
+/// Answers HEAD without the handler of GET, which would read the result for a link
+/// checker.
 #[head("/callback")]
-fn look() {}
+fn callback_head() {}
 
 #[get("/callback")]
-async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redirect, Page> {
-    let Sid(cookie) = cookie;
+async fn callback(
+    cookie: SessionCookie,
+    consumer: &State<Arc<Consumer>>,
+) -> Result<Redirect, Page> {
+    let SessionCookie(cookie) = cookie;
     let Some(key) = consumer.take_key(&cookie) else {
         return Err(show("Nothing is under way."));
     };
     let fields = json!({ "session_key": key });
-    let result = match consumer.ask("/v1/login/result", fields).await {
+    let result = match consumer.call_broker("/v1/login/result", fields).await {
         Ok(result) => result,
-        Err(Failure::Refused) => return Err(show("That took too long.")),
-        // The result may be consumed or not: asking again cannot help.
-        Err(Failure::Lost) => return Err(show("The answer was lost.")),
+        Err(CallError::Refused) => return Err(show("That took too long.")),
+        // The result may have been consumed: a second read cannot help.
+        Err(CallError::Lost) => return Err(show("The answer was lost.")),
     };
     match result["status"].as_str() {
         Some("succeeded") => {
-            // A name may be null. Accounts are kept by `subject`, which never is.
+            // A name may be null. Accounts are keyed by `subject`, which never is.
             let profile = &result["profile"];
             let who = match profile["name"].as_str() {
                 Some(name) => name.to_owned(),
@@ -132,8 +139,8 @@ async fn callback(cookie: Sid, consumer: &State<Arc<Consumer>>) -> Result<Redire
 }
 
 impl Consumer {
-    pub(crate) fn set_up(&self, settings: Settings) {
-        assert!(self.settings.set(settings).is_ok(), "they are set once");
+    pub(crate) fn configure(&self, settings: Settings) {
+        assert!(self.settings.set(settings).is_ok(), "it is configured once");
     }
 
     fn keep(&self, cookie: &str, session: Session) {
@@ -141,7 +148,7 @@ impl Consumer {
         sessions.insert(cookie.to_owned(), session);
     }
 
-    /// Takes the key of the login under way, so that nobody asks twice.
+    /// Takes the key of the login under way, so that its result is read once.
     fn take_key(&self, cookie: &str) -> Option<String> {
         let mut sessions = self.sessions.lock().unwrap();
         match sessions.remove(cookie)? {
@@ -153,36 +160,36 @@ impl Consumer {
         }
     }
 
-    /// One call. Never a second one.
-    async fn ask(&self, path: &str, mut fields: Value) -> Result<Value, Failure> {
-        let settings = self.settings.get().expect("it was set up");
+    /// Calls the broker, and never repeats the call.
+    async fn call_broker(&self, path: &str, mut fields: Value) -> Result<Value, CallError> {
+        let settings = self.settings.get().expect("it is configured");
         fields["client_id"] = settings.client_id.as_str().into();
         fields["client_secret"] = settings.client_secret.as_str().into();
         fields["redirect_uri"] = settings.callback.as_str().into();
         let url = format!("{}{path}", settings.broker);
         let answer = self.http.post(url).json(&fields).send().await;
-        let answer = answer.map_err(|_| Failure::Lost)?;
+        let answer = answer.map_err(|_| CallError::Lost)?;
         match answer.status().as_u16() {
-            200 => answer.json().await.map_err(|_| Failure::Lost),
-            // Only an ApiError is the broker's no; what stands in between answers, too.
+            200 => answer.json().await.map_err(|_| CallError::Lost),
+            // Only an ApiError is the broker's refusal; a proxy in between answers, too.
             400..=499 => match answer.json::<Value>().await {
-                Ok(body) if body["error"].is_string() => Err(Failure::Refused),
-                _ => Err(Failure::Lost),
+                Ok(body) if body["error"].is_string() => Err(CallError::Refused),
+                _ => Err(CallError::Lost),
             },
-            _ => Err(Failure::Lost),
+            _ => Err(CallError::Lost),
         }
     }
 }
 
-/// Starts it on a free port; its address.
+/// Starts the consumer on a free port, and returns its address.
 pub(crate) async fn start() -> (Arc<Consumer>, String) {
-    let (tell, mut told) = watch::channel(0);
-    let listens = AdHoc::on_liftoff("it listens", move |rocket| {
-        tell.send_replace(rocket.config().port);
+    let (sender, mut receiver) = watch::channel(0);
+    let listens = AdHoc::on_liftoff("Port", move |rocket| {
+        sender.send_replace(rocket.config().port);
         Box::pin(async {})
     });
     let http = reqwest::Client::builder()
-        // reqwest has ideas of its own about calls that may be tried again.
+        // reqwest repeats some failed calls by itself. A one-time call must not be repeated.
         .retry(reqwest::retry::never())
         // A redirect would carry the secrets in the body to wherever it points.
         .redirect(reqwest::redirect::Policy::none())
@@ -200,16 +207,16 @@ pub(crate) async fn start() -> (Arc<Consumer>, String) {
     let rocket = rocket::custom(config)
         .attach(listens)
         .manage(consumer.clone())
-        .mount("/", routes![home, login, callback, look]);
+        .mount("/", routes![home, login, callback, callback_head]);
     tokio::spawn(rocket.launch());
-    let port = *told.wait_for(|port| *port != 0).await.unwrap();
+    let port = *receiver.wait_for(|port| *port != 0).await.unwrap();
     (consumer, format!("http://localhost:{port}"))
 }
 
 /// 32 random bytes as base64url, without padding.
 #[expect(
     clippy::disallowed_methods,
-    reason = "a consumer has chance of its own"
+    reason = "a consumer draws its own secrets"
 )]
 fn secret() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())

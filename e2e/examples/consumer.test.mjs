@@ -1,10 +1,9 @@
-// A consumer of the Federated Sign-In Service, and the tests that it should pass.
+// A consumer of the Federated Sign-In Service, and the tests that it must pass.
 //
 //     node --test e2e/examples/consumer.test.mjs
 //
-// Node 18 or newer is all it needs. The stack is started for the tests; to use one
-// that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010. It is
-// reset before each test.
+// Node 18 or newer is all it needs. The tests start a stack; to use a running one, give
+// its control address: STACK_CONTROL=http://127.0.0.1:8010. It is reset before each test.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -14,7 +13,7 @@ import { createServer } from 'node:http'
 import { createInterface } from 'node:readline'
 import { after, before, beforeEach, test } from 'node:test'
 
-/** One call, and the JSON that it is answered with. Never a second one. */
+/** Makes one call, never repeated, and returns the JSON of its answer. */
 async function call(method, url, body) {
   const answer = await fetch(url, {
     method,
@@ -27,18 +26,18 @@ async function call(method, url, body) {
   const text = await answer.text()
   const json = text ? JSON.parse(text) : null
   if (answer.ok) return json
-  // Only an ApiError is the broker's no; what stands in between answers, too.
+  // Only an ApiError is the broker's refusal; a proxy in between answers, too.
   const isRefused = answer.status >= 400 && answer.status < 500 && json?.error
   throw isRefused ? new Refused(json.error) : new Error(`status ${answer.status}`)
 }
 
 class Refused extends Error {}
 
-// The consumer: one page, one button, one session cookie. Yours takes its place. (It
-// is the smallest that passes; the one to learn from is `consumer-demo`.)
+// The consumer: one page, one button, one session cookie. Replace it by yours. (It is
+// the smallest that passes the tests; the one to learn from is `consumer-demo`.)
 
 const consumer = {
-  url: '', // these three are known before the first request
+  url: '', // these three are set before the first request
   broker: '',
   project: null,
   sessions: new Map(), // by cookie: { key } under way, { who } signed in
@@ -47,7 +46,7 @@ const consumer = {
 const secret = () => randomBytes(32).toString('base64url')
 const callback = () => `${consumer.url}/callback`
 
-function askBroker(path, fields) {
+function callBroker(path, fields) {
   const { client_id, client_secret } = consumer.project
   const body = { client_id, client_secret, redirect_uri: callback(), ...fields }
   return call('POST', consumer.broker + path, body)
@@ -57,7 +56,7 @@ const server = createServer(async (request, response) => {
   try {
     await answer(request, response)
   } catch {
-    // Something that nobody foresaw is a page, too, and not the end of the process.
+    // An unexpected error is a page, too, and not the end of the process.
     show(response, 'Something went wrong.')
   }
 })
@@ -71,27 +70,30 @@ async function answer(request, response) {
   else show(response, session.who ? `Signed in as ${session.who}.` : 'Nobody is signed in.')
 }
 
-/** Its cookie, by its exact name; of two with one name, one was planted. */
+/** The session's cookie, by its exact name; of two with one name, one was planted. */
 function sessionCookie(request) {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('='))
   const values = pairs.filter(([name]) => name === 'sid').map(([, value]) => value)
   return values.length === 1 ? values[0] : undefined
 }
 
-/** The button: a fresh key, kept here; the browser gets an address, and a fresh cookie. */
+/**
+ * Starts a login with a fresh key, kept here, and sends the browser to the broker with
+ * a fresh cookie.
+ */
 async function startLogin(response) {
   const [key, cookie] = [secret(), secret()]
   const fields = { session_key: key, provider: 'google' }
   let started
   try {
-    started = await askBroker('/v1/login/session', fields)
+    started = await callBroker('/v1/login/session', fields)
   } catch {
     return show(response, 'Nobody can sign in now.')
   }
   consumer.sessions.set(cookie, { key })
   response.writeHead(303, {
     Location: started.authorization_url,
-    // Lax, or it is not sent on the way back from the provider.
+    // Lax: a Strict cookie is not sent on the way back from the provider.
     'Set-Cookie': `sid=${cookie}; Path=/; HttpOnly; SameSite=Lax`,
   })
   response.end()
@@ -100,13 +102,13 @@ async function startLogin(response) {
 async function finishLogin(response, session) {
   const { key } = session
   if (!key) return show(response, 'Nothing is under way.')
-  delete session.key // taken, so that nobody asks twice
+  delete session.key // taken, so that the result is read once
   let result
   try {
-    result = await askBroker('/v1/login/result', { session_key: key })
+    result = await callBroker('/v1/login/result', { session_key: key })
   } catch (error) {
     if (error instanceof Refused) return show(response, 'That took too long.')
-    // The result may be consumed or not: asking again cannot help.
+    // The result may have been consumed: a second read cannot help.
     return show(response, 'The answer was lost.')
   }
   if (result.status === 'pending') {
@@ -114,7 +116,7 @@ async function finishLogin(response, session) {
     return show(response, 'The sign-in is not finished.')
   }
   if (result.status === 'failed') return show(response, `It failed: ${result.error}.`)
-  // A name may be null. Accounts are kept by `subject`, which never is.
+  // A name may be null. Accounts are keyed by `subject`, which never is.
   const { name, subject } = result.profile
   session.who = name ?? `account ${subject}`
   response.writeHead(303, { Location: '/' }).end()
@@ -127,12 +129,12 @@ function show(response, text) {
   response.end(`<!doctype html><p>${safe}</p>${button}`)
 }
 
-// The stack: started here, or already up.
+// The stack: started here, or already running.
 
 let started
 let control = process.env.STACK_CONTROL
 
-/** A stack on free ports, and the address that it is controlled at. */
+/** Starts a stack on free ports, and returns its control address. */
 async function startStack() {
   const free = ['broker', 'control', 'google', 'github'].map((it) => `--${it}=127.0.0.1:0`)
   const flags = ['--quiet', '--automatic', '--consumer=localhost:0', ...free]
@@ -165,12 +167,12 @@ after(() => {
   started?.kill()
 })
 
-/** It keeps cookies, by host, and follows redirects. */
+/** A browser that keeps cookies, by host, and follows redirects. */
 class Browser {
   #cookies = new Map()
 
   open = (url) => this.#go('GET', url)
-  look = (url) => this.#go('HEAD', url)
+  head = (url) => this.#go('HEAD', url)
   press = (url) => this.#go('POST', url)
 
   async #go(method, url) {
@@ -189,18 +191,18 @@ class Browser {
 
 let browser
 
-/** A new world for each test, in which nobody need click at the provider. */
+/** Resets the stack, and has the provider sign in without a page. */
 beforeEach(async () => {
   await stack('POST', '/api/reset')
   await stack('PUT', '/api/upstreams/google', { mode: 'automatic' })
   browser = new Browser()
 })
 
-/** Presses the button; what the browser shows in the end. */
+/** Presses the button, and returns the page on which the browser ends. */
 const signIn = () => browser.press(`${consumer.url}/login`)
 const home = () => browser.open(consumer.url)
 
-test('a person signs in', async () => {
+test('a user signs in', async () => {
   assert.match(await signIn(), /Signed in as Ada Lovelace\./)
   assert.match(await home(), /Signed in as Ada Lovelace\./)
 })
@@ -210,7 +212,7 @@ test('a name may be missing', async () => {
   assert.match(await signIn(), /Signed in as account sub_/)
 })
 
-test('who cancels is told so and may start again', async () => {
+test('a user who cancels sees why and may start again', async () => {
   await stack('POST', '/api/upstreams/google/next', { misbehave: 'deny' })
   assert.match(await signIn(), /It failed: access_denied\./)
   assert.match(await home(), /Nobody is signed in\./)
@@ -239,16 +241,16 @@ test('a lost answer is not asked for again', async () => {
   assert.match(await signIn(), /Signed in as/, 'one click starts again')
 })
 
-test('a look without a body reads nothing', async () => {
+test('a HEAD request reads nothing', async () => {
   await stack('PUT', '/api/upstreams/google', { mode: 'interactive' })
   await signIn()
-  await browser.look(callback())
+  await browser.head(callback())
   const [login] = await stack('GET', '/api/logins')
   const operations = login.calls.map((it) => it.operation)
   assert.deepEqual(operations, ['POST /v1/login/session', 'GET /login/{handle}'])
 })
 
-/** Runs `test` while the consumer takes `origin` for its broker. */
+/** Runs `test` while the consumer calls `origin` as its broker. */
 async function withBroker(origin, test) {
   const broker = consumer.broker
   consumer.broker = origin
@@ -260,12 +262,12 @@ async function withBroker(origin, test) {
 }
 
 test('a broker that cannot be reached is a page', async () => {
-  const nobody = createServer()
-  nobody.listen(0, '127.0.0.1')
-  await once(nobody, 'listening')
-  const origin = `http://127.0.0.1:${nobody.address().port}`
-  nobody.close()
-  await once(nobody, 'close')
+  const closed = createServer()
+  closed.listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const origin = `http://127.0.0.1:${closed.address().port}`
+  closed.close()
+  await once(closed, 'close')
   await withBroker(origin, async () => {
     assert.match(await signIn(), /Nobody can sign in now\./)
     assert.match(await home(), /Nobody is signed in\./)
@@ -288,7 +290,7 @@ test('a redirect carries the secrets nowhere', async () => {
   assert.deepEqual(paths, ['/v1/login/session'])
 })
 
-test('an answer that is none is a page', async () => {
+test('an answer of another shape is a page', async () => {
   const odd = createServer((request, response) => response.end('{}'))
   odd.listen(0, '127.0.0.1')
   await once(odd, 'listening')

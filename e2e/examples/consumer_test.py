@@ -1,10 +1,9 @@
-"""A consumer of the Federated Sign-In Service, and the tests that it should pass.
+"""A consumer of the Federated Sign-In Service, and the tests that it must pass.
 
     python3 e2e/examples/consumer_test.py
 
-Python 3.9 or newer is all it needs. The stack is started for the tests; to use one
-that is up, name its control address: STACK_CONTROL=http://127.0.0.1:8010. It is
-reset before each test.
+Python 3.9 or newer is all it needs. The tests start a stack; to use a running one, give
+its control address: STACK_CONTROL=http://127.0.0.1:8010. It is reset before each test.
 """
 
 import json
@@ -33,11 +32,11 @@ OPENER = build_opener(NoRedirects)
 
 
 class Refused(Exception):
-    """The broker's no. Only an ApiError is: what stands in between answers, too."""
+    """The broker refused, by an ApiError. A proxy in between answers by itself, too."""
 
 
 def call(method, url, body=None):
-    """One call, and the JSON that it is answered with. Never a second one."""
+    """Makes one call, never repeated, and returns the JSON of its answer."""
     data = None if body is None else json.dumps(body).encode()
     request = Request(url, data, {"Content-Type": "application/json"}, method=method)
     try:
@@ -50,12 +49,12 @@ def call(method, url, body=None):
         raise
 
 
-# What leaves us without an answer that we can read.
+# The errors after which it is unknown what the broker did.
 LOST = (OSError, HTTPException, ValueError)
 
 
-# The consumer: one page, one button, one session cookie. Yours takes its place. (It
-# is the smallest that passes; the one to learn from is `consumer-demo`.)
+# The consumer: one page, one button, one session cookie. Replace it by yours. (It is
+# the smallest that passes the tests; the one to learn from is `consumer-demo`.)
 
 
 class Consumer(ThreadingHTTPServer):
@@ -66,7 +65,7 @@ class Consumer(ThreadingHTTPServer):
         self.broker = self.project = None  # set before the first request
         self.sessions = {}  # by cookie: {"key": …} under way, {"who": …} signed in
 
-    def ask_broker(self, path, **fields):
+    def call_broker(self, path, **fields):
         credentials = {name: self.project[name] for name in ("client_id", "client_secret")}
         fields |= credentials | {"redirect_uri": self.callback}
         return call("POST", self.broker + path, fields)
@@ -81,45 +80,45 @@ class Pages(BaseHTTPRequestHandler):
             self.show(f"Signed in as {who}." if who else "Nobody is signed in.")
 
     def do_HEAD(self):
-        """A link checker's look reads no result."""
+        """Answers a link checker without reading the result."""
         self.send_response(200)
         self.end_headers()
 
     def do_POST(self):
-        """The button: a fresh key, kept here; the browser gets an address, and a
-        fresh cookie."""
+        """Starts a login with a fresh key, kept here, and sends the browser to the
+        broker with a fresh cookie."""
         key = secrets.token_urlsafe(32)
         fields = {"session_key": key, "provider": "google"}
         try:
-            started = self.server.ask_broker("/v1/login/session", **fields)
+            started = self.server.call_broker("/v1/login/session", **fields)
         except (Refused, *LOST):
             return self.show("Nobody can sign in now.")
         cookie = secrets.token_urlsafe(32)
         self.server.sessions[cookie] = {"key": key}
         self.send_response(303)
         self.send_header("Location", started["authorization_url"])
-        # Lax, or it is not sent on the way back from the provider.
+        # Lax: a Strict cookie is not sent on the way back from the provider.
         self.send_header("Set-Cookie", f"sid={cookie}; Path=/; HttpOnly; SameSite=Lax")
         self.end_headers()
 
     def finish_login(self):
         session = self.session()
-        key = session.pop("key", None)  # taken, so that nobody asks twice
+        key = session.pop("key", None)  # taken, so that the result is read once
         if key is None:
             return self.show("Nothing is under way.")
         try:
-            result = self.server.ask_broker("/v1/login/result", session_key=key)
+            result = self.server.call_broker("/v1/login/result", session_key=key)
         except Refused:
             return self.show("That took too long.")
         except LOST:
-            # The result may be consumed or not: asking again cannot help.
+            # The result may have been consumed: a second read cannot help.
             return self.show("The answer was lost.")
         if result["status"] == "pending":
             session["key"] = key  # nothing was consumed
             return self.show("The sign-in is not finished.")
         if result["status"] == "failed":
             return self.show(f"It failed: {result['error']}.")
-        # A name may be null. Accounts are kept by `subject`, which never is.
+        # A name may be null. Accounts are keyed by `subject`, which never is.
         profile = result["profile"]
         session["who"] = profile["name"] or f"account {profile['subject']}"
         self.send_response(303)
@@ -127,8 +126,8 @@ class Pages(BaseHTTPRequestHandler):
         self.end_headers()
 
     def session(self):
-        """Its session, by the cookie's exact name; of two with one name, one was
-        planted."""
+        """The browser's session, found by the cookie's exact name; of two with one name,
+        one was planted."""
         pairs = (pair.strip(" ").split("=", 1) for pair in self.headers.get("Cookie", "").split(";"))
         values = [value for name, *value in pairs if name == "sid"]
         return self.server.sessions.get(values[0][0], {}) if len(values) == 1 else {}
@@ -145,11 +144,11 @@ class Pages(BaseHTTPRequestHandler):
         pass
 
 
-# The stack: started here, or already up.
+# The stack: started here, or already running.
 
 
 def start_stack():
-    """A stack on free ports, and the address that it is controlled at."""
+    """Starts a stack on free ports, and returns it with its control address."""
     free = ["--consumer=localhost:0"]
     free += [f"--{part}=127.0.0.1:0" for part in ("broker", "control", "google", "github")]
     command = ["cargo", "run", "--quiet", "--", "--quiet", "--automatic", *free]
@@ -162,7 +161,7 @@ def start_stack():
 
 
 class Browser:
-    """It keeps cookies and follows redirects."""
+    """A browser that keeps cookies and follows redirects."""
 
     def __init__(self):
         self.opener = build_opener(HTTPCookieProcessor(CookieJar()))
@@ -170,7 +169,7 @@ class Browser:
     def open(self, url):
         return self.opener.open(url, timeout=10).read().decode()
 
-    def look(self, url):
+    def head(self, url):
         self.opener.open(Request(url, method="HEAD"), timeout=10).close()
 
     def press(self, url):
@@ -199,19 +198,19 @@ class ConsumerTest(unittest.TestCase):
         return call(method, cls.control + path, body)
 
     def setUp(self):
-        """A new world for each test, in which nobody need click at the provider."""
+        """Resets the stack, and has the provider sign in without a page."""
         self.stack("POST", "/api/reset")
         self.stack("PUT", "/api/upstreams/google", {"mode": "automatic"})
         self.browser = Browser()
 
     def sign_in(self):
-        """Presses the button; what the browser shows in the end."""
+        """Presses the button, and returns the page on which the browser ends."""
         return self.browser.press(self.consumer.url + "/login")
 
     def home(self):
         return self.browser.open(self.consumer.url)
 
-    def test_a_person_signs_in(self):
+    def test_a_user_signs_in(self):
         self.assertIn("Signed in as Ada Lovelace.", self.sign_in())
         self.assertIn("Signed in as Ada Lovelace.", self.home())
 
@@ -220,7 +219,7 @@ class ConsumerTest(unittest.TestCase):
         self.stack("POST", "/api/upstreams/google/next", {"person": nameless})
         self.assertIn("Signed in as account sub_", self.sign_in())
 
-    def test_who_cancels_is_told_so_and_may_start_again(self):
+    def test_a_user_who_cancels_sees_why_and_may_start_again(self):
         self.stack("POST", "/api/upstreams/google/next", {"misbehave": "deny"})
         self.assertIn("It failed: access_denied.", self.sign_in())
         self.assertIn("Nobody is signed in.", self.home())
@@ -246,22 +245,22 @@ class ConsumerTest(unittest.TestCase):
 
         self.assertIn("Signed in as", self.sign_in(), "one click starts again")
 
-    def test_a_look_without_a_body_reads_nothing(self):
+    def test_a_head_request_reads_nothing(self):
         self.stack("PUT", "/api/upstreams/google", {"mode": "interactive"})
         self.sign_in()
-        self.browser.look(self.consumer.callback)
+        self.browser.head(self.consumer.callback)
         [login] = self.stack("GET", "/api/logins")
         operations = [it["operation"] for it in login["calls"]]
         self.assertEqual(operations, ["POST /v1/login/session", "GET /login/{handle}"])
 
-    def take_for_broker(self, origin):
+    def use_broker(self, origin):
         self.addCleanup(setattr, self.consumer, "broker", self.consumer.broker)
         self.consumer.broker = origin
 
     def test_a_broker_that_cannot_be_reached_is_a_page(self):
-        with socket.create_server(("127.0.0.1", 0)) as nobody:
-            port = nobody.getsockname()[1]
-        self.take_for_broker(f"http://127.0.0.1:{port}")
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            port = closed.getsockname()[1]
+        self.use_broker(f"http://127.0.0.1:{port}")
         self.assertIn("Nobody can sign in now.", self.sign_in())
         self.assertIn("Nobody is signed in.", self.home())
 
@@ -282,7 +281,7 @@ class ConsumerTest(unittest.TestCase):
         self.addCleanup(elsewhere.server_close)
         self.addCleanup(elsewhere.shutdown)
         threading.Thread(target=elsewhere.serve_forever).start()
-        self.take_for_broker(f"http://127.0.0.1:{elsewhere.server_port}")
+        self.use_broker(f"http://127.0.0.1:{elsewhere.server_port}")
         self.assertIn("Nobody can sign in now.", self.sign_in())
         self.assertEqual(paths, ["/v1/login/session"])
 

@@ -1,9 +1,9 @@
-//! A consumer of the Federated Sign-In Service, and the tests that it should pass.
+//! A consumer of the Federated Sign-In Service, and the tests that it must pass.
 //!
 //! `cargo test -p e2e --test consumer_test`: the stack runs in the test's own
 //! process, one for each test.
 
-#![expect(clippy::unwrap_used, reason = "a test may fail")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod consumer;
 
@@ -20,76 +20,76 @@ use url::Url;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 #[tokio::test]
-async fn a_person_signs_in() {
-    let world = World::start().await;
-    shows(&world.sign_in().await, "Signed in as Ada Lovelace.");
-    shows(&world.home().await, "Signed in as Ada Lovelace.");
+async fn a_user_signs_in() {
+    let test = TestStack::start().await;
+    shows(&test.sign_in().await, "Signed in as Ada Lovelace.");
+    shows(&test.home().await, "Signed in as Ada Lovelace.");
 }
 
 #[tokio::test]
 async fn a_name_may_be_missing() {
-    let world = World::start().await;
+    let test = TestStack::start().await;
     let nameless = Person {
         id: "4711".into(),
         ..Person::default()
     };
-    world.google().queue(Next::Person(nameless)).unwrap();
-    shows(&world.sign_in().await, "Signed in as account sub_");
+    test.google().queue(Next::Person(nameless)).unwrap();
+    shows(&test.sign_in().await, "Signed in as account sub_");
 }
 
 #[tokio::test]
-async fn who_cancels_is_told_so_and_may_start_again() {
-    let world = World::start().await;
+async fn a_user_who_cancels_sees_why_and_may_start_again() {
+    let test = TestStack::start().await;
     let cancel = Next::Misbehave(Misbehaviour::Deny);
-    world.google().queue(cancel).unwrap();
-    shows(&world.sign_in().await, "It failed: access_denied.");
-    shows(&world.home().await, "Nobody is signed in.");
-    shows(&world.sign_in().await, "Signed in as");
+    test.google().queue(cancel).unwrap();
+    shows(&test.sign_in().await, "It failed: access_denied.");
+    shows(&test.home().await, "Nobody is signed in.");
+    shows(&test.sign_in().await, "Signed in as");
 }
 
 #[tokio::test]
 async fn a_login_ends_after_600_seconds_and_not_a_millisecond_before() {
     for (passed_ms, expected) in [(599_999, "not finished"), (600_000, "took too long")] {
-        let world = World::start().await;
-        world.google().set_mode(Mode::Interactive);
-        shows(&world.sign_in().await, "Choose an account");
+        let test = TestStack::start().await;
+        test.google().set_mode(Mode::Interactive);
+        shows(&test.sign_in().await, "Choose an account");
         let passed = Duration::from_millis(passed_ms);
-        world.stack.clock().advance(passed);
-        shows(&world.visit("/callback").await, expected);
-        shows(&world.home().await, "Nobody is signed in.");
+        test.stack.clock().advance(passed);
+        shows(&test.visit("/callback").await, expected);
+        shows(&test.home().await, "Nobody is signed in.");
     }
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_not_asked_for_again() {
-    let world = World::start().await;
+    let test = TestStack::start().await;
     let read = "POST /v1/login/result".parse().unwrap();
     let order = Order::next(read, Fault::LoseResponse);
-    world.stack.faults().arm(order);
-    shows(&world.sign_in().await, "The answer was lost.");
-    shows(&world.home().await, "Nobody is signed in.");
+    test.stack.faults().arm(order);
+    shows(&test.sign_in().await, "The answer was lost.");
+    shows(&test.home().await, "Nobody is signed in.");
 
-    // The truth: one call, which consumed the result, and no answer.
-    let name = world.stack.logbook().logins(1).remove(0);
-    let login = world.stack.login(&name).await.unwrap();
+    // What the broker did: one call, which consumed the result, and no answer.
+    let name = test.stack.logbook().logins(1).remove(0);
+    let login = test.stack.login(&name).await.unwrap();
     let calls = login.calls.iter();
     let reads = calls.filter(|call| call.operation == read.name());
-    let heard: Vec<_> = reads.map(|call| (call.committed, call.heard)).collect();
-    assert_eq!(heard, [(true, false)]);
+    let outcomes: Vec<_> = reads.map(|call| (call.committed, call.heard)).collect();
+    assert_eq!(outcomes, [(true, false)]);
 
     // One click starts again.
-    shows(&world.sign_in().await, "Signed in as");
+    shows(&test.sign_in().await, "Signed in as");
 }
 
 #[tokio::test]
-async fn a_look_without_a_body_reads_nothing() {
-    let world = World::start().await;
-    world.google().set_mode(Mode::Interactive);
-    world.sign_in().await;
-    let callback = format!("{}/callback", world.url);
-    world.browser.go(Method::HEAD, &callback).await;
-    let name = world.stack.logbook().logins(1).remove(0);
-    let login = world.stack.login(&name).await.unwrap();
+async fn a_head_request_reads_nothing() {
+    let test = TestStack::start().await;
+    test.google().set_mode(Mode::Interactive);
+    test.sign_in().await;
+    let callback = format!("{}/callback", test.url);
+    test.browser.go(Method::HEAD, &callback).await;
+    let name = test.stack.logbook().logins(1).remove(0);
+    let login = test.stack.login(&name).await.unwrap();
     let operations: Vec<_> = login.calls.iter().map(|call| &call.operation).collect();
     assert_eq!(
         operations,
@@ -100,11 +100,11 @@ async fn a_look_without_a_body_reads_nothing() {
 #[tokio::test]
 async fn a_broker_that_cannot_be_reached_is_a_page() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = format!("http://{}", taken.local_addr().unwrap());
+    let unreachable = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
-    let world = World::start_with(Some(nobody)).await;
-    shows(&world.sign_in().await, "Nobody can sign in now.");
-    shows(&world.home().await, "Nobody is signed in.");
+    let test = TestStack::start_with(Some(unreachable)).await;
+    shows(&test.sign_in().await, "Nobody can sign in now.");
+    shows(&test.home().await, "Nobody is signed in.");
 }
 
 #[tokio::test]
@@ -113,10 +113,10 @@ async fn a_redirect_carries_the_secrets_nowhere() {
     let redirect = ResponseTemplate::new(307).insert_header("Location", "/elsewhere");
     let any = Mock::given(wiremock::matchers::any());
     any.respond_with(redirect).mount(&elsewhere).await;
-    let world = World::start_with(Some(elsewhere.uri())).await;
-    shows(&world.sign_in().await, "Nobody can sign in now.");
-    let asked = elsewhere.received_requests().await.unwrap();
-    let paths: Vec<_> = asked.iter().map(|request| request.url.path()).collect();
+    let test = TestStack::start_with(Some(elsewhere.uri())).await;
+    shows(&test.sign_in().await, "Nobody can sign in now.");
+    let requests = elsewhere.received_requests().await.unwrap();
+    let paths: Vec<_> = requests.iter().map(|request| request.url.path()).collect();
     assert_eq!(paths, ["/v1/login/session"]);
 }
 
@@ -125,22 +125,22 @@ fn shows(page: &str, text: &str) {
     assert!(page.contains(text), "{text} in {page}");
 }
 
-/// A stack, the consumer in front of it, and somebody at a browser.
-struct World {
+/// A stack, the consumer in front of it, and a user's browser.
+struct TestStack {
     stack: Stack,
-    /// Of the consumer.
+    /// The consumer's address.
     url: String,
     browser: Browser,
 }
 
-impl World {
+impl TestStack {
     async fn start() -> Self {
         Self::start_with(None).await
     }
 
-    /// One whose consumer takes another server for the broker.
+    /// The same, with a consumer that calls another server as its broker.
     async fn start_with(broker: Option<String>) -> Self {
-        // Free ports, providers that ask nobody, and a clock that moves by hand.
+        // Free ports, providers that sign in without a page, and a clock that stands still.
         let settings = Settings {
             clock: StackClock::standing_at(1_790_000_000_000),
             ..Settings::for_tests()
@@ -152,7 +152,7 @@ impl World {
         let project = stack
             .projects()
             .register("My consumer".parse().unwrap(), callbacks);
-        consumer.set_up(consumer::Settings {
+        consumer.configure(consumer::Settings {
             callback,
             broker: broker.unwrap_or_else(|| stack.urls().broker.clone()),
             client_id: project.client_id.to_string(),
@@ -169,7 +169,7 @@ impl World {
         self.stack.upstream().google()
     }
 
-    /// Presses the button; what the browser shows in the end.
+    /// Presses the button, and returns the page on which the browser ends.
     async fn sign_in(&self) -> String {
         let button = format!("{}/login", self.url);
         self.browser.go(Method::POST, &button).await
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-/// It keeps cookies, by host, and follows redirects.
+/// A browser that keeps cookies, by host, and follows redirects.
 struct Browser {
     http: Client,
     cookies: Mutex<HashMap<(String, String), String>>,
