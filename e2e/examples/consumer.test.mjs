@@ -138,7 +138,7 @@ let control = process.env.STACK_CONTROL
 async function startStack() {
   const free = ['broker', 'control', 'google', 'github'].map((it) => `--${it}=127.0.0.1:0`)
   const flags = ['--quiet', '--automatic', '--consumer=localhost:0', ...free]
-  started = spawn('cargo', ['run', '--quiet', '--', ...flags], {
+  started = spawn('cargo', ['run', '--quiet', '--package', 'stack', '--', ...flags], {
     cwd: new URL('.', import.meta.url),
     stdio: ['ignore', 'pipe', 'inherit'],
   })

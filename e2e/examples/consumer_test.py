@@ -151,7 +151,7 @@ def start_stack():
     """Starts a stack on free ports, and returns it with its control address."""
     free = ["--consumer=localhost:0"]
     free += [f"--{part}=127.0.0.1:0" for part in ("broker", "control", "google", "github")]
-    command = ["cargo", "run", "--quiet", "--", "--quiet", "--automatic", *free]
+    command = ["cargo", "run", "--quiet", "--package", "stack", "--", "--quiet", "--automatic", *free]
     here = os.path.dirname(os.path.abspath(__file__))
     stack = subprocess.Popen(command, cwd=here, stdout=subprocess.PIPE, text=True)
     for line in stack.stdout:

@@ -67,7 +67,7 @@ async fn c7_a_connection_that_breaks_is_not_tried_again() {
     for answered in [0, 1] {
         let broken = Broken::after(answered);
         let consumer = TestConsumer::with_config(|config| {
-            config.signin_base_url = broken.url.parse().unwrap()
+            config.signin_base_url = broken.url.parse().unwrap();
         });
         let consumer = consumer.await;
         for _ in 0..answered {

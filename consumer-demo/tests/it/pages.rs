@@ -52,7 +52,7 @@ async fn home_works_when_the_status_does_not_come() {
         ok(json!([])).set_delay(Duration::from_secs(30)),
     ] {
         let consumer = TestConsumer::with_config(|config| {
-            config.best_effort_timeout = Duration::from_millis(50)
+            config.best_effort_timeout = Duration::from_millis(50);
         })
         .await;
         consumer.broker.answer_next(PROVIDERS, answer);
