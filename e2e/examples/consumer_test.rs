@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use mock_upstream::{Misbehaviour, Mode, Next, Person, Upstream};
+use mock_upstream::{Misbehaviour, Mode, Next, Upstream, User};
 use reqwest::{Client, Method, redirect};
 use stack::faults::{Fault, Order};
 use stack::{Settings, Stack, StackClock};
@@ -29,11 +29,11 @@ async fn a_user_signs_in() {
 #[tokio::test]
 async fn a_name_may_be_missing() {
     let test = TestStack::start().await;
-    let nameless = Person {
+    let nameless = User {
         id: "4711".into(),
-        ..Person::default()
+        ..User::default()
     };
-    test.google().queue(Next::Person(nameless)).unwrap();
+    test.google().queue(Next::User(nameless)).unwrap();
     shows(&test.sign_in().await, "Signed in as account sub_");
 }
 

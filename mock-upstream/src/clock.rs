@@ -1,17 +1,16 @@
-//! The clock that codes, tokens and ID tokens are judged by.
-//!
-//! The one place that may read the system's time.
+//! The clock by which codes, tokens and ID tokens expire: the only reader of the
+//! system's time.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tells the time in Unix milliseconds; clones tell the same time.
+/// A source of the time in Unix milliseconds; clones share the source.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
 impl Clock {
-    /// A clock that asks `now_ms` each time it is read.
+    /// A clock that calls `now_ms` each time it is read.
     pub fn new(now_ms: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_ms))
     }
@@ -22,7 +21,7 @@ impl Clock {
         Self::new(system_now_ms)
     }
 
-    /// The time, in Unix milliseconds.
+    /// The time in Unix milliseconds.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         (self.0)()

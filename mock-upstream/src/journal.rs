@@ -1,4 +1,4 @@
-//! What was asked of a provider: the last requests, with their secrets masked.
+//! The last requests of a provider, with their secrets masked.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard};
 use serde::Serialize;
 use url::form_urlencoded;
 
-/// How many requests are remembered.
+/// The number of requests that a journal keeps.
 pub const CAPACITY: usize = 1_000;
 
-/// The parameters whose values are not written down.
+/// The parameters whose values are masked.
 const SECRETS: [&str; 9] = [
     "access_token",
     "client_secret",
@@ -24,19 +24,19 @@ const SECRETS: [&str; 9] = [
 
 const MASK: &str = "[masked]";
 
-/// One request and how it was answered.
+/// One request and the status of its response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// When it was answered, in Unix milliseconds.
+    /// The time of the response, in Unix milliseconds.
     pub at: i64,
-    /// The method.
+    /// The HTTP method.
     pub method: String,
     /// The path, without the query.
     pub path: String,
-    /// The query as it came, but for the values of secrets, and for the end of a long
-    /// one; empty if there was none.
+    /// The query with the values of secrets masked, truncated if it is long; empty if
+    /// there was none.
     pub query: String,
-    /// The status of the answer; `null` when the connection was cut instead.
+    /// The status of the response; `null` if the client received none.
     pub status: Option<u16>,
 }
 
@@ -48,7 +48,8 @@ impl Journal {
         Self(Mutex::new(VecDeque::with_capacity(CAPACITY)))
     }
 
-    pub(crate) fn write(&self, entry: Entry) {
+    /// Adds an entry; a full journal drops its oldest one.
+    pub(crate) fn record(&self, entry: Entry) {
         let mut entries = self.lock();
         if entries.len() == CAPACITY {
             entries.pop_front();
@@ -57,7 +58,7 @@ impl Journal {
     }
 
     /// The entries, oldest first.
-    pub(crate) fn read(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         self.lock().iter().cloned().collect()
     }
 
@@ -72,18 +73,18 @@ impl Journal {
     }
 }
 
-/// The most characters of a path or a query that are written down.
-const MOST_CHARACTERS: usize = 4 * 1024;
+/// The maximum length of a path or a query in the journal.
+const MAX_CHARACTERS: usize = 4 * 1024;
 
-/// `query` with the values of secrets replaced, and without the end of a long one.
+/// `query` with the values of secrets masked, truncated if it is long.
 pub(crate) fn masked(query: &str) -> String {
     let pairs: Vec<_> = query.split('&').map(masked_pair).collect();
-    cut(&pairs.join("&"))
+    truncated(&pairs.join("&"))
 }
 
 /// `text` without its end, if it is long.
-pub(crate) fn cut(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARACTERS) {
+pub(crate) fn truncated(text: &str) -> String {
+    match text.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

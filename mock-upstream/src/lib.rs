@@ -1,61 +1,58 @@
 //! An imitation of Google's and GitHub's sign-in, for a broker to sign in with.
 //!
-//! Written from the providers' documents and from what they were seen to
-//! answer; shares nothing with the broker, so that the two cannot be wrong in
-//! the same way.
+//! It is written from the providers' documents and from responses that they were seen to
+//! send. It shares nothing with the broker, so that the two cannot be wrong in the same
+//! way; where a type has the name of one of the broker's (`Clock`, `Provider`,
+//! `StartError`), that is the reason.
 //!
-//! # Where what is
+//! # Layout
 //!
-//! - [`settings`]: what to start with, [`unconfirmed`] facts included; [`upstream`]: the handles on what runs.
-//! - [`script`]: who signs in next and what goes wrong then; [`people`] and
-//!   [`misbehaviour`] are its vocabulary.
-//! - [`journal`]: what was asked of a provider.
-//! - `google`, `github`: one provider's dialect each.
-//! - `desk`, `sign_in`, `shelf`, `pkce`, `spoil`: what both dialects stand on.
-//! - `server`, `call`, `answer`: HTTP, on wiremock, which stays in there.
-//! - `wire`: what happens to an answer on its way that no HTTP server does.
-//! - `pages` and the templates: what a browser sees.
+//! In the order of the imports: a module uses only those above it.
+//!
+//! - `clock`, `random`: the time and the randomness.
+//! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
+//! - [`users`], [`misbehaviour`], `script`: the course of a sign-in: its user, and its
+//!   misbehaviour.
+//! - `http`: requests, responses and the server, on wiremock; the transport, for
+//!   deliveries that no HTTP server makes.
+//! - [`journal`]: the last requests of a provider.
+//! - `provider`: the parts that both providers share: context, sign-in page, stores, PKCE.
+//! - `google`, `github`: the endpoints of one provider each.
+//! - `upstream`: the handles of a running mock.
 //!
 //! # Invariants
 //!
-//! 1. Only `server` and `call` see wiremock. A dialect turns a `Call` into an
-//!    `Answer` and knows nothing else of HTTP.
-//! 2. The wall clock is read in [`clock`] alone, chance in `chance` alone.
-//! 3. What is valid once is taken, never looked up and then removed.
-//! 4. Nothing grows without bound: shelves, journal and what wiremock keeps of
-//!    the requests have a size.
-//! 5. The two providers share no state: one may be reset while the other works.
-//! 6. A request that the real provider refuses is refused; a misbehaviour
-//!    happens only after a request passed every check.
+//! 1. Only `http` sees wiremock. An endpoint turns a `Request` into a `Response` and knows
+//!    nothing else of HTTP.
+//! 2. The system's time is read in `clock` alone, randomness in `random` alone.
+//! 3. A value that is valid once is taken, never read and then removed.
+//! 4. Nothing grows without bound: stores, journal and the requests that wiremock keeps
+//!    have a maximum size.
+//! 5. The two providers share no state: one can be reset while the other works.
+//! 6. A request that the real provider refuses is refused; a misbehaviour happens only
+//!    after a request passed every check.
 
-mod answer;
-mod call;
-mod chance;
-pub mod clock;
-mod desk;
+mod clock;
+mod random;
+
+pub mod settings;
+pub mod users;
+
+pub mod misbehaviour;
+mod script;
+
+mod http;
+pub mod journal;
+mod provider;
+
 mod github;
 mod google;
-pub mod journal;
-pub mod misbehaviour;
-mod pages;
-pub mod people;
-mod pkce;
-pub mod provider;
-pub mod script;
-mod server;
-pub mod settings;
-mod shelf;
-mod sign_in;
-mod spoil;
-pub mod unconfirmed;
-pub mod upstream;
-mod wire;
+
+mod upstream;
 
 pub use clock::Clock;
 pub use misbehaviour::Misbehaviour;
-pub use people::Person;
-pub use provider::Provider;
-pub use script::{Iss, Mode, Next};
-pub use settings::{Client, Settings};
-pub use unconfirmed::Unconfirmed;
+pub use script::{Next, QueueError};
+pub use settings::{Client, Iss, Mode, Provider, Settings, Unconfirmed};
 pub use upstream::{MockUpstream, StartError, Upstream};
+pub use users::User;

@@ -1,9 +1,10 @@
-//! What may go wrong at a provider, one name each.
+//! The ways in which a provider can misbehave, by name.
 //!
-//! [`table`] says it all once: the page, the control address and the Rust handle
-//! read it there. What each one does is said where the sound answer is made, and
-//! in [`spoil`](crate::spoil) for what both providers do alike.
+//! [`table`] lists them all; the page, the control API and the Rust handle read it there.
+//! Each one is carried out where the sound response is made, or in the module `corrupt`
+//! of the provider if both providers misbehave alike.
 
+mod description;
 mod table;
 
 use std::sync::LazyLock;
@@ -11,34 +12,13 @@ use std::sync::LazyLock;
 pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
-use crate::shelf::Content;
 
-/// What one row of the table says of one misbehaviour.
-struct Row {
-    name: &'static str,
-    group: Group,
-    says: Says,
-    error: Option<&'static str>,
-}
-
-/// What is sent, at each provider that can do it.
-struct Says {
-    google: Option<&'static str>,
-    github: Option<&'static str>,
-}
-
-/// A name that is no misbehaviour of the provider in question.
+/// A name that is not a misbehaviour of this provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMisbehaviour(Provider);
 
-impl Content for Misbehaviour {
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-}
-
 impl Misbehaviour {
-    /// What `provider` can do wrong, in the order of its page.
+    /// The misbehaviours of `provider`, in the order of its page.
     #[must_use]
     pub fn of(provider: Provider) -> &'static [Self] {
         static GOOGLE: LazyLock<Vec<Misbehaviour>> =
@@ -51,11 +31,11 @@ impl Misbehaviour {
         }
     }
 
-    /// The misbehaviour that `provider` knows under `name`.
+    /// The misbehaviour of `provider` with this name.
     ///
     /// # Errors
     ///
-    /// When it knows none; the error lists the names that are known.
+    /// Fails if there is none; the error lists the names that there are.
     pub fn parse(provider: Provider, name: &str) -> Result<Self, UnknownMisbehaviour> {
         Self::of(provider)
             .iter()
@@ -70,26 +50,26 @@ impl Misbehaviour {
         self.row().name
     }
 
-    /// Where it strikes.
+    /// The part of the sign-in that goes wrong.
     #[must_use]
     pub fn group(self) -> Group {
         self.row().group
     }
 
-    /// What is sent, as a sentence; nothing where `provider` cannot do it.
+    /// A sentence that says what `provider` sends; empty if it has no such misbehaviour.
     #[must_use]
-    pub fn says(self, provider: Provider) -> &'static str {
-        self.row().says.at(provider).unwrap_or_default()
+    pub fn description(self, provider: Provider) -> &'static str {
+        self.row().description.at(provider).unwrap_or_default()
     }
 
-    /// The error that a login must end with: a value of `LoginResult.error`, or
-    /// none if it must succeed all the same, with a clean profile.
+    /// The error that the login must end with, a value of `LoginResult.error`; `None` if
+    /// it must succeed with a clean profile.
     #[must_use]
     pub fn error(self) -> Option<&'static str> {
         self.row().error
     }
 
-    /// Those of `provider`, by where they strike.
+    /// The misbehaviours of `provider` by group, without empty groups.
     pub(crate) fn grouped(provider: Provider) -> Vec<(Group, Vec<Self>)> {
         let of_group = |group| {
             let all = Self::of(provider).iter().copied();
@@ -103,42 +83,8 @@ impl Misbehaviour {
     }
 
     fn all_at(provider: Provider) -> Vec<Self> {
-        let can = |known: &Self| known.row().says.at(provider).is_some();
-        Self::ALL.iter().copied().filter(can).collect()
-    }
-}
-
-impl Says {
-    const fn both(says: &'static str) -> Self {
-        Self::each(says, says)
-    }
-
-    const fn each(google: &'static str, github: &'static str) -> Self {
-        Self {
-            google: Some(google),
-            github: Some(github),
-        }
-    }
-
-    const fn google(says: &'static str) -> Self {
-        Self {
-            google: Some(says),
-            github: None,
-        }
-    }
-
-    const fn github(says: &'static str) -> Self {
-        Self {
-            google: None,
-            github: Some(says),
-        }
-    }
-
-    fn at(&self, provider: Provider) -> Option<&'static str> {
-        match provider {
-            Provider::Google => self.google,
-            Provider::GitHub => self.github,
-        }
+        let exists = |known: &Self| known.row().description.at(provider).is_some();
+        Self::ALL.iter().copied().filter(exists).collect()
     }
 }
 

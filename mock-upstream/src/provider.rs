@@ -1,58 +1,30 @@
-//! Which provider: the two names that the whole project uses.
+//! The parts that both providers share: the context of a running provider, the sign-in
+//! page, the stores of codes and tokens, PKCE, and the misbehaviours of a token endpoint.
 
-use std::fmt;
-use std::str::FromStr;
+mod context;
+mod controls;
+pub(crate) mod corrupt;
+mod expiring_store;
+mod heap_size;
+pub(crate) mod pages;
+mod pkce;
+pub(crate) mod sign_in;
 
-/// One of the two imitated providers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Provider {
-    /// Google: OpenID Connect, with ID tokens.
-    Google,
-    /// GitHub: OAuth 2.0, with a REST API and no ID tokens.
-    GitHub,
-}
+pub(crate) use context::ProviderContext;
+pub(crate) use expiring_store::ExpiringStore;
+pub(crate) use heap_size::HeapSize;
+pub(crate) use pkce::Challenge;
 
-/// A name that is neither `google` nor `github`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a provider is `google` or `github`")]
-pub struct UnknownProvider;
+use crate::http::{Request, Response};
 
-impl Provider {
-    /// Both, in the order in which the project lists them.
-    pub const ALL: [Self; 2] = [Self::Google, Self::GitHub];
+/// The endpoints of one provider, with the codes and tokens that they issued.
+pub(crate) trait Endpoints: Send + Sync {
+    /// Responds to one request without waiting.
+    fn respond(&self, request: &Request) -> Response;
 
-    /// The name in addresses and configuration.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Google => "google",
-            Self::GitHub => "github",
-        }
-    }
+    /// The bytes that pending sign-ins, codes and tokens take.
+    fn bytes_held(&self) -> usize;
 
-    /// The name as the provider writes it.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Google => "Google",
-            Self::GitHub => "GitHub",
-        }
-    }
-}
-
-impl fmt::Display for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.title())
-    }
-}
-
-impl FromStr for Provider {
-    type Err = UnknownProvider;
-
-    fn from_str(name: &str) -> Result<Self, UnknownProvider> {
-        Self::ALL
-            .into_iter()
-            .find(|provider| provider.name() == name)
-            .ok_or(UnknownProvider)
-    }
+    /// Forgets pending sign-ins, codes and tokens.
+    fn reset(&self);
 }

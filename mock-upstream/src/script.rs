@@ -1,142 +1,91 @@
-//! Who signs in next, and what goes wrong then.
+//! The course of one sign-in: the user, and the misbehaviour if there is one.
 
-use std::collections::VecDeque;
-use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard};
+use crate::misbehaviour::UnknownMisbehaviour;
+use crate::users::{InvalidUser, ada};
+use crate::{Misbehaviour, Provider, User};
 
-use crate::{Misbehaviour, Person};
-
-/// How a sign-in is answered when the queue is empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// A page asks who signs in. A queued entry is still used first, without
-    /// the page, so that a stack made for people can be scripted too.
-    Interactive,
-    /// The default person signs in, and no page is shown.
-    Automatic,
-}
-
-/// When the callback carries `iss` (RFC 9207), which both providers rolled out
-/// and back in 2026. Metadata announces it with [`Iss::Errors`] alone: only then does
-/// every answer carry it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Iss {
-    /// With a success.
-    On,
-    /// Never.
-    Off,
-    /// With a success and with an error.
-    Errors,
-}
-
-/// What the next sign-in does.
+/// An entry of a provider's queue: the course of one sign-in to come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This person signs in.
-    Person(Person),
-    /// The default person signs in, and this goes wrong.
+    /// This user signs in.
+    User(User),
+    /// The default user signs in, with this misbehaviour.
     Misbehave(Misbehaviour),
 }
 
-/// A word that is not one of those a switch knows.
+/// The reason why an entry cannot be queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("valid: {0}")]
-pub struct UnknownSetting(&'static str);
+pub enum QueueError {
+    /// The provider cannot have such a user.
+    #[error(transparent)]
+    User(#[from] InvalidUser),
+    /// The provider has no such misbehaviour.
+    #[error(transparent)]
+    Misbehaviour(#[from] UnknownMisbehaviour),
+}
 
-impl FromStr for Mode {
-    type Err = UnknownSetting;
-
-    fn from_str(word: &str) -> Result<Self, UnknownSetting> {
-        match word {
-            "interactive" => Ok(Self::Interactive),
-            "automatic" => Ok(Self::Automatic),
-            _ => Err(UnknownSetting("`interactive`, `automatic`")),
+impl Next {
+    /// Checks that `provider` has this user or misbehaviour.
+    pub(crate) fn check_for(&self, provider: Provider) -> Result<(), QueueError> {
+        match self {
+            Self::User(user) => user.check_for(provider)?,
+            Self::Misbehave(misbehaviour) => {
+                Misbehaviour::parse(provider, misbehaviour.name())?;
+            }
         }
+        Ok(())
     }
 }
 
-impl FromStr for Iss {
-    type Err = UnknownSetting;
+/// The user of a sign-in, and its misbehaviour.
+pub(crate) struct SignInScript {
+    pub(crate) user: User,
+    pub(crate) misbehaviour: Option<Misbehaviour>,
+}
 
-    fn from_str(word: &str) -> Result<Self, UnknownSetting> {
-        match word {
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
-            "errors" => Ok(Self::Errors),
-            _ => Err(UnknownSetting("`on`, `off`, `errors`")),
+impl SignInScript {
+    pub(crate) fn from_next(next: Next, provider: Provider) -> Self {
+        match next {
+            Next::User(user) => Self::of(user),
+            Next::Misbehave(misbehaviour) => Self::misbehaving(misbehaviour, provider),
         }
     }
-}
 
-/// One provider's switches and queue.
-pub(crate) struct Script {
-    start: Switches,
-    lines: Mutex<Lines>,
-}
-
-#[derive(Clone, Copy)]
-pub(crate) struct Switches {
-    pub(crate) mode: Mode,
-    pub(crate) iss: Iss,
-}
-
-struct Lines {
-    switches: Switches,
-    queue: VecDeque<Next>,
-}
-
-impl Script {
-    pub(crate) fn new(start: Switches) -> Self {
-        let lines = Lines {
-            switches: start,
-            queue: VecDeque::new(),
-        };
+    pub(crate) fn of(user: User) -> Self {
         Self {
-            start,
-            lines: Mutex::new(lines),
+            user,
+            misbehaviour: None,
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
-        self.lock().switches.mode
+    /// The sign-in of the default user.
+    pub(crate) fn default_at(provider: Provider) -> Self {
+        Self::of(ada().at(provider).clone())
     }
 
-    pub(crate) fn set_mode(&self, mode: Mode) {
-        self.lock().switches.mode = mode;
+    pub(crate) fn misbehaving(misbehaviour: Misbehaviour, provider: Provider) -> Self {
+        let mut user = ada().at(provider).clone();
+        corrupt(&mut user, misbehaviour);
+        Self {
+            user,
+            misbehaviour: Some(misbehaviour),
+        }
     }
+}
 
-    pub(crate) fn iss(&self) -> Iss {
-        self.lock().switches.iss
-    }
-
-    pub(crate) fn set_iss(&self, iss: Iss) {
-        self.lock().switches.iss = iss;
-    }
-
-    /// Adds an entry for a sign-in to come.
-    pub(crate) fn queue(&self, next: Next) {
-        self.lock().queue.push_back(next);
-    }
-
-    pub(crate) fn queued(&self) -> Vec<Next> {
-        self.lock().queue.iter().cloned().collect()
-    }
-
-    /// Takes the entry for the sign-in that begins now.
-    pub(crate) fn take_next(&self) -> Option<Next> {
-        self.lock().queue.pop_front()
-    }
-
-    /// Back to the start: the first switches, an empty queue.
-    pub(crate) fn reset(&self) {
-        let mut lines = self.lock();
-        lines.switches = self.start;
-        lines.queue.clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Lines> {
-        self.lines
-            .lock()
-            .expect("nothing panics while it holds the script")
+/// Makes the account odd, if that is the misbehaviour.
+fn corrupt(user: &mut User, misbehaviour: Misbehaviour) {
+    use Misbehaviour as M;
+    match misbehaviour {
+        M::EmailTwoAts => user.email = Some("ada@evil.example@people.example".to_owned()),
+        M::NameBidi => user.name = Some("Ada \u{202e}ecalevoL".to_owned()),
+        M::NameNul => user.name = Some("Ada\0 Lovelace".to_owned()),
+        M::NameLong => user.name = Some("A".repeat(10_000)),
+        M::AvatarJavascript => user.picture = Some("javascript:alert(1)".to_owned()),
+        M::AvatarHttp => user.picture = Some("http://pictures.example/ada".to_owned()),
+        M::AvatarData => user.picture = Some("data:image/png;base64,AAAA".to_owned()),
+        M::SubEmpty => user.id = String::new(),
+        M::SubTooLong => user.id = "1".repeat(256),
+        _ => {}
     }
 }

@@ -1,58 +1,47 @@
-//! The handles on a running mock.
+//! The handles of a running mock.
 
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use crate::desk::Desk;
 use crate::github::GitHub;
 use crate::google::{Google, KeyRing};
+use crate::http::{Request, Server};
 use crate::journal::Entry;
-use crate::people::InvalidPerson;
-use crate::server::{Dialect, Server};
-use crate::settings::{Settings, Site};
-use crate::{Clock, Iss, Misbehaviour, Mode, Next, Provider};
+use crate::provider::{Endpoints, ProviderContext};
+use crate::script::QueueError;
+use crate::settings::ProviderSettings;
+use crate::{Clock, Iss, Misbehaviour, Mode, Next, Provider, Settings};
 
-/// Both providers, running until this is dropped.
+/// Both providers, which run until this is dropped.
 pub struct MockUpstream {
     google: Upstream,
     github: Upstream,
     google_keys: Arc<KeyRing>,
 }
 
-/// Why a mock upstream did not start.
+/// The reason why a mock upstream did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address cannot be listened on; most likely it is taken.
+    /// The address cannot be listened on; most likely it is in use.
     #[error("the mock of {provider} cannot listen on {address}: {source}")]
     Listen {
-        /// Whose address it is.
+        /// The provider with this address.
         provider: Provider,
-        /// The address that was asked for.
+        /// The address in the settings.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Why an entry cannot be queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueueError {
-    /// The provider can have no such person.
-    #[error(transparent)]
-    Person(#[from] InvalidPerson),
-    /// The provider cannot do this wrong.
-    #[error(transparent)]
-    Misbehaviour(#[from] crate::misbehaviour::UnknownMisbehaviour),
-}
-
 impl MockUpstream {
-    /// Starts both providers; when this returns, they answer.
+    /// Starts both providers; they answer as soon as this returns.
     ///
     /// # Errors
     ///
-    /// When an address cannot be listened on; the error names it.
+    /// Fails if an address cannot be listened on; the error names it.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         let google_keys = Arc::new(KeyRing::new());
         let keys = Arc::clone(&google_keys);
@@ -62,31 +51,31 @@ impl MockUpstream {
             clock,
         } = settings;
         Ok(Self {
-            google: Upstream::start(Provider::Google, google, &clock, |desk| {
-                Arc::new(Google::new(desk, keys))
+            google: Upstream::start(Provider::Google, google, &clock, |context| {
+                Arc::new(Google::new(context, keys))
             })
             .await?,
-            github: Upstream::start(Provider::GitHub, github, &clock, |desk| {
-                Arc::new(GitHub::new(desk))
+            github: Upstream::start(Provider::GitHub, github, &clock, |context| {
+                Arc::new(GitHub::new(context))
             })
             .await?,
             google_keys,
         })
     }
 
-    /// The handle on Google.
+    /// The handle of Google.
     #[must_use]
     pub fn google(&self) -> &Upstream {
         &self.google
     }
 
-    /// The handle on GitHub.
+    /// The handle of GitHub.
     #[must_use]
     pub fn github(&self) -> &Upstream {
         &self.github
     }
 
-    /// The handle on `provider`.
+    /// The handle of `provider`.
     #[must_use]
     pub fn provider(&self, provider: Provider) -> &Upstream {
         match provider {
@@ -95,13 +84,13 @@ impl MockUpstream {
         }
     }
 
-    /// Takes Google's keys one step further: a third key joins the two and
-    /// signs from now on, or the oldest of three goes.
+    /// Rotates Google's keys by one step: either a third key joins the two and signs from
+    /// now on, or the oldest of three is removed.
     pub fn rotate_google_keys(&self) {
         self.google_keys.rotate();
     }
 
-    /// Takes both providers back to the start.
+    /// Resets both providers.
     pub fn reset(&self) {
         for provider in Provider::ALL {
             self.provider(provider).reset();
@@ -109,110 +98,105 @@ impl MockUpstream {
     }
 }
 
-/// One provider, running.
+/// The handle of one running provider.
 pub struct Upstream {
-    desk: Arc<Desk>,
-    dialect: Arc<dyn Dialect>,
+    context: Arc<ProviderContext>,
+    endpoints: Arc<dyn Endpoints>,
     _server: Server,
 }
 
 impl Upstream {
     async fn start(
         provider: Provider,
-        site: Site,
+        settings: ProviderSettings,
         clock: &Clock,
-        dialect: impl FnOnce(Arc<Desk>) -> Arc<dyn Dialect>,
+        endpoints: impl FnOnce(Arc<ProviderContext>) -> Arc<dyn Endpoints>,
     ) -> Result<Self, StartError> {
-        let address = site.listen;
+        let address = settings.listen;
         let failed = |source| StartError::Listen {
             provider,
             address,
             source,
         };
-        let (listener, url) = listen(&site).map_err(failed)?;
-        let desk = Arc::new(Desk::new(provider, url, site, clock.clone()));
-        let dialect = dialect(Arc::clone(&desk));
-        let server = Server::start(listener, Arc::clone(&desk), Arc::clone(&dialect));
+        let (listener, url) = listen(&settings).map_err(failed)?;
+        let context = ProviderContext::new(provider, url, settings, clock.clone());
+        let context = Arc::new(context);
+        let endpoints = endpoints(Arc::clone(&context));
+        let server = serve(listener, Arc::clone(&context), Arc::clone(&endpoints));
         Ok(Self {
-            desk,
-            dialect,
+            context,
+            endpoints,
             _server: server.await.map_err(failed)?,
         })
     }
 
-    /// Which provider this is.
+    /// The provider behind this handle.
     #[must_use]
     pub fn provider(&self) -> Provider {
-        self.desk.provider
+        self.context.provider
     }
 
-    /// Where it is, without a trailing slash.
+    /// The base URL, without a trailing slash.
     ///
-    /// For Google also the issuer. For GitHub the base of the web pages and of
-    /// the REST API alike; its issuer is this with `/login/oauth`.
+    /// For Google it is also the issuer. For GitHub it is the base of the web pages and of
+    /// the REST API alike; the issuer is this URL with `/login/oauth`.
     #[must_use]
     pub fn url(&self) -> &str {
-        &self.desk.url
+        &self.context.url
     }
 
-    /// Sets how sign-ins are answered when the queue is empty.
+    /// Sets the way in which sign-ins are answered while the queue is empty.
     pub fn set_mode(&self, mode: Mode) {
-        self.desk.script.set_mode(mode);
+        self.context.controls.set_mode(mode);
     }
 
-    /// Sets when the callback carries `iss`.
+    /// Sets which callbacks carry `iss`.
     pub fn set_iss(&self, iss: Iss) {
-        self.desk.script.set_iss(iss);
+        self.context.controls.set_iss(iss);
     }
 
-    /// Decides one sign-in to come, in either mode, behind those already queued.
+    /// Queues the course of one sign-in, in either mode.
     ///
     /// # Errors
     ///
-    /// When this provider has no such person or misbehaviour.
+    /// Fails if this provider has no such user or misbehaviour.
     pub fn queue(&self, next: Next) -> Result<(), QueueError> {
-        match &next {
-            Next::Person(person) => person.check_for(self.provider())?,
-            Next::Misbehave(misbehaviour) => {
-                Misbehaviour::parse(self.provider(), misbehaviour.name())?;
-            }
-        }
-        self.desk.script.queue(next);
+        next.check_for(self.provider())?;
+        self.context.controls.queue(next);
         Ok(())
     }
 
-    /// What is queued, the next first.
+    /// The queue, the next entry first.
     #[must_use]
     pub fn queued(&self) -> Vec<Next> {
-        self.desk.script.queued()
+        self.context.controls.queued()
     }
 
-    /// What it can do wrong.
+    /// The misbehaviours that this provider has.
     #[must_use]
     pub fn misbehaviours(&self) -> &'static [Misbehaviour] {
         Misbehaviour::of(self.provider())
     }
 
-    /// The last requests, oldest first.
+    /// The last requests, the oldest first.
     #[must_use]
     pub fn journal(&self) -> Vec<Entry> {
-        self.desk.journal.read()
+        self.context.journal.entries()
     }
 
-    /// The bytes that it remembers of sign-ins: of those that wait for a choice, of
-    /// codes and of tokens. However many come, and however long what they bring, it is
-    /// bounded.
+    /// The bytes that pending sign-ins, codes and tokens take; bounded, however many
+    /// there are and however long their parameters.
     #[must_use]
     pub fn bytes_held(&self) -> usize {
-        self.dialect.bytes_held()
+        self.endpoints.bytes_held()
     }
 
-    /// Back to the start: no codes, tokens, waiting pages, queue or journal; the
-    /// first switches and keys.
+    /// Restores the initial state: no codes, tokens, pending sign-ins, queue or journal;
+    /// the initial mode, `iss` and keys.
     pub fn reset(&self) {
-        self.dialect.reset();
-        self.desk.script.reset();
-        self.desk.journal.clear();
+        self.endpoints.reset();
+        self.context.controls.reset();
+        self.context.journal.clear();
     }
 }
 
@@ -228,19 +212,33 @@ impl fmt::Debug for MockUpstream {
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Upstream")
-            .field("provider", &self.desk.provider)
-            .field("url", &self.desk.url)
+            .field("provider", &self.context.provider)
+            .field("url", &self.context.url)
             .finish_non_exhaustive()
     }
 }
 
-/// A listener, and the URL that leads to it.
-fn listen(site: &Site) -> io::Result<(TcpListener, String)> {
-    let listener = TcpListener::bind(site.listen)?;
+/// A listener and its URL.
+fn listen(settings: &ProviderSettings) -> io::Result<(TcpListener, String)> {
+    let listener = TcpListener::bind(settings.listen)?;
     let address = listener.local_addr()?;
-    let url = match &site.host {
+    let url = match &settings.host {
         Some(host) => format!("http://{host}:{}", address.port()),
         None => format!("http://{address}"),
     };
     Ok((listener, url))
+}
+
+/// Serves the endpoints and records each request.
+async fn serve(
+    listener: TcpListener,
+    context: Arc<ProviderContext>,
+    endpoints: Arc<dyn Endpoints>,
+) -> io::Result<Server> {
+    let handler = move |request: &Request| {
+        let response = endpoints.respond(request);
+        context.record(request, &response);
+        response
+    };
+    Server::start(listener, handler).await
 }

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, RwLock};
 
 use contract::Provider;
-use mock_upstream::settings::Site;
+use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{MockUpstream, Settings as MockSettings};
 use tokio::sync::Mutex;
 
@@ -110,10 +110,10 @@ async fn start_upstream(
         let callback = broker::upstream::callback_url(broker_url, provider);
         let client = mock_upstream::Client::new(UPSTREAM_CLIENT, UPSTREAM_SECRET, [callback])
             .expect("the broker's callback is a URL");
-        Site {
+        ProviderSettings {
             listen,
             mode: settings.mode(),
-            ..Site::new(client)
+            ..ProviderSettings::new(client)
         }
     };
     let mocks = MockSettings {

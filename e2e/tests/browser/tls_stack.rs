@@ -12,7 +12,7 @@ use broker::config::{Config, GoogleConfig, UpstreamConfig, UpstreamSecret};
 use broker::cookie_cipher::CookieKey;
 use broker::projects::Project;
 use broker::{Broker, Dependencies};
-use mock_upstream::settings::Site as ProviderSite;
+use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{MockUpstream, Mode, Settings};
 use rocket::Rocket;
 use rocket::fairing::AdHoc;
@@ -99,7 +99,7 @@ async fn google(signin: &str) -> MockUpstream {
         mock_upstream::Client::new("us", "the right secret", [callback]).unwrap()
     };
     let mut settings = Settings::new(client("google"), client("github"));
-    settings.google = ProviderSite {
+    settings.google = ProviderSettings {
         mode: Mode::Interactive,
         ..settings.google
     };

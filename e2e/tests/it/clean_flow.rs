@@ -1,7 +1,7 @@
 //! The clean flow, from the backend's first call to the profile.
 
-use mock_upstream::Person;
-use mock_upstream::people::seeded;
+use mock_upstream::User;
+use mock_upstream::users::seed_users;
 use serde_json::{Value, json};
 
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
@@ -63,11 +63,11 @@ async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
 async fn every_seeded_person_becomes_the_profile_that_the_contract_promises() {
     let world = World::start().await;
     for provider in PROVIDERS {
-        for someone in seeded() {
+        for someone in seed_users() {
             let person = someone.at(provider.parse().expect("one of the two"));
             world.next_is(provider, person);
             let profile = world.sign_in(Flow::Clean, provider).await.profile();
-            assert_eq!(profile, expected(provider, person), "{}", someone.why);
+            assert_eq!(profile, expected(provider, person), "{}", someone.reason);
         }
     }
 }
@@ -146,9 +146,9 @@ async fn the_same_account_is_the_same_subject_again_even_in_another_project() {
 #[tokio::test]
 async fn the_same_id_at_two_providers_is_two_subjects() {
     let world = World::start().await;
-    let person = Person {
+    let person = User {
         id: "4711".to_owned(),
-        ..Person::default()
+        ..User::default()
     };
     let mut subjects = Vec::new();
     for provider in PROVIDERS {
@@ -211,17 +211,17 @@ async fn what_is_on_offer_is_said_to_whoever_asks() {
     );
 }
 
-/// The profile of the seeded person `key`, by a whole login.
+/// The profile of the seed user `key`, by a whole login.
 pub(crate) async fn profile_of(world: &World, provider: &str, key: &str) -> Value {
     world.next_is(provider, &person(provider, key));
     world.sign_in(Flow::Clean, provider).await.profile()
 }
 
-fn person(provider: &str, key: &str) -> Person {
-    let everybody = seeded();
+fn person(provider: &str, key: &str) -> User {
+    let everybody = seed_users();
     let someone = everybody.iter().find(|someone| someone.key == key);
     let provider = provider.parse().expect("one of the two");
-    someone.expect("a seeded person").at(provider).clone()
+    someone.expect("a seed user").at(provider).clone()
 }
 
 /// The default person's profile, as JSON on the wire.
@@ -251,7 +251,7 @@ pub(crate) fn ada(provider: &str) -> Value {
 }
 
 /// What DESIGN and the documents of the providers make of `person`.
-fn expected(provider: &str, person: &Person) -> Value {
+fn expected(provider: &str, person: &User) -> Value {
     let is_google = provider == GOOGLE;
     // GitHub proves an address by having verified it, or it shows none.
     let email = person

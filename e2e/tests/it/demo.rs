@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mock_upstream::Misbehaviour;
-use mock_upstream::people::seeded;
+use mock_upstream::users::seed_users;
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::world::World;
@@ -31,7 +31,7 @@ async fn either_flow_with_either_provider_ends_on_the_profile_page() {
 async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
     let world = World::start().await;
     for provider in PROVIDERS {
-        for someone in seeded() {
+        for someone in seed_users() {
             let account = someone.at(provider.parse().expect("one of the two"));
             world.next_is(provider, account);
             let page = page_of(&Person::at(&world).signs_in(Flow::Clean, provider).await);
@@ -39,11 +39,11 @@ async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
             assert!(
                 field(&page, "subject").contains(&subject),
                 "{}",
-                someone.why
+                someone.reason
             );
             match &account.name {
                 Some(name) => assert_eq!(&field(&page, "name"), name),
-                None => assert!(field(&page, "name").contains("null"), "{}", someone.why),
+                None => assert!(field(&page, "name").contains("null"), "{}", someone.reason),
             }
         }
     }

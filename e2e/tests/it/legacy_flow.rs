@@ -1,6 +1,6 @@
 //! The legacy flow, from the consumer's own URL to the profile and its end.
 
-use mock_upstream::people::seeded;
+use mock_upstream::users::seed_users;
 use serde_json::json;
 
 use crate::clean_flow;
@@ -44,14 +44,14 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
 async fn both_flows_tell_the_same_of_everybody() {
     let world = World::start().await;
     for provider in PROVIDERS {
-        for someone in seeded() {
+        for someone in seed_users() {
             let by_clean = clean_flow::profile_of(&world, provider, someone.key).await;
             world.next_is(
                 provider,
                 someone.at(provider.parse().expect("one of the two")),
             );
             let by_legacy = world.sign_in(Flow::Legacy, provider).await.profile();
-            assert_eq!(by_legacy, by_clean, "{}", someone.why);
+            assert_eq!(by_legacy, by_clean, "{}", someone.reason);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! sign-in, each turned the other way: a user signs in all the same, in both flows.
 //! (How refusals are worded does not: the broker's table of errors has its own tests.)
 
-use mock_upstream::unconfirmed::IssuerForm;
+use mock_upstream::settings::IssuerForm;
 use mock_upstream::{Iss, Settings, Unconfirmed};
 
 use crate::login::{FLOWS, GITHUB, GOOGLE};

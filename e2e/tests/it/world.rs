@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mock_upstream::{Misbehaviour, Next, Person, Provider, Upstream};
+use mock_upstream::{Misbehaviour, Next, Provider, Upstream, User};
 use reqwest::Method;
 use serde_json::{Value, json};
 use stack::{Settings, Stack, StackClock};
@@ -69,8 +69,8 @@ impl World {
     }
 
     /// Lets `person` be the next to sign in.
-    pub(crate) fn next_is(&self, provider: &str, person: &Person) {
-        let next = Next::Person(person.clone());
+    pub(crate) fn next_is(&self, provider: &str, person: &User) {
+        let next = Next::User(person.clone());
         self.upstream(provider)
             .queue(next)
             .expect("a possible person");

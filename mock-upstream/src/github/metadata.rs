@@ -1,23 +1,32 @@
 //! The authorization server's metadata (RFC 8414).
 //!
-//! A public preview, made for clients of another kind: a broker does better to
-//! know the addresses.
+//! It is a public preview, made for clients of another kind: a broker should rather have
+//! the addresses built in.
 
 use serde_json::json;
 
-use super::{AUTHORIZATION_PATH, TOKEN_PATH};
-use crate::answer::Answer;
+use super::state::GitHub;
+use crate::http::Response;
 
-/// The issuer's path comes last.
+/// The well-known path; the path of the issuer comes last.
 pub(super) const PATH: &str = "/.well-known/oauth-authorization-server/login/oauth";
 
-/// GitHub's members and lists, though the mock serves neither refresh tokens nor
-/// the device flow.
+pub(super) const AUTHORIZATION_PATH: &str = "/login/oauth/authorize";
+pub(super) const TOKEN_PATH: &str = "/login/oauth/access_token";
+
+impl GitHub {
+    pub(super) fn metadata(&self) -> Response {
+        document(&self.context.url, self.context.iss_is_in_every_callback())
+    }
+}
+
+/// GitHub's members and lists, though the mock supports neither refresh tokens nor the
+/// device flow.
 ///
-/// The real document announces `iss`. This one does so only while every answer
-/// carries it: a client that believes it would else refuse a cancelled sign-in for
-/// want of `iss` and never see `access_denied`.
-pub(super) fn answer(url: &str, announces_iss: bool) -> Answer {
+/// The real document announces `iss`. This one does so only while every callback carries
+/// it: otherwise a client that believes it would refuse a cancelled sign-in for want of
+/// `iss`, and never see `access_denied`.
+fn document(url: &str, announces_iss: bool) -> Response {
     let document = json!({
         "issuer": format!("{url}/login/oauth"),
         "authorization_endpoint": format!("{url}{AUTHORIZATION_PATH}"),
@@ -32,5 +41,5 @@ pub(super) fn answer(url: &str, announces_iss: bool) -> Answer {
         "scopes_supported": ["offline_access"],
         "authorization_response_iss_parameter_supported": announces_iss,
     });
-    Answer::json(200, &document)
+    Response::json(200, &document)
 }

@@ -1,17 +1,17 @@
-//! Scopes, asked for with spaces or commas and answered with commas.
+//! Scopes: GitHub accepts spaces and commas, and answers with commas.
 
 use std::collections::BTreeSet;
 
-use crate::shelf::Content;
+use crate::provider::HeapSize;
 
-/// What was asked for. Names the mock does not know are kept: GitHub has dozens.
+/// The requested scopes. Unknown names are kept: GitHub has dozens.
 #[derive(Clone)]
 pub(super) struct Scopes(BTreeSet<String>);
 
 /// The approximate size of an entry of the set beside its text.
 const ENTRY_BYTES: usize = 64;
 
-impl Content for Scopes {
+impl HeapSize for Scopes {
     fn heap_bytes(&self) -> usize {
         self.0.iter().map(|scope| scope.len() + ENTRY_BYTES).sum()
     }
@@ -33,7 +33,7 @@ impl Scopes {
         self.contain("user:email")
     }
 
-    /// As the token answer names them.
+    /// The scopes of the token response.
     pub(super) fn with_commas(&self) -> String {
         self.joined(",")
     }
@@ -43,7 +43,7 @@ impl Scopes {
         names.join(separator)
     }
 
-    /// `user` includes both of the scopes that matter here.
+    /// Whether `scope` was requested, alone or as a part of `user`.
     fn contain(&self, scope: &str) -> bool {
         self.0.contains(scope) || self.0.contains("user")
     }

@@ -3,29 +3,29 @@
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::{Access, GitHub, Grant};
-use crate::answer::Answer;
-use crate::call::{Call, Params};
-use crate::{Misbehaviour, Unconfirmed, chance, pages, spoil};
+use super::state::{Access, GitHub, Grant};
+use crate::http::{Params, Request, Response};
+use crate::provider::{corrupt, pages};
+use crate::{Misbehaviour, Unconfirmed, random};
 
-/// Where GitHub explains its errors; the error's name follows, with dashes.
+/// The page that explains an error; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/#";
 
 #[derive(Serialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: String,
     scope: String,
     token_type: &'static str,
 }
 
 #[derive(Serialize)]
-struct ErrorAnswer {
+struct ErrorResponse {
     error: &'static str,
     error_description: &'static str,
     error_uri: String,
 }
 
-/// Why no token is given.
+/// The reason for an error.
 enum Refusal {
     WrongClient,
     BadCode,
@@ -35,7 +35,7 @@ enum Refusal {
     UnverifiedUserEmail,
 }
 
-/// How the answer is written: as a form, unless JSON was asked for.
+/// The encoding of a response: a form, unless the client accepts JSON.
 #[derive(Clone, Copy)]
 enum Encoding {
     Form,
@@ -43,64 +43,70 @@ enum Encoding {
 }
 
 impl GitHub {
-    pub(super) fn token(&self, call: &Call) -> Answer {
-        let encoding = Encoding::of(call);
-        match self.redeem(call) {
-            Ok(grant) => self.grant(grant, encoding),
-            Err(refusal) => refusal.answer(encoding),
+    pub(super) fn token(&self, request: &Request) -> Response {
+        let encoding = Encoding::of(request);
+        match self.redeem(request) {
+            Ok(grant) => self.token_response(grant, encoding),
+            Err(refusal) => refusal.response(encoding),
         }
     }
 
-    /// Takes the code. A refusal after that leaves it taken: whether GitHub's
-    /// own would survive is not known, and a client has no business to retry.
-    fn redeem(&self, call: &Call) -> Result<Grant, Refusal> {
-        self.authenticate(call)?;
-        let params = call.form_or_json();
+    /// Takes the code. A later refusal does not restore it: it is unknown whether GitHub
+    /// keeps its own, and a client has no reason to retry.
+    fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
+        self.authenticate(request)?;
+        let params = request.form_or_json();
         let code = params.get("code").unwrap_or_default();
-        let grant = self.codes.take(code, self.desk.now_ms());
+        let grant = self.codes.take(code, self.context.now_ms());
         grant
             .ok_or(Refusal::BadCode)?
-            .checked(params, &self.desk.unconfirmed)
+            .checked(params, &self.context.unconfirmed)
     }
 
-    /// By HTTP Basic, which the documents do not name and many clients use, or by
-    /// parameters of the body.
-    fn authenticate(&self, call: &Call) -> Result<(), Refusal> {
-        let given = |name| call.form_or_json().get(name).unwrap_or_default().to_owned();
-        let (client_id, client_secret) = call
+    /// Accepts HTTP Basic, which is not documented and which many clients use, and
+    /// parameters in the body.
+    fn authenticate(&self, request: &Request) -> Result<(), Refusal> {
+        let param = |name| {
+            request
+                .form_or_json()
+                .get(name)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let (client_id, client_secret) = request
             .basic_credentials()
-            .unwrap_or_else(|| (given("client_id"), given("client_secret")));
-        let client = &self.desk.client;
-        match client.is(&client_id) && client.has_secret(&client_secret) {
+            .unwrap_or_else(|| (param("client_id"), param("client_secret")));
+        let client = &self.context.client;
+        match client.has_id(&client_id) && client.has_secret(&client_secret) {
             true => Ok(()),
             false => Err(Refusal::WrongClient),
         }
     }
 
-    fn grant(&self, grant: Grant, encoding: Encoding) -> Answer {
+    fn token_response(&self, grant: Grant, encoding: Encoding) -> Response {
         use Misbehaviour as M;
-        let misbehaviour = grant.cast.misbehaviour;
-        let good = encoding.answer(&self.token_for(grant));
+        let misbehaviour = grant.script.misbehaviour;
+        let good = encoding.response(&self.issue_token(grant));
         match misbehaviour {
-            Some(M::ServerError) => pages::server_error(self.desk.provider, 500),
-            Some(M::TokenRefused) => Refusal::BadCode.answer(encoding),
-            Some(M::UnverifiedUserEmail) => Refusal::UnverifiedUserEmail.answer(encoding),
-            Some(other) => spoil::token_answer(other, self.desk.provider, good),
+            Some(M::ServerError) => pages::server_error(self.context.provider, 500),
+            Some(M::TokenRefused) => Refusal::BadCode.response(encoding),
+            Some(M::UnverifiedUserEmail) => Refusal::UnverifiedUserEmail.response(encoding),
+            Some(other) => corrupt::token_response(other, self.context.provider, good),
             None => good,
         }
     }
 
-    fn token_for(&self, grant: Grant) -> TokenAnswer {
-        let access_token = format!("gho_{}", chance::alphanumeric(36));
+    fn issue_token(&self, grant: Grant) -> TokenResponse {
+        let access_token = format!("gho_{}", random::alphanumeric(36));
         let scope = grant.request.scopes.with_commas();
         let access = Access {
-            person: grant.cast.person,
+            user: grant.script.user,
             scopes: grant.request.scopes,
-            misbehaviour: grant.cast.misbehaviour,
+            misbehaviour: grant.script.misbehaviour,
         };
-        // GitHub's tokens have no end, unless one asks for tokens that do.
+        // GitHub's tokens do not expire, unless an app is configured otherwise.
         self.tokens.put(access_token.clone(), access, i64::MAX);
-        TokenAnswer {
+        TokenResponse {
             access_token,
             scope,
             token_type: "bearer",
@@ -109,7 +115,7 @@ impl GitHub {
 }
 
 impl Grant {
-    /// The grant, if `params` come from the client that asked for it.
+    /// The grant, if `params` have the redirect URI and the verifier of its request.
     fn checked(self, params: &Params, unconfirmed: &Unconfirmed) -> Result<Self, Refusal> {
         let registered = self.request.redirect_uri.as_str();
         if params
@@ -122,7 +128,7 @@ impl Grant {
             (Some(_), None) => Err(Refusal::MissingVerifier(
                 unconfirmed.github_missing_verifier_status,
             )),
-            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => Err(
+            (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => Err(
                 Refusal::WrongVerifier(unconfirmed.github_wrong_verifier_error),
             ),
             _ => Ok(self),
@@ -131,20 +137,20 @@ impl Grant {
 }
 
 impl Refusal {
-    fn answer(self, encoding: Encoding) -> Answer {
-        let (error, error_description) = self.words();
-        let mut answer = encoding.answer(&ErrorAnswer {
+    fn response(self, encoding: Encoding) -> Response {
+        let (error, error_description) = self.error_and_description();
+        let mut response = encoding.response(&ErrorResponse {
             error,
             error_description,
             error_uri: format!("{ERROR_URI}{}", error.replace('_', "-")),
         });
         if let Self::MissingVerifier(status) = self {
-            answer.status = status;
+            response.status = status;
         }
-        answer
+        response
     }
 
-    fn words(&self) -> (&'static str, &'static str) {
+    fn error_and_description(&self) -> (&'static str, &'static str) {
         match self {
             Self::WrongClient => (
                 "incorrect_client_credentials",
@@ -172,26 +178,26 @@ impl Refusal {
 }
 
 impl Encoding {
-    fn of(call: &Call) -> Self {
-        match call.header("accept") {
+    fn of(request: &Request) -> Self {
+        match request.header("accept") {
             Some(accept) if accept.contains("application/json") => Self::Json,
             _ => Self::Form,
         }
     }
 
-    fn answer(self, body: &impl Serialize) -> Answer {
-        let answer = match self {
-            Self::Json => Answer::json(200, body),
+    fn response(self, body: &impl Serialize) -> Response {
+        let response = match self {
+            Self::Json => Response::json(200, body),
             Self::Form => {
                 let media_type = "application/x-www-form-urlencoded; charset=utf-8";
-                Answer::of_type(media_type, 200, form(body))
+                Response::of_type(media_type, 200, form(body))
             }
         };
-        answer.with("cache-control", "max-age=0, private, must-revalidate")
+        response.with_header("cache-control", "max-age=0, private, must-revalidate")
     }
 }
 
-/// `body`'s members, all of which are text, as a form.
+/// The members of `body`, all of them text, as a form.
 fn form(body: &impl Serialize) -> String {
     let body = serde_json::to_value(body).expect("our own types become JSON");
     let members = body.as_object().into_iter().flatten();

@@ -4,14 +4,14 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::api::Refusal;
-use super::{Access, GitHub, trouble};
-use crate::Person;
-use crate::answer::Answer;
-use crate::call::{Call, Params};
-use crate::people::Visibility;
+use super::failure;
+use super::state::{Access, GitHub};
+use crate::User;
+use crate::http::{Params, Request, Response};
+use crate::users::Visibility;
 
 const ADDRESSES_PER_PAGE: usize = 30;
-const MOST_ADDRESSES_PER_PAGE: usize = 100;
+const MAX_ADDRESSES_PER_PAGE: usize = 100;
 
 #[derive(Serialize)]
 struct Address {
@@ -21,43 +21,43 @@ struct Address {
     visibility: Option<&'static str>,
 }
 
-/// A part of a list, as the caller asked for it.
+/// The requested part of a list.
 struct Page {
     number: usize,
     size: usize,
 }
 
 impl GitHub {
-    pub(super) fn user(&self, call: &Call) -> Answer {
-        self.serve(call, "", |access| {
-            trouble::user(access.misbehaviour, account(access, &self.desk.url))
+    pub(super) fn user(&self, request: &Request) -> Response {
+        self.serve(request, "", |access| {
+            failure::user(access.misbehaviour, account(access, &self.context.url))
         })
     }
 
-    pub(super) fn emails(&self, call: &Call) -> Answer {
-        self.serve(call, "user, user:email", |access| {
+    pub(super) fn emails(&self, request: &Request) -> Response {
+        self.serve(request, "user, user:email", |access| {
             if !access.scopes.allow_emails() {
-                return Refusal::Hidden(self.desk.unconfirmed.github_hidden_status).answer();
+                return Refusal::Hidden(self.context.unconfirmed.github_hidden_status).response();
             }
-            let page = self.page_of(&addresses(&access.person), &Page::of(call.query()));
-            trouble::emails(access.misbehaviour, page)
+            let page = self.page_of(&addresses(&access.user), &Page::of(request.query()));
+            failure::emails(access.misbehaviour, page)
         })
     }
 
-    fn page_of(&self, addresses: &[Address], page: &Page) -> Answer {
+    fn page_of(&self, addresses: &[Address], page: &Page) -> Response {
         let pages: Vec<_> = addresses.chunks(page.size).collect();
         let shown = pages.get(page.number - 1).copied().unwrap_or_default();
-        let answer = Answer::json(200, &shown);
+        let response = Response::json(200, &shown);
         match page.number < pages.len() {
-            true => answer.with("link", self.links(page, pages.len())),
-            false => answer,
+            true => response.with_header("link", self.links(page, pages.len())),
+            false => response,
         }
     }
 
-    /// Where the list goes on (RFC 8288).
+    /// The links to the next page and the last (RFC 8288).
     fn links(&self, page: &Page, last: usize) -> String {
         let link = |number: usize, relation: &str| {
-            let (url, size) = (&self.desk.url, page.size);
+            let (url, size) = (&self.context.url, page.size);
             format!(r#"<{url}/user/emails?per_page={size}&page={number}>; rel="{relation}""#)
         };
         format!("{}, {}", link(page.number + 1, "next"), link(last, "last"))
@@ -70,51 +70,46 @@ impl Page {
         let size = number("per_page").unwrap_or(ADDRESSES_PER_PAGE);
         Self {
             number: number("page").unwrap_or(1),
-            size: size.min(MOST_ADDRESSES_PER_PAGE),
+            size: size.min(MAX_ADDRESSES_PER_PAGE),
         }
     }
 }
 
-/// Every address of the account.
+/// All addresses of the account.
 ///
-/// Who keeps the own one private has another one for commits. It comes first
-/// here, so that a broker that takes the first instead of the primary is found
-/// out.
-fn addresses(person: &Person) -> Vec<Address> {
-    let commits = (person.visibility == Visibility::Private).then(|| Address {
-        email: format!(
-            "{}+{}@users.noreply.github.example",
-            person.id,
-            person.login()
-        ),
+/// A user with a private address has another one for commits. It comes first here, so that
+/// a test detects a broker that reads the first address instead of the primary one.
+fn addresses(user: &User) -> Vec<Address> {
+    let commits = (user.visibility == Visibility::Private).then(|| Address {
+        email: format!("{}+{}@users.noreply.github.example", user.id, user.login()),
         primary: false,
         verified: true,
         visibility: None,
     });
-    let others = person.other_emails.iter().map(|email| Address {
+    let others = user.other_emails.iter().map(|email| Address {
         email: email.clone(),
         primary: false,
         verified: true,
         visibility: None,
     });
-    let own = person.email.clone().map(|email| Address {
+    let own = user.email.clone().map(|email| Address {
         email,
         primary: true,
-        verified: person.email_verified,
-        visibility: Some(visibility(person)),
+        verified: user.email_verified,
+        visibility: Some(visibility(user)),
     });
     commits.into_iter().chain(others).chain(own).collect()
 }
 
-fn visibility(person: &Person) -> &'static str {
-    match person.public_email() {
+fn visibility(user: &User) -> &'static str {
+    match user.public_email() {
         Some(_) => "public",
         None => "private",
     }
 }
 
 fn account(access: &Access, url: &str) -> Map<String, Value> {
-    let mut account = members(public_part(&access.person, url));
+    let mut account = members(public_part(&access.user, url));
     if access.scopes.allow_private_profile() {
         account.extend(members(private_part()));
     }
@@ -128,23 +123,23 @@ fn members(value: Value) -> Map<String, Value> {
     }
 }
 
-fn public_part(person: &Person, url: &str) -> Value {
-    let login = person.login();
+fn public_part(user: &User, url: &str) -> Value {
+    let login = user.login();
     json!({
         "login": login,
-        "id": person.id.parse::<u64>().expect("a person's id was checked for GitHub"),
-        "node_id": format!("U_mock{}", person.id),
-        "avatar_url": person.picture,
+        "id": user.id.parse::<u64>().expect("a user's id was checked for GitHub"),
+        "node_id": format!("U_mock{}", user.id),
+        "avatar_url": user.picture,
         "gravatar_id": "",
         "url": format!("{url}/users/{login}"),
         "html_url": format!("{url}/{login}"),
         "type": "User",
         "site_admin": false,
-        "name": person.name,
+        "name": user.name,
         "company": null,
         "blog": "",
         "location": null,
-        "email": person.public_email(),
+        "email": user.public_email(),
         "hireable": null,
         "bio": null,
         "twitter_username": null,
@@ -179,7 +174,7 @@ mod tests {
         assert_eq!((page.number, page.size), (number, size), "{query}");
     }
 
-    // REST API reference: per_page is 30 unless told and 100 at most.
+    // REST API reference: per_page is 30 by default and 100 at most.
     #[test]
     fn a_page_has_a_number_and_a_bounded_size() {
         check("", 1, 30);

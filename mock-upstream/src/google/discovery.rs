@@ -1,15 +1,30 @@
-//! The discovery document.
+//! The discovery document and the addresses that it lists.
 
 use serde_json::json;
 
-use super::{AUTHORIZATION_PATH, KEYS_PATH, REVOCATION_PATH, TOKEN_PATH, USERINFO_PATH};
-use crate::answer::Answer;
+use super::state::Google;
+use crate::http::Response;
 
 pub(super) const PATH: &str = "/.well-known/openid-configuration";
 
-/// Google's members and lists, though the mock serves less: whoever picks from a
-/// list must pick with care, `plain` comes first in one.
-pub(super) fn answer(url: &str, announces_iss: bool) -> Answer {
+pub(super) const AUTHORIZATION_PATH: &str = "/o/oauth2/v2/auth";
+pub(super) const TOKEN_PATH: &str = "/token";
+pub(super) const USERINFO_PATH: &str = "/v1/userinfo";
+pub(super) const REVOCATION_PATH: &str = "/revoke";
+pub(super) const KEYS_PATH: &str = "/oauth2/v3/certs";
+
+impl Google {
+    pub(super) fn discovery(&self) -> Response {
+        let context = &self.context;
+        let announces_iss =
+            context.unconfirmed.google_announces_iss && context.iss_is_in_every_callback();
+        document(&context.url, announces_iss)
+    }
+}
+
+/// Google's members and lists, though the mock supports less. A client has to choose from
+/// a list with care: one starts with `plain`.
+fn document(url: &str, announces_iss: bool) -> Response {
     let mut document = json!({
         "issuer": url,
         "authorization_endpoint": format!("{url}{AUTHORIZATION_PATH}"),
@@ -40,5 +55,5 @@ pub(super) fn answer(url: &str, announces_iss: bool) -> Answer {
     if announces_iss {
         document["authorization_response_iss_parameter_supported"] = true.into();
     }
-    Answer::json(200, &document).with("cache-control", "public, max-age=3600")
+    Response::json(200, &document).with_header("cache-control", "public, max-age=3600")
 }

@@ -1,8 +1,8 @@
-//! The keys that sign ID tokens, and how they rotate.
+//! The keys that sign ID tokens, and their rotation.
 //!
-//! Google publishes two; a new one joins them about every eight days, and a day
-//! later the oldest goes. The keys are fixed, because making one takes up to
-//! half a second, and marked as mock only.
+//! Google publishes two keys. About every eight days a third one joins them, and a day
+//! later the oldest is removed. The mock's keys are fixed, because generating one takes up
+//! to half a second, and they are marked as mock only.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -14,10 +14,7 @@ use jsonwebtoken::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::seal::rsa_key;
-use crate::answer::Answer;
-
-/// Each key with its certificate, whose name says not to trust it.
+/// Each key with its certificate, whose subject warns against trusting it.
 const PEMS: [(&[u8], &str); 3] = [
     (
         include_bytes!("../../keys/first.pem"),
@@ -33,25 +30,16 @@ const PEMS: [(&[u8], &str); 3] = [
     ),
 ];
 
-/// The formats of public keys.
-#[derive(Clone, Copy)]
-pub(super) enum KeyForm {
-    /// A JSON Web Key Set.
-    Jwks,
-    /// X.509 certificates in PEM, by `kid`.
-    Certificates,
-}
-
-/// All keys, and which of them are published.
+/// All keys, and the published ones among them.
 pub(crate) struct KeyRing {
     keys: [Key; PEMS.len()],
     published: Mutex<Published>,
 }
 
-/// Positions in the ring, oldest first; the newest one signs.
+/// Positions in the ring, the oldest first; the newest key signs.
 struct Published(VecDeque<usize>);
 
-/// An RSA key, both halves.
+/// An RSA key: its private and its public half.
 pub(super) struct Key {
     pub(super) kid: String,
     pub(super) modulus: String,
@@ -64,21 +52,20 @@ impl KeyRing {
     pub(crate) fn new() -> Self {
         Self {
             keys: PEMS.map(Key::read),
-            published: Mutex::new(Published::at_the_start()),
+            published: Mutex::new(Published::initial()),
         }
     }
 
-    /// The published keys, cacheable as Google's are.
-    pub(super) fn answer(&self, form: KeyForm, max_age_seconds: u32) -> Answer {
-        let keys = self.published();
-        let body = match form {
-            KeyForm::Jwks => json!({ "keys": keys.map(Key::jwk).collect::<Vec<_>>() }),
-            KeyForm::Certificates => keys
-                .map(|key| (key.kid.clone(), Value::from(key.certificate)))
-                .collect(),
-        };
-        let caching = format!("public, max-age={max_age_seconds}, must-revalidate, no-transform");
-        Answer::json(200, &body).with("cache-control", caching)
+    /// The published keys as a JSON Web Key Set.
+    pub(super) fn jwks(&self) -> Value {
+        let keys: Vec<_> = self.published().map(Key::jwk).collect();
+        json!({ "keys": keys })
+    }
+
+    /// The certificates of the published keys in PEM, by `kid`.
+    pub(super) fn certificates(&self) -> Value {
+        let by_kid = |key: &Key| (key.kid.clone(), Value::from(key.certificate));
+        self.published().map(by_kid).collect()
     }
 
     /// The claims of `token`, if a published key signed it.
@@ -86,7 +73,7 @@ impl KeyRing {
         let kid = decode_header(token).ok()?.kid?;
         let key = self.published().find(|key| key.kid == kid)?;
         let key = DecodingKey::from_rsa_components(&key.modulus, &key.exponent).ok()?;
-        // The caller checks the expiry: jsonwebtoken would ask the system for the time.
+        // The caller checks the expiry, because jsonwebtoken would read the system's time.
         let mut validation = Validation::new(Algorithm::RS256);
         validation.required_spec_claims.clear();
         validation.validate_aud = false;
@@ -94,13 +81,13 @@ impl KeyRing {
         decode(token, &key, &validation).ok()
     }
 
-    /// Oldest first.
+    /// The published keys, the oldest first.
     fn published(&self) -> impl Iterator<Item = &Key> {
         let published: Vec<_> = self.lock().0.iter().copied().collect();
-        published.into_iter().map(|at| &self.keys[at])
+        published.into_iter().map(|position| &self.keys[position])
     }
 
-    /// The key that signs.
+    /// The signing key.
     pub(super) fn newest(&self) -> &Key {
         let newest = self.lock().newest();
         &self.keys[newest]
@@ -111,7 +98,7 @@ impl KeyRing {
     }
 
     pub(super) fn reset(&self) {
-        *self.lock() = Published::at_the_start();
+        *self.lock() = Published::initial();
     }
 
     fn lock(&self) -> MutexGuard<'_, Published> {
@@ -122,12 +109,12 @@ impl KeyRing {
 }
 
 impl Published {
-    fn at_the_start() -> Self {
+    fn initial() -> Self {
         Self(VecDeque::from([0, 1]))
     }
 
-    /// Two become three, three become two. The ring is short: a key that went
-    /// comes back after the next two, which no real key does.
+    /// Adds a key to two, or removes the oldest of three. The ring is short: a removed key
+    /// returns after the next two, which no real key does.
     fn rotate(&mut self) {
         if self.0.len() == PEMS.len() {
             self.0.pop_front();
@@ -170,11 +157,15 @@ impl Key {
     }
 }
 
-/// 40 hexadecimal digits, like Google's, that name the key for good.
+/// 40 hexadecimal digits, as Google's have, that depend on the key alone.
 fn kid_of(modulus: &str) -> String {
     let digest = Sha256::digest(modulus);
     digest[..20]
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
+}
+
+pub(super) fn rsa_key(pem: &[u8]) -> EncodingKey {
+    EncodingKey::from_rsa_pem(pem).expect("the committed keys are RSA keys")
 }

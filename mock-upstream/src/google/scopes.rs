@@ -1,6 +1,6 @@
-//! Scopes, which Google takes short and answers long.
+//! Scopes: Google accepts short names and answers with long ones.
 
-/// The scopes the mock knows; anything else is `invalid_scope`.
+/// The scopes that the mock supports; any other one is `invalid_scope`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     OpenId,
@@ -11,12 +11,12 @@ pub(super) enum Scope {
 const EMAIL: &str = "https://www.googleapis.com/auth/userinfo.email";
 const PROFILE: &str = "https://www.googleapis.com/auth/userinfo.profile";
 
-/// What was asked for.
+/// The requested scopes.
 #[derive(Clone)]
 pub(super) struct Scopes(Vec<Scope>);
 
 impl Scopes {
-    /// Reads a space-delimited list; nothing if it holds an unknown scope.
+    /// Reads a list between blanks; `None` if it contains an unknown scope.
     pub(super) fn parse(list: &str) -> Option<Self> {
         list.split_whitespace()
             .map(Scope::parse)
@@ -28,9 +28,9 @@ impl Scopes {
         self.0.contains(&scope)
     }
 
-    /// As the callback names them: short and long, `openid` last.
+    /// The callback's names: short and long, `openid` last.
     pub(super) fn in_callback(&self) -> String {
-        self.listed(&[
+        self.names(&[
             (Scope::Email, "email"),
             (Scope::Profile, "profile"),
             (Scope::Profile, PROFILE),
@@ -39,16 +39,16 @@ impl Scopes {
         ])
     }
 
-    /// As the token answer names them: `openid` first, the others long.
-    pub(super) fn in_token_answer(&self) -> String {
-        self.listed(&[
+    /// The token response's names: `openid` first, the others long.
+    pub(super) fn in_token_response(&self) -> String {
+        self.names(&[
             (Scope::OpenId, "openid"),
             (Scope::Email, EMAIL),
             (Scope::Profile, PROFILE),
         ])
     }
 
-    fn listed(&self, names: &[(Scope, &'static str)]) -> String {
+    fn names(&self, names: &[(Scope, &'static str)]) -> String {
         let granted = names.iter().filter(|(scope, _)| self.contain(*scope));
         granted.map(|(_, name)| *name).collect::<Vec<_>>().join(" ")
     }

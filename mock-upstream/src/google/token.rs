@@ -5,17 +5,18 @@ use serde_json::json;
 
 use super::authorize::CODE_PREFIX;
 use super::id_token::IdToken;
+use super::request::Consent;
 use super::scopes::Scope;
-use super::{Access, Consent, Google, Grant};
-use crate::answer::Answer;
-use crate::call::{Call, Params};
-use crate::{Misbehaviour, chance, spoil};
+use super::state::{Access, Google, Grant};
+use crate::http::{Params, Request, Response};
+use crate::provider::corrupt;
+use crate::{Misbehaviour, random};
 
-/// What clients were seen to get; the samples in the documents vary.
+/// The value that clients were seen to get; the samples in the documents vary.
 const EXPIRES_IN_SECONDS: i64 = 3599;
 
 #[derive(Serialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: String,
     expires_in: i64,
     scope: String,
@@ -26,16 +27,16 @@ struct TokenAnswer {
     id_token: Option<String>,
 }
 
-/// Why no token is given, in the words clients were seen to get.
+/// The reason for an error; its response has the texts that clients were seen to get.
 enum Refusal {
-    Doubled,
+    DuplicateParameter,
     Missing(&'static str),
     UnknownClient,
     WrongSecret,
     DeletedClient,
     UnsupportedGrantType,
     MalformedCode,
-    SpentCode(&'static str),
+    UsedCode(&'static str),
     RedirectUriMismatch,
     MissingVerifier,
     WrongVerifier,
@@ -43,21 +44,21 @@ enum Refusal {
 }
 
 impl Google {
-    pub(super) fn token(&self, call: &Call) -> Answer {
-        match self.redeem(call) {
-            Ok(grant) => self.grant(grant),
-            Err(refusal) => refusal.answer(),
+    pub(super) fn token(&self, request: &Request) -> Response {
+        match self.redeem(request) {
+            Ok(grant) => self.token_response(grant),
+            Err(refusal) => refusal.response(),
         }
     }
 
-    /// Takes the code. A refusal after that leaves it taken: whether Google's
-    /// own would survive is not known, and a client has no business to retry.
-    fn redeem(&self, call: &Call) -> Result<Grant, Refusal> {
-        let form = call.form();
-        if form.has_doubles() {
-            return Err(Refusal::Doubled);
+    /// Takes the code. A later refusal does not restore it: it is unknown whether Google
+    /// keeps its own, and a client has no reason to retry.
+    fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
+        let form = request.form();
+        if form.has_duplicates() {
+            return Err(Refusal::DuplicateParameter);
         }
-        self.authenticate(call)?;
+        self.authenticate(request)?;
         if required(form, "grant_type")? != "authorization_code" {
             return Err(Refusal::UnsupportedGrantType);
         }
@@ -65,69 +66,67 @@ impl Google {
         if !code.starts_with(CODE_PREFIX) {
             return Err(Refusal::MalformedCode);
         }
-        let grant = self.codes.take(code, self.desk.now_ms());
-        grant
-            .ok_or_else(|| Refusal::SpentCode(self.spent_code()))?
-            .checked(form)
+        let grant = self.codes.take(code, self.context.now_ms());
+        grant.ok_or_else(|| self.used_code())?.checked(form)
     }
 
-    fn spent_code(&self) -> &'static str {
-        self.desk.unconfirmed.google_spent_code
-    }
-
-    /// By `client_secret_basic` or `client_secret_post`.
-    fn authenticate(&self, call: &Call) -> Result<(), Refusal> {
-        let basic = call.basic_credentials();
+    /// Accepts `client_secret_basic` and `client_secret_post`.
+    fn authenticate(&self, request: &Request) -> Result<(), Refusal> {
+        let basic = request.basic_credentials();
         let (client_id, client_secret) = match &basic {
             Some((client_id, client_secret)) => (client_id.as_str(), client_secret.as_str()),
             None => (
-                required(call.form(), "client_id")?,
-                call.form().get("client_secret").unwrap_or_default(),
+                required(request.form(), "client_id")?,
+                request.form().get("client_secret").unwrap_or_default(),
             ),
         };
-        match self.desk.client.is(client_id) {
+        match self.context.client.has_id(client_id) {
             false => Err(Refusal::UnknownClient),
-            true if !self.desk.client.has_secret(client_secret) => Err(Refusal::WrongSecret),
+            true if !self.context.client.has_secret(client_secret) => Err(Refusal::WrongSecret),
             true => Ok(()),
         }
     }
 
-    fn grant(&self, grant: Grant) -> Answer {
+    fn used_code(&self) -> Refusal {
+        Refusal::UsedCode(self.context.unconfirmed.google_used_code)
+    }
+
+    fn token_response(&self, grant: Grant) -> Response {
         use Misbehaviour as M;
-        let misbehaviour = grant.cast.misbehaviour;
-        let good = uncached(Answer::json(200, &self.tokens_for(grant)));
+        let misbehaviour = grant.script.misbehaviour;
+        let good = uncached(Response::json(200, &self.issue_tokens(grant)));
         match misbehaviour {
-            Some(M::TokenRefused) => Refusal::SpentCode(self.spent_code()).answer(),
-            Some(M::DeletedClient) => Refusal::DeletedClient.answer(),
+            Some(M::TokenRefused) => self.used_code().response(),
+            Some(M::DeletedClient) => Refusal::DeletedClient.response(),
             Some(M::RateLimited) => too_many_requests(),
-            Some(M::RateLimitedRetryAfter) => too_many_requests().with("retry-after", "60"),
-            Some(trouble @ (M::Keys500 | M::KeysTimeout)) => {
-                self.trouble_keys(trouble);
+            Some(M::RateLimitedRetryAfter) => too_many_requests().with_header("retry-after", "60"),
+            Some(failure @ (M::Keys500 | M::KeysTimeout)) => {
+                self.fail_next_keys(failure);
                 good
             }
-            Some(other) => spoil::token_answer(other, self.desk.provider, good),
+            Some(other) => corrupt::token_response(other, self.context.provider, good),
             None => good,
         }
     }
 
-    fn tokens_for(&self, grant: Grant) -> TokenAnswer {
-        let now_ms = self.desk.now_ms();
-        let access_token = format!("ya29.{}", chance::url_safe(160));
+    fn issue_tokens(&self, grant: Grant) -> TokenResponse {
+        let now_ms = self.context.now_ms();
+        let access_token = format!("ya29.{}", random::url_safe(160));
         let refresh_token = self.refresh_token_for(&grant);
         let id_token = grant.request.scopes.contain(Scope::OpenId).then(|| {
-            let token = IdToken::new(&grant, &self.desk, &access_token, now_ms);
-            token.sealed(self.keys.newest())
+            let token = IdToken::new(&grant, &self.context, &access_token, now_ms);
+            token.signed(self.keys.newest())
         });
-        let ends_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
+        let expires_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         let access = Access {
-            person: grant.cast.person,
+            user: grant.script.user,
             scopes: grant.request.scopes,
             is_offline: grant.request.is_offline,
-            ends_ms,
+            expires_ms,
         };
-        let scope = access.scopes.in_token_answer();
-        self.tokens.put(access_token.clone(), access, ends_ms);
-        TokenAnswer {
+        let scope = access.scopes.in_token_response();
+        self.tokens.put(access_token.clone(), access, expires_ms);
+        TokenResponse {
             access_token,
             expires_in: EXPIRES_IN_SECONDS,
             scope,
@@ -137,46 +136,44 @@ impl Google {
         }
     }
 
-    /// Given for offline access to a person's first exchange, and again each time
-    /// that they were asked for consent. The mock takes none back.
+    /// Issues a refresh token for offline access, with a user's first exchange and after
+    /// each consent on the page. The mock does not redeem it.
     fn refresh_token_for(&self, grant: &Grant) -> Option<String> {
         if !grant.request.is_offline {
             return None;
         }
-        let (sub, now_ms) = (&grant.cast.person.id, self.desk.now_ms());
-        let is_first = self.offline.look(sub, now_ms).is_none();
+        let (sub, now_ms) = (&grant.script.user.id, self.context.now_ms());
+        let is_first = self.offline_users.read(sub, now_ms, |()| ()).is_none();
         if is_first {
-            self.offline.put(sub.clone(), (), i64::MAX);
+            self.offline_users.put(sub.clone(), (), i64::MAX);
         }
         (is_first || grant.consent == Consent::OnThePage)
-            .then(|| format!("1//{}", chance::url_safe(100)))
+            .then(|| format!("1//{}", random::url_safe(100)))
     }
 
-    /// Takes a token back, named in the form or in the query.
-    pub(super) fn revoke(&self, call: &Call) -> Answer {
-        let token = call.form().get("token").or(call.query().get("token"));
-        match self
-            .tokens
-            .take(token.unwrap_or_default(), self.desk.now_ms())
-        {
-            Some(_) => Answer::json(200, &json!({})),
+    /// Revokes the token in the form or in the query.
+    pub(super) fn revoke(&self, request: &Request) -> Response {
+        let token = request.form().get("token").or(request.query().get("token"));
+        let token = token.unwrap_or_default();
+        match self.tokens.take(token, self.context.now_ms()) {
+            Some(_) => Response::json(200, &json!({})),
             None => failed(400, "invalid_token", "Token expired or revoked"),
         }
     }
 }
 
 impl Grant {
-    /// The grant, if `form` comes from the client that asked for it.
+    /// The grant, if `form` has the redirect URI and the verifier of its request.
     fn checked(self, form: &Params) -> Result<Self, Refusal> {
         if required(form, "redirect_uri")? != self.request.redirect_uri.as_str() {
             return Err(Refusal::RedirectUriMismatch);
         }
         match (&self.request.challenge, form.get("code_verifier")) {
             (Some(_), None) => Err(Refusal::MissingVerifier),
-            (Some(challenge), Some(verifier)) if !challenge.admits(verifier) => {
+            (Some(challenge), Some(verifier)) if !challenge.matches(verifier) => {
                 Err(Refusal::WrongVerifier)
             }
-            // Else PKCE could be stripped from the first request unnoticed.
+            // Otherwise PKCE could be stripped from the first request unnoticed.
             (None, Some(_)) => Err(Refusal::NeedlessVerifier),
             _ => Ok(self),
         }
@@ -188,9 +185,9 @@ fn required<'a>(form: &'a Params, name: &'static str) -> Result<&'a str, Refusal
 }
 
 impl Refusal {
-    fn answer(self) -> Answer {
+    fn response(self) -> Response {
         let (status, error, description) = match self {
-            Self::Doubled => (400, "invalid_request", "Bad Request"),
+            Self::DuplicateParameter => (400, "invalid_request", "Bad Request"),
             Self::Missing(name) => {
                 let description = format!("Missing required parameter: {name}");
                 return failed(400, "invalid_request", &description);
@@ -201,7 +198,7 @@ impl Refusal {
             Self::DeletedClient => (401, "deleted_client", "The OAuth client was deleted."),
             Self::UnsupportedGrantType => (400, "unsupported_grant_type", "Invalid grant_type"),
             Self::MalformedCode => (400, "invalid_grant", "Malformed auth code."),
-            Self::SpentCode(description) => (400, "invalid_grant", description),
+            Self::UsedCode(description) => (400, "invalid_grant", description),
             Self::RedirectUriMismatch => (400, "redirect_uri_mismatch", "Bad Request"),
             Self::MissingVerifier => (400, "invalid_grant", "Missing code verifier."),
             Self::WrongVerifier => (400, "invalid_grant", "Invalid code verifier."),
@@ -215,21 +212,21 @@ impl Refusal {
     }
 }
 
-fn failed(status: u16, error: &str, description: &str) -> Answer {
+fn failed(status: u16, error: &str, description: &str) -> Response {
     let body = json!({ "error": error, "error_description": description });
-    uncached(Answer::json(status, &body))
+    uncached(Response::json(status, &body))
 }
 
-/// What Google writes then is not confirmed.
-fn too_many_requests() -> Answer {
+/// Google's real body is not confirmed.
+fn too_many_requests() -> Response {
     failed(429, "rate_limit_exceeded", "Rate Limit Exceeded")
 }
 
-fn uncached(answer: Answer) -> Answer {
-    answer
-        .with(
+fn uncached(response: Response) -> Response {
+    response
+        .with_header(
             "cache-control",
             "no-cache, no-store, max-age=0, must-revalidate",
         )
-        .with("pragma", "no-cache")
+        .with_header("pragma", "no-cache")
 }

@@ -1,17 +1,16 @@
-//! The tokeninfo endpoint: what a token says, for a client that cannot verify it.
+//! The tokeninfo endpoint: the content of a token, for a client that cannot verify it.
 
 use jsonwebtoken::{Header, TokenData};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::id_token::Personal;
-use super::{Access, Google};
-use crate::answer::Answer;
-use crate::call::Call;
+use super::id_token::ScopedClaims;
+use super::state::{Access, Google};
+use crate::http::{Request, Response};
 
 pub(super) const PATH: &str = "/tokeninfo";
 
-/// The claims that an access token opens, all of them as text.
+/// The claims that an access token gives access to, all of them as text.
 #[derive(Serialize)]
 struct AccessInfo<'a> {
     azp: &'a str,
@@ -28,43 +27,48 @@ struct AccessInfo<'a> {
 }
 
 impl Google {
-    /// Takes an ID token or an access token, from the query or a form.
-    pub(super) fn tokeninfo(&self, call: &Call) -> Answer {
-        let given = |name| call.query().get(name).or_else(|| call.form().get(name));
-        let info = match given("id_token") {
-            Some(token) => self.id_token_info(token),
-            None => self.access_info(given("access_token").unwrap_or_default()),
+    /// Reads an ID token or an access token from the query or a form.
+    pub(super) fn tokeninfo(&self, request: &Request) -> Response {
+        let param = |name| {
+            request
+                .query()
+                .get(name)
+                .or_else(|| request.form().get(name))
         };
-        info.map_or_else(refused, |info| Answer::json(200, &info))
+        let info = match param("id_token") {
+            Some(token) => self.id_token_info(token),
+            None => self.access_info(param("access_token").unwrap_or_default()),
+        };
+        info.map_or_else(refused, |info| Response::json(200, &info))
     }
 
     /// Checks signature and expiry; the audience is for the client to check.
     fn id_token_info(&self, token: &str) -> Option<Value> {
         let TokenData { header, claims } = self.keys.verified(token)?;
-        let ends_ms = claims.get("exp")?.as_i64()?.checked_mul(1000)?;
-        (self.desk.now_ms() < ends_ms).then(|| claims_as_text(claims, header))
+        let expires_ms = claims.get("exp")?.as_i64()?.checked_mul(1000)?;
+        (self.context.now_ms() < expires_ms).then(|| claims_as_text(claims, header))
     }
 
     fn access_info(&self, token: &str) -> Option<Value> {
-        let now_ms = self.desk.now_ms();
-        let access = self.tokens.look(token, now_ms)?;
-        let client_id = self.desk.client.client_id();
-        Some(json!(AccessInfo::of(&access, client_id, now_ms)))
+        let access = self.access(token)?;
+        let client_id = self.context.client.client_id();
+        let info = AccessInfo::of(&access, client_id, self.context.now_ms());
+        Some(json!(info))
     }
 }
 
 impl<'a> AccessInfo<'a> {
     fn of(access: &'a Access, client_id: &'a str, now_ms: i64) -> Self {
-        let personal = Personal::of(&access.person, &access.scopes);
+        let claims = ScopedClaims::of(&access.user, &access.scopes);
         Self {
             azp: client_id,
             aud: client_id,
-            sub: &access.person.id,
-            scope: access.scopes.in_token_answer(),
-            exp: (access.ends_ms / 1000).to_string(),
-            expires_in: ((access.ends_ms - now_ms) / 1000).to_string(),
-            email: personal.email,
-            email_verified: personal.email_verified.map(|it| it.to_string()),
+            sub: &access.user.id,
+            scope: access.scopes.in_token_response(),
+            exp: (access.expires_ms / 1000).to_string(),
+            expires_in: ((access.expires_ms - now_ms) / 1000).to_string(),
+            email: claims.email,
+            email_verified: claims.email_verified.map(|it| it.to_string()),
             access_type: match access.is_offline {
                 true => "offline",
                 false => "online",
@@ -73,7 +77,7 @@ impl<'a> AccessInfo<'a> {
     }
 }
 
-/// The claims, and the header's members beside them.
+/// The claims and the members of the header.
 fn claims_as_text(claims: Map<String, Value>, header: Header) -> Value {
     let alg = Some(("alg".to_owned(), Value::from("RS256")));
     let kid = header.kid.map(|kid| ("kid".to_owned(), Value::from(kid)));
@@ -94,7 +98,7 @@ fn as_text(claim: Value) -> Value {
     }
 }
 
-fn refused() -> Answer {
+fn refused() -> Response {
     let body = json!({ "error": "invalid_token", "error_description": "Invalid Value" });
-    Answer::json(400, &body)
+    Response::json(400, &body)
 }

@@ -1,31 +1,31 @@
-//! The userinfo endpoint, at its addresses in four versions.
+//! The userinfo endpoint, at its four addresses.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::id_token::Personal;
-use super::{Access, Google, USERINFO_PATH};
-use crate::answer::Answer;
-use crate::call::Call;
+use super::discovery::USERINFO_PATH;
+use super::id_token::ScopedClaims;
+use super::state::{Access, Google};
+use crate::http::{Request, Response};
 
 #[derive(Serialize)]
 struct UserInfo<'a> {
     sub: &'a str,
     #[serde(flatten)]
-    personal: Personal<'a>,
+    claims: ScopedClaims<'a>,
 }
 
-/// The two sets of names of the members.
+/// The two sets of member names.
 #[derive(Clone, Copy)]
 pub(super) enum Names {
-    /// As in an ID token.
+    /// The names of an ID token's claims.
     OpenId,
-    /// As before OpenID Connect.
+    /// The names from before OpenID Connect.
     Older,
 }
 
 impl Names {
-    /// The names at one of the addresses; none elsewhere.
+    /// The names that an address uses; `None` if it is not an address of userinfo.
     pub(super) fn at(path: &str) -> Option<Self> {
         match path {
             USERINFO_PATH | "/oauth2/v3/userinfo" => Some(Self::OpenId),
@@ -36,15 +36,13 @@ impl Names {
 }
 
 impl Google {
-    /// The token comes as a bearer, or in the query (RFC 6750, section 2.3).
-    pub(super) fn userinfo(&self, call: &Call, names: Names) -> Answer {
-        let bearer = call.credentials("bearer");
-        let token = bearer.or_else(|| call.query().get("access_token"));
-        match self
-            .tokens
-            .look(token.unwrap_or_default(), self.desk.now_ms())
-        {
-            Some(access) => Answer::json(200, &account(&access, names)),
+    /// Reads the token from the `Authorization` header, or from the query (RFC 6750,
+    /// section 2.3).
+    pub(super) fn userinfo(&self, request: &Request, names: Names) -> Response {
+        let bearer = request.credentials("bearer");
+        let token = bearer.or_else(|| request.query().get("access_token"));
+        match self.access(token.unwrap_or_default()) {
+            Some(access) => Response::json(200, &account(&access, names)),
             None => refused(),
         }
     }
@@ -52,8 +50,8 @@ impl Google {
 
 fn account(access: &Access, names: Names) -> Value {
     let account = json!(UserInfo {
-        sub: &access.person.id,
-        personal: Personal::of(&access.person, &access.scopes),
+        sub: &access.user.id,
+        claims: ScopedClaims::of(&access.user, &access.scopes),
     });
     match names {
         Names::OpenId => account,
@@ -72,7 +70,7 @@ fn with_older_names(mut account: Value) -> Value {
     account
 }
 
-fn refused() -> Answer {
+fn refused() -> Response {
     let body = json!({ "error": "invalid_request", "error_description": "Invalid Credentials" });
-    Answer::json(401, &body).with("www-authenticate", r#"Bearer error="invalid_token""#)
+    Response::json(401, &body).with_header("www-authenticate", r#"Bearer error="invalid_token""#)
 }

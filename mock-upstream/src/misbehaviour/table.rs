@@ -1,66 +1,73 @@
-//! The table of misbehaviours: what is sent, and how the login must end.
+//! The table of misbehaviours: what the provider sends, and how the login must end.
 //!
-//! Connections that are refused and TLS that fails are not in it: a provider that
-//! answers at all can do neither. `e2e` has a test for a provider that nobody
-//! can reach.
+//! Refused connections and TLS failures are not in it: a provider that answers at all
+//! can produce neither. `e2e` has a test for an unreachable provider.
 
-use super::{Row, Says};
+use super::description::Description;
 
-/// The person said no.
+/// The user cancelled.
 const DENIED: Option<&str> = Some("access_denied");
 
-/// The provider answered, and the answer proves nothing.
+/// The provider's response proves nothing.
 const INVALID: Option<&str> = Some("invalid_provider_response");
 
-/// The provider did not answer, or not now, or does not know us.
+/// The provider does not respond, not now, or does not know our client.
 const UNAVAILABLE: Option<&str> = Some("provider_unavailable");
 
-/// It is odd and must not matter.
+/// The account is odd, and that must not matter.
 const SUCCEEDS: Option<&str> = None;
 
-/// Makes the enums and the rows of one table, so that none can lack the other.
+/// The columns of the table.
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) group: Group,
+    pub(super) description: Description,
+    pub(super) error: Option<&'static str>,
+}
+
+/// Generates the enums and the rows from one table, so that they cannot differ.
 macro_rules! table {
     ($(
         $group:ident $title:literal {
-            $( $name:literal $variant:ident, $provider:ident($($says:literal),+) => $error:ident; )+
+            $( $name:literal $variant:ident, $provider:ident($($description:literal),+) => $error:ident; )+
         }
     )+) => {
-        /// Where a misbehaviour strikes.
+        /// The part of a sign-in that goes wrong.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Group {
             $( #[doc = $title] $group, )+
         }
 
         impl Group {
-            /// All of them, in the order of the page.
+            /// All groups, in the order of the page.
             pub const ALL: &[Self] = &[$( Self::$group, )+];
 
-            /// As a heading.
+            /// The heading on the page.
             #[must_use]
             pub fn title(self) -> &'static str {
                 match self { $( Self::$group => $title, )+ }
             }
         }
 
-        /// One way in which a sign-in goes wrong. It concerns one sign-in only: it is
-        /// answered at once, or travels with the code and the token of this sign-in.
+        /// One way in which a sign-in goes wrong. It affects one sign-in only: it happens
+        /// in the callback, or travels with the code and the token of this sign-in.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Misbehaviour {
-            $($( #[doc = concat!($($says, " "),+)] $variant, )+)+
+            $($( #[doc = concat!($($description, " "),+)] $variant, )+)+
         }
 
         impl Misbehaviour {
-            /// All of them, in the order of the table.
+            /// All misbehaviours, in the order of the table.
             pub(super) const ALL: &[Self] = &[$($( Self::$variant, )+)+];
 
             const ROWS: &[Row] = &[$($( Row {
                 name: $name,
                 group: Group::$group,
-                says: Says::$provider($($says),+),
+                description: Description::$provider($($description),+),
                 error: $error,
             }, )+)+];
 
-            /// Rows and variants are in the same order: both are made from the table.
+            /// Rows and variants have the same order: the table generates both.
             pub(super) fn row(self) -> &'static Row {
                 &Self::ROWS[self as usize]
             }
@@ -71,7 +78,7 @@ macro_rules! table {
 table! {
     Callback "In the callback" {
         "deny" Deny,
-            both("The person cancels: the callback carries error=access_denied.") => DENIED;
+            both("The user cancels: the callback carries error=access_denied.") => DENIED;
         "server_error" ServerError,
             each("The callback carries error=server_error.",
                  "The token call is answered with a 500 page.") => UNAVAILABLE;
@@ -82,21 +89,21 @@ table! {
         "no_code" NoCode,
             both("The callback carries neither a code nor an error.") => INVALID;
         "wrong_callback_issuer" WrongCallbackIssuer,
-            both("The callback carries a good code and the iss of somebody else.") => INVALID;
+            both("The callback carries a good code and the iss of another issuer.") => INVALID;
     }
     Connection "The token call is not answered, or not to the end" {
         "timeout" Timeout,
-            both("The token call is met with silence; the connection stays open.") => UNAVAILABLE;
+            both("The token call gets no response; the connection stays open.") => UNAVAILABLE;
         "reset" Reset,
-            both("The token call is closed without a byte of an answer.") => UNAVAILABLE;
+            both("The token call's connection is closed without a byte of a response.") => UNAVAILABLE;
         "reset_after_headers" ResetAfterHeaders,
             both("The token call gets status and headers; then the connection is reset.") => UNAVAILABLE;
         "cut_short" CutShort,
-            both("The token call gets half of the body that its Content-Length promises; then the connection is closed.") => UNAVAILABLE;
+            both("The token call gets half of the body that its HeapSize-Length promises; then the connection is closed.") => UNAVAILABLE;
         "drip" Drip,
             both("The token call gets its headers at once and then one blank every 20 milliseconds, without an end.") => UNAVAILABLE;
     }
-    Trouble "The provider has trouble of its own" {
+    Failure "The provider has a failure of its own" {
         "token_500" Token500,
             google("The token call is answered with a 500 page.") => UNAVAILABLE;
         "token_502" Token502,
@@ -104,17 +111,17 @@ table! {
         "token_503" Token503,
             both("The token call is answered with a 503 page.") => UNAVAILABLE;
         "rate_limited" RateLimited,
-            each("The token call is answered with 429, which does not say how long to wait.",
-                 "/user is answered with 403, its message, and x-ratelimit-remaining: 0.") => UNAVAILABLE;
+            each("The token call is answered with 429 and no Retry-After.",
+                 "/user is answered with 403, the message of the primary limit, and x-ratelimit-remaining: 0.") => UNAVAILABLE;
         "rate_limited_retry_after" RateLimitedRetryAfter,
             each("The token call is answered with 429 and Retry-After: 60.",
                  "/user is answered with 429, retry-after: 60 and x-ratelimit-remaining: 0.") => UNAVAILABLE;
         "secondary_limit" SecondaryLimit,
-            github("/user is answered with 403, the message of the secondary limit alone, and calls left of the primary one.") => UNAVAILABLE;
+            github("/user is answered with 403, the message of the secondary limit alone, while calls of the primary one are left.") => UNAVAILABLE;
         "secondary_limit_retry_after" SecondaryLimitRetryAfter,
             github("/user is answered with 403, the message of the secondary limit, and retry-after: 60.") => UNAVAILABLE;
     }
-    TokenAnswer "The token call is answered wrongly" {
+    TokenResponse "The token call is answered wrongly" {
         "token_refused" TokenRefused,
             each("The token call is answered with 400 invalid_grant.",
                  "The token call is answered with 200 and error=bad_verification_code.") => INVALID;
@@ -127,7 +134,7 @@ table! {
         "token_html" TokenHtml,
             both("The token call is answered with 200 and an HTML page.") => INVALID;
         "token_wrong_type" TokenWrongType,
-            both("The token call is answered with 200 and good JSON that is called text/plain.") => INVALID;
+            both("The token call is answered with 200 and good JSON as text/plain.") => INVALID;
         "token_empty" TokenEmpty,
             both("The token call is answered with 200 and no body.") => INVALID;
         "token_empty_object" TokenEmptyObject,
@@ -137,31 +144,31 @@ table! {
         "token_huge" TokenHuge,
             both("The token call is answered with 200 and 50 MB.") => INVALID;
         "token_gzip_bomb" TokenGzipBomb,
-            both("The token call is answered with 200 and 50 KB of gzip, unasked, that become 50 MB.") => INVALID;
+            both("The token call is answered with 200 and 50 KB of unrequested gzip that become 50 MB.") => INVALID;
         "token_redirect_302" TokenRedirect302,
-            both("The token call is sent to another host with 302.") => INVALID;
+            both("The token call is redirected to another host with 302.") => INVALID;
         "token_redirect_307" TokenRedirect307,
-            both("The token call is sent to another host with 307, which would take our secret along.") => INVALID;
+            both("The token call is redirected to another host with 307, which would take our secret along.") => INVALID;
     }
-    Claims "The ID token says something wrong" {
+    Claims "The ID token has a wrong claim" {
         "wrong_nonce" WrongNonce,
-            google("The ID token carries a nonce that nobody sent.") => INVALID;
+            google("The ID token carries a nonce that was never sent.") => INVALID;
         "no_nonce" NoNonce,
             google("The ID token carries no nonce.") => INVALID;
         "wrong_audience" WrongAudience,
             google("The ID token is for another client: its aud and azp.") => INVALID;
         "wrong_azp" WrongAzp,
-            google("The ID token was asked for by another client: its azp alone.") => INVALID;
+            google("The ID token was issued to another client: its azp alone.") => INVALID;
         "wrong_issuer" WrongIssuer,
-            google("The ID token's iss is somebody else.") => INVALID;
+            google("The ID token's iss is another issuer.") => INVALID;
         "wrong_at_hash" WrongAtHash,
             google("The ID token's at_hash belongs to another access token.") => INVALID;
         "expired_id_token" ExpiredIdToken,
-            google("The ID token ended an hour ago.") => INVALID;
+            google("The ID token expired an hour ago.") => INVALID;
         "issued_in_the_future" IssuedInTheFuture,
             google("The ID token will be issued in an hour.") => INVALID;
         "duplicate_claims" DuplicateClaims,
-            google("The ID token, soundly signed, names its sub twice, forged and good.") => INVALID;
+            google("The ID token has a valid signature and two members sub, forged and good.") => INVALID;
         "sub_empty" SubEmpty,
             google("The ID token's sub is empty.") => INVALID;
         "sub_too_long" SubTooLong,
@@ -181,13 +188,13 @@ table! {
         "alg_hs256" AlgHs256,
             google("The ID token's alg is HS256, keyed with the public key's modulus.") => INVALID;
         "alg_es256" AlgEs256,
-            google("The ID token's alg is ES256, signed by a key nobody published under the kid of a published one.") => INVALID;
+            google("The ID token's alg is ES256, signed by an unpublished key under the kid of a published one.") => INVALID;
         "stale_keys" StaleKeys,
             google("A new key signed the ID token, and the key set does not show it yet.") => INVALID;
         "keys_500" Keys500,
-            google("The ID token's kid is new; whoever looks for it gets a 500 page from the key set.") => UNAVAILABLE;
+            google("The ID token's kid is new; the next request for the key set gets a 500 page.") => UNAVAILABLE;
         "keys_timeout" KeysTimeout,
-            google("The ID token's kid is new; whoever looks for it is met with silence from the key set.") => UNAVAILABLE;
+            google("The ID token's kid is new; the next request for the key set gets no response.") => UNAVAILABLE;
     }
     Account "The account cannot be read" {
         "profile_refused" ProfileRefused,
@@ -197,7 +204,7 @@ table! {
         "profile_502" Profile502,
             github("/user is answered with 502 and the message Server Error, as slow calls are.") => UNAVAILABLE;
         "profile_timeout" ProfileTimeout,
-            github("/user is met with silence; the connection stays open.") => UNAVAILABLE;
+            github("/user gets no response; the connection stays open.") => UNAVAILABLE;
         "emails_garbage" EmailsGarbage,
             github("/user/emails is answered with 200 and broken JSON.") => INVALID;
         "emails_503" Emails503,
@@ -211,15 +218,15 @@ table! {
         "clock_ahead" ClockAhead,
             google("The provider's clock is 30 seconds ahead: the ID token's iat lies in the future.") => SUCCEEDS;
         "clock_behind" ClockBehind,
-            google("The provider's clock is behind: the ID token ended 30 seconds ago.") => SUCCEEDS;
+            google("The provider's clock is behind: the ID token expired 30 seconds ago.") => SUCCEEDS;
         "email_verified_text" EmailVerifiedText,
             google("The ID token's email_verified is the string \"true\", as an old sample has it.") => SUCCEEDS;
         "email_two_ats" EmailTwoAts,
             both("The e-mail address has two @.") => SUCCEEDS;
         "name_bidi" NameBidi,
-            both("The name turns the text that follows it around (U+202E).") => SUCCEEDS;
+            both("The name reverses the text that follows it (U+202E).") => SUCCEEDS;
         "name_nul" NameNul,
-            both("The name holds a NUL.") => SUCCEEDS;
+            both("The name contains a NUL.") => SUCCEEDS;
         "name_long" NameLong,
             both("The name has 10,000 characters.") => SUCCEEDS;
         "avatar_javascript" AvatarJavascript,

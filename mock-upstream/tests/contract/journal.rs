@@ -1,19 +1,21 @@
-//! What a provider remembers of the requests.
+//! The journal of requests.
 
 use mock_upstream::Provider;
 use mock_upstream::journal::CAPACITY;
 
-use crate::world::{CLIENT_SECRET, NONCE, STATE, VERIFIER, World, authorization, redemption};
+use crate::test_mock::{
+    CLIENT_SECRET, NONCE, STATE, TestMock, VERIFIER, authorization, redemption,
+};
 
 #[tokio::test]
-async fn every_request_is_written_down_in_order() {
-    let world = World::new().await;
-    let start = world.now_ms();
-    let code = world.code(Provider::Google).await;
-    world.advance_ms(5);
-    world.token(Provider::Google, &redemption(&code)).await;
-    let entries = world.mock.google().journal();
-    let seen: Vec<_> = entries
+async fn every_request_is_recorded_in_order() {
+    let mock = TestMock::new().await;
+    let start = mock.now_ms();
+    let code = mock.code(Provider::Google).await;
+    mock.advance_ms(5);
+    mock.token(Provider::Google, &redemption(&code)).await;
+    let entries = mock.upstreams.google().journal();
+    let recorded: Vec<_> = entries
         .iter()
         .map(|entry| {
             (
@@ -28,18 +30,21 @@ async fn every_request_is_written_down_in_order() {
         (0, "GET", "/o/oauth2/v2/auth", Some(302)),
         (5, "POST", "/token", Some(200)),
     ];
-    assert_eq!(seen, expected);
-    assert_eq!(world.mock.github().journal(), []);
+    assert_eq!(recorded, expected);
+    assert_eq!(mock.upstreams.github().journal(), []);
 }
 
 #[tokio::test]
-async fn an_entry_as_json_is_what_the_control_api_promises() {
-    let world = World::new().await;
-    let url = format!("{}/nothing?a=1&%63ode=2&flag", world.mock.google().url());
-    world.get(&url).await;
-    let entries = serde_json::to_value(world.mock.google().journal()).unwrap();
+async fn an_entry_as_json_has_the_members_of_the_control_api() {
+    let mock = TestMock::new().await;
+    let url = format!(
+        "{}/nothing?a=1&%63ode=2&flag",
+        mock.upstreams.google().url()
+    );
+    mock.get(&url).await;
+    let entries = serde_json::to_value(mock.upstreams.google().journal()).unwrap();
     let expected = serde_json::json!([{
-        "at": world.now_ms(),
+        "at": mock.now_ms(),
         "method": "GET",
         "path": "/nothing",
         "query": "a=1&%63ode=[masked]&flag",
@@ -49,17 +54,16 @@ async fn an_entry_as_json_is_what_the_control_api_promises() {
 }
 
 #[tokio::test]
-async fn no_secret_is_written_down() {
-    let world = World::new().await;
+async fn no_secret_is_recorded() {
+    let mock = TestMock::new().await;
     for provider in Provider::ALL {
-        let code = world.code(provider).await;
+        let code = mock.code(provider).await;
         let form = redemption(&code);
-        world.token(provider, &form).await;
-        // Where they do not belong either.
-        world
-            .get(&format!("{}?{}", world.token_url(provider), form.encoded()))
+        mock.token(provider, &form).await;
+        // The query is not their place.
+        mock.get(&format!("{}?{}", mock.token_url(provider), form.encoded()))
             .await;
-        let journal = format!("{:?}", world.upstream(provider).journal());
+        let journal = format!("{:?}", mock.upstream(provider).journal());
         let challenge = authorization(provider)
             .get("code_challenge")
             .unwrap()
@@ -83,13 +87,13 @@ async fn no_secret_is_written_down() {
 }
 
 #[tokio::test]
-async fn the_oldest_entries_go() {
-    let world = World::new().await;
+async fn a_full_journal_drops_its_oldest_entries() {
+    let mock = TestMock::new().await;
     for number in 0..CAPACITY + 2 {
-        let url = format!("{}/{number}", world.mock.github().url());
-        world.get(&url).await;
+        let url = format!("{}/{number}", mock.upstreams.github().url());
+        mock.get(&url).await;
     }
-    let entries = world.mock.github().journal();
+    let entries = mock.upstreams.github().journal();
     assert_eq!(entries.len(), CAPACITY);
     assert_eq!(entries[0].path, "/2");
 }

@@ -1,26 +1,23 @@
-//! What the mock promises, over real sockets.
+//! The promises of the mock, over real sockets.
 //!
-//! Each test has the source of its fact beside it: a page of the provider, or
-//! what the provider was seen to answer. Facts without a confirmed source say
-//! so. No test sleeps: the clock is moved.
+//! Each test names the source of its fact: a page of the provider, or a response that the
+//! provider was seen to send. A fact without a confirmed source says so. No test sleeps:
+//! the clock is moved.
 
 #![expect(
     clippy::unwrap_used,
     reason = "in a test a failure may panic, in its helpers too"
 )]
 
-mod github_api;
-mod github_authorize;
-mod github_token;
-mod google_authorize;
-mod google_id_token;
-mod google_keys;
-mod google_token;
-mod google_userinfo;
+mod test_mock;
+
+mod controls;
 mod journal;
-mod misbehaviours;
 mod page;
-mod people;
-mod script;
 mod start;
-mod world;
+mod users;
+
+mod github;
+mod google;
+
+mod misbehaviours;

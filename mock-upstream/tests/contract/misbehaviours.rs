@@ -1,38 +1,37 @@
-//! What goes wrong when it is told to: that what is sent is really that.
+//! The misbehaviours: each one sends what its description says.
 //!
-//! One module per group of the table. How the broker takes it is a matter of
-//! `e2e`.
+//! The broker's reaction is a matter of `e2e`.
 
-mod account;
 mod callback;
 mod connection;
 mod id_token;
-mod odd;
-mod token_answer;
+mod odd_account;
+mod rest_api;
+mod token_response;
 
 use std::collections::HashSet;
 
 use mock_upstream::misbehaviour::Group;
 use mock_upstream::{Misbehaviour, Next, Provider};
 
-use crate::world::{Seen, World, redemption};
+use crate::test_mock::{Response, TestMock, redemption};
 
 const GOOGLE: Provider = Provider::Google;
 const GITHUB: Provider = Provider::GitHub;
 
-async fn world_with(provider: Provider, misbehaviour: Misbehaviour) -> World {
-    let world = World::new().await;
-    world.queue(provider, Next::Misbehave(misbehaviour));
-    world
+async fn mock_with(provider: Provider, misbehaviour: Misbehaviour) -> TestMock {
+    let mock = TestMock::new().await;
+    mock.queue(provider, Next::Misbehave(misbehaviour));
+    mock
 }
 
-async fn token_answer(provider: Provider, misbehaviour: Misbehaviour) -> Seen {
-    let world = world_with(provider, misbehaviour).await;
-    world.sign_in(provider).await
+async fn token_response(provider: Provider, misbehaviour: Misbehaviour) -> Response {
+    let mock = mock_with(provider, misbehaviour).await;
+    mock.sign_in(provider).await
 }
 
 #[test]
-fn every_misbehaviour_has_a_name_that_leads_back_to_it() {
+fn every_misbehaviour_is_parsed_from_its_name() {
     for provider in Provider::ALL {
         for &misbehaviour in Misbehaviour::of(provider) {
             let parsed = Misbehaviour::parse(provider, misbehaviour.name());
@@ -42,12 +41,12 @@ fn every_misbehaviour_has_a_name_that_leads_back_to_it() {
 }
 
 #[test]
-fn every_misbehaviour_says_in_a_sentence_of_its_own_what_is_sent() {
+fn every_misbehaviour_has_a_sentence_of_its_own_as_description() {
     for provider in Provider::ALL {
         let known = Misbehaviour::of(provider);
-        let says: HashSet<_> = known.iter().map(|known| known.says(provider)).collect();
-        assert!(says.iter().all(|says| says.ends_with('.')));
-        assert_eq!(says.len(), known.len());
+        let descriptions: HashSet<_> = known.iter().map(|it| it.description(provider)).collect();
+        assert!(descriptions.iter().all(|it| it.ends_with('.')));
+        assert_eq!(descriptions.len(), known.len());
     }
 }
 
@@ -67,9 +66,9 @@ fn an_error_is_a_value_of_the_login_result() {
     }
 }
 
-// Other programs call them by these names.
+// Other programs use these names.
 #[test]
-fn the_first_names_stay() {
+fn the_first_names_are_stable() {
     let both =
         "deny server_error timeout reset rate_limited token_refused token_garbage token_html";
     let google =
@@ -86,7 +85,7 @@ fn the_first_names_stay() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_the_known_ones() {
+fn the_error_for_an_unknown_name_lists_the_known_ones() {
     let refused = Misbehaviour::parse(GITHUB, "wrong_nonce").unwrap_err();
     let refused = refused.to_string();
     assert!(refused.starts_with("GitHub can misbehave as: deny, server_error, "));
@@ -95,36 +94,36 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
 }
 
 #[tokio::test]
-async fn what_a_provider_cannot_do_wrong_is_not_queued() {
-    let world = World::new().await;
+async fn a_misbehaviour_of_the_other_provider_cannot_be_queued() {
+    let mock = TestMock::new().await;
     let next = Next::Misbehave(Misbehaviour::BadSignature);
-    assert!(world.mock.github().queue(next.clone()).is_err());
-    assert!(world.mock.google().queue(next).is_ok());
+    assert!(mock.upstreams.github().queue(next.clone()).is_err());
+    assert!(mock.upstreams.google().queue(next).is_ok());
 }
 
 #[tokio::test]
-async fn a_misbehaviour_concerns_its_own_sign_in() {
+async fn a_misbehaviour_affects_its_own_sign_in_alone() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::TokenEmpty).await;
-        let spoiled = redemption(&world.code(provider).await);
-        let sound = redemption(&world.code(provider).await);
-        assert!(world.token(provider, &sound).await.json()["access_token"].is_string());
-        assert_eq!(world.token(provider, &spoiled).await.body, "");
+        let mock = mock_with(provider, Misbehaviour::TokenEmpty).await;
+        let corrupted = redemption(&mock.code(provider).await);
+        let sound = redemption(&mock.code(provider).await);
+        assert!(mock.token(provider, &sound).await.json()["access_token"].is_string());
+        assert_eq!(mock.token(provider, &corrupted).await.body, "");
     }
 }
 
 #[tokio::test]
-async fn no_misbehaviour_hides_a_request_that_is_wrong_itself() {
+async fn no_misbehaviour_hides_an_error_in_the_request() {
     for provider in Provider::ALL {
         let at_the_token_call = Misbehaviour::of(provider)
             .iter()
             .filter(|known| known.group() != Group::Callback);
         for &misbehaviour in at_the_token_call {
-            let world = world_with(provider, misbehaviour).await;
-            let form = redemption(&world.code(provider).await).without("code_verifier");
-            let seen = world.token(provider, &form).await;
+            let mock = mock_with(provider, misbehaviour).await;
+            let form = redemption(&mock.code(provider).await).without("code_verifier");
+            let response = mock.token(provider, &form).await;
             assert_eq!(
-                seen.text("error"),
+                response.text("error"),
                 "invalid_grant",
                 "{}",
                 misbehaviour.name()

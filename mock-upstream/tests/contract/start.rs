@@ -1,18 +1,18 @@
-//! How a mock starts and what it refuses to start with.
+//! The start and the end of a mock, and its settings.
 
 use std::net::TcpListener;
 
 use mock_upstream::settings::InvalidClient;
 use mock_upstream::{Client, MockUpstream, Settings};
 
-use crate::world::{CALLBACK, World};
+use crate::test_mock::{CALLBACK, TestMock};
 
 fn client() -> Client {
     Client::new("id", "secret", [CALLBACK]).unwrap()
 }
 
 #[tokio::test]
-async fn a_taken_port_is_named_in_the_error() {
+async fn an_error_names_the_provider_and_the_address_in_use() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let mut settings = Settings::new(client(), client());
@@ -23,33 +23,33 @@ async fn a_taken_port_is_named_in_the_error() {
 }
 
 #[tokio::test]
-async fn a_mock_that_is_gone_has_left_its_address() {
-    // Once might be luck.
+async fn a_dropped_mock_frees_its_address() {
+    // A single success might be luck.
     for _ in 0..20 {
-        // wiremock takes a lock when it is dropped, and tokio hands out only so
-        // many before a task has to yield.
+        // wiremock takes a lock when it is dropped, and tokio's budget of locks requires
+        // a task to yield.
         tokio::task::yield_now().await;
-        let world = World::new().await;
-        let address = world.mock.google().url().replace("http://", "");
-        drop(world);
+        let mock = TestMock::new().await;
+        let address = mock.upstreams.google().url().replace("http://", "");
+        drop(mock);
         TcpListener::bind(address).unwrap();
     }
 }
 
 #[tokio::test]
 async fn a_url_has_no_trailing_slash() {
-    let world = World::new().await;
-    for upstream in [world.mock.google(), world.mock.github()] {
+    let mock = TestMock::new().await;
+    for upstream in [mock.upstreams.google(), mock.upstreams.github()] {
         assert!(upstream.url().starts_with("http://127.0.0.1:"));
         assert!(!upstream.url().ends_with('/'));
     }
 }
 
 #[tokio::test]
-async fn a_provider_may_be_found_under_another_name() {
-    let world = World::with(|settings| settings.google.host = Some("localhost".to_owned())).await;
-    let url = world.mock.google().url();
-    let document = world
+async fn a_provider_can_have_another_host_name() {
+    let mock = TestMock::with(|settings| settings.google.host = Some("localhost".to_owned())).await;
+    let url = mock.upstreams.google().url();
+    let document = mock
         .get(&format!("{url}/.well-known/openid-configuration"))
         .await;
     assert!(url.starts_with("http://localhost:"));
@@ -89,15 +89,15 @@ fn a_redirect_uri_is_an_absolute_web_address_without_a_fragment() {
 }
 
 #[test]
-fn a_clients_secret_is_not_printed() {
+fn debug_output_of_a_client_hides_its_secret() {
     assert!(!format!("{:?}", client()).contains(r#""secret""#));
 }
 
 #[tokio::test]
-async fn an_unknown_path_is_a_page() {
-    let world = World::new().await;
-    for upstream in [world.mock.google(), world.mock.github()] {
-        let seen = world.get(&format!("{}/nothing", upstream.url())).await;
-        seen.assert_page(404, "404");
+async fn an_unknown_path_is_a_404_page() {
+    let mock = TestMock::new().await;
+    for upstream in [mock.upstreams.google(), mock.upstreams.github()] {
+        let response = mock.get(&format!("{}/nothing", upstream.url())).await;
+        response.assert_page(404, "404");
     }
 }

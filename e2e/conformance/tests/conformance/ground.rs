@@ -11,7 +11,7 @@ use broker::{Broker, Dependencies};
 use conformance::browser::Browser;
 use conformance::control::Control;
 use conformance::{self, Expiry, Plan, Project, Report};
-use mock_upstream::{Misbehaviour, MockUpstream, Next, Person, Provider};
+use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
 
 use super::proxy::{self, After, Answered, Asked, Before};
@@ -134,7 +134,7 @@ fn obey(clock: &Clock, upstream: &MockUpstream, asked: &Asked) -> Answered {
     };
     let person = body.get("person").cloned();
     next.queue(match person {
-        Some(person) => Next::Person(serde_json::from_value::<Person>(person).expect("a person")),
+        Some(person) => Next::User(serde_json::from_value::<User>(person).expect("a person")),
         None => Next::Misbehave(Misbehaviour::Deny),
     })
     .expect("room in the queue");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, people};
+use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, users};
 
 use super::stage::Stage;
 use super::story::{Cast, Deed, Story, Telling};
@@ -58,7 +58,7 @@ impl Stage {
     }
 
     fn script(&self, provider: Provider, chance: &mut Chance) -> (Next, Cast) {
-        let seeded = people::seeded();
+        let seeded = users::seed_users();
         let person = seeded[chance.below(seeded.len())].at(provider).clone();
         let cast = Cast {
             id: person.id.clone(),
@@ -68,7 +68,7 @@ impl Stage {
             is_shadowed: false,
         };
         if chance.below(3) > 0 {
-            return (Next::Person(person), cast);
+            return (Next::User(person), cast);
         }
         let all = Misbehaviour::of(provider);
         let mut what = all[chance.below(all.len())];
@@ -78,7 +78,7 @@ impl Stage {
         }
         self.tally().misbehaved(what.name());
         let cast = Cast {
-            id: people::ada().at(provider).id.clone(),
+            id: users::ada().at(provider).id.clone(),
             misbehaviour: Some(what.name()),
             errors: errors(what),
             ..cast

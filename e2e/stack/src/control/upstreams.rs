@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use mock_upstream::journal::Entry;
-use mock_upstream::{Iss, Misbehaviour, Mode, Next, Person, Provider, Upstream};
+use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
 use rocket::http::Status;
 use rocket::serde::json::{Json, Value, json};
 use rocket::{State, get, post, put};
@@ -48,7 +48,7 @@ pub(super) fn rotate_keys(world: &State<Arc<World>>) -> Done {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
-    person: Option<Person>,
+    person: Option<User>,
     misbehave: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn next(
         Script {
             person: Some(person),
             misbehave: None,
-        } => Next::Person(person),
+        } => Next::User(person),
         Script {
             person: None,
             misbehave: Some(name),
@@ -93,7 +93,7 @@ pub(super) fn misbehaviours(
     let says = |it: &Misbehaviour| {
         json!({
             "name": it.name(),
-            "says": it.says(upstream.provider()),
+            "says": it.description(upstream.provider()),
             "error": it.error(),
         })
     };
@@ -111,7 +111,7 @@ pub(super) fn requests(
 fn find<'w>(world: &'w State<Arc<World>>, name: &str) -> Result<&'w Upstream, Refused> {
     let provider: Provider =
         name.parse()
-            .map_err(|error: mock_upstream::provider::UnknownProvider| {
+            .map_err(|error: mock_upstream::settings::UnknownProvider| {
                 Refused::bad(error.to_string())
             })?;
     Ok(world.upstream.provider(provider))

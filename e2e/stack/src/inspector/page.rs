@@ -153,7 +153,7 @@ impl Page<'_> {
 fn queued(upstream: &Upstream) -> Vec<(&'static str, &'static str)> {
     let name = words::provider(Some(upstream.provider().name()));
     let next = |next: Next| match next {
-        Next::Person(_) => "a person, without a page",
+        Next::User(_) => "a person, without a page",
         Next::Misbehave(misbehaviour) => misbehaviour.name(),
     };
     upstream
@@ -181,7 +181,8 @@ impl Misbehaviours {
         let known = Misbehaviour::of(provider);
         let of_group = |group: &Group| {
             let its = known.iter().filter(|it| it.group() == *group);
-            its.map(|it| (it.name(), it.says(provider))).collect()
+            its.map(|it| (it.name(), it.description(provider)))
+                .collect()
         };
         let groups = Group::ALL.iter().map(|it| (it.title(), of_group(it)));
         Self {

@@ -43,14 +43,14 @@ impl Stack {
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use stack::{Settings, Stack};
-    /// use mock_upstream::{Misbehaviour, Next, Person};
+    /// use mock_upstream::{Misbehaviour, Next, User};
     ///
     /// let stack = Stack::start(Settings::for_tests()).await?;
     /// let github = stack.upstream().github();
     ///
     /// // The next to sign in is this person; then somebody cancels.
-    /// let nameless = Person { id: "4711".into(), username: Some("octo".into()), ..Person::default() };
-    /// github.queue(Next::Person(nameless))?;
+    /// let nameless = User { id: "4711".into(), username: Some("octo".into()), ..User::default() };
+    /// github.queue(Next::User(nameless))?;
     /// github.queue(Next::Misbehave(Misbehaviour::Deny))?;
     ///
     /// // What the broker and browsers asked of it, secrets masked.

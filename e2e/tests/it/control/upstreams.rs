@@ -1,6 +1,6 @@
 //! What the imitated providers are told to do, and what they were asked.
 
-use mock_upstream::people::Visibility;
+use mock_upstream::users::Visibility;
 use mock_upstream::{Misbehaviour, Next};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ async fn a_github_user_with_a_private_address_can_be_queued() {
     let queued = post(&world, &next, json!({ "person": person })).await;
     assert_eq!(queued.status, 201, "{}", queued.text());
     let queue = world.upstream(GITHUB).queued();
-    let [Next::Person(person)] = queue.as_slice() else {
+    let [Next::User(person)] = queue.as_slice() else {
         panic!("{queue:?}");
     };
     assert_eq!(person.visibility, Visibility::Private);

@@ -1,14 +1,14 @@
-//! What the callback carries.
+//! The parameters of the callback.
 
 use mock_upstream::{Iss, Misbehaviour, Provider};
 
-use super::{GITHUB, GOOGLE, world_with};
-use crate::world::{Params, STATE, authorization, redemption};
+use super::{GITHUB, GOOGLE, mock_with};
+use crate::test_mock::{Params, STATE, authorization, redemption};
 
 async fn callback(provider: Provider, misbehaviour: Misbehaviour) -> Params {
-    let world = world_with(provider, misbehaviour).await;
-    let seen = world.authorize(provider, &authorization(provider)).await;
-    seen.callback()
+    let mock = mock_with(provider, misbehaviour).await;
+    let response = mock.authorize(provider, &authorization(provider)).await;
+    response.callback()
 }
 
 #[tokio::test]
@@ -29,7 +29,7 @@ async fn google_fails_in_the_callback() {
 
 // "Troubleshooting authorization request errors".
 #[tokio::test]
-async fn githubs_application_is_suspended_in_githubs_words() {
+async fn a_suspended_application_has_githubs_description() {
     let callback = callback(GITHUB, Misbehaviour::ApplicationSuspended).await;
     let order = ["error", "error_description", "error_uri", "state"];
     let description = "Your application has been suspended. Contact support@github.com.";
@@ -45,7 +45,7 @@ async fn githubs_application_is_suspended_in_githubs_words() {
 }
 
 #[tokio::test]
-async fn neither_a_code_nor_an_error_is_the_state_alone() {
+async fn a_callback_can_carry_the_state_alone() {
     for provider in Provider::ALL {
         let callback = callback(provider, Misbehaviour::NoCode).await;
         assert_eq!(callback.names(), ["state"]);
@@ -54,15 +54,15 @@ async fn neither_a_code_nor_an_error_is_the_state_alone() {
 }
 
 #[tokio::test]
-async fn a_wrong_issuer_comes_with_a_code_that_works_whatever_the_switch_says() {
+async fn a_wrong_issuer_comes_with_a_code_that_works_in_any_iss_setting() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::WrongCallbackIssuer).await;
-        world.upstream(provider).set_iss(Iss::Off);
-        let seen = world.authorize(provider, &authorization(provider)).await;
-        let callback = seen.callback();
+        let mock = mock_with(provider, Misbehaviour::WrongCallbackIssuer).await;
+        mock.upstream(provider).set_iss(Iss::Off);
+        let response = mock.authorize(provider, &authorization(provider)).await;
+        let callback = response.callback();
         assert_eq!(callback.get("iss"), Some("https://issuer.example"));
         let form = redemption(callback.get("code").unwrap());
-        let answer = world.token(provider, &form).await;
+        let answer = mock.token(provider, &form).await;
         assert!(answer.json()["access_token"].is_string());
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to the connection, read from a bare socket.
+//! The faults of the connection, read from a bare socket.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use mock_upstream::{Misbehaviour, Provider};
 
-use super::world_with;
-use crate::world::{World, redemption};
+use super::mock_with;
+use crate::test_mock::{TestMock, redemption};
 
-/// A token call, sent; what comes back is still to be read.
-async fn token_call(world: &World, provider: Provider) -> TcpStream {
-    let code = world.code(provider).await;
-    let url = world.token_url(provider);
+/// Sends a token call; the response is still to be read.
+async fn token_call(mock: &TestMock, provider: Provider) -> TcpStream {
+    let code = mock.code(provider).await;
+    let url = mock.token_url(provider);
     let (host, path) = url
         .strip_prefix("http://")
         .unwrap()
@@ -31,16 +31,16 @@ async fn token_call(world: &World, provider: Provider) -> TcpStream {
     stream
 }
 
-/// What comes to the end of the connection, and how it ends.
+/// Everything until the end of the connection, and the result of the last read.
 async fn received(provider: Provider, misbehaviour: Misbehaviour) -> (String, io::Result<usize>) {
-    let world = world_with(provider, misbehaviour).await;
-    let mut stream = token_call(&world, provider).await;
+    let mock = mock_with(provider, misbehaviour).await;
+    let mut stream = token_call(&mock, provider).await;
     let mut received = Vec::new();
     let end = stream.read_to_end(&mut received);
     (String::from_utf8(received).unwrap(), end)
 }
 
-/// Status line and headers, and what was read of the body so far.
+/// The status line and headers, and the bytes of the body read so far.
 fn head(stream: &mut TcpStream) -> (String, String) {
     let mut received = String::new();
     let mut buffer = [0; 4096];
@@ -61,11 +61,11 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 #[tokio::test]
 async fn a_reset_closes_the_token_call_without_a_byte() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::Reset).await;
+        let mock = mock_with(provider, Misbehaviour::Reset).await;
         let mut received = Vec::new();
-        let mut stream = token_call(&world, provider).await;
+        let mut stream = token_call(&mock, provider).await;
         assert_eq!(stream.read_to_end(&mut received).unwrap(), 0, "{provider}");
-        let last = world.upstream(provider).journal().pop().unwrap();
+        let last = mock.upstream(provider).journal().pop().unwrap();
         assert_eq!(last.status, None);
     }
 }
@@ -73,30 +73,30 @@ async fn a_reset_closes_the_token_call_without_a_byte() {
 #[tokio::test]
 async fn the_sign_in_after_a_reset_is_served() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::Reset).await;
-        let mut stream = token_call(&world, provider).await;
+        let mock = mock_with(provider, Misbehaviour::Reset).await;
+        let mut stream = token_call(&mock, provider).await;
         stream.read_to_end(&mut Vec::new()).unwrap();
-        assert_eq!(world.sign_in(provider).await.status, 200);
+        assert_eq!(mock.sign_in(provider).await.status, 200);
     }
 }
 
-// A byte would be there within a millisecond; nothing is, in a hundred.
+// A byte would arrive within a millisecond; none does in a hundred.
 #[tokio::test]
 async fn a_timeout_is_silence_on_an_open_connection() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::Timeout).await;
-        let mut stream = token_call(&world, provider).await;
-        let patience = Duration::from_millis(100);
-        stream.set_read_timeout(Some(patience)).unwrap();
+        let mock = mock_with(provider, Misbehaviour::Timeout).await;
+        let mut stream = token_call(&mock, provider).await;
+        let timeout = Duration::from_millis(100);
+        stream.set_read_timeout(Some(timeout)).unwrap();
         let kind = stream.read(&mut [0; 1]).unwrap_err().kind();
         assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut));
-        let last = world.upstream(provider).journal().pop().unwrap();
+        let last = mock.upstream(provider).journal().pop().unwrap();
         assert_eq!(last.status, None);
     }
 }
 
 #[tokio::test]
-async fn a_reset_after_the_headers_is_a_real_one() {
+async fn a_reset_after_the_headers_resets_the_connection() {
     for provider in Provider::ALL {
         let (received, end) = received(provider, Misbehaviour::ResetAfterHeaders).await;
         assert!(received.starts_with("HTTP/1.1 200 OK\r\n"));
@@ -106,7 +106,7 @@ async fn a_reset_after_the_headers_is_a_real_one() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_short_promises_twice_what_comes() {
+async fn a_truncated_response_has_half_of_its_content_length() {
     for provider in Provider::ALL {
         let (received, end) = received(provider, Misbehaviour::CutShort).await;
         let (head, body) = received.split_once("\r\n\r\n").unwrap();
@@ -118,10 +118,10 @@ async fn an_answer_cut_short_promises_twice_what_comes() {
 }
 
 #[tokio::test]
-async fn a_drip_goes_on_byte_by_byte() {
+async fn a_drip_sends_single_bytes() {
     for provider in Provider::ALL {
-        let world = world_with(provider, Misbehaviour::Drip).await;
-        let mut stream = token_call(&world, provider).await;
+        let mock = mock_with(provider, Misbehaviour::Drip).await;
+        let mut stream = token_call(&mock, provider).await;
         let (head, _) = head(&mut stream);
         assert!(head.starts_with("HTTP/1.1 200 OK\r\n"));
         assert_eq!(header(&head, "content-length"), Some("52428800"));
@@ -129,7 +129,7 @@ async fn a_drip_goes_on_byte_by_byte() {
             header(&head, "content-type"),
             Some("application/json; charset=utf-8")
         );
-        // Two bytes may come at once where the reader is slow; never many.
+        // A slow reader can receive two bytes at once, never many.
         for _ in 0..3 {
             let mut buffer = [0; 4096];
             let read = stream.read(&mut buffer).unwrap();
@@ -140,7 +140,7 @@ async fn a_drip_goes_on_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn fifty_megabytes_are_fifty_megabytes() {
+async fn a_huge_response_has_50_megabytes() {
     for provider in Provider::ALL {
         let (received, end) = received(provider, Misbehaviour::TokenHuge).await;
         let (head, body) = received.split_once("\r\n\r\n").unwrap();
@@ -151,7 +151,7 @@ async fn fifty_megabytes_are_fifty_megabytes() {
 }
 
 #[tokio::test]
-async fn no_client_ever_sees_how_the_wire_is_told() {
+async fn no_client_receives_the_delivery_header() {
     for provider in Provider::ALL {
         for misbehaviour in [
             Misbehaviour::ResetAfterHeaders,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_upstream::{Misbehaviour, Next, Person};
+use mock_upstream::{Misbehaviour, Next, User};
 
 use super::Answer;
 use super::known::World;
@@ -133,7 +133,7 @@ impl<'a> Cast<'a> {
     /// The traveller goes to the provider, where the script says what happens.
     async fn sign_in(&self, upstream_login: u8, ending: Ending) -> Response {
         let next = match ending {
-            Ok(()) => Next::Person(self.person(upstream_login)),
+            Ok(()) => Next::User(self.person(upstream_login)),
             Err(Failure::Denied) => Next::Misbehave(Misbehaviour::Deny),
             Err(Failure::Unavailable) => Next::Misbehave(Misbehaviour::Reset),
             Err(Failure::Invalid) => Next::Misbehave(Misbehaviour::TokenRefused),
@@ -224,14 +224,14 @@ impl<'a> Cast<'a> {
     }
 
     /// Who signs in on `upstream_login`: somebody else on every upstream login of every history.
-    pub(super) fn person(&self, upstream_login: u8) -> Person {
+    pub(super) fn person(&self, upstream_login: u8) -> User {
         let id = format!("{}{upstream_login}", self.stage.histories);
-        Person {
+        User {
             name: Some(format!("Person {id}")),
             username: Some(format!("person-{id}")),
             picture: Some(format!("https://pictures.example/{id}.png")),
             id,
-            ..Person::default()
+            ..User::default()
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What each answer of the reference machine looks like on the wire, to the byte.
 
-use mock_upstream::Person;
+use mock_upstream::User;
 use serde_json::{Value, json};
 
 use super::cast::Cast;
@@ -112,7 +112,7 @@ impl Cast<'_> {
 
     /// What the service says of the person of `upstream_login`.
     fn profile(&self, upstream_login: u8) -> Value {
-        let Person {
+        let User {
             id,
             name,
             username,

@@ -1,0 +1,149 @@
+//! The authorization request: its checks, and the redirects back to the client.
+
+use super::scopes::Scopes;
+use crate::Client;
+use crate::http::Params;
+use crate::provider::sign_in::CheckedRequest;
+use crate::provider::{Challenge, HeapSize};
+use crate::settings::RedirectUri;
+
+/// The page that explains an error; the error's name follows, with dashes.
+const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#";
+
+/// An authorization request that passed every check.
+pub(super) struct AuthorizationRequest {
+    pub(super) redirect_uri: RedirectUri,
+    pub(super) scopes: Scopes,
+    pub(super) challenge: Option<Challenge>,
+    state: Option<String>,
+}
+
+/// The reason why a request is refused.
+pub(super) enum Refusal<'a> {
+    /// A page. That it is a 404 is not confirmed.
+    UnknownClient,
+    /// A callback with an error.
+    Callback(CallbackError<'a>),
+}
+
+/// An error that the callback carries.
+pub(super) struct CallbackError<'a> {
+    redirect_uri: &'a RedirectUri,
+    state: Option<&'a str>,
+    error: &'static str,
+    description: &'static str,
+}
+
+impl AuthorizationRequest {
+    pub(super) fn parse<'a>(query: &'a Params, client: &'a Client) -> Result<Self, Refusal<'a>> {
+        if !query.get("client_id").is_some_and(|id| client.has_id(id)) {
+            return Err(Refusal::UnknownClient);
+        }
+        let redirect_uri = redirect_uri(query, client).map_err(Refusal::Callback)?;
+        Ok(Self {
+            challenge: challenge(query, redirect_uri).map_err(Refusal::Callback)?,
+            redirect_uri: redirect_uri.clone(),
+            scopes: Scopes::parse(query.get("scope").unwrap_or_default()),
+            state: query.get("state").map(str::to_owned),
+        })
+    }
+
+    /// The callback with a code.
+    pub(super) fn success(&self, code: &str, iss: Option<&str>) -> String {
+        let params = [("code", code)].into_iter().chain(self.state());
+        let iss = iss.map(|iss| ("iss", iss));
+        self.redirect_uri.with_params(params.chain(iss))
+    }
+
+    /// The callback with the state alone.
+    pub(super) fn state_alone(&self) -> String {
+        self.redirect_uri.with_params(self.state())
+    }
+
+    pub(super) fn denied(&self) -> CallbackError<'_> {
+        let description = "The user has denied your application access.";
+        self.error("access_denied", description)
+    }
+
+    pub(super) fn suspended(&self) -> CallbackError<'_> {
+        let description = "Your application has been suspended. Contact support@github.com.";
+        self.error("application_suspended", description)
+    }
+
+    fn error(&self, error: &'static str, description: &'static str) -> CallbackError<'_> {
+        CallbackError {
+            redirect_uri: &self.redirect_uri,
+            state: self.state.as_deref(),
+            error,
+            description,
+        }
+    }
+
+    fn state(&self) -> Option<(&'static str, &str)> {
+        Some(("state", self.state.as_deref()?))
+    }
+}
+
+impl CallbackError<'_> {
+    /// The callback with this error.
+    pub(super) fn callback(&self, iss: Option<&str>) -> String {
+        let error_uri = format!("{ERROR_URI}{}", self.error.replace('_', "-"));
+        let known = [
+            ("error", self.error),
+            ("error_description", self.description),
+            ("error_uri", &error_uri),
+        ];
+        let state = self.state.map(|state| ("state", state));
+        let iss = iss.map(|iss| ("iss", iss));
+        self.redirect_uri
+            .with_params(known.into_iter().chain(state).chain(iss))
+    }
+}
+
+/// The registered redirect URI that the request names, or the first one if it names none.
+/// The error for any other one goes to the first.
+fn redirect_uri<'a>(
+    query: &'a Params,
+    client: &'a Client,
+) -> Result<&'a RedirectUri, CallbackError<'a>> {
+    let registered = match query.get("redirect_uri") {
+        Some(named) => client.redirect_uri(named),
+        None => Some(client.first_redirect_uri()),
+    };
+    registered.ok_or_else(|| CallbackError {
+        redirect_uri: client.first_redirect_uri(),
+        state: query.get("state"),
+        error: "redirect_uri_mismatch",
+        description: "The redirect_uri MUST match the registered callback URL for this application.",
+    })
+}
+
+/// GitHub accepts S256 alone. Its error for anything else is not confirmed.
+fn challenge<'a>(
+    query: &'a Params,
+    redirect_uri: &'a RedirectUri,
+) -> Result<Option<Challenge>, CallbackError<'a>> {
+    let method = query.get("code_challenge_method");
+    Challenge::parse(query.get("code_challenge"), method).map_err(|_| CallbackError {
+        redirect_uri,
+        state: query.get("state"),
+        error: "invalid_request",
+        description: "The code_challenge must be 43 characters and the code_challenge_method S256.",
+    })
+}
+
+impl CheckedRequest for AuthorizationRequest {
+    fn redirect_uri(&self) -> &RedirectUri {
+        &self.redirect_uri
+    }
+
+    fn scope(&self) -> String {
+        self.scopes.joined(" ")
+    }
+}
+
+impl HeapSize for AuthorizationRequest {
+    fn heap_bytes(&self) -> usize {
+        self.state.heap_bytes() + self.scopes.heap_bytes()
+    }
+}

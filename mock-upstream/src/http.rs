@@ -1,0 +1,10 @@
+//! HTTP, on wiremock: a request, a response, the server, and the transport in front of it.
+
+mod request;
+mod response;
+mod server;
+mod transport;
+
+pub(crate) use request::{Params, Request};
+pub(crate) use response::{Delivery, Response};
+pub(crate) use server::Server;

@@ -1,0 +1,154 @@
+//! The request to an endpoint.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use url::form_urlencoded;
+use wiremock::http::HeaderMap;
+
+/// A request with its query and body parsed.
+pub(crate) struct Request {
+    method: String,
+    path: String,
+    raw_query: String,
+    query: Params,
+    body: Body,
+    headers: HeaderMap,
+}
+
+/// The parameters in a body, by its media type.
+enum Body {
+    Form(Params),
+    Json(Params),
+    Other,
+}
+
+impl Request {
+    pub(crate) fn method(&self) -> &str {
+        &self.method
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The query as it was sent, secrets included.
+    pub(crate) fn raw_query(&self) -> &str {
+        &self.raw_query
+    }
+
+    pub(crate) fn query(&self) -> &Params {
+        &self.query
+    }
+
+    /// The fields of a form-encoded body; none of any other body.
+    pub(crate) fn form(&self) -> &Params {
+        match &self.body {
+            Body::Form(fields) => fields,
+            Body::Json(_) | Body::Other => &NO_PARAMS,
+        }
+    }
+
+    /// The fields of a form, or the strings of a JSON object; none of any other body.
+    pub(crate) fn form_or_json(&self) -> &Params {
+        match &self.body {
+            Body::Form(params) | Body::Json(params) => params,
+            Body::Other => &NO_PARAMS,
+        }
+    }
+
+    /// The value of a header, if it is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The part of the `Authorization` header that follows `scheme`.
+    pub(crate) fn credentials(&self, scheme: &str) -> Option<&str> {
+        let (given, credentials) = self.header("authorization")?.split_once(' ')?;
+        given
+            .eq_ignore_ascii_case(scheme)
+            .then(|| credentials.trim())
+    }
+
+    /// The client id and secret of HTTP Basic, where each is form-encoded (RFC 6749,
+    /// section 2.3.1).
+    pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
+        let decoded = STANDARD.decode(self.credentials("basic")?).ok()?;
+        let decoded = String::from_utf8(decoded).ok()?;
+        let (client_id, client_secret) = decoded.split_once(':')?;
+        Some((form_decoded(client_id), form_decoded(client_secret)))
+    }
+}
+
+fn form_decoded(text: &str) -> String {
+    let pair = format!("value={text}");
+    let params = Params::parse(pair.as_bytes());
+    params.get("value").unwrap_or_default().to_owned()
+}
+
+impl From<&wiremock::Request> for Request {
+    fn from(request: &wiremock::Request) -> Self {
+        let raw_query = request.url.query().unwrap_or_default();
+        Self {
+            method: request.method.to_string(),
+            path: request.url.path().to_owned(),
+            raw_query: raw_query.to_owned(),
+            query: Params::parse(raw_query.as_bytes()),
+            body: Body::of(request),
+            headers: request.headers.clone(),
+        }
+    }
+}
+
+impl Body {
+    fn of(request: &wiremock::Request) -> Self {
+        let content_type = request.headers.get("content-type");
+        let media_type = content_type
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split(';').next())
+            .unwrap_or_default();
+        match media_type.trim() {
+            "application/x-www-form-urlencoded" => Self::Form(Params::parse(&request.body)),
+            "application/json" => Self::Json(Params::parse_json(&request.body)),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The parameters of a query, a form or a JSON object.
+pub(crate) struct Params(Vec<(String, String)>);
+
+static NO_PARAMS: Params = Params(Vec::new());
+
+impl Params {
+    pub(crate) fn parse(encoded: &[u8]) -> Self {
+        Self(form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    /// The string members of an object; none of any other JSON.
+    fn parse_json(body: &[u8]) -> Self {
+        let Ok(Value::Object(members)) = serde_json::from_slice(body) else {
+            return Self(Vec::new());
+        };
+        let texts = members.into_iter().filter_map(|(name, value)| match value {
+            Value::String(text) => Some((name, text)),
+            _ => None,
+        });
+        Self(texts.collect())
+    }
+
+    /// The last value of a parameter. An empty one counts as absent (RFC 6749,
+    /// section 3.1).
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.0.iter().rfind(|(known, _)| known == name)?;
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Whether any parameter occurs more than once.
+    pub(crate) fn has_duplicates(&self) -> bool {
+        let is_duplicate = |(index, (name, _)): (usize, &(String, String))| {
+            self.0[..index].iter().any(|(earlier, _)| earlier == name)
+        };
+        self.0.iter().enumerate().any(is_duplicate)
+    }
+}

@@ -1,0 +1,79 @@
+//! The context of a running provider.
+
+use super::controls::Controls;
+use crate::http::{Request, Response};
+use crate::journal::{self, Journal};
+use crate::settings::ProviderSettings;
+use crate::{Client, Clock, Iss, Misbehaviour, Provider, Unconfirmed};
+
+/// The fixed settings of one provider, its controls and its journal; shared by its
+/// endpoints and its handle.
+pub(crate) struct ProviderContext {
+    pub(crate) provider: Provider,
+    /// The base URL, without a trailing slash.
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    clock: Clock,
+    pub(crate) hourly_calls: Option<u32>,
+    pub(crate) unconfirmed: Unconfirmed,
+    pub(crate) controls: Controls,
+    pub(crate) journal: Journal,
+}
+
+impl ProviderContext {
+    pub(crate) fn new(
+        provider: Provider,
+        url: String,
+        settings: ProviderSettings,
+        clock: Clock,
+    ) -> Self {
+        Self {
+            provider,
+            url,
+            controls: Controls::new(&settings),
+            client: settings.client,
+            clock,
+            hourly_calls: settings.hourly_calls,
+            unconfirmed: settings.unconfirmed,
+            journal: Journal::new(),
+        }
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    /// Adds a request and its response to the journal.
+    pub(crate) fn record(&self, request: &Request, response: &Response) {
+        self.journal.record(journal::Entry {
+            at: self.now_ms(),
+            method: request.method().to_owned(),
+            path: journal::truncated(request.path()),
+            query: journal::masked(request.raw_query()),
+            status: response.visible_status(),
+        });
+    }
+
+    /// The `iss` of a successful callback: `issuer`, another issuer, or none.
+    pub(crate) fn iss_of_success<'a>(
+        &self,
+        issuer: &'a str,
+        misbehaviour: Option<Misbehaviour>,
+    ) -> Option<&'a str> {
+        match (misbehaviour, self.controls.iss()) {
+            (Some(Misbehaviour::WrongCallbackIssuer), _) => Some("https://issuer.example"),
+            (_, Iss::On | Iss::Errors) => Some(issuer),
+            (_, Iss::Off) => None,
+        }
+    }
+
+    /// The `iss` of a callback with an error: `issuer` or none.
+    pub(crate) fn iss_of_error<'a>(&self, issuer: &'a str) -> Option<&'a str> {
+        self.iss_is_in_every_callback().then_some(issuer)
+    }
+
+    /// Whether metadata may announce `iss`: RFC 9207 promises it for errors, too.
+    pub(crate) fn iss_is_in_every_callback(&self) -> bool {
+        self.controls.iss() == Iss::Errors
+    }
+}

@@ -1,0 +1,127 @@
+//! A client as it is registered with a provider.
+
+use std::fmt;
+
+use url::{Url, form_urlencoded};
+
+/// A registered client: its credentials and its redirect URIs.
+#[derive(Clone)]
+pub struct Client {
+    client_id: String,
+    client_secret: String,
+    first: RedirectUri,
+    others: Vec<RedirectUri>,
+}
+
+/// The reason why a client cannot be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidClient {
+    /// The client has no redirect URI.
+    #[error("a client needs at least one redirect URI")]
+    NoRedirectUri,
+    /// A redirect URI is not an absolute web address.
+    #[error("a redirect URI must be an absolute http or https URL without a fragment")]
+    RedirectUri,
+}
+
+impl Client {
+    /// Registers a client with its redirect URIs.
+    ///
+    /// # Errors
+    ///
+    /// Fails without a redirect URI, and on one that is not an absolute `http` or
+    /// `https` URL without a fragment.
+    pub fn new<Uri: AsRef<str>>(
+        client_id: impl Into<String>,
+        client_secret: impl Into<String>,
+        redirect_uris: impl IntoIterator<Item = Uri>,
+    ) -> Result<Self, InvalidClient> {
+        let mut uris = redirect_uris
+            .into_iter()
+            .map(|uri| RedirectUri::parse(uri.as_ref()));
+        Ok(Self {
+            client_id: client_id.into(),
+            client_secret: client_secret.into(),
+            first: uris.next().ok_or(InvalidClient::NoRedirectUri)??,
+            others: uris.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(crate) fn has_id(&self, client_id: &str) -> bool {
+        self.client_id == client_id
+    }
+
+    pub(crate) fn has_secret(&self, client_secret: &str) -> bool {
+        self.client_secret == client_secret
+    }
+
+    pub(crate) fn client_id(&self) -> &str {
+        &self.client_id
+    }
+
+    /// The redirect URI that was registered first.
+    pub(crate) fn first_redirect_uri(&self) -> &RedirectUri {
+        &self.first
+    }
+
+    /// The registered redirect URI that equals `text`, byte for byte.
+    pub(crate) fn redirect_uri(&self, text: &str) -> Option<&RedirectUri> {
+        std::iter::once(&self.first)
+            .chain(&self.others)
+            .find(|registered| registered.as_str() == text)
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("client_id", &self.client_id)
+            .field("client_secret", &"[redacted]")
+            .finish_non_exhaustive()
+    }
+}
+
+/// A registered redirect URI in its original spelling: both providers compare bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct RedirectUri {
+    text: String,
+    host: String,
+}
+
+impl RedirectUri {
+    fn parse(text: &str) -> Result<Self, InvalidClient> {
+        let url = Url::parse(text).map_err(|_| InvalidClient::RedirectUri)?;
+        // `Url` accepts spaces and tabs; a `Location` header does not.
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(InvalidClient::RedirectUri);
+        }
+        match (url.scheme(), url.host_str(), url.fragment()) {
+            ("http" | "https", Some(host), None) => Ok(Self {
+                text: text.to_owned(),
+                host: host.to_owned(),
+            }),
+            _ => Err(InvalidClient::RedirectUri),
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The host, for the page that names the browser's next destination.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The URI with `pairs` appended to its query, in their order.
+    pub(crate) fn with_params<'a>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> String {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(pairs)
+            .finish();
+        let separator = if self.text.contains('?') { '&' } else { '?' };
+        format!("{}{separator}{query}", self.text)
+    }
+}
