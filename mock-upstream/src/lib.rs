@@ -2,8 +2,8 @@
 //!
 //! It is written from the providers' documents and from responses that they were seen to
 //! send. It shares nothing with the broker, so that the two cannot be wrong in the same
-//! way; where a type has the name of one of the broker's (`Clock`, `Provider`,
-//! `StartError`), that is the reason.
+//! way. That is why a few types have the name of one in another crate: `Clock`, `Provider`,
+//! `Settings`, `StartError`.
 //!
 //! # Layout
 //!

@@ -51,7 +51,7 @@ pub struct ProviderSettings {
     pub client: Client,
     /// The mode at the start and after a reset.
     pub mode: Mode,
-    /// The answers that carry `iss`, at the start and after a reset.
+    /// The callbacks that carry `iss`, at the start and after a reset.
     pub iss: Iss,
     /// The number of REST API calls that GitHub grants a user per hour; the real limit
     /// is 5,000. With `None`, calls are counted and never refused, because many tests

@@ -1,6 +1,7 @@
-//! wiremock keeps every request; the mock lets go of them, and loses none.
+//! The memory of a mock under load: wiremock keeps every request, and the mock frees them
+//! without losing one.
 //!
-//! A binary of its own, because it measures the whole process.
+//! This is a binary of its own, because it measures the whole process.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,7 +15,7 @@ const CLIENTS: usize = 8;
 const REQUESTS_PER_CLIENT: usize = 400;
 const BODY_BYTES: usize = 64 * 1024;
 
-/// All bodies together are 200 MiB; kept, they would take at least that.
+/// All bodies together are 200 MiB; if they were kept, they would take at least that.
 const ALLOWED_GROWTH_KIB: u64 = 64 * 1024;
 
 #[tokio::test]
@@ -25,16 +26,16 @@ async fn under_load_no_request_is_lost_and_none_is_kept() {
     let before = resident_kib();
     let mut clients = JoinSet::new();
     for _ in 0..CLIENTS {
-        clients.spawn(ask_over_and_over(format!("{}/token", mock.google().url())));
+        clients.spawn(send_requests(format!("{}/token", mock.google().url())));
     }
     clients.join_all().await;
     let growth = resident_kib().saturating_sub(before);
     assert!(growth < ALLOWED_GROWTH_KIB, "grew by {growth} KiB");
 }
 
-/// Each request is refused by the provider, which proves that it got there: one
-/// that finds no mock is a 404 without a body.
-async fn ask_over_and_over(url: String) {
+/// The provider refuses each request with 400, which proves that it arrived: a request
+/// that matches no mock gets a 404 without a body.
+async fn send_requests(url: String) {
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     for _ in 0..REQUESTS_PER_CLIENT {
         let request = http.post(&url).body(vec![b'x'; BODY_BYTES]);
@@ -43,7 +44,7 @@ async fn ask_over_and_over(url: String) {
     }
 }
 
-/// What the process holds in memory; 0 where the system does not say.
+/// The resident memory of the process; 0 where the system does not report it.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -8,8 +8,8 @@ use crate::provider::pages;
 
 pub(super) const CERTIFICATES_PATH: &str = "/oauth2/v1/certs";
 
-/// The time in which the failure after a token must be met. No client requests the keys
-/// for its token later than this.
+/// The time after which a failure is dropped unused. No client requests the keys for its
+/// token later than this.
 const FAILURE_LIFETIME_MS: i64 = 10 * 1000;
 
 /// The format of the published keys.

@@ -2,7 +2,7 @@
 
 use crate::Provider;
 
-/// What each provider sends; `None` at a provider without this misbehaviour.
+/// The description at each provider; `None` at a provider without this misbehaviour.
 pub(super) struct Description {
     google: Option<&'static str>,
     github: Option<&'static str>,

@@ -60,7 +60,7 @@ async fn no_secret_is_recorded() {
         let code = mock.code(provider).await;
         let form = redemption(&code);
         mock.token(provider, &form).await;
-        // The query is not their place.
+        // A client can put them into the query by mistake.
         mock.get(&format!("{}?{}", mock.token_url(provider), form.encoded()))
             .await;
         let journal = format!("{:?}", mock.upstream(provider).journal());

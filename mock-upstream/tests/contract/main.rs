@@ -17,6 +17,7 @@ mod page;
 mod start;
 mod users;
 
+mod both_providers;
 mod github;
 mod google;
 

@@ -1,16 +1,17 @@
 //! A running mock with its own clock, and a client that follows no redirect.
 
+mod params;
+mod response;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mock_upstream::users::seed_users;
 use mock_upstream::{Client, Clock, MockUpstream, Next, Provider, Settings, Upstream, User};
 use reqwest::{Method, RequestBuilder, redirect};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-use url::{Url, form_urlencoded};
+
+pub(crate) use params::{Params, authorization, redemption, without_pkce};
+pub(crate) use response::Response;
 
 pub(crate) const CLIENT_ID: &str = "mock-client";
 pub(crate) const CLIENT_SECRET: &str = "mock-secret";
@@ -145,165 +146,10 @@ fn client() -> Client {
     Client::new(CLIENT_ID, CLIENT_SECRET, [CALLBACK, SECOND_CALLBACK]).unwrap()
 }
 
-pub(crate) fn http_client() -> reqwest::Client {
+fn http_client() -> reqwest::Client {
     reqwest::Client::builder()
         .redirect(redirect::Policy::none())
         .no_proxy()
         .build()
         .unwrap()
-}
-
-/// A response with its complete body.
-pub(crate) struct Response {
-    pub(crate) status: u16,
-    pub(crate) body: String,
-    pub(crate) bytes: Vec<u8>,
-    headers: reqwest::header::HeaderMap,
-}
-
-impl Response {
-    pub(crate) async fn of(request: RequestBuilder) -> Self {
-        Self::read(request.send().await.unwrap()).await
-    }
-
-    async fn read(response: reqwest::Response) -> Self {
-        let (status, headers) = (response.status(), response.headers().clone());
-        let bytes: Vec<u8> = response.bytes().await.unwrap().into();
-        Self {
-            status: status.as_u16(),
-            headers,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-            bytes,
-        }
-    }
-
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
-    }
-
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-
-    pub(crate) fn text(&self, member: &str) -> String {
-        self.json()[member].as_str().unwrap().to_owned()
-    }
-
-    /// The parameters of the callback; fails unless this is a redirect.
-    #[track_caller]
-    pub(crate) fn callback(&self) -> Params {
-        assert!(
-            matches!(self.status, 302 | 303),
-            "{} {}",
-            self.status,
-            self.body
-        );
-        let location = Url::parse(self.header("location")).unwrap();
-        Params(location.query_pairs().into_owned().collect())
-    }
-
-    /// Asserts that this is an HTML page with `error` and without a redirect.
-    #[track_caller]
-    pub(crate) fn assert_page(&self, status: u16, error: &str) {
-        assert_eq!(self.status, status);
-        assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
-        assert_eq!(self.header("location"), "");
-        assert!(self.body.contains(error), "{}", self.body);
-    }
-
-    /// Asserts that this is exactly this error.
-    #[track_caller]
-    pub(crate) fn assert_error(&self, status: u16, error: &str, description: &str) {
-        let body = self.json();
-        assert_eq!(self.status, status);
-        assert_eq!(body["error"], error);
-        assert_eq!(body["error_description"], description);
-    }
-}
-
-/// Parameters in their order.
-#[derive(Clone, Debug)]
-pub(crate) struct Params(pub(crate) Vec<(String, String)>);
-
-impl Params {
-    pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
-        let owned = pairs
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Self(owned.collect())
-    }
-
-    pub(crate) fn without(mut self, name: &str) -> Self {
-        self.0.retain(|(known, _)| known != name);
-        self
-    }
-
-    /// Sets `name`, in place of any other value.
-    pub(crate) fn with(self, name: &str, value: &str) -> Self {
-        self.without(name).and(name, value)
-    }
-
-    /// Adds `name`, beside any other value.
-    pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
-        self.0.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.0.iter().find(|(known, _)| known == name)?;
-        Some(value)
-    }
-
-    pub(crate) fn names(&self) -> Vec<&str> {
-        self.0.iter().map(|(name, _)| name.as_str()).collect()
-    }
-
-    pub(crate) fn encoded(&self) -> String {
-        form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(&self.0)
-            .finish()
-    }
-}
-
-/// A careful broker's authorization request.
-pub(crate) fn authorization(provider: Provider) -> Params {
-    let common = Params::of(&[
-        ("client_id", CLIENT_ID),
-        ("redirect_uri", CALLBACK),
-        ("state", STATE),
-        ("code_challenge", &challenge(VERIFIER)),
-        ("code_challenge_method", "S256"),
-    ]);
-    match provider {
-        Provider::Google => common
-            .with("response_type", "code")
-            .with("scope", "openid email profile")
-            .with("nonce", NONCE),
-        Provider::GitHub => common.with("scope", "read:user user:email"),
-    }
-}
-
-/// A careful broker's token request.
-pub(crate) fn redemption(code: &str) -> Params {
-    Params::of(&[
-        ("grant_type", "authorization_code"),
-        ("client_id", CLIENT_ID),
-        ("client_secret", CLIENT_SECRET),
-        ("redirect_uri", CALLBACK),
-        ("code", code),
-        ("code_verifier", VERIFIER),
-    ])
-}
-
-pub(crate) fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
-}
-
-/// Removes PKCE from an authorization request.
-pub(crate) fn without_pkce(params: Params) -> Params {
-    params
-        .without("code_challenge")
-        .without("code_challenge_method")
 }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::GITHUB;
 use crate::test_mock::{
     CALLBACK, Params, Response, SECOND_CALLBACK, STATE, TestMock, authorization, redemption,
-    without_pkce,
 };
 
 fn request() -> Params {
@@ -36,31 +35,6 @@ async fn a_code_is_twenty_lower_case_hexadecimal_digits() {
     let is_lower_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     assert_eq!(code.len(), 20);
     assert!(code.bytes().all(is_lower_hex));
-}
-
-#[tokio::test]
-async fn no_state_comes_back_when_none_was_sent() {
-    let mock = TestMock::new().await;
-    let response = mock.authorize(GITHUB, &request().without("state")).await;
-    assert_eq!(response.callback().get("state"), None);
-}
-
-// Sent in April 2026, rolled back, sent again since August.
-#[tokio::test]
-async fn the_setting_decides_which_callbacks_carry_iss() {
-    check_iss(Iss::Off, false, false).await;
-    check_iss(Iss::On, true, false).await;
-    check_iss(Iss::Errors, true, true).await;
-}
-
-async fn check_iss(iss: Iss, on_success: bool, on_error: bool) {
-    let mock = TestMock::new().await;
-    mock.upstreams.github().set_iss(iss);
-    let success = mock.authorize(GITHUB, &request()).await.callback();
-    mock.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
-    let error = mock.authorize(GITHUB, &request()).await.callback();
-    assert_eq!(success.get("iss").is_some(), on_success, "{iss:?}");
-    assert_eq!(error.get("iss").is_some(), on_error, "{iss:?}");
 }
 
 // The real URL: kossiitkgp/KWoC-Frontend#95.
@@ -156,14 +130,6 @@ async fn a_challenge_that_is_not_s256_is_refused() {
     }
 }
 
-// Changelog of 2025-07-14: recommended, not required.
-#[tokio::test]
-async fn pkce_is_optional() {
-    let mock = TestMock::new().await;
-    let response = mock.authorize(GITHUB, &without_pkce(request())).await;
-    assert!(response.callback().get("code").is_some());
-}
-
 // "Authorizing OAuth apps": optional parameters.
 #[tokio::test]
 async fn hints_are_accepted() {
@@ -219,7 +185,7 @@ async fn metadata(mock: &TestMock) -> Value {
     mock.get(&format!("{url}{path}")).await.json()
 }
 
-// RFC 9207, section 2.3: true is a promise for every answer, errors included. The real
+// RFC 9207, section 2.3: true is a promise for every callback, errors included. The real
 // document says true; whether GitHub's errors keep that promise is not confirmed.
 #[tokio::test]
 async fn the_metadata_announces_iss_only_if_every_callback_carries_it() {

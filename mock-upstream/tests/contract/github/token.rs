@@ -164,16 +164,6 @@ async fn a_wrong_verifier_is_refused() {
     check_refused(change, "bad_verification_code", BAD_CODE).await;
 }
 
-#[tokio::test]
-async fn a_get_of_the_token_endpoint_is_refused_and_keeps_the_code() {
-    let mock = TestMock::new().await;
-    let form = redemption(&mock.code(GITHUB).await);
-    let url = format!("{}?{}", mock.token_url(GITHUB), form.encoded());
-    let request = mock.request(Method::GET, &url);
-    assert_eq!(Response::of(request).await.status, 404);
-    assert_eq!(mock.token(GITHUB, &form).await.text("token_type"), "bearer");
-}
-
 // fastmcp#1724 shows the error and not the status.
 #[tokio::test]
 async fn the_status_for_a_missing_verifier_can_be_chosen() {

@@ -94,7 +94,7 @@ async fn the_setting_decides_whether_discovery_announces_iss() {
     }
 }
 
-// RFC 9207, section 2.3: it would be a promise for every answer, errors included.
+// RFC 9207, section 2.3: it would be a promise for every callback, errors included.
 #[tokio::test]
 async fn discovery_announces_iss_only_if_every_callback_carries_it() {
     let mock = TestMock::with(|settings| settings.google.unconfirmed.google_announces_iss = true);
@@ -123,7 +123,7 @@ async fn a_key_looks_like_googles() {
     }
 }
 
-// Response on a sibling endpoint; the exact max-age varies.
+// Seen on a sibling endpoint; the exact max-age varies.
 #[tokio::test]
 async fn the_key_set_has_a_max_age() {
     let mock = TestMock::new().await;
@@ -141,7 +141,7 @@ async fn the_max_age_of_the_key_set_can_be_chosen() {
     assert!(response.header("cache-control").contains("max-age=60,"));
 }
 
-// panva/wellknown: three keys for a day, then the oldest goes.
+// panva/wellknown: three keys for a day, then the oldest is removed.
 #[tokio::test]
 async fn rotation_adds_a_third_key_and_then_removes_the_oldest() {
     let mock = TestMock::new().await;

@@ -138,7 +138,7 @@ async fn a_verifier_without_a_challenge_is_refused() {
     response.assert_error(400, "invalid_grant", description);
 }
 
-// The error was response; its description is not confirmed.
+// The error was seen; its description is not confirmed.
 #[tokio::test]
 async fn another_redirect_uri_is_refused() {
     let change = |form: Params| form.with("redirect_uri", SECOND_CALLBACK);
@@ -180,16 +180,6 @@ async fn a_client_can_authenticate_with_basic() {
     let request = mock.request(Method::POST, &mock.token_url(GOOGLE));
     let request = request.basic_auth(CLIENT_ID, Some(CLIENT_SECRET));
     assert_eq!(Response::of(request.form(&form.0)).await.status, 200);
-}
-
-// Google's status is not confirmed.
-#[tokio::test]
-async fn a_get_of_the_token_endpoint_is_refused_and_keeps_the_code() {
-    let mock = TestMock::new().await;
-    let form = redemption(&mock.code(GOOGLE).await);
-    let url = format!("{}?{}", mock.token_url(GOOGLE), form.encoded());
-    assert_eq!(mock.get(&url).await.status, 404);
-    assert_eq!(mock.token(GOOGLE, &form).await.status, 200);
 }
 
 #[tokio::test]

@@ -117,7 +117,7 @@ async fn tokeninfo_shows_an_id_tokens_claims_as_text() {
     assert!(!journal.contains(&token));
 }
 
-// Response by clients.
+// Seen by clients.
 #[track_caller]
 fn assert_invalid(response: &Response) {
     response.assert_error(400, "invalid_token", "Invalid Value");

@@ -83,7 +83,7 @@ async fn garbage_is_a_200_with_the_first_half_of_json() {
     }
 }
 
-// REST API, "Troubleshooting": slow calls are cut.
+// REST API, "Troubleshooting": slow calls are cut off.
 #[tokio::test]
 async fn a_slow_call_is_a_server_error() {
     let response = response_of(Misbehaviour::Profile502, "/user").await;
