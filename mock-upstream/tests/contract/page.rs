@@ -41,7 +41,7 @@ async fn choose(
 const LONG_STATES: usize = 200;
 
 #[tokio::test]
-async fn g7_pages_that_wait_for_a_choice_hold_a_bounded_number_of_bytes() {
+async fn g7_pending_sign_ins_hold_a_bounded_number_of_bytes() {
     const MAX_BYTES: usize = 9 * 1024 * 1024;
     let mock = interactive().await;
     let state = "a".repeat(60_000);
@@ -63,7 +63,7 @@ async fn g7_pages_that_wait_for_a_choice_hold_a_bounded_number_of_bytes() {
 }
 
 #[tokio::test]
-async fn g7_the_journal_cuts_a_long_query() {
+async fn g7_the_journal_truncates_a_long_query() {
     let mock = interactive().await;
     for provider in Provider::ALL {
         let long = authorization(provider).with("x", &"a".repeat(60_000));
