@@ -7,10 +7,10 @@
 //!
 //! ```no_run
 //! # async fn example() {
-//! use testkit::http::{Http, REFUSED};
+//! use testkit::http::Http;
 //!
 //! let http = Http::at("http://127.0.0.1:8000");
-//! http.post("/v1/token").body("{").send().await.is(415, REFUSED);
+//! http.post("/v1/token").body("{").send().await.is_refusal(415);
 //! # }
 //! ```
 

@@ -28,7 +28,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 pub use forms::{Form, forms};
-pub use log::{watch_log, watch_log_and, watcher};
+pub use log::{watch_log, watch_log_and, without_keeping_log};
 pub use response::in_response;
 pub use shape::{MARK, drawn, suspicious};
 

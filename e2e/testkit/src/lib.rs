@@ -5,6 +5,8 @@
 //! | [`http`] | the HTTP client, and the response with its assertions |
 //! | [`browser`] | a browser with its cookies that records each step |
 //! | [`backend`] | a consumer's backend over raw JSON |
+//! | [`server`] | a server in the process of a test |
+//! | [`query`] | reads and changes the query of a URL |
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
 //! | [`openapi`] | checks a response against the published contract |
 //! | [`leak_check`] | finds secrets in logs, pages, files and responses |
@@ -22,3 +24,5 @@ pub mod http;
 pub mod leak_check;
 pub mod openapi;
 pub mod postgres;
+pub mod query;
+pub mod server;

@@ -8,7 +8,7 @@ use stack::Settings;
 use url::Url;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::{Arrival, Browser, UNSERVED};
 use testkit::browser::{CookieJar, is_same_site};
 use testkit::http::Response;
@@ -18,28 +18,28 @@ const OF_THE_BROKER: &str = "fsi_trip_";
 const OF_THE_DEMO: &str = "demo_session";
 
 /// A stack whose providers show a page; `providers` are where they listen.
-async fn world_with(providers: [[u8; 4]; 2]) -> World {
+async fn world_with(providers: [[u8; 4]; 2]) -> TestStack {
     let [google, github] = providers.map(|ip| (ip, 0).into());
-    let world = World::start_with(Settings {
+    let stack = TestStack::start_with(Settings {
         google,
         github,
         automatic: false,
         ..Settings::for_tests()
     })
     .await;
-    let urls = world.stack.urls();
+    let urls = stack.urls();
     assert!(!same_site(&urls.consumer, &urls.broker));
-    world
+    stack
 }
 
-async fn world_across_sites() -> World {
-    let world = world_with([[127, 0, 0, 2], [127, 0, 0, 3]]).await;
-    let urls = world.stack.urls();
+async fn world_across_sites() -> TestStack {
+    let stack = world_with([[127, 0, 0, 2], [127, 0, 0, 3]]).await;
+    let urls = stack.urls();
     for provider in [&urls.google, &urls.github] {
         assert!(!same_site(provider, &urls.broker));
         assert!(!same_site(provider, &urls.consumer));
     }
-    world
+    stack
 }
 
 fn same_site(one: &str, other: &str) -> bool {
@@ -48,13 +48,13 @@ fn same_site(one: &str, other: &str) -> bool {
 }
 
 /// Goes from the demo to the provider's page, and chooses Ada there.
-async fn signs_in(world: &World, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
-    signs_in_until(world, browser, flow, provider, UNSERVED).await
+async fn signs_in(stack: &TestStack, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
+    signs_in_until(stack, browser, flow, provider, UNSERVED).await
 }
 
 /// The same, and stops before an address that begins with `there`.
 async fn signs_in_until(
-    world: &World,
+    stack: &TestStack,
     browser: &Browser,
     flow: Flow,
     provider: &str,
@@ -65,11 +65,11 @@ async fn signs_in_until(
         Flow::Legacy => format!("/legacy/login/{provider}"),
     };
     let at_provider = browser
-        .press_until(&world.demo("/"), &world.demo(&start), UNSERVED)
+        .press_until(&stack.demo("/"), &stack.demo(&start), UNSERVED)
         .await;
     let page = at_provider.response.expect("the provider's page");
     let page = page.text();
-    let action = format!("{}/mock/sign-in", world.upstream(provider).url());
+    let action = format!("{}/mock/sign-in", stack.provider(provider).url());
     let fields = [
         ("request", between(page, "name=\"request\" value=\"")),
         ("person", "ada"),
@@ -91,12 +91,12 @@ fn page_of(arrival: Arrival) -> Response {
 
 #[tokio::test]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
-    let world = world_across_sites().await;
+    let stack = world_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             let browser = Browser::new();
-            let end = signs_in(&world, &browser, flow, provider).await;
-            assert_eq!(end.url, world.demo("/profile"), "{flow:?} {provider}");
+            let end = signs_in(&stack, &browser, flow, provider).await;
+            assert_eq!(end.url, stack.demo("/profile"), "{flow:?} {provider}");
             assert!(page_of(end).text().contains("Ada Lovelace"));
         }
     }
@@ -104,23 +104,23 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
 
 #[tokio::test]
 async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
-    let world = world_across_sites().await;
+    let stack = world_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
-            let end = signs_in(&world, &browser, flow, provider).await;
+            let end = signs_in(&stack, &browser, flow, provider).await;
             page_of(end).is_page(400, "This sign-in did not begin in this browser");
-            assert_eq!(world.token_calls(provider), 0);
+            assert_eq!(stack.token_calls(provider), 0);
         }
     }
 }
 
 #[tokio::test]
 async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
-    let world = world_across_sites().await;
+    let stack = world_across_sites().await;
     for flow in FLOWS {
         let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_DEMO));
-        let page = page_of(signs_in(&world, &browser, flow, GOOGLE).await);
+        let page = page_of(signs_in(&stack, &browser, flow, GOOGLE).await);
         assert!(
             page.text().contains("data-problem=\"no_session\""),
             "{}",
@@ -131,30 +131,30 @@ async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
 
 #[tokio::test]
 async fn on_one_site_with_the_provider_a_strict_cookie_would_go_unnoticed() {
-    let world = world_with([[127, 0, 0, 1]; 2]).await;
+    let stack = world_with([[127, 0, 0, 1]; 2]).await;
     let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
-    let end = signs_in(&world, &browser, Flow::Clean, GOOGLE).await;
-    assert_eq!(end.url, world.demo("/profile"));
+    let end = signs_in(&stack, &browser, Flow::Clean, GOOGLE).await;
+    assert_eq!(end.url, stack.demo("/profile"));
 }
 
 #[tokio::test]
 async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
-    let world = world_across_sites().await;
+    let stack = world_across_sites().await;
     for flow in FLOWS {
         let browser = Browser::new();
-        let home = world.demo("/");
-        let calls = world.token_calls(GOOGLE);
-        let at_callback = signs_in_until(&world, &browser, flow, GOOGLE, &home).await;
+        let home = stack.demo("/");
+        let calls = stack.token_calls(GOOGLE);
+        let at_callback = signs_in_until(&stack, &browser, flow, GOOGLE, &home).await;
         let thief = browser.with_same_cookies();
         let end = browser.type_in(&at_callback.url).await;
-        assert_eq!(end.url, world.demo("/profile"));
+        assert_eq!(end.url, stack.demo("/profile"));
 
         // The session of the demo is another now.
-        let page = page_of(thief.type_in(&world.demo("/profile")).await);
+        let page = page_of(thief.type_in(&stack.demo("/profile")).await);
         assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
         // The upstream login is spent.
-        let answer = browser.last_step_to(&world.broker_callback(GOOGLE)).url;
+        let answer = browser.last_step_to(&stack.broker_callback(GOOGLE)).url;
         thief.type_in(&answer).await;
-        assert_eq!(world.token_calls(GOOGLE), calls + 1);
+        assert_eq!(stack.token_calls(GOOGLE), calls + 1);
     }
 }

@@ -1,69 +1,68 @@
 //! What a provider's answer may look like, delivered by the right browser: the
 //! state, the code or error, the issuer, and whatever else comes along.
 
-use url::Url;
-
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::{Halfway, World};
+use crate::test_stack::TestStack;
+use testkit::query::{parameter, with_more, with_parameter, without_parameter};
 
 const INVALID: &str = "invalid_provider_response";
 
 #[tokio::test]
 async fn an_answer_without_this_upstream_logins_state_is_refused_and_spends_nothing() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let other = world.halfway(flow, provider).await;
-            let begun = world.halfway(flow, provider).await;
+            let other = stack.halfway(flow, provider).await;
+            let begun = stack.halfway(flow, provider).await;
             let state = parameter(&begun.answer, "state");
-            let before = world.token_calls(provider);
+            let before = stack.token_calls(provider);
             for answer in [
-                without(&begun.answer, "state"),
-                with(&begun.answer, "state", ""),
-                with(&begun.answer, "state", "wrong"),
-                with(&begun.answer, "state", &parameter(&other.answer, "state")),
-                with(&begun.answer, "state", &state.to_lowercase()),
+                without_parameter(&begun.answer, "state"),
+                with_parameter(&begun.answer, "state", ""),
+                with_parameter(&begun.answer, "state", "wrong"),
+                with_parameter(&begun.answer, "state", &parameter(&other.answer, "state")),
+                with_parameter(&begun.answer, "state", &state.to_lowercase()),
                 with_more(&begun.answer, "state", &state),
                 with_more(&begun.answer, "state", "another"),
             ] {
                 let response = begun.browser.open(&answer).await;
                 response.is_page(400, "This sign-in did not begin in this browser");
             }
-            assert_eq!(world.token_calls(provider), before);
-            begun.ticket.is_still_open(&world.backend).await;
-            begun.finish(&world.backend).await.is_ada(provider);
+            assert_eq!(stack.token_calls(provider), before);
+            begun.login.is_still_open(&stack.backend).await;
+            begun.finish(&stack.backend).await.is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn an_answer_on_the_other_providers_path_is_refused_and_spends_nothing() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
-            let calls = || world.token_calls(GOOGLE) + world.token_calls(GITHUB);
+            let calls = || stack.token_calls(GOOGLE) + stack.token_calls(GITHUB);
             let before = calls();
-            let begun = world.halfway(flow, provider).await;
+            let begun = stack.halfway(flow, provider).await;
             let crossed = begun.answer.replace(
-                &world.broker_callback(provider),
-                &world.broker_callback(other),
+                &stack.broker_callback(provider),
+                &stack.broker_callback(other),
             );
             let response = begun.browser.open(&crossed).await;
             response.is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(calls(), before);
-            begun.finish(&world.backend).await.is_ada(provider);
+            begun.finish(&stack.backend).await.is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn a_provider_that_does_not_exist_has_no_callback() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     for other in ["gitlab", "Google", "google%20"] {
         let crossed = begun.answer.replace(
-            &world.broker_callback(GOOGLE),
-            &world.broker_callback(other),
+            &stack.broker_callback(GOOGLE),
+            &stack.broker_callback(other),
         );
         let response = begun.browser.open(&crossed).await;
         assert_eq!(
@@ -72,30 +71,33 @@ async fn a_provider_that_does_not_exist_has_no_callback() {
             "{other}"
         );
     }
-    begun.finish(&world.backend).await.is_ada(GOOGLE);
+    begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn an_issuer_that_is_not_the_providers_own_is_never_believed() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
-            let own = parameter(&world.halfway(flow, provider).await.answer, "iss");
-            let foreign = parameter(&world.halfway(flow, other).await.answer, "iss");
-            check_issuer(&world, flow, provider, |answer| {
-                with(answer, "iss", &foreign)
+            let own = parameter(&stack.halfway(flow, provider).await.answer, "iss");
+            let foreign = parameter(&stack.halfway(flow, other).await.answer, "iss");
+            check_issuer(&stack, flow, provider, |answer| {
+                with_parameter(answer, "iss", &foreign)
             })
             .await;
-            check_issuer(&world, flow, provider, |answer| with(answer, "iss", "")).await;
-            check_issuer(&world, flow, provider, |answer| {
-                with(answer, "iss", &format!("{own}/"))
+            check_issuer(&stack, flow, provider, |answer| {
+                with_parameter(answer, "iss", "")
             })
             .await;
-            check_issuer(&world, flow, provider, |answer| {
-                with(answer, "iss", &own.to_uppercase())
+            check_issuer(&stack, flow, provider, |answer| {
+                with_parameter(answer, "iss", &format!("{own}/"))
             })
             .await;
-            check_issuer(&world, flow, provider, |answer| {
+            check_issuer(&stack, flow, provider, |answer| {
+                with_parameter(answer, "iss", &own.to_uppercase())
+            })
+            .await;
+            check_issuer(&stack, flow, provider, |answer| {
                 with_more(answer, "iss", &own)
             })
             .await;
@@ -104,44 +106,60 @@ async fn an_issuer_that_is_not_the_providers_own_is_never_believed() {
 }
 
 /// Asserts that an answer changed like this fails without a token call.
-async fn check_issuer(world: &World, flow: Flow, provider: &str, change: impl Fn(&str) -> String) {
-    let before = world.token_calls(provider);
-    let begun = world.halfway(flow, provider).await;
-    finish_with(world, &begun, &change(&begun.answer))
+async fn check_issuer(
+    stack: &TestStack,
+    flow: Flow,
+    provider: &str,
+    change: impl Fn(&str) -> String,
+) {
+    let before = stack.token_calls(provider);
+    let begun = stack.halfway(flow, provider).await;
+    begun
+        .finish_with(&stack.backend, &change(&begun.answer))
         .await
         .is_error(INVALID);
-    assert_eq!(world.token_calls(provider), before);
+    assert_eq!(stack.token_calls(provider), before);
 }
 
 #[tokio::test]
 async fn an_issuer_may_be_absent_and_need_not_come_with_an_error() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = world.halfway(flow, provider).await;
-            let bare = without(&begun.answer, "iss");
-            finish_with(&world, &begun, &bare).await.is_ada(provider);
+            let begun = stack.halfway(flow, provider).await;
+            let bare = without_parameter(&begun.answer, "iss");
+            begun
+                .finish_with(&stack.backend, &bare)
+                .await
+                .is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn an_errors_issuer_is_judged_like_a_codes() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = world.halfway(Flow::Clean, provider).await;
-        let denied = with(&without(&begun.answer, "code"), "error", "access_denied");
-        let forged = with(&denied, "iss", "https://evil.example");
-        finish_with(&world, &begun, &forged).await.is_error(INVALID);
+        let begun = stack.halfway(Flow::Clean, provider).await;
+        let denied = with_parameter(
+            &without_parameter(&begun.answer, "code"),
+            "error",
+            "access_denied",
+        );
+        let forged = with_parameter(&denied, "iss", "https://evil.example");
+        begun
+            .finish_with(&stack.backend, &forged)
+            .await
+            .is_error(INVALID);
     }
 }
 
 #[tokio::test]
 async fn parameters_that_nobody_knows_change_nothing() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = world.halfway(flow, provider).await;
+            let begun = stack.halfway(flow, provider).await;
             let mut answer = begun.answer.clone();
             for number in 0..20 {
                 answer = with_more(&answer, &format!("junk{number}"), "<script>\u{0}%#&");
@@ -150,46 +168,58 @@ async fn parameters_that_nobody_knows_change_nothing() {
             for name in ["redirect_uri", "next", "return_to", "subject", "junk0"] {
                 answer = with_more(&answer, name, "https://evil.example/");
             }
-            finish_with(&world, &begun, &answer).await.is_ada(provider);
+            begun
+                .finish_with(&stack.backend, &answer)
+                .await
+                .is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_is_neither_a_code_nor_an_error_is_invalid_and_asks_nobody() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let long = "x".repeat(2049);
     for flow in FLOWS {
         for provider in PROVIDERS {
             let check = async |change: &dyn Fn(&str) -> String| {
-                let begun = world.halfway(flow, provider).await;
+                let begun = stack.halfway(flow, provider).await;
                 let answer = change(&begun.answer);
-                finish_with(&world, &begun, &answer).await.is_error(INVALID);
+                begun
+                    .finish_with(&stack.backend, &answer)
+                    .await
+                    .is_error(INVALID);
             };
-            let before = world.token_calls(provider);
-            check(&|answer| without(answer, "code")).await;
-            check(&|answer| with(answer, "code", "")).await;
-            check(&|answer| with(answer, "code", &long)).await;
-            check(&|answer| with(answer, "code", "a\nb")).await;
+            let before = stack.token_calls(provider);
+            check(&|answer| without_parameter(answer, "code")).await;
+            check(&|answer| with_parameter(answer, "code", "")).await;
+            check(&|answer| with_parameter(answer, "code", &long)).await;
+            check(&|answer| with_parameter(answer, "code", "a\nb")).await;
             check(&|answer| with_more(answer, "code", "second")).await;
             check(&|answer| with_more(answer, "error", "access_denied")).await;
             check(&|answer| with_more(answer, "error", "")).await;
-            check(&|answer| with(&without(answer, "code"), "error", "")).await;
-            check(&|answer| with(&without(answer, "code"), "error", "unheard_of")).await;
-            assert_eq!(world.token_calls(provider), before);
+            check(&|answer| with_parameter(&without_parameter(answer, "code"), "error", "")).await;
+            check(&|answer| {
+                with_parameter(&without_parameter(answer, "code"), "error", "unheard_of")
+            })
+            .await;
+            assert_eq!(stack.token_calls(provider), before);
         }
     }
 }
 
 #[tokio::test]
 async fn a_broken_escape_is_a_code_like_any_other_which_the_provider_refuses() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             for code in ["%", "%zz", "%F0%28%8C%28"] {
-                let begun = world.halfway(flow, provider).await;
-                let answer = format!("{}&code={code}", without(&begun.answer, "code"));
-                finish_with(&world, &begun, &answer).await.is_error(INVALID);
+                let begun = stack.halfway(flow, provider).await;
+                let answer = format!("{}&code={code}", without_parameter(&begun.answer, "code"));
+                begun
+                    .finish_with(&stack.backend, &answer)
+                    .await
+                    .is_error(INVALID);
             }
         }
     }
@@ -197,7 +227,7 @@ async fn a_broken_escape_is_a_code_like_any_other_which_the_provider_refuses() {
 
 #[tokio::test]
 async fn an_error_of_the_provider_becomes_one_of_three() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             for (theirs, ours) in [
@@ -208,62 +238,32 @@ async fn an_error_of_the_provider_becomes_one_of_three() {
                 ("Access_Denied", INVALID),
                 ("application_suspended", "provider_unavailable"),
             ] {
-                let begun = world.halfway(flow, provider).await;
-                let answer = with(&without(&begun.answer, "code"), "error", theirs);
-                finish_with(&world, &begun, &answer).await.is_error(ours);
+                let begun = stack.halfway(flow, provider).await;
+                let answer =
+                    with_parameter(&without_parameter(&begun.answer, "code"), "error", theirs);
+                begun
+                    .finish_with(&stack.backend, &answer)
+                    .await
+                    .is_error(ours);
             }
         }
-        assert_eq!(world.token_calls(GOOGLE) + world.token_calls(GITHUB), 0);
+        assert_eq!(stack.token_calls(GOOGLE) + stack.token_calls(GITHUB), 0);
     }
 }
 
 #[tokio::test]
 async fn another_logins_code_is_worth_nothing_here() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let theirs = world.halfway(flow, provider).await;
-            let begun = world.halfway(flow, provider).await;
-            let injected = with(&begun.answer, "code", &parameter(&theirs.answer, "code"));
-            finish_with(&world, &begun, &injected)
+            let theirs = stack.halfway(flow, provider).await;
+            let begun = stack.halfway(flow, provider).await;
+            let injected =
+                with_parameter(&begun.answer, "code", &parameter(&theirs.answer, "code"));
+            begun
+                .finish_with(&stack.backend, &injected)
                 .await
                 .is_error(INVALID);
         }
     }
-}
-
-async fn finish_with(world: &World, begun: &Halfway, answer: &str) -> crate::login::Outcome {
-    let arrival = begun.deliver(answer).await;
-    begun.ticket.outcome(&world.backend, &arrival.url).await
-}
-
-// A URL's query, changed.
-
-fn parameter(url: &str, name: &str) -> String {
-    let url = Url::parse(url).expect("a URL");
-    let found = url.query_pairs().find(|(known, _)| known == name);
-    found.expect("a parameter").1.into_owned()
-}
-
-/// With `value` instead of what `name` had, if it was there.
-fn with(url: &str, name: &str, value: &str) -> String {
-    with_more(&without(url, name), name, value)
-}
-
-/// With one more parameter, beside those of the same name.
-fn with_more(url: &str, name: &str, value: &str) -> String {
-    let mut url = Url::parse(url).expect("a URL");
-    url.query_pairs_mut().append_pair(name, value);
-    url.into()
-}
-
-fn without(url: &str, name: &str) -> String {
-    let mut url = Url::parse(url).expect("a URL");
-    let kept: Vec<_> = url
-        .query_pairs()
-        .into_owned()
-        .filter(|(known, _)| known != name)
-        .collect();
-    url.query_pairs_mut().clear().extend_pairs(kept);
-    url.into()
 }

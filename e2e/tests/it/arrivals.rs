@@ -1,8 +1,8 @@
 //! What a browser gets, wherever and whenever it arrives: the table of the
 //! design, row by row.
 
-use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
-use crate::world::World;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, StartedLogin};
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::http::PENDING;
 
@@ -10,56 +10,56 @@ use testkit::http::PENDING;
 
 #[tokio::test]
 async fn the_first_browser_is_sent_to_the_provider_with_one_cookie_for_its_upstream_login() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let login = world.backend.start_login(provider).await;
+        let login = stack.backend.start_login(provider).await;
         let browser = Browser::new();
         let departure = browser.open(&login.authorization_url).await;
         assert_eq!(departure.status, 303);
         let to_provider = departure.location().expect("the provider");
-        assert!(to_provider.starts_with(world.upstream(provider).url()));
-        assert_eq!(browser.count_cookies(world.broker()), 1);
+        assert!(to_provider.starts_with(stack.provider(provider).url()));
+        assert_eq!(browser.count_cookies(stack.broker()), 1);
     }
 }
 
 #[tokio::test]
 async fn the_browser_that_has_the_login_may_come_again_and_still_completes() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     let browser = Browser::new();
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
     let arrival = browser.follow(&login.authorization_url).await;
-    let ticket = Ticket::Clean(login);
+    let ticket = StartedLogin::Clean(login);
     ticket
-        .outcome(&world.backend, &arrival.url)
+        .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn a_client_that_is_no_browser_may_look_first_and_a_browser_still_completes() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     let looking = Browser::plain().open(&login.authorization_url).await;
     assert_eq!(looking.status, 303);
     let arrival = Browser::new().follow(&login.authorization_url).await;
-    let ticket = Ticket::Clean(login);
+    let ticket = StartedLogin::Clean(login);
     ticket
-        .outcome(&world.backend, &arrival.url)
+        .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn a_client_that_is_no_browser_can_complete_a_login_too() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let ticket = flow.start(&world.backend, provider).await;
+            let ticket = flow.start(&stack.backend, provider).await;
             let arrival = Browser::plain().follow(ticket.url()).await;
             ticket
-                .outcome(&world.backend, &arrival.url)
+                .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(provider);
         }
@@ -68,53 +68,53 @@ async fn a_client_that_is_no_browser_can_complete_a_login_too() {
 
 #[tokio::test]
 async fn a_second_browser_sees_that_the_login_is_anothers_and_leaves_it_alone() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
-    let late = Browser::new().open(begun.ticket.url()).await;
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    let late = Browser::new().open(begun.login.url()).await;
     late.is_page(410, "This sign-in belongs to another browser");
-    begun.ticket.is_still_open(&world.backend).await;
-    begun.finish(&world.backend).await.is_ada(GOOGLE);
+    begun.login.is_still_open(&stack.backend).await;
+    begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn a_client_that_is_no_browser_cannot_enter_a_browsers_login_either() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
-    let late = Browser::plain().open(begun.ticket.url()).await;
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    let late = Browser::plain().open(begun.login.url()).await;
     assert_eq!((late.status, late.location()), (410, None));
-    begun.finish(&world.backend).await.is_ada(GOOGLE);
+    begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn a_login_that_has_ended_sends_every_browser_home() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
     // Before its result is read, and after.
     for _ in 0..2 {
         let late = Browser::new().follow(&login.authorization_url).await;
-        assert_eq!(late.url, world.backend.callback);
-        world.backend.result(&login.session_key).await;
+        assert_eq!(late.url, stack.backend.callback);
+        stack.backend.result(&login.session_key).await;
     }
-    assert_eq!(world.token_calls(GOOGLE), 1);
+    assert_eq!(stack.token_calls(GOOGLE), 1);
 }
 
 #[tokio::test]
 async fn an_expired_login_sends_browsers_home_while_it_is_known_and_is_unknown_then() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
-    world.advance_seconds(600);
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
+    stack.advance_seconds(600);
     let late = Browser::new().follow(&login.authorization_url).await;
-    assert_eq!(late.url, world.backend.callback);
-    world.advance_seconds(600);
+    assert_eq!(late.url, stack.backend.callback);
+    stack.advance_seconds(600);
     let later = Browser::new().open(&login.authorization_url).await;
     later.is_page(404, "This sign-in is over");
 }
 
 #[tokio::test]
 async fn an_unknown_login_is_a_page_that_says_what_to_do() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for handle in [testkit::fresh::secret(), "x".to_owned(), "%00".to_owned()] {
-        let url = format!("{}/login/{handle}", world.broker());
+        let url = format!("{}/login/{handle}", stack.broker());
         let response = Browser::new().open(&url).await;
         assert_eq!(
             (response.status, response.location()),
@@ -122,7 +122,7 @@ async fn an_unknown_login_is_a_page_that_says_what_to_do() {
             "{handle}"
         );
     }
-    let url = format!("{}/login/{}", world.broker(), testkit::fresh::secret());
+    let url = format!("{}/login/{}", stack.broker(), testkit::fresh::secret());
     let page = Browser::new().open(&url).await;
     page.is_page(404, "This sign-in is over");
     assert!(page.text().contains("class=\"advice\""), "{}", page.text());
@@ -132,77 +132,77 @@ async fn an_unknown_login_is_a_page_that_says_what_to_do() {
 
 #[tokio::test]
 async fn an_upstream_login_that_was_spent_sends_home_in_the_clean_flow_and_asks_nobody() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = world.halfway(Flow::Clean, provider).await;
-        begun.finish(&world.backend).await.is_ada(provider);
+        let begun = stack.halfway(Flow::Clean, provider).await;
+        begun.finish(&stack.backend).await.is_ada(provider);
         let again = begun.browser.open(&begun.answer).await;
-        again.redirects_to(&world.backend.callback);
-        assert_eq!(world.token_calls(provider), 1);
+        again.redirects_to(&stack.backend.callback);
+        assert_eq!(stack.token_calls(provider), 1);
     }
 }
 
 #[tokio::test]
 async fn an_upstream_login_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_nobody() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = world.halfway(Flow::Legacy, provider).await;
-        begun.finish(&world.backend).await.is_ada(provider);
+        let begun = stack.halfway(Flow::Legacy, provider).await;
+        begun.finish(&stack.backend).await.is_ada(provider);
         let again = begun.browser.open(&begun.answer).await;
         again.is_page(400, "This sign-in is over");
-        assert_eq!(world.token_calls(provider), 1);
+        assert_eq!(stack.token_calls(provider), 1);
     }
 }
 
 #[tokio::test]
 async fn an_upstream_login_that_has_ended_sends_home_in_the_clean_flow_and_asks_nobody() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GITHUB).await;
-    world.advance_seconds(600);
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GITHUB).await;
+    stack.advance_seconds(600);
     let late = begun.browser.open(&begun.answer).await;
-    late.redirects_to(&world.backend.callback);
-    assert_eq!(world.token_calls(GITHUB), 0);
+    late.redirects_to(&stack.backend.callback);
+    assert_eq!(stack.token_calls(GITHUB), 0);
 }
 
 #[tokio::test]
 async fn an_upstream_login_that_has_ended_is_a_page_in_the_legacy_flow_and_asks_nobody() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Legacy, GITHUB).await;
-    world.advance_seconds(600);
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Legacy, GITHUB).await;
+    stack.advance_seconds(600);
     let late = begun.browser.open(&begun.answer).await;
     late.is_page(400, "This sign-in is over");
-    assert_eq!(world.token_calls(GITHUB), 0);
+    assert_eq!(stack.token_calls(GITHUB), 0);
 }
 
 #[tokio::test]
 async fn a_browser_without_the_upstream_login_is_refused_and_the_right_one_still_completes() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let before = world.token_calls(provider);
-            let begun = world.halfway(flow, provider).await;
+            let before = stack.token_calls(provider);
+            let begun = stack.halfway(flow, provider).await;
             let stranger = Browser::new();
             refuses_stranger(&stranger.open(&begun.answer).await);
             // A stranger with an upstream login of its own is one all the same.
-            let own = world.backend.start_login(provider).await;
+            let own = stack.backend.start_login(provider).await;
             stranger.open(&own.authorization_url).await;
             refuses_stranger(&stranger.open(&begun.answer).await);
-            assert_eq!(world.token_calls(provider), before);
-            begun.ticket.is_still_open(&world.backend).await;
-            begun.finish(&world.backend).await.is_ada(provider);
+            assert_eq!(stack.token_calls(provider), before);
+            begun.login.is_still_open(&stack.backend).await;
+            begun.finish(&stack.backend).await.is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn a_browser_that_lost_its_cookies_is_refused() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
-        let begun = world.halfway(flow, GOOGLE).await;
+        let begun = stack.halfway(flow, GOOGLE).await;
         begun.browser.clear_cookies();
         refuses_stranger(&begun.browser.open(&begun.answer).await);
     }
-    assert_eq!(world.token_calls(GOOGLE), 0);
+    assert_eq!(stack.token_calls(GOOGLE), 0);
 }
 
 #[track_caller]
@@ -214,23 +214,23 @@ fn refuses_stranger(response: &testkit::http::Response) {
 
 #[tokio::test]
 async fn a_look_without_a_body_changes_nothing_anywhere() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
-        let ticket = flow.start(&world.backend, GOOGLE).await;
+        let ticket = flow.start(&stack.backend, GOOGLE).await;
         let scanner = Browser::new();
         let look = scanner.head(ticket.url()).await;
         assert_eq!((look.status, look.location()), (200, None));
-        assert_eq!(scanner.count_cookies(world.broker()), 0);
+        assert_eq!(scanner.count_cookies(stack.broker()), 0);
 
-        let begun = world.halfway(flow, GOOGLE).await;
+        let begun = stack.halfway(flow, GOOGLE).await;
         let look = begun.browser.head(&begun.answer).await;
         assert_eq!((look.status, look.location()), (200, None));
-        begun.ticket.is_still_open(&world.backend).await;
-        begun.finish(&world.backend).await.is_ada(GOOGLE);
+        begun.login.is_still_open(&stack.backend).await;
+        begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
         let arrival = Browser::new().follow(ticket.url()).await;
         ticket
-            .outcome(&world.backend, &arrival.url)
+            .outcome(&stack.backend, &arrival.url)
             .await
             .is_ada(GOOGLE);
     }
@@ -238,33 +238,33 @@ async fn a_look_without_a_body_changes_nothing_anywhere() {
 
 #[tokio::test]
 async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for purpose in [
         "prefetch",
         "prefetch;prerender",
         "prefetch;anonymous-client-ip",
     ] {
         for flow in FLOWS {
-            let ticket = flow.start(&world.backend, GOOGLE).await;
+            let ticket = flow.start(&stack.backend, GOOGLE).await;
             let browser = Browser::new();
             let ahead = browser
                 .open_with(ticket.url(), &[("Sec-Purpose", purpose)])
                 .await;
             is_put_off(&ahead);
-            assert_eq!(browser.count_cookies(world.broker()), 0);
+            assert_eq!(browser.count_cookies(stack.broker()), 0);
 
-            let begun = world.halfway(flow, GOOGLE).await;
+            let begun = stack.halfway(flow, GOOGLE).await;
             let ahead = begun
                 .browser
                 .open_with(&begun.answer, &[("Sec-Purpose", purpose)])
                 .await;
             is_put_off(&ahead);
-            begun.ticket.is_still_open(&world.backend).await;
-            begun.finish(&world.backend).await.is_ada(GOOGLE);
+            begun.login.is_still_open(&stack.backend).await;
+            begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
             let arrival = Browser::new().follow(ticket.url()).await;
             ticket
-                .outcome(&world.backend, &arrival.url)
+                .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(GOOGLE);
         }
@@ -279,9 +279,9 @@ fn is_put_off(response: &testkit::http::Response) {
 
 #[tokio::test]
 async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let page = Browser::new()
-        .open(&format!("{}/login/nobody", world.broker()))
+        .open(&format!("{}/login/nobody", stack.broker()))
         .await;
     for (name, value) in [
         ("cache-control", "no-store"),
@@ -295,10 +295,10 @@ async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
     ] {
         assert_eq!(page.header(name), Some(value));
     }
-    let json = world
+    let json = stack
         .backend
         .http
-        .get(format!("{}/login/nobody", world.broker()));
+        .get(format!("{}/login/nobody", stack.broker()));
     let json = json.send().await;
     json.is(
         404,
@@ -310,24 +310,24 @@ async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
 
 #[tokio::test]
 async fn two_tabs_of_one_browser_end_in_either_order() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         let browser = Browser::new();
-        let first = flow.start(&world.backend, GOOGLE).await;
-        let second = flow.start(&world.backend, GITHUB).await;
-        let (at_google, at_github) = (world.broker_callback(GOOGLE), world.broker_callback(GITHUB));
+        let first = flow.start(&stack.backend, GOOGLE).await;
+        let second = flow.start(&stack.backend, GITHUB).await;
+        let (at_google, at_github) = (stack.broker_callback(GOOGLE), stack.broker_callback(GITHUB));
         let first_answer = browser.follow_until(first.url(), &at_google).await.url;
         let second_answer = browser.follow_until(second.url(), &at_github).await.url;
 
         let arrival = browser.follow(&second_answer).await;
         second
-            .outcome(&world.backend, &arrival.url)
+            .outcome(&stack.backend, &arrival.url)
             .await
             .is_ada(GITHUB);
-        first.is_still_open(&world.backend).await;
+        first.is_still_open(&stack.backend).await;
         let arrival = browser.follow(&first_answer).await;
         first
-            .outcome(&world.backend, &arrival.url)
+            .outcome(&stack.backend, &arrival.url)
             .await
             .is_ada(GOOGLE);
     }
@@ -335,17 +335,17 @@ async fn two_tabs_of_one_browser_end_in_either_order() {
 
 #[tokio::test]
 async fn a_browser_keeps_eight_upstream_logins_and_the_latest_of_them_counts() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let browser = Browser::new();
     for _ in 0..12 {
-        let transaction = world.backend.start_authorization(GOOGLE);
+        let transaction = stack.backend.start_authorization(GOOGLE);
         assert_eq!(browser.open(&transaction.url).await.status, 303);
-        assert!(browser.count_cookies(world.broker()) <= 8);
+        assert!(browser.count_cookies(stack.broker()) <= 8);
     }
-    let ticket = Flow::Legacy.start(&world.backend, GOOGLE).await;
+    let ticket = Flow::Legacy.start(&stack.backend, GOOGLE).await;
     let arrival = browser.follow(ticket.url()).await;
     ticket
-        .outcome(&world.backend, &arrival.url)
+        .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
 }
@@ -355,8 +355,8 @@ async fn a_browser_keeps_eight_upstream_logins_and_the_latest_of_them_counts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_delivered_32_times_at_once_asks_the_provider_once() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let begun = std::sync::Arc::new(world.halfway(flow, GOOGLE).await);
+        let stack = TestStack::start().await;
+        let begun = std::sync::Arc::new(stack.halfway(flow, GOOGLE).await);
         let deliveries: Vec<_> = (0..32)
             .map(|_| {
                 let begun = begun.clone();
@@ -372,17 +372,17 @@ async fn an_answer_delivered_32_times_at_once_asks_the_provider_once() {
                 (Flow::Clean, None) => panic!("a clean login always goes home"),
             }
         }
-        assert_eq!(world.token_calls(GOOGLE), 1);
+        assert_eq!(stack.token_calls(GOOGLE), 1);
         assert_eq!(went_home.len(), if flow == Flow::Clean { 32 } else { 1 });
-        let outcome = begun.ticket.outcome(&world.backend, &went_home[0]).await;
+        let outcome = begun.login.outcome(&stack.backend, &went_home[0]).await;
         outcome.is_ada(GOOGLE);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_16_browsers_at_once_one_gets_the_login() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     let visits: Vec<_> = (0..16)
         .map(|_| {
             let url = login.authorization_url.clone();
@@ -399,7 +399,7 @@ async fn of_16_browsers_at_once_one_gets_the_login() {
         statuses[1..].iter().all(|status| *status == 410),
         "{statuses:?}"
     );
-    world
+    stack
         .backend
         .result(&login.session_key)
         .await

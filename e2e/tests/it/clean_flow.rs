@@ -5,7 +5,7 @@ use mock_upstream::users::seed_users;
 use serde_json::{Value, json};
 
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::PENDING;
@@ -13,8 +13,8 @@ use testkit::http::PENDING;
 #[tokio::test]
 async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
     for provider in PROVIDERS {
-        let world = World::start().await;
-        let backend = &world.backend;
+        let stack = TestStack::start().await;
+        let backend = &stack.backend;
         let session_key = fresh::secret();
 
         let response = backend.start_with_key(&session_key, provider).await;
@@ -26,7 +26,7 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
             session,
             json!({ "authorization_url": null, "expires_in": 600 })
         );
-        assert!(url.starts_with(&format!("{}/login/", world.broker())));
+        assert!(url.starts_with(&format!("{}/login/", stack.broker())));
         assert!(!url.contains(['?', '#', '@']), "{url}");
 
         backend.result(&session_key).await.is(200, PENDING);
@@ -45,12 +45,12 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
     for response in [
-        world.backend.start_with_key(&fresh::secret(), GOOGLE).await,
-        world.backend.result(&login.session_key).await,
-        world.backend.result(&login.session_key).await,
+        stack.backend.start_with_key(&fresh::secret(), GOOGLE).await,
+        stack.backend.result(&login.session_key).await,
+        stack.backend.result(&login.session_key).await,
     ] {
         assert_eq!(response.header("content-type"), Some("application/json"));
         assert_eq!(response.header("cache-control"), Some("no-store"));
@@ -61,12 +61,12 @@ async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
 
 #[tokio::test]
 async fn every_seeded_person_becomes_the_profile_that_the_contract_promises() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
             let person = someone.at(provider.parse().expect("one of the two"));
-            world.next_is(provider, person);
-            let profile = world.sign_in(Flow::Clean, provider).await.profile();
+            stack.queue_user(provider, person);
+            let profile = stack.sign_in(Flow::Clean, provider).await.profile();
             assert_eq!(profile, expected(provider, person), "{}", someone.reason);
         }
     }
@@ -82,37 +82,37 @@ async fn what_a_provider_does_not_say_is_null() {
 }
 
 async fn check_null(provider: &str, key: &str, field: &str) {
-    let profile = profile_of(&World::start().await, provider, key).await;
+    let profile = profile_of(&TestStack::start().await, provider, key).await;
     assert_eq!(profile[field], Value::Null, "{provider} {key} {field}");
 }
 
 #[tokio::test]
 async fn an_address_counts_as_verified_only_if_the_provider_says_so() {
-    let world = World::start().await;
-    let verified = profile_of(&world, GOOGLE, "ada").await;
+    let stack = TestStack::start().await;
+    let verified = profile_of(&stack, GOOGLE, "ada").await;
     assert_eq!(verified["email"], "ada@people.example");
     assert_eq!(verified["emailVerified"], true);
 
-    let unverified = profile_of(&world, GOOGLE, "alan").await;
+    let unverified = profile_of(&stack, GOOGLE, "alan").await;
     assert_eq!(unverified["email"], "alan@people.example");
     assert_eq!(unverified["emailVerified"], false);
 
     // GitHub's private address is listed among the person's own, verified.
-    let private = profile_of(&world, GITHUB, "hedy").await;
+    let private = profile_of(&stack, GITHUB, "hedy").await;
     assert_eq!(private["email"], "hedy@people.example");
     assert_eq!(private["emailVerified"], true);
 }
 
 #[tokio::test]
 async fn a_name_keeps_its_emoji_and_its_direction_byte_for_byte() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         assert_eq!(
-            profile_of(&world, provider, "zoe").await["name"],
+            profile_of(&stack, provider, "zoe").await["name"],
             "Zoë 👩🏽‍🚀 Stern"
         );
         assert_eq!(
-            profile_of(&world, provider, "musa").await["name"],
+            profile_of(&stack, provider, "musa").await["name"],
             "محمد بن موسى الخوارزمي"
         );
     }
@@ -120,10 +120,10 @@ async fn a_name_keeps_its_emoji_and_its_direction_byte_for_byte() {
 
 #[tokio::test]
 async fn two_people_who_share_an_address_are_two_subjects() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let emmy = profile_of(&world, provider, "emmy").await;
-        let david = profile_of(&world, provider, "david").await;
+        let emmy = profile_of(&stack, provider, "emmy").await;
+        let david = profile_of(&stack, provider, "david").await;
         assert_eq!(emmy["email"], "algebra@goettingen.example");
         assert_eq!(emmy["email"], david["email"]);
         assert_ne!(emmy["subject"], david["subject"]);
@@ -132,10 +132,10 @@ async fn two_people_who_share_an_address_are_two_subjects() {
 
 #[tokio::test]
 async fn the_same_account_is_the_same_subject_again_even_in_another_project() {
-    let world = World::start().await;
-    let other = world.other_project("Another app").await;
+    let stack = TestStack::start().await;
+    let other = stack.other_project("Another app").await;
     for provider in PROVIDERS {
-        let first = world.sign_in(Flow::Clean, provider).await.profile();
+        let first = stack.sign_in(Flow::Clean, provider).await.profile();
         let login = other.start_login(provider).await;
         Browser::new().follow(&login.authorization_url).await;
         let second = other.result(&login.session_key).await.json();
@@ -145,15 +145,15 @@ async fn the_same_account_is_the_same_subject_again_even_in_another_project() {
 
 #[tokio::test]
 async fn the_same_id_at_two_providers_is_two_subjects() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let person = User {
         id: "4711".to_owned(),
         ..User::default()
     };
     let mut subjects = Vec::new();
     for provider in PROVIDERS {
-        world.next_is(provider, &person);
-        let profile = world.sign_in(Flow::Clean, provider).await.profile();
+        stack.queue_user(provider, &person);
+        let profile = stack.sign_in(Flow::Clean, provider).await.profile();
         assert_eq!(profile["providerSubject"], "4711");
         subjects.push(profile["subject"].clone());
     }
@@ -162,14 +162,14 @@ async fn the_same_id_at_two_providers_is_two_subjects() {
 
 #[tokio::test]
 async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let login = world.backend.start_login(provider).await;
+        let login = stack.backend.start_login(provider).await;
         let browser = Browser::new();
         let arrival = browser
             .follow(&format!("{}#x", login.authorization_url))
             .await;
-        assert_eq!(arrival.url, world.backend.callback);
+        assert_eq!(arrival.url, stack.backend.callback);
 
         let departure = browser.last_step_to(&login.authorization_url).response;
         assert_eq!(departure.status, 303);
@@ -180,15 +180,15 @@ async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment()
 
 #[tokio::test]
 async fn the_provider_is_asked_for_the_least_and_to_let_the_person_choose() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (provider, scope) in [
         (GOOGLE, "openid+email+profile"),
         (GITHUB, "read%3Auser+user%3Aemail"),
     ] {
-        let login = world.backend.start_login(provider).await;
+        let login = stack.backend.start_login(provider).await;
         let departure = Browser::new().open(&login.authorization_url).await;
         let to_provider = departure.location().expect("the provider");
-        assert!(to_provider.starts_with(world.upstream(provider).url()));
+        assert!(to_provider.starts_with(stack.provider(provider).url()));
         for parameter in [
             &format!("scope={scope}"),
             "prompt=select_account",
@@ -204,17 +204,17 @@ async fn the_provider_is_asked_for_the_least_and_to_let_the_person_choose() {
 
 #[tokio::test]
 async fn what_is_on_offer_is_said_to_whoever_asks() {
-    let world = World::start().await;
-    world.backend.providers().await.is(
+    let stack = TestStack::start().await;
+    stack.backend.providers().await.is(
         200,
         r#"[{"id":"google","configured":true,"enabled":true,"available":true},{"id":"github","configured":true,"enabled":true,"available":true}]"#,
     );
 }
 
-/// The profile of the seed user `key`, by a whole login.
-pub(crate) async fn profile_of(world: &World, provider: &str, key: &str) -> Value {
-    world.next_is(provider, &person(provider, key));
-    world.sign_in(Flow::Clean, provider).await.profile()
+/// The profile of the seeded person `key`, by a whole login.
+pub(crate) async fn profile_of(stack: &TestStack, provider: &str, key: &str) -> Value {
+    stack.queue_user(provider, &person(provider, key));
+    stack.sign_in(Flow::Clean, provider).await.profile()
 }
 
 fn person(provider: &str, key: &str) -> User {

@@ -13,15 +13,15 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::login::{Flow, GITHUB, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::Http;
 use testkit::http::Response;
 
 #[tokio::test]
 async fn it_tells_where_everything_is() {
-    let world = World::start().await;
-    let urls = world.stack.urls();
-    let response = get(&world, "/api/stack").await;
+    let stack = TestStack::start().await;
+    let urls = stack.urls();
+    let response = get(&stack, "/api/stack").await;
     assert_eq!(response.status, 200);
     assert_eq!(
         response.json(),
@@ -35,10 +35,10 @@ async fn it_tells_where_everything_is() {
 
 #[tokio::test]
 async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let valid = |words: &'static [&'static str]| words;
     let check = async |method: Method, path: &str, body: Value, words: &[&str]| {
-        let response = world.control(method, path, Some(body)).await;
+        let response = stack.control(method, path, Some(body)).await;
         for word in words {
             refuses(&response, 400, word);
         }
@@ -53,7 +53,7 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     )
     .await;
     for path in ["misbehaviours", "requests"] {
-        let response = get(&world, &format!("/api/upstreams/gitlab/{path}")).await;
+        let response = get(&stack, &format!("/api/upstreams/gitlab/{path}")).await;
         refuses(&response, 400, "google");
     }
     for provider in PROVIDERS {
@@ -70,8 +70,8 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
             &["mode", "iss"],
         )
         .await;
-        let names: Vec<_> = world
-            .upstream(provider)
+        let names: Vec<_> = stack
+            .provider(provider)
             .misbehaviours()
             .iter()
             .map(|it| it.name())
@@ -97,13 +97,13 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     )
     .await;
     // Nothing of all that was queued.
-    world.sign_in(Flow::Clean, GITHUB).await.is_ada(GITHUB);
+    stack.sign_in(Flow::Clean, GITHUB).await.is_ada(GITHUB);
 }
 
 #[tokio::test]
 async fn its_page_lists_the_calls_and_loads_nothing_foreign() {
-    let world = World::start().await;
-    let page = get(&world, "/calls").await;
+    let stack = TestStack::start().await;
+    let page = get(&stack, "/calls").await;
     assert_eq!(page.status, 200);
     assert_eq!(
         page.header("content-type"),
@@ -122,8 +122,8 @@ async fn its_page_lists_the_calls_and_loads_nothing_foreign() {
 
 #[tokio::test]
 async fn a_body_that_is_broken_or_huge_is_refused() {
-    let world = World::start().await;
-    let url = format!("{}/api/clock/advance", world.stack.urls().control);
+    let stack = TestStack::start().await;
+    let url = format!("{}/api/clock/advance", stack.urls().control);
     for body in ["", "{", "[]", "{\"seconds\":1}x", "{\"seconds\":1,\"x\":2}"] {
         let request = Http::new()
             .post(&url)
@@ -139,8 +139,8 @@ async fn a_body_that_is_broken_or_huge_is_refused() {
 
 #[tokio::test]
 async fn a_call_that_does_not_exist_says_where_the_calls_are_listed() {
-    let world = World::start().await;
-    refuses(&get(&world, "/api/nothing").await, 404, "listed at /calls");
+    let stack = TestStack::start().await;
+    refuses(&get(&stack, "/api/nothing").await, 404, "listed at /calls");
 }
 
 #[track_caller]
@@ -152,14 +152,14 @@ fn refuses(response: &Response, status: u16, word: &str) {
     assert!(message.contains(word), "{word} in {message}");
 }
 
-async fn get(world: &World, path: &str) -> Response {
-    world.control(Method::GET, path, None).await
+async fn get(stack: &TestStack, path: &str) -> Response {
+    stack.control(Method::GET, path, None).await
 }
 
-async fn post(world: &World, path: &str, body: Value) -> Response {
-    world.control(Method::POST, path, Some(body)).await
+async fn post(stack: &TestStack, path: &str, body: Value) -> Response {
+    stack.control(Method::POST, path, Some(body)).await
 }
 
-async fn put(world: &World, path: &str, body: Value) -> Response {
-    world.control(Method::PUT, path, Some(body)).await
+async fn put(stack: &TestStack, path: &str, body: Value) -> Response {
+    stack.control(Method::PUT, path, Some(body)).await
 }

@@ -5,13 +5,13 @@ use reqwest::header::SET_COOKIE;
 use serde_json::json;
 
 use crate::login::{FLOWS, Flow, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, Step, UNSERVED};
 
 #[tokio::test]
 async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let browser = Browser::new();
     for flow in FLOWS {
         for provider in PROVIDERS {
@@ -19,9 +19,9 @@ async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
                 Flow::Clean => format!("/login/{provider}"),
                 Flow::Legacy => format!("/legacy/login/{provider}"),
             };
-            let home = world.demo("/");
+            let home = stack.demo("/");
             browser
-                .press_until(&home, &world.demo(&start), UNSERVED)
+                .press_until(&home, &stack.demo(&start), UNSERVED)
                 .await;
         }
     }
@@ -45,13 +45,13 @@ async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
 
 #[tokio::test]
 async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let long = format!("{UNSERVED}/{}", "x".repeat(2048 - UNSERVED.len() - 1));
     let project = json!({ "name": "Long", "redirect_uris": [long] });
-    let project = world
+    let project = stack
         .control(reqwest::Method::POST, "/api/projects", Some(project))
         .await;
-    let backend = Backend::of(world.broker(), &project.json());
+    let backend = Backend::of(stack.broker(), &project.json());
     for flow in FLOWS {
         for provider in PROVIDERS {
             let ticket = flow.start(&backend, provider).await;
@@ -75,9 +75,9 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
 
 #[tokio::test]
 async fn a_cookie_that_was_tampered_with_is_a_strangers() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
-        let begun = world.halfway(flow, PROVIDERS[0]).await;
+        let begun = stack.halfway(flow, PROVIDERS[0]).await;
         begun.browser.change_cookies(|value| {
             let last = if value.ends_with('A') { "B" } else { "A" };
             format!("{}{last}", &value[..value.len() - 1])

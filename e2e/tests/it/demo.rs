@@ -6,7 +6,7 @@ use mock_upstream::Misbehaviour;
 use mock_upstream::users::seed_users;
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::{Arrival, Browser};
 use testkit::http::Response;
 
@@ -14,10 +14,10 @@ use testkit::http::Response;
 async fn either_flow_with_either_provider_ends_on_the_profile_page() {
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let world = World::start().await;
-            let person = Person::at(&world);
+            let stack = TestStack::start().await;
+            let person = Person::at(&stack);
             let end = person.signs_in(flow, provider).await;
-            assert_eq!(end.url, world.demo("/profile"));
+            assert_eq!(end.url, stack.demo("/profile"));
             let page = page_of(&end);
             assert_eq!(page.status, 200);
             assert_eq!(field(&page, "provider"), provider);
@@ -29,12 +29,12 @@ async fn either_flow_with_either_provider_ends_on_the_profile_page() {
 
 #[tokio::test]
 async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
             let account = someone.at(provider.parse().expect("one of the two"));
-            world.next_is(provider, account);
-            let page = page_of(&Person::at(&world).signs_in(Flow::Clean, provider).await);
+            stack.queue_user(provider, account);
+            let page = page_of(&Person::at(&stack).signs_in(Flow::Clean, provider).await);
             let subject = testkit::fresh::subject(provider, &account.id);
             assert!(
                 field(&page, "subject").contains(&subject),
@@ -51,8 +51,8 @@ async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
 
 #[tokio::test]
 async fn the_same_person_by_both_flows_is_one_account() {
-    let world = World::start().await;
-    let person = Person::at(&world);
+    let stack = TestStack::start().await;
+    let person = Person::at(&stack);
     person.signs_in(Flow::Clean, GITHUB).await;
     let page = page_of(&person.signs_in(Flow::Legacy, GITHUB).await);
     assert_eq!(field(&page, "signIns"), "2");
@@ -62,9 +62,9 @@ async fn the_same_person_by_both_flows_is_one_account() {
 async fn who_cancels_is_told_so_and_is_not_signed_in() {
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let world = World::start().await;
-            world.next_goes_wrong(provider, Misbehaviour::Deny);
-            let person = Person::at(&world);
+            let stack = TestStack::start().await;
+            stack.queue_misbehaviour(provider, Misbehaviour::Deny);
+            let person = Person::at(&stack);
             let page = page_of(&person.signs_in(flow, provider).await);
             assert_eq!(page.status, 200);
             shows_problem(&page, "access_denied");
@@ -75,19 +75,19 @@ async fn who_cancels_is_told_so_and_is_not_signed_in() {
 
 #[tokio::test]
 async fn every_error_has_its_page_and_the_next_try_works() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for (misbehaviour, error) in [
             (Misbehaviour::Deny, "access_denied"),
             (Misbehaviour::TokenRefused, "invalid_provider_response"),
             (Misbehaviour::ServerError, "provider_unavailable"),
         ] {
-            let person = Person::at(&world);
-            world.next_goes_wrong(provider, misbehaviour);
+            let person = Person::at(&stack);
+            stack.queue_misbehaviour(provider, misbehaviour);
             let page = page_of(&person.signs_in(Flow::Clean, provider).await);
             shows_problem(&page, error);
             let end = person.signs_in(Flow::Clean, provider).await;
-            assert_eq!(end.url, world.demo("/profile"));
+            assert_eq!(end.url, stack.demo("/profile"));
         }
     }
 }
@@ -96,8 +96,8 @@ async fn every_error_has_its_page_and_the_next_try_works() {
 async fn two_tabs_end_in_either_order() {
     for flow in FLOWS {
         for first_ends_first in [true, false] {
-            let world = World::start().await;
-            let person = Person::at(&world);
+            let stack = TestStack::start().await;
+            let person = Person::at(&stack);
             let first = person.is_at_the_providers_answer(flow, GOOGLE).await;
             let second = person.is_at_the_providers_answer(flow, GITHUB).await;
             let order = if first_ends_first {
@@ -107,7 +107,7 @@ async fn two_tabs_end_in_either_order() {
             };
             for (answer, provider) in order {
                 let end = person.browser.follow(&answer).await;
-                assert_eq!(end.url, world.demo("/profile"));
+                assert_eq!(end.url, stack.demo("/profile"));
                 assert_eq!(field(&page_of(&end), "provider"), provider);
             }
         }
@@ -117,26 +117,26 @@ async fn two_tabs_end_in_either_order() {
 #[tokio::test]
 async fn a_failure_in_one_tab_leaves_the_other_alone() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let person = Person::at(&world);
-        world.next_goes_wrong(GOOGLE, Misbehaviour::TokenRefused);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
+        stack.queue_misbehaviour(GOOGLE, Misbehaviour::TokenRefused);
         let fails = person.is_at_the_providers_answer(flow, GOOGLE).await;
         let works = person.is_at_the_providers_answer(flow, GITHUB).await;
 
         let page = page_of(&person.browser.follow(&fails).await);
         shows_problem(&page, "invalid_provider_response");
         let end = person.browser.follow(&works).await;
-        assert_eq!(end.url, world.demo("/profile"));
+        assert_eq!(end.url, stack.demo("/profile"));
     }
 }
 
 #[tokio::test]
 async fn a_failure_in_one_tab_leaves_who_is_signed_in_signed_in() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let person = Person::at(&world);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
         person.signs_in(flow, GOOGLE).await;
-        world.next_goes_wrong(GITHUB, Misbehaviour::Deny);
+        stack.queue_misbehaviour(GITHUB, Misbehaviour::Deny);
         let page = page_of(&person.signs_in(flow, GITHUB).await);
         shows_problem(&page, "access_denied");
         assert!(page.text().contains("still signed in"), "{}", page.text());
@@ -147,29 +147,29 @@ async fn a_failure_in_one_tab_leaves_who_is_signed_in_signed_in() {
 #[tokio::test]
 async fn signing_out_ends_the_session_wherever_its_cookie_went() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let person = Person::at(&world);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
         person.signs_in(flow, GOOGLE).await;
         let copy = person.browser.with_same_cookies();
         assert!(person.is_signed_in().await);
 
         let end = person.signs_out().await;
-        assert_eq!(end.url, world.demo("/"));
+        assert_eq!(end.url, stack.demo("/"));
         assert!(!person.is_signed_in().await);
-        let copy = Person::with(&world, &Arc::new(copy));
+        let copy = Person::with(&stack, &Arc::new(copy));
         assert!(!copy.is_signed_in().await);
     }
 }
 
 #[tokio::test]
 async fn a_form_of_another_site_signs_nobody_in_or_out() {
-    let world = World::start().await;
-    let person = Person::at(&world);
+    let stack = TestStack::start().await;
+    let person = Person::at(&stack);
     person.signs_in(Flow::Clean, GOOGLE).await;
     for action in ["/login/google", "/legacy/login/google", "/sign-out"] {
         let end = person
             .browser
-            .press_until("https://evil.example/", &world.demo(action), NOT_HERE)
+            .press_until("https://evil.example/", &stack.demo(action), NOT_HERE)
             .await;
         assert_eq!(page_of(&end).status, 403, "{action}");
     }
@@ -179,10 +179,10 @@ async fn a_form_of_another_site_signs_nobody_in_or_out() {
 #[tokio::test]
 async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let person = Person::at(&world);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
         let answer = person.is_at_the_providers_answer(flow, GOOGLE).await;
-        world.advance_seconds(600);
+        stack.advance_seconds(600);
         let page = page_of(&person.browser.follow(&answer).await);
         match flow {
             // The broker sends the browser home, where nothing is under way any more.
@@ -192,17 +192,17 @@ async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
         }
         assert!(!person.is_signed_in().await);
         let end = person.signs_in(flow, GOOGLE).await;
-        assert_eq!(end.url, world.demo("/profile"));
+        assert_eq!(end.url, stack.demo("/profile"));
     }
 }
 
 #[tokio::test]
 async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let person = Person::at(&world);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
         person.signs_in(flow, GOOGLE).await;
-        let callback = person.browser.last_step_to(&world.demo(callback(flow))).url;
+        let callback = person.browser.last_step_to(&stack.demo(callback(flow))).url;
         person.browser.type_in(&callback).await;
         assert!(person.is_signed_in().await);
     }
@@ -211,10 +211,10 @@ async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
 #[tokio::test]
 async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
     // Cookies know hosts: `127.0.0.1` is not `localhost`.
-    let world = World::start().await;
-    let person = Person::at(&world);
+    let stack = TestStack::start().await;
+    let person = Person::at(&stack);
     person.signs_in(Flow::Clean, GOOGLE).await;
-    let elsewhere = world.demo("/profile").replace("localhost", "127.0.0.1");
+    let elsewhere = stack.demo("/profile").replace("localhost", "127.0.0.1");
     let end = person.browser.type_in(&elsewhere).await;
     assert!(!page_of(&end).text().contains("Signed in as"));
 }
@@ -224,18 +224,18 @@ const NOT_HERE: &str = "nowhere:";
 
 /// Somebody at a browser, in front of the demo.
 pub(crate) struct Person<'w> {
-    world: &'w World,
+    stack: &'w TestStack,
     browser: Arc<Browser>,
 }
 
 impl<'w> Person<'w> {
-    pub(crate) fn at(world: &'w World) -> Self {
-        Self::with(world, &Arc::new(Browser::new()))
+    pub(crate) fn at(stack: &'w TestStack) -> Self {
+        Self::with(stack, &Arc::new(Browser::new()))
     }
 
-    pub(crate) fn with(world: &'w World, browser: &Arc<Browser>) -> Self {
+    pub(crate) fn with(stack: &'w TestStack, browser: &Arc<Browser>) -> Self {
         Self {
-            world,
+            stack,
             browser: browser.clone(),
         }
     }
@@ -246,7 +246,7 @@ impl<'w> Person<'w> {
     }
 
     pub(crate) async fn signs_out(&self) -> Arrival {
-        let (home, action) = (self.world.demo("/"), self.world.demo("/sign-out"));
+        let (home, action) = (self.stack.demo("/"), self.stack.demo("/sign-out"));
         self.browser.press_until(&home, &action, NOT_HERE).await
     }
 
@@ -259,7 +259,7 @@ impl<'w> Person<'w> {
             .unwrap_or_else(|| panic!("a button in {}", page.text()));
         let (_, action) = form.rsplit_once(r#"action=""#).expect("the form's address");
         let (action, _) = action.split_once('"').expect("the end of an attribute");
-        let action = self.world.demo(action);
+        let action = self.stack.demo(action);
         self.browser
             .press_until(&problem.url, &action, NOT_HERE)
             .await
@@ -267,7 +267,7 @@ impl<'w> Person<'w> {
 
     /// The same, up to the provider's answer, which the broker has not yet seen.
     pub(crate) async fn is_at_the_providers_answer(&self, flow: Flow, provider: &str) -> String {
-        let there = self.world.broker_callback(provider);
+        let there = self.stack.broker_callback(provider);
         self.presses(flow, provider, &there).await.url
     }
 
@@ -276,15 +276,15 @@ impl<'w> Person<'w> {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),
         };
-        let home = self.world.demo("/");
+        let home = self.stack.demo("/");
         self.browser
-            .press_until(&home, &self.world.demo(&start), there)
+            .press_until(&home, &self.stack.demo(&start), there)
             .await
     }
 
     pub(crate) async fn is_signed_in(&self) -> bool {
-        let end = self.browser.type_in(&self.world.demo("/profile")).await;
-        end.url == self.world.demo("/profile")
+        let end = self.browser.type_in(&self.stack.demo("/profile")).await;
+        end.url == self.stack.demo("/profile")
     }
 }
 

@@ -6,8 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome, PROVIDERS};
-use crate::lone::{Lone, Trouble};
-use crate::world::World;
+use crate::test_broker::{ProviderFailure, TestBroker};
+use crate::test_stack::TestStack;
 
 #[tokio::test]
 async fn a_clean_login_with_google_ends_as_the_table_says() {
@@ -33,15 +33,15 @@ async fn a_legacy_login_with_github_ends_as_the_table_says() {
 /// compares how they end with what it says. Whatever a provider answers, it is
 /// asked for a token at most once.
 async fn check_table(flow: Flow, provider: &str) {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let mut surprises = Vec::new();
-    for row in table(&world, provider).await {
+    for row in table(&stack, provider).await {
         // The broker looks for unknown keys once a minute.
-        world.advance_seconds(120);
-        let before = world.token_calls(provider);
-        queue(&world, provider, &row).await;
-        let outcome = world.sign_in(flow, provider).await;
-        let calls = world.token_calls(provider) - before;
+        stack.advance_seconds(120);
+        let before = stack.token_calls(provider);
+        queue(&stack, provider, &row).await;
+        let outcome = stack.sign_in(flow, provider).await;
+        let calls = stack.token_calls(provider) - before;
         if calls > 1 || !is_expected(&outcome, &row) {
             surprises.push(format!("{row}: {calls} token calls, {outcome:?}"));
         }
@@ -50,16 +50,16 @@ async fn check_table(flow: Flow, provider: &str) {
 }
 
 /// What the control address says of `provider`'s misbehaviours.
-async fn table(world: &World, provider: &str) -> Vec<Value> {
+async fn table(stack: &TestStack, provider: &str) -> Vec<Value> {
     let path = format!("/api/upstreams/{provider}/misbehaviours");
-    let response = world.control(Method::GET, &path, None).await;
+    let response = stack.control(Method::GET, &path, None).await;
     response.json().as_array().expect("a list").clone()
 }
 
-async fn queue(world: &World, provider: &str, row: &Value) {
+async fn queue(stack: &TestStack, provider: &str, row: &Value) {
     let path = format!("/api/upstreams/{provider}/next");
     let next = json!({ "misbehave": row["name"] });
-    let response = world.control(Method::POST, &path, Some(next)).await;
+    let response = stack.control(Method::POST, &path, Some(next)).await;
     assert_eq!(response.status, 201, "{}", response.text());
 }
 
@@ -90,51 +90,51 @@ fn is_clean(profile: &Value) -> bool {
 
 #[tokio::test]
 async fn a_person_who_declines_is_never_asked_about_at_the_token_endpoint() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
-            world.next_goes_wrong(provider, Misbehaviour::Deny);
-            world
+            stack.queue_misbehaviour(provider, Misbehaviour::Deny);
+            stack
                 .sign_in(flow, provider)
                 .await
                 .is_error("access_denied");
         }
-        assert_eq!(world.token_calls(provider), 0);
+        assert_eq!(stack.token_calls(provider), 0);
     }
 }
 
 #[tokio::test]
 async fn after_a_failure_the_next_login_succeeds() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
-            world.next_goes_wrong(provider, Misbehaviour::Reset);
-            world
+            stack.queue_misbehaviour(provider, Misbehaviour::Reset);
+            stack
                 .sign_in(flow, provider)
                 .await
                 .is_error("provider_unavailable");
-            world.sign_in(flow, provider).await.is_ada(provider);
+            stack.sign_in(flow, provider).await.is_ada(provider);
         }
     }
 }
 
 #[tokio::test]
 async fn a_provider_that_fails_is_shown_as_unavailable_until_it_works_again() {
-    let world = World::start().await;
-    assert!(is_available(&world, GITHUB).await);
-    world.next_goes_wrong(GITHUB, Misbehaviour::ServerError);
-    world
+    let stack = TestStack::start().await;
+    assert!(is_available(&stack, GITHUB).await);
+    stack.queue_misbehaviour(GITHUB, Misbehaviour::ServerError);
+    stack
         .sign_in(Flow::Clean, GITHUB)
         .await
         .is_error("provider_unavailable");
-    assert!(!is_available(&world, GITHUB).await);
-    assert!(is_available(&world, GOOGLE).await);
-    world.sign_in(Flow::Clean, GITHUB).await.is_ada(GITHUB);
-    assert!(is_available(&world, GITHUB).await);
+    assert!(!is_available(&stack, GITHUB).await);
+    assert!(is_available(&stack, GOOGLE).await);
+    stack.sign_in(Flow::Clean, GITHUB).await.is_ada(GITHUB);
+    assert!(is_available(&stack, GITHUB).await);
 }
 
-async fn is_available(world: &World, provider: &str) -> bool {
-    let statuses = world.backend.providers().await.json();
+async fn is_available(stack: &TestStack, provider: &str) -> bool {
+    let statuses = stack.backend.providers().await.json();
     let statuses = statuses.as_array().expect("a list");
     let status = statuses.iter().find(|status| status["id"] == provider);
     status.expect("both are listed")["available"] == true
@@ -142,10 +142,11 @@ async fn is_available(world: &World, provider: &str) -> bool {
 
 #[tokio::test]
 async fn our_own_wrong_credentials_look_like_an_unavailable_provider() {
-    let lone = Lone::start(Trouble::WrongSecret).await;
+    let broker = TestBroker::with_failing_providers(ProviderFailure::WrongSecret).await;
     for provider in PROVIDERS {
         for flow in FLOWS {
-            lone.sign_in(flow, provider)
+            broker
+                .sign_in(flow, provider)
                 .await
                 .is_error("provider_unavailable");
         }
@@ -154,14 +155,16 @@ async fn our_own_wrong_credentials_look_like_an_unavailable_provider() {
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_is_unavailable() {
-    let lone = Lone::start(Trouble::NobodyListens).await;
+    let broker = TestBroker::with_failing_providers(ProviderFailure::Unreachable).await;
     for flow in FLOWS {
         // Google says by discovery where the person goes; without it nobody leaves.
-        lone.sign_in(flow, GOOGLE)
+        broker
+            .sign_in(flow, GOOGLE)
             .await
             .is_error("provider_unavailable");
         // GitHub's address is known; the broker finds out at the token call.
-        lone.sign_in_with_an_invented_answer(flow, GITHUB)
+        broker
+            .sign_in_with_forged_code(flow, GITHUB)
             .await
             .is_error("provider_unavailable");
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use stack::faults::{Fault, Order};
 use stack::operation::Operation;
 
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 /// The faults by which a client never gets the broker's answer.
 const LOSING: [Fault; 5] = [
@@ -27,8 +27,8 @@ fn operation(name: &str) -> Operation {
 }
 
 /// The next call of `operation` is struck; a delay is over at once.
-fn strikes(world: &World, operation: &str, fault: Fault) {
-    world.stack.faults().arm(Order {
+fn strikes(stack: &TestStack, operation: &str, fault: Fault) {
+    stack.faults().arm(Order {
         delay: Duration::from_millis(1),
         ..Order::next(self::operation(operation), fault)
     });

@@ -29,7 +29,7 @@ fn judge(
     set: impl Fn(&Door) -> Scene,
     request: impl Fn(&[u8]) -> Option<Request>,
 ) -> Met<u16> {
-    crate::process::quietly(|| {
+    testkit::leak_check::without_keeping_log(|| {
         let door = Door::open();
         let scene = RefCell::new(set(&door));
         let asked = Cell::new(0_u32);

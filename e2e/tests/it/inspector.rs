@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::Response;
 
 #[tokio::test]
 async fn the_newest_login_is_drawn_with_every_call() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    world.sign_in(Flow::Legacy, GITHUB).await.is_ada(GITHUB);
-    let page = page(&world, "/").await;
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    stack.sign_in(Flow::Legacy, GITHUB).await.is_ada(GITHUB);
+    let page = page(&stack, "/").await;
     for words in [
         "<h1 id=\"story-title\">Browser authorization with GitHub</h1>",
         "Browser to Broker: GET /authorize\"",
@@ -36,12 +36,12 @@ async fn the_newest_login_is_drawn_with_every_call() {
 #[tokio::test]
 async fn g7_the_page_of_a_login_with_very_many_calls_shows_the_last_of_them() {
     const CALLS: usize = 300;
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     for _ in 0..CALLS {
-        world.backend.result(&login.session_key).await;
+        stack.backend.result(&login.session_key).await;
     }
-    let page = page(&world, "/").await;
+    let page = page(&stack, "/").await;
     assert!(page.contains("older events are left out"), "{page}");
     let arrows = page
         .matches("Consumer to Broker: POST /v1/login/result")
@@ -52,16 +52,16 @@ async fn g7_the_page_of_a_login_with_very_many_calls_shows_the_last_of_them() {
 
 #[tokio::test]
 async fn an_arrow_leads_to_what_crossed_the_wire() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    let call = call_of(&world, "POST /v1/login/session").await;
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let call = call_of(&stack, "POST /v1/login/session").await;
     let path = format!("{}?call={}", path_of(&call), text(&call["request_id"]));
     assert!(
-        page(&world, &path_of(&call))
+        page(&stack, &path_of(&call))
             .await
             .contains(&format!("href=\"{path}\""))
     );
-    let page = page(&world, &path).await;
+    let page = page(&stack, &path).await;
     for words in [
         "id=\"exchange\"",
         "<code>POST /v1/login/session</code>",
@@ -78,17 +78,17 @@ async fn an_arrow_leads_to_what_crossed_the_wire() {
 
 #[tokio::test]
 async fn a_refused_replay_says_rule_law_and_advice() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
-    world.backend.result(&login.session_key).await;
-    world
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
+    stack.backend.result(&login.session_key).await;
+    stack
         .backend
         .result(&login.session_key)
         .await
         .is_refusal(400);
-    let calls = calls_of(&world, "POST /v1/login/result").await;
+    let calls = calls_of(&stack, "POST /v1/login/result").await;
     let refused = calls.last().expect("the second read");
-    let page = page(&world, "/").await;
+    let page = page(&stack, "/").await;
     assert!(page.contains("class=\"step refused\""));
     for said in ["rule", "says", "law", "advice"] {
         let said = text(&refused[said]);
@@ -98,27 +98,27 @@ async fn a_refused_replay_says_rule_law_and_advice() {
 
 #[tokio::test]
 async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
     let fault = json!({ "operation": "POST /v1/login/result", "fault": "lose_response" });
-    let armed = world
+    let armed = stack
         .control(Method::POST, "/api/faults", Some(fault))
         .await;
     assert_eq!(armed.status, 201, "{}", armed.text());
-    let waits = page(&world, "/").await;
+    let waits = page(&stack, "/").await;
     assert!(
         waits.contains("<code>lose_response</code> at the next"),
         "{waits}"
     );
-    let request = world.backend.result_body(&login.session_key);
-    let lost = world
+    let request = stack.backend.result_body(&login.session_key);
+    let lost = stack
         .backend
         .request(Method::POST, "/v1/login/result")
         .json(&request)
         .try_send()
         .await;
     assert!(lost.is_err(), "{lost:?}");
-    let page = page(&world, "/").await;
+    let page = page(&stack, "/").await;
     for words in [
         "class=\"step struck\"",
         "class=\"broken\"",
@@ -131,17 +131,17 @@ async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
 
 #[tokio::test]
 async fn a_call_that_belongs_to_no_login_is_found_too() {
-    let world = World::start().await;
-    assert!(!page(&world, "/").await.contains("/others"));
-    world.backend.providers().await;
-    let refused = world.backend.post("/v1/login/result", &json!({})).await;
+    let stack = TestStack::start().await;
+    assert!(!page(&stack, "/").await.contains("/others"));
+    stack.backend.providers().await;
+    let refused = stack.backend.post("/v1/login/result", &json!({})).await;
     refused.is_refusal(400);
     assert!(
-        page(&world, "/")
+        page(&stack, "/")
             .await
             .contains("Calls that belong to no login (1)")
     );
-    let others = page(&world, "/others").await;
+    let others = page(&stack, "/others").await;
     assert!(others.contains("Consumer to Broker: POST /v1/login/result"));
     assert!(others.contains("✕ Refused: "), "{others}");
     assert!(!others.contains("/api/providers\""));
@@ -149,22 +149,22 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
 
 #[tokio::test]
 async fn a_login_that_nobody_knows_is_a_page_that_says_so() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ["/logins/nobody", "/logins/%3Cscript%3E"] {
-        let response = get(&world, path).await;
+        let response = get(&stack, path).await;
         assert_eq!(response.status, 404, "{path}");
         assert!(response.text().contains("Nothing is known of this login"));
         assert!(!response.text().contains("<script>"));
     }
-    assert_eq!(get(&world, "/logins/nobody/diagram.svg").await.status, 404);
+    assert_eq!(get(&stack, "/logins/nobody/diagram.svg").await.status, 404);
 }
 
 #[tokio::test]
 async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    let call = call_of(&world, "POST /v1/login/session").await;
-    let picture = get(&world, &format!("{}/diagram.svg", path_of(&call))).await;
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let call = call_of(&stack, "POST /v1/login/session").await;
+    let picture = get(&stack, &format!("{}/diagram.svg", path_of(&call))).await;
     assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
     let (_, rest) = picture.text().split_once("<style>").expect("a style");
     let (style, _) = rest.split_once("</style>").expect("its end");
@@ -190,29 +190,29 @@ fn escaped(text: &str) -> String {
         .replace('\'', "&#39;")
 }
 
-async fn page(world: &World, path: &str) -> String {
-    let response = get(world, path).await;
+async fn page(stack: &TestStack, path: &str) -> String {
+    let response = get(stack, path).await;
     assert_eq!(response.status, 200, "{path}: {}", response.text());
     response.text().to_owned()
 }
 
-async fn get(world: &World, path: &str) -> Response {
-    world.control(Method::GET, path, None).await
+async fn get(stack: &TestStack, path: &str) -> Response {
+    stack.control(Method::GET, path, None).await
 }
 
-async fn events(world: &World) -> Value {
-    get(world, "/api/events?after=0").await.json()
+async fn events(stack: &TestStack) -> Value {
+    get(stack, "/api/events?after=0").await.json()
 }
 
-async fn calls_of(world: &World, operation: &str) -> Vec<Value> {
-    let events = events(world).await;
+async fn calls_of(stack: &TestStack, operation: &str) -> Vec<Value> {
+    let events = events(stack).await;
     let events = events.as_array().expect("a list").iter();
     let is_it = |event: &&Value| event["operation"] == operation;
     events.filter(is_it).cloned().collect()
 }
 
-async fn call_of(world: &World, operation: &str) -> Value {
-    let calls = calls_of(world, operation).await;
+async fn call_of(stack: &TestStack, operation: &str) -> Value {
+    let calls = calls_of(stack, operation).await;
     calls.into_iter().next().expect("such a call")
 }
 

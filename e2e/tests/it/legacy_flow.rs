@@ -4,20 +4,20 @@ use mock_upstream::users::seed_users;
 use serde_json::json;
 
 use crate::clean_flow;
-use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS, code_in};
-use crate::world::World;
+use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS, callback_code};
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::http::UNRECOGNISED;
 
 #[tokio::test]
 async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
     for provider in PROVIDERS {
-        let world = World::start().await;
-        let backend = &world.backend;
+        let stack = TestStack::start().await;
+        let backend = &stack.backend;
         let transaction = backend.start_authorization(provider);
 
         let arrival = Browser::new().follow(&transaction.url).await;
-        let code = code_in(backend, &transaction, &arrival.url);
+        let code = callback_code(backend, &transaction, &arrival.url);
         assert_eq!(code.len(), 43);
 
         let mut response = backend.redeem(&transaction, &code).await;
@@ -42,15 +42,15 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
 
 #[tokio::test]
 async fn both_flows_tell_the_same_of_everybody() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
-            let by_clean = clean_flow::profile_of(&world, provider, someone.key).await;
-            world.next_is(
+            let by_clean = clean_flow::profile_of(&stack, provider, someone.key).await;
+            stack.queue_user(
                 provider,
                 someone.at(provider.parse().expect("one of the two")),
             );
-            let by_legacy = world.sign_in(Flow::Legacy, provider).await.profile();
+            let by_legacy = stack.sign_in(Flow::Legacy, provider).await.profile();
             assert_eq!(by_legacy, by_clean, "{}", someone.reason);
         }
     }
@@ -58,25 +58,25 @@ async fn both_flows_tell_the_same_of_everybody() {
 
 #[tokio::test]
 async fn the_callback_carries_code_and_state_and_nothing_more() {
-    let world = World::start().await;
-    let transaction = world.backend.start_authorization(GITHUB);
+    let stack = TestStack::start().await;
+    let transaction = stack.backend.start_authorization(GITHUB);
     let browser = Browser::new();
     let arrival = browser.follow(&format!("{}#x", transaction.url)).await;
-    let code = code_in(&world.backend, &transaction, &arrival.url);
+    let code = callback_code(&stack.backend, &transaction, &arrival.url);
     assert_eq!(
         arrival.url,
         format!(
             "{}?code={code}&state={}",
-            world.backend.callback, transaction.state
+            stack.backend.callback, transaction.state
         )
     );
 }
 
 #[tokio::test]
 async fn the_provider_need_not_ask_again_because_the_state_protects_this_flow() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let transaction = world.backend.start_authorization(provider);
+        let transaction = stack.backend.start_authorization(provider);
         let departure = Browser::new().open(&transaction.url).await;
         let to_provider = departure.location().expect("the provider");
         assert!(to_provider.ends_with('#'), "{to_provider}");
@@ -94,8 +94,8 @@ async fn a_bad_wish_goes_home_with_an_error_and_a_good_state() {
 }
 
 async fn check_wish(changes: &[(&str, &str)]) {
-    let world = World::start().await;
-    let transaction = world.backend.start_authorization(GOOGLE);
+    let stack = TestStack::start().await;
+    let transaction = stack.backend.start_authorization(GOOGLE);
     let arrival = Browser::new()
         .follow(&changed(&transaction.url, changes))
         .await;
@@ -103,10 +103,10 @@ async fn check_wish(changes: &[(&str, &str)]) {
         arrival.url,
         format!(
             "{}?error=invalid_request&state={}",
-            world.backend.callback, transaction.state
+            stack.backend.callback, transaction.state
         )
     );
-    assert!(world.upstream(GOOGLE).journal().is_empty());
+    assert!(stack.provider(GOOGLE).journal().is_empty());
 }
 
 /// `url` with other values for some of its parameters, or with more of them.

@@ -20,7 +20,7 @@ pub(crate) const PROVIDERS: [&str; 2] = [GOOGLE, GITHUB];
 
 /// What the backend keeps of a login that it started.
 #[derive(Debug, Clone)]
-pub(crate) enum Ticket {
+pub(crate) enum StartedLogin {
     Clean(Login),
     Legacy(Transaction),
 }
@@ -34,15 +34,15 @@ pub(crate) enum Outcome {
 
 impl Flow {
     /// Starts a login at `provider`.
-    pub(crate) async fn start(self, backend: &Backend, provider: &str) -> Ticket {
+    pub(crate) async fn start(self, backend: &Backend, provider: &str) -> StartedLogin {
         match self {
-            Self::Clean => Ticket::Clean(backend.start_login(provider).await),
-            Self::Legacy => Ticket::Legacy(backend.start_authorization(provider)),
+            Self::Clean => StartedLogin::Clean(backend.start_login(provider).await),
+            Self::Legacy => StartedLogin::Legacy(backend.start_authorization(provider)),
         }
     }
 }
 
-impl Ticket {
+impl StartedLogin {
     /// Where the browser is sent to begin.
     pub(crate) fn url(&self) -> &str {
         match self {
@@ -71,7 +71,7 @@ impl Ticket {
                 assert_eq!(url, backend.callback);
                 clean_outcome(backend, login).await
             }
-            Self::Legacy(transaction) => match answer_in(backend, transaction, url) {
+            Self::Legacy(transaction) => match callback_answer(backend, transaction, url) {
                 Ok(code) => legacy_outcome(backend, transaction, &code).await,
                 Err(error) => Outcome::Error(error),
             },
@@ -108,7 +108,7 @@ async fn legacy_outcome(backend: &Backend, transaction: &Transaction, code: &str
 
 /// The code, or else the error, that a legacy callback carries.
 #[track_caller]
-pub(crate) fn answer_in(
+pub(crate) fn callback_answer(
     backend: &Backend,
     transaction: &Transaction,
     url: &str,
@@ -131,8 +131,8 @@ pub(crate) fn answer_in(
 }
 
 #[track_caller]
-pub(crate) fn code_in(backend: &Backend, transaction: &Transaction, url: &str) -> String {
-    answer_in(backend, transaction, url).expect("a code")
+pub(crate) fn callback_code(backend: &Backend, transaction: &Transaction, url: &str) -> String {
+    callback_answer(backend, transaction, url).expect("a code")
 }
 
 impl Outcome {

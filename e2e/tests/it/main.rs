@@ -10,13 +10,11 @@
 //! answers is held against), `sentinel` (what none of them may tell), `logs`,
 //! `fresh`.
 
-mod assembly;
 mod login;
 mod logs;
-mod lone;
-mod process;
 mod tcp;
-mod world;
+mod test_broker;
+mod test_stack;
 
 mod clean_flow;
 mod legacy_flow;

@@ -3,32 +3,32 @@
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::logs;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 
 #[tokio::test]
 async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let before = world.token_calls(provider);
+            let before = stack.token_calls(provider);
             let attacker = Browser::new();
-            let ticket = flow.start(&world.backend, provider).await;
+            let ticket = flow.start(&stack.backend, provider).await;
             let departure = attacker.open(ticket.url()).await;
             let to_provider = departure.location().expect("the provider").to_owned();
 
             // The victim gets only the trusted provider's address, and follows it.
             let victim = Browser::new();
             let end = victim.type_in(&to_provider).await;
-            assert!(end.url.starts_with(&world.broker_callback(provider)));
+            assert!(end.url.starts_with(&stack.broker_callback(provider)));
             let page = end.response.expect("a page");
             page.is_page(400, "This sign-in did not begin in this browser");
-            assert_eq!(world.token_calls(provider), before);
-            ticket.is_still_open(&world.backend).await;
+            assert_eq!(stack.token_calls(provider), before);
+            ticket.is_still_open(&stack.backend).await;
 
             let arrival = attacker.follow(ticket.url()).await;
             ticket
-                .outcome(&world.backend, &arrival.url)
+                .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(provider);
         }
@@ -37,20 +37,20 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
 
 #[tokio::test]
 async fn a_held_back_answer_signs_nobody_else_in() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
-        let attacker = world.halfway(flow, GOOGLE).await;
+        let attacker = stack.halfway(flow, GOOGLE).await;
         let page = Browser::new().open(&attacker.answer).await;
         page.is_page(400, "This sign-in did not begin in this browser");
     }
-    assert_eq!(world.token_calls(GOOGLE), 0);
+    assert_eq!(stack.token_calls(GOOGLE), 0);
 }
 
 #[tokio::test]
 async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
     for flow in FLOWS {
-        let world = World::start().await;
-        let begun = at_the_demos_callback(&world, flow).await;
+        let stack = TestStack::start().await;
+        let begun = at_the_demos_callback(&stack, flow).await;
 
         let stranger = Browser::new();
         let page = stranger.open(&begun.callback).await;
@@ -64,16 +64,16 @@ async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
 
         // The browser that began is not harmed by it.
         let end = begun.browser.type_in(&begun.callback).await;
-        assert_eq!(end.url, world.demo("/profile"));
+        assert_eq!(end.url, stack.demo("/profile"));
         assert_eq!(begun.exchanges(flow), 1);
     }
 }
 
 #[tokio::test]
 async fn the_demo_refuses_a_legacy_answer_in_a_browser_that_began_another_login() {
-    let world = World::start().await;
-    let attacker = at_the_demos_callback(&world, Flow::Legacy).await;
-    let victim = at_the_demos_callback(&world, Flow::Legacy).await;
+    let stack = TestStack::start().await;
+    let attacker = at_the_demos_callback(&stack, Flow::Legacy).await;
+    let victim = at_the_demos_callback(&stack, Flow::Legacy).await;
 
     let page = victim.browser.open(&attacker.callback).await;
     assert_eq!(page.status, 400);
@@ -105,17 +105,17 @@ impl Homecoming {
     }
 }
 
-async fn at_the_demos_callback(world: &World, flow: Flow) -> Homecoming {
+async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> Homecoming {
     let (start, callback) = match flow {
         Flow::Clean => ("/login/google", "/callback"),
         Flow::Legacy => ("/legacy/login/google", "/legacy/callback"),
     };
     let browser = Browser::new();
     let arrival = browser
-        .press_until(&world.demo("/"), &world.demo(start), &world.demo(callback))
+        .press_until(&stack.demo("/"), &stack.demo(start), &stack.demo(callback))
         .await;
     let at_broker = browser
-        .last_step_to(&world.broker_callback(GOOGLE))
+        .last_step_to(&stack.broker_callback(GOOGLE))
         .response;
     Homecoming {
         browser,

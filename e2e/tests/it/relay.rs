@@ -7,7 +7,7 @@
 
 use crate::login::{Flow, GOOGLE};
 use crate::logs;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::{PENDING, Response};
 
@@ -22,25 +22,25 @@ struct Attacker {
 }
 
 impl Attacker {
-    async fn at_the_demo(world: &World, flow: Flow) -> Self {
+    async fn at_the_demo(stack: &TestStack, flow: Flow) -> Self {
         let start = match flow {
             Flow::Clean => "/login/google",
             Flow::Legacy => "/legacy/login/google",
         };
         let browser = Browser::new();
         let bait = browser
-            .press_until(&world.demo("/"), &world.demo(start), world.broker())
+            .press_until(&stack.demo("/"), &stack.demo(start), stack.broker())
             .await
             .url;
-        assert!(bait.starts_with(world.broker()), "{bait}");
+        assert!(bait.starts_with(stack.broker()), "{bait}");
         Self { browser, bait }
     }
 
     /// Claims what the victim's sign-in made of the attacker's login.
-    async fn goes_home(&self, world: &World, flow: Flow) -> Response {
+    async fn goes_home(&self, stack: &TestStack, flow: Flow) -> Response {
         let callback = match flow {
-            Flow::Clean => world.demo("/callback"),
-            Flow::Legacy => world.demo("/legacy/callback"),
+            Flow::Clean => stack.demo("/callback"),
+            Flow::Legacy => stack.demo("/legacy/callback"),
         };
         let arrival = self.browser.type_in(&callback).await;
         arrival.response.expect("a page")
@@ -48,13 +48,13 @@ impl Attacker {
 }
 
 /// A victim on the page that asks, where the attacker's link led.
-async fn lured(world: &World, attacker: &Attacker) -> (Browser, Response) {
+async fn lured(stack: &TestStack, attacker: &Attacker) -> (Browser, Response) {
     let victim = Browser::new();
     let arrival = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
     let page = arrival.response.expect("a page");
     page.is_page(200, "Did you start this sign-in?");
     assert!(page.text().contains("The demo"), "{}", page.text());
-    let host = world.demo("").replace("http://", "");
+    let host = stack.demo("").replace("http://", "");
     assert!(page.text().contains(&host), "{}", page.text());
     (victim, page)
 }
@@ -67,28 +67,28 @@ fn has_nobody_in(page: &Response, problem: &str) {
 
 #[tokio::test]
 async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
-    let world = World::start().await;
-    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
-    let (victim, _) = lured(&world, &attacker).await;
-    assert_eq!(victim.count_cookies(world.broker()), 0);
-    assert_eq!(world.token_calls(GOOGLE), 0);
-    let page = attacker.goes_home(&world, Flow::Clean).await;
+    let stack = TestStack::start().await;
+    let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
+    let (victim, _) = lured(&stack, &attacker).await;
+    assert_eq!(victim.count_cookies(stack.broker()), 0);
+    assert_eq!(stack.token_calls(GOOGLE), 0);
+    let page = attacker.goes_home(&stack, Flow::Clean).await;
     has_nobody_in(&page, "pending");
 }
 
 #[tokio::test]
 async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_began() {
-    let world = World::start().await;
-    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
-    let (victim, page) = lured(&world, &attacker).await;
+    let stack = TestStack::start().await;
+    let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
+    let (victim, page) = lured(&stack, &attacker).await;
     let go_on = format!("{}/continue", attacker.bait);
     let end = victim.press_until(&attacker.bait, &go_on, UNSERVED).await;
 
     // The victim stands at the demo, which knows nothing of them …
-    assert_eq!(end.url, world.demo("/callback"));
+    assert_eq!(end.url, stack.demo("/callback"));
     has_nobody_in(&end.response.expect("a page"), "no_session");
     // … and the attacker is in, as the victim.
-    let page_of_attacker = attacker.goes_home(&world, Flow::Clean).await;
+    let page_of_attacker = attacker.goes_home(&stack, Flow::Clean).await;
     assert!(
         page_of_attacker.text().contains("Ada Lovelace"),
         "{}",
@@ -114,21 +114,21 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
 
 #[tokio::test]
 async fn a_careful_victim_ends_it_for_the_attacker() {
-    let world = World::start().await;
-    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
-    let (victim, _) = lured(&world, &attacker).await;
+    let stack = TestStack::start().await;
+    let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
+    let (victim, _) = lured(&stack, &attacker).await;
     let cancel = format!("{}/cancel", attacker.bait);
     let end = victim.press_until(&attacker.bait, &cancel, UNSERVED).await;
-    assert_eq!(end.url, world.demo("/callback"));
-    assert_eq!(world.token_calls(GOOGLE), 0);
-    let page = attacker.goes_home(&world, Flow::Clean).await;
+    assert_eq!(end.url, stack.demo("/callback"));
+    assert_eq!(stack.token_calls(GOOGLE), 0);
+    let page = attacker.goes_home(&stack, Flow::Clean).await;
     has_nobody_in(&page, "access_denied");
 }
 
 #[tokio::test]
 async fn a_page_cannot_press_the_button_for_its_visitor() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     for action in ["continue", "cancel"] {
         let action = format!("{}/{action}", login.authorization_url);
         let end = Browser::new().press_until(LURE, &action, UNSERVED).await;
@@ -136,22 +136,22 @@ async fn a_page_cannot_press_the_button_for_its_visitor() {
             .expect("a page")
             .is_page(403, "This did not come from our own page");
     }
-    let result = world.backend.result(&login.session_key).await;
+    let result = stack.backend.result(&login.session_key).await;
     result.is(200, PENDING);
 }
 
 #[tokio::test]
 async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
-    let world = World::start().await;
-    let attacker = Attacker::at_the_demo(&world, Flow::Legacy).await;
+    let stack = TestStack::start().await;
+    let attacker = Attacker::at_the_demo(&stack, Flow::Legacy).await;
     let victim = Browser::new();
     let end = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
-    assert!(end.url.starts_with(&world.demo("/legacy/callback?code=")));
+    assert!(end.url.starts_with(&stack.demo("/legacy/callback?code=")));
     has_nobody_in(&end.response.expect("a page"), "no_session");
-    let page = attacker.goes_home(&world, Flow::Legacy).await;
+    let page = attacker.goes_home(&stack, Flow::Legacy).await;
     assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
 
-    let visit = victim.last_step_to(world.broker()).response;
+    let visit = victim.last_step_to(stack.broker()).response;
     let request_id = visit.header("x-request-id").expect("an id");
     let exchanges = logs::calls_about_login_of(request_id, "POST /v1/token");
     assert_eq!(exchanges, 0, "the code is nobody's");
@@ -159,13 +159,13 @@ async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
 
 #[tokio::test]
 async fn the_demos_own_sign_ins_are_vouched_for() {
-    let world = World::start().await;
-    let attacker = Attacker::at_the_demo(&world, Flow::Clean).await;
+    let stack = TestStack::start().await;
+    let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
     let end = attacker
         .browser
-        .follow_from(&world.demo("/"), &attacker.bait, UNSERVED)
+        .follow_from(&stack.demo("/"), &attacker.bait, UNSERVED)
         .await;
-    assert_eq!(end.url, world.demo("/profile"));
+    assert_eq!(end.url, stack.demo("/profile"));
     let visit = attacker.browser.last_step_to(&attacker.bait).response;
     let request_id = visit.header("x-request-id").expect("an id");
     let request_id = format!("request_id=\"{request_id}\"");
@@ -175,13 +175,13 @@ async fn the_demos_own_sign_ins_are_vouched_for() {
 
 #[tokio::test]
 async fn a_fragment_does_not_pass_the_page_that_asks() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
     let url = format!("{}#planted", login.authorization_url);
     let browser = Browser::new();
     let asked = browser.type_in(&url).await;
     assert_eq!(asked.url, url);
     let go_on = format!("{}/continue", login.authorization_url);
     let end = browser.press_until(&url, &go_on, UNSERVED).await;
-    assert_eq!(end.url, world.backend.callback);
+    assert_eq!(end.url, stack.backend.callback);
 }

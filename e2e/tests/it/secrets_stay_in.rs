@@ -11,44 +11,44 @@ use stack::faults::{Fault, Order};
 use testkit::leak_check::{Sentinel, drawn, suspicious};
 use url::Url;
 
-use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, answer_in};
+use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_answer};
 use crate::logs;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::{Browser, Step, UNSERVED};
 use testkit::fresh;
 
 #[tokio::test]
 async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let mut run = Run::default();
     for provider in PROVIDERS {
         for flow in FLOWS {
-            run.logs_in(&world, flow, provider).await;
+            run.logs_in(&stack, flow, provider).await;
             // One of each kind: what they lack is said by `failures`.
-            let all = world.upstream(provider).misbehaviours();
+            let all = stack.provider(provider).misbehaviours();
             for kind in all.chunk_by(|one, other| one.group() == other.group()) {
-                world.next_goes_wrong(provider, kind[0]);
-                run.logs_in(&world, flow, provider).await;
+                stack.queue_misbehaviour(provider, kind[0]);
+                run.logs_in(&stack, flow, provider).await;
             }
-            run.is_refused(&world, flow, provider).await;
-            run.uses_the_demo(&world, flow, provider).await;
-            run.loses_answers(&world, provider).await;
+            run.is_refused(&stack, flow, provider).await;
+            run.uses_the_demo(&stack, flow, provider).await;
+            run.loses_answers(&stack, provider).await;
         }
     }
-    run.knows_the_secrets_of(&world).await;
-    run.check(&world);
-    run.check_control(&world).await;
+    run.knows_the_secrets_of(&stack).await;
+    run.check(&stack);
+    run.check_control(&stack).await;
 }
 
 #[tokio::test]
 async fn the_log_of_everybody_holds_nothing_that_looks_like_a_secret() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
             let mut run = Run::default();
-            run.logs_in(&world, flow, provider).await;
-            run.is_refused(&world, flow, provider).await;
-            run.uses_the_demo(&world, flow, provider).await;
+            run.logs_in(&stack, flow, provider).await;
+            run.is_refused(&stack, flow, provider).await;
+            run.uses_the_demo(&stack, flow, provider).await;
         }
     }
     let log = logs::text();
@@ -60,15 +60,15 @@ async fn the_log_of_everybody_holds_nothing_that_looks_like_a_secret() {
 
 #[tokio::test]
 async fn the_demos_pages_hold_nothing_that_looks_like_a_secret_but_the_subject() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             let mut run = Run::default();
-            run.uses_the_demo(&world, flow, provider).await;
+            run.uses_the_demo(&stack, flow, provider).await;
             for step in run
                 .steps
                 .iter()
-                .filter(|step| step.url.starts_with(&world.demo("/")))
+                .filter(|step| step.url.starts_with(&stack.demo("/")))
             {
                 let found = drawn(step.response.text()).find(|word| !word.starts_with("sub_"));
                 assert_eq!(found, None, "{}", step.url);
@@ -89,8 +89,8 @@ async fn a_careless_line_of_the_log_is_found() {
 
 #[tokio::test]
 async fn the_search_fails_a_run_in_which_a_browser_saw_a_secret() {
-    let world = World::start().await;
-    let careless = format!("{}/callback/google?session_key=", world.broker());
+    let stack = TestStack::start().await;
+    let careless = format!("{}/callback/google?session_key=", stack.broker());
     let key = fresh::secret();
     let browser = Browser::new();
     browser.open(&format!("{careless}{key}")).await;
@@ -98,7 +98,7 @@ async fn the_search_fails_a_run_in_which_a_browser_saw_a_secret() {
         steps: browser.steps(),
         secrets: vec![Secret::nowhere("session key", &key)],
     };
-    assert_eq!(run.leaks(&world).len(), 1, "{:?}", run.leaks(&world));
+    assert_eq!(run.leaks(&stack).len(), 1, "{:?}", run.leaks(&stack));
 }
 
 /// Something that must be found nowhere but where it is at home.
@@ -131,50 +131,50 @@ struct Run {
 }
 
 impl Run {
-    async fn logs_in(&mut self, world: &World, flow: Flow, provider: &str) {
+    async fn logs_in(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let browser = Browser::new();
-        let ticket = flow.start(&world.backend, provider).await;
-        self.keeps(world, &ticket);
+        let ticket = flow.start(&stack.backend, provider).await;
+        self.keeps(stack, &ticket);
         let arrival = browser.follow(ticket.url()).await;
         match &ticket {
-            Ticket::Clean(_) => {
-                ticket.outcome(&world.backend, &arrival.url).await;
+            StartedLogin::Clean(_) => {
+                ticket.outcome(&stack.backend, &arrival.url).await;
             }
-            Ticket::Legacy(transaction) => {
-                if let Ok(code) = answer_in(&world.backend, transaction, &arrival.url) {
-                    let home = [world.backend.callback.clone()];
+            StartedLogin::Legacy(transaction) => {
+                if let Ok(code) = callback_answer(&stack.backend, transaction, &arrival.url) {
+                    let home = [stack.backend.callback.clone()];
                     self.secrets.push(Secret::in_addresses("code", &code, home));
-                    let token = world.backend.token(transaction, &code).await;
-                    world.backend.profile(&token).await;
-                    world.backend.redeem(transaction, &code).await;
-                    world.backend.revoke(&token).await;
-                    world.backend.profile(&token).await;
+                    let token = stack.backend.token(transaction, &code).await;
+                    stack.backend.profile(&token).await;
+                    stack.backend.redeem(transaction, &code).await;
+                    stack.backend.revoke(&token).await;
+                    stack.backend.profile(&token).await;
                     self.secrets
                         .push(Secret::nowhere("access token", bare(&token)));
                 }
             }
         }
-        self.saw(world, provider, &browser);
+        self.saw(stack, provider, &browser);
     }
 
-    fn keeps(&mut self, world: &World, ticket: &Ticket) {
+    fn keeps(&mut self, stack: &TestStack, ticket: &StartedLogin) {
         match ticket {
-            Ticket::Clean(login) => {
+            StartedLogin::Clean(login) => {
                 let handle = login
                     .authorization_url
                     .rsplit('/')
                     .next()
                     .expect("a handle");
-                let home = [format!("{}/login/", world.broker())];
+                let home = [format!("{}/login/", stack.broker())];
                 self.secrets
                     .push(Secret::in_addresses("handle", handle, home));
                 self.secrets
                     .push(Secret::nowhere("session key", &login.session_key));
             }
-            Ticket::Legacy(transaction) => {
+            StartedLogin::Legacy(transaction) => {
                 let home = [
-                    format!("{}/authorize?", world.broker()),
-                    world.backend.callback.clone(),
+                    format!("{}/authorize?", stack.broker()),
+                    stack.backend.callback.clone(),
                 ];
                 self.secrets
                     .push(Secret::in_addresses("state", &transaction.state, home));
@@ -185,23 +185,23 @@ impl Run {
     }
 
     /// Every way to be refused, with real secrets in the refused requests.
-    async fn is_refused(&mut self, world: &World, flow: Flow, provider: &str) {
-        let backend = &world.backend;
-        let begun = world.halfway(flow, provider).await;
-        self.keeps(world, &begun.ticket);
+    async fn is_refused(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
+        let backend = &stack.backend;
+        let begun = stack.halfway(flow, provider).await;
+        self.keeps(stack, &begun.login);
         let stranger = Browser::new();
         stranger.open(&begun.answer).await;
-        stranger.open(begun.ticket.url()).await;
-        stranger.head(begun.ticket.url()).await;
+        stranger.open(begun.login.url()).await;
+        stranger.head(begun.login.url()).await;
         begun
             .browser
             .open_with(&begun.answer, &[("Sec-Purpose", "prefetch")])
             .await;
-        world.advance_seconds(600);
+        stack.advance_seconds(600);
         begun.deliver(&begun.answer).await;
-        begun.deliver(begun.ticket.url()).await;
-        self.saw(world, provider, &begun.browser);
-        self.saw(world, provider, &stranger);
+        begun.deliver(begun.login.url()).await;
+        self.saw(stack, provider, &begun.browser);
+        self.saw(stack, provider, &stranger);
 
         let (key, verifier) = (fresh::secret(), fresh::secret());
         let code = fresh::secret();
@@ -264,35 +264,35 @@ impl Run {
         }
     }
 
-    async fn uses_the_demo(&mut self, world: &World, flow: Flow, provider: &str) {
+    async fn uses_the_demo(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let browser = Browser::new();
         let start = match flow {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),
         };
-        let home = world.demo("/");
+        let home = stack.demo("/");
         browser.type_in(&home).await;
         for fails in [true, false] {
             if fails {
-                world.next_goes_wrong(provider, Misbehaviour::TokenRefused);
+                stack.queue_misbehaviour(provider, Misbehaviour::TokenRefused);
             }
             browser
-                .press_until(&home, &world.demo(&start), UNSERVED)
+                .press_until(&home, &stack.demo(&start), UNSERVED)
                 .await;
         }
-        browser.type_in(&world.demo("/profile")).await;
+        browser.type_in(&stack.demo("/profile")).await;
         browser
-            .press_until(&home, &world.demo("/sign-out"), UNSERVED)
+            .press_until(&home, &stack.demo("/sign-out"), UNSERVED)
             .await;
-        self.knows_the_demos_secrets(world, &browser);
-        self.saw(world, provider, &browser);
+        self.knows_the_demos_secrets(stack, &browser);
+        self.saw(stack, provider, &browser);
     }
 
     /// Those of the demo's secrets that its browser carried.
-    fn knows_the_demos_secrets(&mut self, world: &World, browser: &Browser) {
-        let at_demo = world.demo("/legacy/callback?");
-        let at_broker = format!("{}/authorize?", world.broker());
-        let handles = format!("{}/login/", world.broker());
+    fn knows_the_demos_secrets(&mut self, stack: &TestStack, browser: &Browser) {
+        let at_demo = stack.demo("/legacy/callback?");
+        let at_broker = format!("{}/authorize?", stack.broker());
+        let handles = format!("{}/login/", stack.broker());
         for step in browser.steps() {
             if let Some(handle) = step.url.strip_prefix(&handles) {
                 let home = [handles.clone()];
@@ -311,9 +311,9 @@ impl Run {
     }
 
     /// Takes over what `browser` saw. What a provider gave it is secret, too.
-    fn saw(&mut self, world: &World, provider: &str, browser: &Browser) {
-        let at_provider = world.upstream(provider).url().to_owned();
-        let at_broker = world.broker_callback(provider);
+    fn saw(&mut self, stack: &TestStack, provider: &str, browser: &Browser) {
+        let at_provider = stack.provider(provider).url().to_owned();
+        let at_broker = stack.broker_callback(provider);
         for step in browser.steps() {
             if step.url.starts_with(&at_broker) {
                 let url = Url::parse(&step.url).expect("a URL");
@@ -329,8 +329,8 @@ impl Run {
         }
     }
 
-    async fn knows_the_secrets_of(&mut self, world: &World) {
-        let projects = world
+    async fn knows_the_secrets_of(&mut self, stack: &TestStack) {
+        let projects = stack
             .control(Method::GET, "/api/projects", None)
             .await
             .json();
@@ -348,11 +348,11 @@ impl Run {
         }
     }
 
-    fn check(&self, world: &World) {
+    fn check(&self, stack: &TestStack) {
         // A search for nothing, or in nothing, would find nothing.
         assert!(self.secrets.len() > 100, "{}", self.secrets.len());
         assert!(self.steps.len() > 100, "{}", self.steps.len());
-        let leaks = self.leaks(world);
+        let leaks = self.leaks(stack);
         assert!(leaks.is_empty(), "{leaks:#?}");
         let log = logs::text();
         assert!(log.contains("POST /v1/token"), "nothing was logged");
@@ -360,17 +360,17 @@ impl Run {
     }
 
     /// Calls whose answers the wire loses, each in another way, and their repetition.
-    async fn loses_answers(&mut self, world: &World, provider: &str) {
+    async fn loses_answers(&mut self, stack: &TestStack, provider: &str) {
         for fault in Fault::ALL {
             let key = fresh::secret();
             let start = "POST /v1/login/session".parse().expect("an operation");
-            world.stack.faults().arm(Order {
+            stack.faults().arm(Order {
                 delay: Duration::ZERO,
                 ..Order::next(start, *fault)
             });
             for _ in 0..2 {
-                let body = world.backend.session_body(&key, provider);
-                let request = world.backend.request(Method::POST, "/v1/login/session");
+                let body = stack.backend.session_body(&key, provider);
+                let request = stack.backend.request(Method::POST, "/v1/login/session");
                 let _ = request.json(&body).try_send().await;
             }
             self.secrets.push(Secret::nowhere("session key", &key));
@@ -378,8 +378,8 @@ impl Run {
     }
 
     /// The control address shows projects their secrets, and else nothing.
-    async fn check_control(&self, world: &World) {
-        let served = everything_served(world).await;
+    async fn check_control(&self, stack: &TestStack) {
+        let served = everything_served(stack).await;
         assert!(served.len() > 100_000, "{} bytes", served.len());
         let found = self.sentinel().search(&served);
         assert_eq!(found, [], "at the control address");
@@ -391,13 +391,13 @@ impl Run {
     }
 
     /// What browsers saw and should not have.
-    fn leaks(&self, world: &World) -> Vec<String> {
+    fn leaks(&self, stack: &TestStack) -> Vec<String> {
         let sentinel = self.sentinel();
         let mut leaks = Vec::new();
         for step in self
             .steps
             .iter()
-            .filter(|step| !is_the_providers_own(world, step))
+            .filter(|step| !is_the_providers_own(stack, step))
         {
             for (place, text) in seen(step) {
                 for leak in sentinel.search(&text) {
@@ -415,7 +415,7 @@ impl Run {
 }
 
 /// Everything that the control address tells of what happened.
-async fn everything_served(world: &World) -> String {
+async fn everything_served(stack: &TestStack) -> String {
     let journals = PROVIDERS.map(|provider| format!("/api/upstreams/{provider}/requests"));
     let lists = [
         "/",
@@ -428,20 +428,20 @@ async fn everything_served(world: &World) -> String {
     ];
     let mut addresses: Vec<_> = lists.map(ToOwned::to_owned).into();
     addresses.extend(journals);
-    for event in world.stack.logbook().events(0, None) {
+    for event in stack.logbook().events(0, None) {
         let id = &event.request_id;
         addresses.push(format!("/api/exchanges/{id}"));
         if let (Some(login), "broker") = (&event.login, event.to) {
             addresses.push(format!("/logins/{login}?call={id}"));
         }
     }
-    for login in world.stack.logbook().logins(usize::MAX) {
+    for login in stack.logbook().logins(usize::MAX) {
         addresses.push(format!("/api/logins/{login}"));
         addresses.push(format!("/logins/{login}/diagram.svg"));
     }
     let mut served = String::new();
     for address in addresses {
-        let response = world.control(Method::GET, &address, None).await;
+        let response = stack.control(Method::GET, &address, None).await;
         served.push_str(response.text());
         served.push_str(&format!("{:?}", response.headers));
     }
@@ -449,9 +449,9 @@ async fn everything_served(world: &World) -> String {
 }
 
 /// What an imitated provider's pages hold is its own affair, and none of ours.
-fn is_the_providers_own(world: &World, step: &Step) -> bool {
+fn is_the_providers_own(stack: &TestStack, step: &Step) -> bool {
     PROVIDERS.iter().any(|provider| {
-        step.url.starts_with(world.upstream(provider).url()) && step.response.location().is_none()
+        step.url.starts_with(stack.provider(provider).url()) && step.response.location().is_none()
     })
 }
 

@@ -5,19 +5,19 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 /// Nobody waits longer for a server that waits for more.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends `bytes`, and returns all that comes back until the server closes.
-pub(crate) async fn exchange(world: &World, bytes: &[u8]) -> String {
-    talk(world, bytes, Manner::Wait).await
+pub(crate) async fn exchange(stack: &TestStack, bytes: &[u8]) -> String {
+    talk(stack, bytes, Manner::Wait).await
 }
 
 /// Sends `bytes` and says that no more will come, whatever they promised.
-pub(crate) async fn break_off(world: &World, bytes: &[u8]) -> String {
-    talk(world, bytes, Manner::BreakOff).await
+pub(crate) async fn break_off(stack: &TestStack, bytes: &[u8]) -> String {
+    talk(stack, bytes, Manner::BreakOff).await
 }
 
 #[derive(Clone, Copy)]
@@ -26,8 +26,8 @@ enum Manner {
     BreakOff,
 }
 
-async fn talk(world: &World, bytes: &[u8], manner: Manner) -> String {
-    let address = world.broker().strip_prefix("http://").expect("plain HTTP");
+async fn talk(stack: &TestStack, bytes: &[u8], manner: Manner) -> String {
+    let address = stack.broker().strip_prefix("http://").expect("plain HTTP");
     let stream = TcpStream::connect(address).await.expect("a listener");
     let (mut reads, mut writes) = stream.into_split();
     let sending = async {

@@ -9,7 +9,7 @@ mod told;
 use stack::StackClock;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 /// When the worlds of these tests begin: a whole second, far from the machine's
 /// time, 2026-09-21 14:13:20 UTC.
@@ -19,29 +19,29 @@ const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-async fn standing() -> World {
-    World::by(StackClock::standing_at(BEGIN_MS)).await
+async fn standing() -> TestStack {
+    TestStack::by(StackClock::standing_at(BEGIN_MS)).await
 }
 
 #[tokio::test]
 async fn people_sign_in_at_any_time_whatever_the_machine_says() {
     // In September 2001, and in October 2096.
     for unix_ms in [1_000_000_000_000, 4_000_000_000_000] {
-        let world = World::by(StackClock::standing_at(unix_ms)).await;
+        let stack = TestStack::by(StackClock::standing_at(unix_ms)).await;
         for flow in FLOWS {
             for provider in PROVIDERS {
-                world.sign_in(flow, provider).await.is_ada(provider);
+                stack.sign_in(flow, provider).await.is_ada(provider);
             }
         }
-        assert_eq!(world.now_ms(), unix_ms, "and nothing has moved it");
+        assert_eq!(stack.now_ms(), unix_ms, "and nothing has moved it");
     }
 }
 
 #[tokio::test]
 async fn a_new_world_begins_where_a_standing_clock_stood() {
-    let world = standing().await;
-    world.advance_to(BEGIN_MS + HOUR_MS);
-    world.stack.reset().await.expect("a fresh broker");
-    assert_eq!(world.now_ms(), BEGIN_MS);
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let stack = standing().await;
+    stack.advance_to(BEGIN_MS + HOUR_MS);
+    stack.reset().await.expect("a fresh broker");
+    assert_eq!(stack.now_ms(), BEGIN_MS);
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
 }

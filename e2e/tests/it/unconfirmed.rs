@@ -6,29 +6,29 @@ use mock_upstream::settings::IssuerForm;
 use mock_upstream::{Iss, Settings, Unconfirmed};
 
 use crate::login::{FLOWS, GITHUB, GOOGLE};
-use crate::lone::Lone;
+use crate::test_broker::TestBroker;
 
 /// Signs Ada in at `provider`, of which one fact is otherwise, and whose callback
 /// carries `iss` or does not.
 async fn check(provider: &str, change: impl Fn(&mut Unconfirmed)) {
     for iss in [Iss::On, Iss::Off] {
-        let lone = lone(iss, &change).await;
+        let broker = broker(iss, &change).await;
         for flow in FLOWS {
-            lone.sign_in(flow, provider).await.is_ada(provider);
+            broker.sign_in(flow, provider).await.is_ada(provider);
             // Again, on documents that are kept or were fetched anew.
-            lone.sign_in(flow, provider).await.is_ada(provider);
+            broker.sign_in(flow, provider).await.is_ada(provider);
         }
     }
 }
 
-async fn lone(iss: Iss, change: impl Fn(&mut Unconfirmed)) -> Lone {
+async fn broker(iss: Iss, change: impl Fn(&mut Unconfirmed)) -> TestBroker {
     let change = |settings: &mut Settings| {
         for site in [&mut settings.google, &mut settings.github] {
             site.iss = iss;
             change(&mut site.unconfirmed);
         }
     };
-    Lone::with(change).await
+    TestBroker::with_providers(change).await
 }
 
 #[tokio::test]
@@ -51,12 +51,12 @@ async fn whether_or_not_googles_id_token_says_its_type_a_user_signs_in() {
 /// check says so. Of any other, and so of an imitation, the whole address is asked.
 #[tokio::test]
 async fn an_issuer_other_than_googles_own_is_not_known_without_its_scheme() {
-    let lone = lone(Iss::On, |it| {
+    let broker = broker(Iss::On, |it| {
         it.google_id_token_issuer = IssuerForm::WithoutScheme;
     })
     .await;
     for flow in FLOWS {
-        let outcome = lone.sign_in(flow, GOOGLE).await;
+        let outcome = broker.sign_in(flow, GOOGLE).await;
         outcome.is_error("invalid_provider_response");
     }
 }

@@ -11,7 +11,6 @@ use tokio::process::Command;
 use super::ground::{CALLBACK, CLIENT_ID, Ground, SECRET};
 use super::proxy::{self, Answered};
 use super::wrong::{AS_IT_COMES, AS_IT_IS};
-use crate::assembly;
 use testkit::browser::{Browser, UNSERVED};
 
 /// The command with no environment but what a test gives it.
@@ -267,7 +266,7 @@ async fn the_help_says_how_it_is_used_and_what_its_status_means() {
 
 /// The address of a server that is something else.
 fn something_else() -> String {
-    let (listener, url) = assembly::front();
+    let (listener, url) = testkit::server::bind();
     proxy::serve(listener, |_| async {
         let mut page = Answered::of(200, "<h1>Welcome</h1>");
         page.headers

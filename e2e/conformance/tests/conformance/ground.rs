@@ -15,8 +15,9 @@ use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
 
 use super::proxy::{self, After, Answered, Asked, Before};
-use crate::assembly::{self, Running, UPSTREAM_SECRET};
+use crate::assembly::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
+use testkit::server::{TestServer, bind};
 
 pub(crate) const CALLBACK: &str = "http://localhost:9/conformance";
 pub(crate) const SECOND_CALLBACK: &str = "http://localhost:9/conformance/second";
@@ -28,7 +29,7 @@ pub(crate) const OTHER_SECRET: &str = "the-secret-of-the-other-project";
 pub(crate) struct Ground {
     pub(crate) base_url: String,
     pub(crate) control: String,
-    _broker: Running,
+    _broker: TestServer,
     _upstream: Arc<MockUpstream>,
 }
 
@@ -41,7 +42,7 @@ impl Ground {
     pub(crate) async fn start(store: StoreUrl, before: Before, after: After) -> Self {
         testkit::leak_check::watch_log();
         let clock = Clock::system();
-        let (front, base_url) = assembly::front();
+        let (front, base_url) = bind();
         let shown = clock.clone();
         let upstream_clock = mock_upstream::Clock::new(move || shown.now().0);
         let upstream = Arc::new(assembly::upstream(&base_url, upstream_clock).await);
@@ -59,7 +60,7 @@ impl Ground {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies).expect("a broker");
-        let broker = Running::launch(broker).await;
+        let broker = assembly::launch(broker).await;
         proxy::carry(front, broker.address, clock.clone(), before, after);
         Self {
             control: control(clock, upstream.clone()),
@@ -112,7 +113,7 @@ fn backend(base_url: &str, id: &str, secret: &str) -> Backend {
 
 /// As much of a control address as a run asks for.
 fn control(clock: Clock, upstream: Arc<MockUpstream>) -> String {
-    let (listener, url) = assembly::front();
+    let (listener, url) = bind();
     proxy::serve(listener, move |asked| {
         let answered = obey(&clock, &upstream, &asked);
         async move { answered }

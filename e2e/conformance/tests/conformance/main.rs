@@ -5,7 +5,7 @@
 //! A binary of its own, for its thousands of requests would fill the log that `it`
 //! keeps and searches; what stages both is `it`'s.
 
-#[path = "../../../tests/it/assembly.rs"]
+#[path = "../../../tests/it/test_broker/assembly.rs"]
 mod assembly;
 
 mod command;

@@ -16,7 +16,6 @@ use serde_json::{Value, json};
 use super::ground::{CLIENT_ID, Ground, OTHER_SECRET, SECRET, project, run};
 use super::proxy::{self, Answered};
 use super::wrong::{AS_IT_COMES, AS_IT_IS, verdicts};
-use crate::assembly;
 
 /// What no requirement asks for, and why.
 const LEFT_OUT: &[(Rule, &str)] = &[
@@ -276,7 +275,7 @@ async fn no_report_shows_a_secret_or_who_signed_in() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_says_yes_to_everything_is_asked_no_more_than_was_promised() {
-    let (listener, base_url) = assembly::front();
+    let (listener, base_url) = testkit::server::bind();
     let asked_for = Arc::new(AtomicUsize::new(0));
     let count = asked_for.clone();
     let own = base_url.clone();

@@ -10,6 +10,7 @@ use std::process;
 use std::sync::Once;
 use std::thread;
 
+use tracing::subscriber::with_default;
 use tracing::{Level, Subscriber};
 use tracing_subscriber::fmt::writer::MakeWriterExt as _;
 
@@ -45,8 +46,13 @@ pub fn watch_log_and(keep: fn(&str)) {
     });
 }
 
-/// Watches the log of a thread, and gives every line to `keep`.
-pub fn watcher(keep: fn(&str)) -> impl Subscriber + Send + Sync {
+/// Runs `work` with a log that is watched and not kept: there would be very much of it,
+/// and other tests of the process read theirs.
+pub fn without_keeping_log<T>(work: impl FnOnce() -> T) -> T {
+    with_default(watcher(|_| ()), work)
+}
+
+fn watcher(keep: fn(&str)) -> impl Subscriber + Send + Sync {
     let pen = move || Pen { keep };
     tracing_subscriber::fmt()
         .with_max_level(Level::TRACE)

@@ -12,19 +12,20 @@ use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
 
 use super::nginx::{Change, NAME, Nginx, Ports, Written};
-use crate::assembly::{self, Running, UPSTREAM_SECRET};
 use crate::login::{Flow, Outcome};
 use crate::logs;
+use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
+use testkit::server::TestServer;
 
 /// All of them, and a project's backend outside.
 pub(crate) struct Front {
     /// Its calls go through nginx.
     pub(crate) backend: Backend,
     pub(crate) nginx: Nginx,
-    brokers: Vec<Running>,
+    brokers: Vec<TestServer>,
     _upstream: MockUpstream,
 }
 
@@ -97,7 +98,7 @@ impl Front {
 }
 
 /// So many brokers that share a store, as several do that share a database.
-async fn launch(count: usize, config: &Config) -> Vec<Running> {
+async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
     let store = store::open(&StoreUrl::SqliteMemory, FailPoints::default()).expect("a store");
     let mut brokers = Vec::new();
     for _ in 0..count {
@@ -106,12 +107,12 @@ async fn launch(count: usize, config: &Config) -> Vec<Running> {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
-        brokers.push(Running::launch(broker).await);
+        brokers.push(assembly::launch(broker).await);
     }
     brokers
 }
 
-fn addresses(brokers: &[Running]) -> Vec<SocketAddr> {
+fn addresses(brokers: &[TestServer]) -> Vec<SocketAddr> {
     brokers.iter().map(|it| it.address).collect()
 }
 

@@ -6,7 +6,7 @@ use testkit::leak_check::{Sentinel, suspicious};
 use super::front::Front;
 use super::nginx::{Nginx, Ports, Written};
 use super::pretender::{Pretender, Says};
-use crate::login::{FLOWS, Flow, PROVIDERS, Ticket, code_in};
+use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_code};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
 
@@ -68,13 +68,13 @@ async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
     let arrival = browser.follow(ticket.url()).await;
     let mut secrets = secrets_of(&browser);
     match &ticket {
-        Ticket::Clean(login) => {
+        StartedLogin::Clean(login) => {
             let response = backend.result(&login.session_key).await;
             assert_eq!(response.json()["status"], "succeeded");
             secrets.push(login.session_key.clone());
         }
-        Ticket::Legacy(transaction) => {
-            let code = code_in(backend, transaction, &arrival.url);
+        StartedLogin::Legacy(transaction) => {
+            let code = callback_code(backend, transaction, &arrival.url);
             let token = backend.token(transaction, &code).await;
             assert_eq!(backend.profile(&token).await.status, 200);
             assert_eq!(backend.revoke(&token).await.status, 200);

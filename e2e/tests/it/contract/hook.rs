@@ -3,7 +3,7 @@
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::{PENDING, REFUSED, Response};
 use testkit::openapi::check;
 
@@ -107,8 +107,8 @@ fn another_content_type_or_a_missing_header_is_complained_about() {
 
 #[tokio::test]
 async fn what_is_served_is_what_the_suites_are_held_against() {
-    let world = World::start().await;
-    let request = world.backend.request(Method::GET, "/openapi.json");
+    let stack = TestStack::start().await;
+    let request = stack.backend.request(Method::GET, "/openapi.json");
     let response = request.send().await;
     response.is(200, ::contract::openapi::DOCUMENT);
 }

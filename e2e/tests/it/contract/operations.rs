@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use broker::{Broker, Dependencies};
 
-use crate::assembly;
+use crate::test_broker::assembly;
 use testkit::browser::UNSERVED;
 use testkit::openapi::{NOT_PUBLISHED, operations};
 

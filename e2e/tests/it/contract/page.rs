@@ -3,12 +3,12 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 #[tokio::test]
 async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
-    let world = World::start().await;
-    let page = world.control(Method::GET, "/contract", None).await;
+    let stack = TestStack::start().await;
+    let page = stack.control(Method::GET, "/contract", None).await;
     assert_eq!(page.status, 200);
     let policy = page.header("content-security-policy").expect("a policy");
     for directive in policy.split(';').map(str::trim) {
@@ -22,7 +22,7 @@ async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
     let named: Vec<_> = named.filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(named, ["/contract/scalar.js", "/contract/page.js"]);
     for script in named {
-        let script = world.control(Method::GET, script, None).await;
+        let script = stack.control(Method::GET, script, None).await;
         let media = script.header("content-type").expect("a content type");
         assert_eq!((script.status, media), (200, "text/javascript"));
     }
@@ -31,8 +31,8 @@ async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
 /// Without scripts, every operation is there, with what it takes and what it answers.
 #[tokio::test]
 async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuses() {
-    let world = World::start().await;
-    let page = world.control(Method::GET, "/contract", None).await;
+    let stack = TestStack::start().await;
+    let page = stack.control(Method::GET, "/contract", None).await;
     let (_, plain) = page.text().split_once("<main").expect("a list");
     let (plain, _) = plain
         .split_once("</noscript>")
@@ -76,10 +76,10 @@ async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuse
 
 #[tokio::test]
 async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text() {
-    let world = World::start().await;
-    let shown = world.control(Method::GET, "/contract/openapi.json", None);
+    let stack = TestStack::start().await;
+    let shown = stack.control(Method::GET, "/contract/openapi.json", None);
     let shown = shown.await.json();
-    assert_eq!(shown["servers"][0]["url"], world.broker());
+    assert_eq!(shown["servers"][0]["url"], stack.broker());
     assert_eq!(
         without_text(shown.clone()),
         without_text(testkit::openapi::document())

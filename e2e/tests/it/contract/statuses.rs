@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use stack::wire::Wire;
 use url::Url;
 
-use crate::assembly::{self, Running};
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::world::World;
+use crate::test_broker::assembly;
+use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
@@ -30,7 +30,7 @@ const UNLISTED: &str = "/nowhere";
 const WRONG_SECRETS: u32 = 19;
 
 struct Witness {
-    world: World,
+    stack: TestStack,
     seen: Seen,
 }
 
@@ -50,7 +50,7 @@ impl Witness {
 
     fn request(&self, method: &str, path: &str) -> Request {
         let method = method.parse().expect("a method");
-        self.world.backend.request(method, path)
+        self.stack.backend.request(method, path)
     }
 
     async fn posts(&self, path: &str, status: u16, body: &Value) -> Response {
@@ -79,7 +79,7 @@ impl Witness {
 
     async fn session(&self) {
         let path = "/v1/login/session";
-        let backend = &self.world.backend;
+        let backend = &self.stack.backend;
         let whole = || backend.session_body(&fresh::secret(), GITHUB);
         self.posts(path, 200, &whole()).await;
         self.posts(path, 400, &json!({})).await;
@@ -91,11 +91,11 @@ impl Witness {
 
     async fn result(&self) {
         let path = "/v1/login/result";
-        let (world, backend) = (&self.world, &self.world.backend);
+        let (stack, backend) = (&self.stack, &self.stack.backend);
         let request = |key: &str| backend.result_body(key);
         let login = backend.start_login(GITHUB).await;
         self.posts(path, 200, &request(&login.session_key)).await;
-        let settled = request(&world.settled(GOOGLE).await.session_key);
+        let settled = request(&stack.completed_login(GOOGLE).await.session_key);
         self.posts(path, 200, &settled).await;
         self.posts(path, 400, &settled).await;
         self.posts(path, 413, &with(settled, "extra", &"x".repeat(33 * 1024)))
@@ -104,13 +104,13 @@ impl Witness {
 
     async fn exchange(&self) {
         let path = "/v1/token";
-        let (world, backend) = (&self.world, &self.world.backend);
-        let (transaction, code) = world.with_code(GITHUB).await;
+        let (stack, backend) = (&self.stack, &self.stack.backend);
+        let (transaction, code) = stack.unredeemed_code(GITHUB).await;
         let whole = backend.token_body(&transaction.verifier, &code);
         self.posts(path, 401, &with(whole.clone(), "client_id", ""))
             .await;
         let issued = self.posts(path, 200, &whole).await;
-        let (_, other) = world.with_code(GITHUB).await;
+        let (_, other) = stack.unredeemed_code(GITHUB).await;
         self.posts(path, 400, &backend.token_body(&fresh::secret(), &other))
             .await;
         self.posts(path, 413, &with(whole, "extra", &"x".repeat(33 * 1024)))
@@ -131,7 +131,7 @@ impl Witness {
 
     /// Wrong secrets of nobody's, until they are too many.
     async fn guesses(&self) {
-        let backend = &self.world.backend;
+        let backend = &self.stack.backend;
         let nobodys = |body| with(body, "client_id", "prj_nobody");
         let session = nobodys(backend.session_body(&fresh::secret(), GITHUB));
         for _ in 0..WRONG_SECRETS {
@@ -145,15 +145,15 @@ impl Witness {
     }
 
     async fn browsers(&self) {
-        let world = &self.world;
-        let login = world.backend.start_login(GITHUB).await;
+        let stack = &self.stack;
+        let login = stack.backend.start_login(GITHUB).await;
         let url = &login.authorization_url;
         let (owner, other) = (Browser::new(), Browser::new());
         for (path, url) in [
-            ("/authorize", &world.backend.start_authorization(GITHUB).url),
+            ("/authorize", &stack.backend.start_authorization(GITHUB).url),
             ("/login/{handle}", url),
-            ("/callback/{provider}", &world.broker_callback(GITHUB)),
-            ("/return", &format!("{}/return", world.broker())),
+            ("/callback/{provider}", &stack.broker_callback(GITHUB)),
+            ("/return", &format!("{}/return", stack.broker())),
         ] {
             self.notes("HEAD", path, 200, owner.head(url).await);
         }
@@ -164,33 +164,33 @@ impl Witness {
         }
         self.notes("GET", "/login/{handle}", 303, owner.open(url).await);
         self.notes("GET", "/login/{handle}", 410, other.open(url).await);
-        let unknown = format!("{}/login/unknown", world.broker());
+        let unknown = format!("{}/login/unknown", stack.broker());
         self.notes("GET", "/login/{handle}", 404, other.open(&unknown).await);
-        let authorize = world.backend.start_authorization(GITHUB).url;
+        let authorize = stack.backend.start_authorization(GITHUB).url;
         self.notes("GET", "/authorize", 303, owner.open(&authorize).await);
         let query = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("client_id", &world.backend.client_id)
-            .append_pair("redirect_uri", &world.backend.callback)
+            .append_pair("client_id", &stack.backend.client_id)
+            .append_pair("redirect_uri", &stack.backend.callback)
             .finish();
-        let ours = format!("{}/return?{query}", world.broker());
+        let ours = format!("{}/return?{query}", stack.broker());
         self.notes("GET", "/return", 303, owner.open(&ours).await);
-        let nobodys = format!("{}/return?client_id=nobody", world.broker());
+        let nobodys = format!("{}/return?client_id=nobody", stack.broker());
         self.notes("GET", "/return", 400, owner.open(&nobodys).await);
-        let unknown = world.broker_callback("gitlab");
+        let unknown = stack.broker_callback("gitlab");
         self.notes(
             "GET",
             "/callback/{provider}",
             404,
             owner.open(&unknown).await,
         );
-        let begun = world.halfway(Flow::Legacy, GOOGLE).await;
+        let begun = stack.halfway(Flow::Legacy, GOOGLE).await;
         let home = begun.browser.open(&begun.answer).await;
         self.notes("GET", "/callback/{provider}", 303, home);
     }
 
     /// Two browsers come back from one address, where one a minute is let in.
     async fn crowd(&self) {
-        let (listener, base_url) = assembly::front();
+        let (listener, base_url) = testkit::server::bind();
         let backend = Backend::of(
             &base_url,
             &json!({
@@ -204,7 +204,7 @@ impl Witness {
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
-        let broker = Running::launch(broker).await;
+        let broker = assembly::launch(broker).await;
         let _wire = Wire::carry(listener, broker.address, Default::default()).expect("a wire");
         for status in [303, 429] {
             let browser = Browser::new();
@@ -221,9 +221,9 @@ impl Witness {
 
     /// The page that asks, and its buttons.
     async fn question(&self) {
-        let (world, path) = (&self.world, "/login/{handle}");
+        let (stack, path) = (&self.stack, "/login/{handle}");
         let handle = async || {
-            let login = world.backend.start_login(GITHUB).await;
+            let login = stack.backend.start_login(GITHUB).await;
             let (_, handle) = login.authorization_url.rsplit_once('/').expect("a path");
             handle.to_owned()
         };
@@ -237,14 +237,14 @@ impl Witness {
             let path = format!("{path}/{action}");
             let press = |handle: &str| {
                 let url = path.replace("{handle}", handle);
-                self.request("POST", &url).header("Origin", world.broker())
+                self.request("POST", &url).header("Origin", stack.broker())
             };
             let (one, other) = (handle().await, handle().await);
             let elsewhere = press(&one).header("Origin", "http://evil.example");
             self.sees("POST", &path, 403, elsewhere).await;
             self.sees("POST", &path, 404, press("unknown")).await;
             self.sees("POST", &path, 303, press(&one)).await;
-            let at = format!("{}/login/{other}", world.broker());
+            let at = format!("{}/login/{other}", stack.broker());
             Browser::new().open(&at).await;
             self.sees("POST", &path, 410, press(&other)).await;
         }
@@ -265,7 +265,7 @@ impl Witness {
 #[tokio::test]
 async fn every_status_in_the_document_is_answered_by_the_broker() {
     let witness = Witness {
-        world: World::start().await,
+        stack: TestStack::start().await,
         seen: Seen::default(),
     };
     for (method, path, _) in operations() {
@@ -294,13 +294,13 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
 
 #[tokio::test]
 async fn the_examples_of_refusals_are_what_the_broker_says() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let examples = &testkit::openapi::document()["components"]["examples"];
     let says = async |name: &str, request: Request| {
         let said = request.send().await.json();
         assert_eq!(said, examples[name]["value"], "{name}");
     };
-    let request = |method, path: &str| world.backend.request(method, path);
+    let request = |method, path: &str| stack.backend.request(method, path);
     says("Refused", request(Method::GET, "/authorize")).await;
     says("NotRecognised", request(Method::GET, "/v1/profile")).await;
     says("NothingHere", request(Method::GET, "/login/unknown")).await;
@@ -310,7 +310,7 @@ async fn the_examples_of_refusals_are_what_the_broker_says() {
     let large = request(Method::POST, "/v1/token").json(&large);
     says("TooLarge", large).await;
     let nobodys = with(
-        world.backend.session_body(&fresh::secret(), GITHUB),
+        stack.backend.session_body(&fresh::secret(), GITHUB),
         "client_id",
         "prj_nobody",
     );
@@ -321,9 +321,9 @@ async fn the_examples_of_refusals_are_what_the_broker_says() {
     says("TooMany", guess()).await;
     let prefetch = request(Method::GET, "/authorize").header("Sec-Purpose", "prefetch");
     says("Unavailable", prefetch).await;
-    let claimed = world.backend.start_login(GITHUB).await.authorization_url;
+    let claimed = stack.backend.start_login(GITHUB).await.authorization_url;
     Browser::new().open(&claimed).await;
-    let another = world
+    let another = stack
         .backend
         .http
         .get(&claimed)

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::{get, post, refuses};
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::{Http, client};
 
 /// A stream in which an event is missing ends by this.
 const FOR_EVER: Duration = Duration::from_secs(60);
 
-async fn events(world: &World, query: &str) -> Vec<Value> {
-    let events = get(world, &format!("/api/events{query}")).await.json();
+async fn events(stack: &TestStack, query: &str) -> Vec<Value> {
+    let events = get(stack, &format!("/api/events{query}")).await.json();
     events.as_array().expect("a list").clone()
 }
 
@@ -24,27 +24,27 @@ fn seqs(events: &[Value]) -> Vec<u64> {
 
 #[tokio::test]
 async fn events_come_in_order_and_from_a_place_on() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await;
-    let all = events(&world, "").await;
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await;
+    let all = events(&stack, "").await;
     assert!(all.len() > 5);
     assert!(seqs(&all).windows(2).all(|pair| pair[0] < pair[1]));
     let middle = seqs(&all)[2];
-    assert_eq!(events(&world, &format!("?after={middle}")).await, all[3..]);
+    assert_eq!(events(&stack, &format!("?after={middle}")).await, all[3..]);
     let last = seqs(&all)[all.len() - 1];
-    assert!(events(&world, &format!("?after={last}")).await.is_empty());
-    refuses(&get(&world, "/api/events?after=soon").await, 400, "after");
+    assert!(events(&stack, &format!("?after={last}")).await.is_empty());
+    refuses(&get(&stack, "/api/events?after=soon").await, 400, "after");
 }
 
 #[tokio::test]
 async fn an_event_says_who_called_whom_when_and_how_it_ended() {
-    let world = World::start().await;
-    let before = world.now_ms();
-    let login = world.settled(GOOGLE).await;
-    world.backend.result(&login.session_key).await;
-    world.advance_seconds(5);
-    world.backend.result(&login.session_key).await;
-    let told = events(&world, "").await;
+    let stack = TestStack::start().await;
+    let before = stack.now_ms();
+    let login = stack.completed_login(GOOGLE).await;
+    stack.backend.result(&login.session_key).await;
+    stack.advance_seconds(5);
+    stack.backend.result(&login.session_key).await;
+    let told = events(&stack, "").await;
     let [.., first, again] = &told[..] else {
         panic!("two reads: {told:?}");
     };
@@ -72,7 +72,7 @@ async fn an_event_says_who_called_whom_when_and_how_it_ended() {
         ("from", json!("consumer")),
         ("to", json!("broker")),
         ("operation", json!("POST /v1/login/result")),
-        ("project", json!(world.backend.client_id)),
+        ("project", json!(stack.backend.client_id)),
         ("login", first["login"].clone()),
         ("status", json!(400)),
         ("rule", json!("result.once")),
@@ -94,26 +94,26 @@ async fn an_event_says_who_called_whom_when_and_how_it_ended() {
 
 #[tokio::test]
 async fn the_events_of_one_login_are_those_that_bear_its_name() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await;
-    world.sign_in(Flow::Legacy, GITHUB).await;
-    let all = events(&world, "").await;
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await;
+    stack.sign_in(Flow::Legacy, GITHUB).await;
+    let all = events(&stack, "").await;
     let mut parted = Vec::new();
-    for login in world.stack.logbook().logins(9) {
-        let its = events(&world, &format!("?login={login}")).await;
+    for login in stack.logbook().logins(9) {
+        let its = events(&stack, &format!("?login={login}")).await;
         assert!(its.iter().all(|event| event["login"] == login));
         parted.extend(seqs(&its));
     }
     parted.sort_unstable();
     assert_eq!(parted, seqs(&all));
-    assert!(events(&world, "?login=nobody").await.is_empty());
+    assert!(events(&stack, "?login=nobody").await.is_empty());
 }
 
 #[tokio::test]
 async fn the_stream_tells_what_was_and_what_comes() {
-    let world = World::start().await;
-    world.backend.start_login(GOOGLE).await;
-    let url = format!("{}/api/events/stream?after=0", world.stack.urls().control);
+    let stack = TestStack::start().await;
+    stack.backend.start_login(GOOGLE).await;
+    let url = format!("{}/api/events/stream?after=0", stack.urls().control);
     let stream = client().get(&url).timeout(FOR_EVER).send().await;
     let mut stream = stream.expect("a stream");
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
@@ -121,7 +121,7 @@ async fn the_stream_tells_what_was_and_what_comes() {
         next(&mut stream).await["operation"],
         "POST /v1/login/session"
     );
-    world.backend.providers().await;
+    stack.backend.providers().await;
     assert_eq!(next(&mut stream).await["operation"], "GET /api/providers");
 
     let resumed = client().get(url.replace("?after=0", ""));
@@ -153,17 +153,17 @@ async fn next(stream: &mut reqwest::Response) -> Value {
 
 #[tokio::test]
 async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
-    let response = world.backend.result(&login.session_key).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
+    let response = stack.backend.result(&login.session_key).await;
     let id = response.header("x-request-id").expect("an id");
-    let exchange = get(&world, &format!("/api/exchanges/{id}")).await.json();
+    let exchange = get(&stack, &format!("/api/exchanges/{id}")).await.json();
     assert_eq!(exchange["request"]["start"], "POST /v1/login/result");
     assert_eq!(exchange["answer"]["start"], "200 OK");
     let asked = exchange["request"]["body"].as_str().expect("a body");
     let asked: Value = serde_json::from_str(asked).expect("JSON");
-    assert_eq!(asked["client_id"], world.backend.client_id);
-    assert_eq!(asked["redirect_uri"], world.backend.callback);
+    assert_eq!(asked["client_id"], stack.backend.client_id);
+    assert_eq!(asked["redirect_uri"], stack.backend.callback);
     for secret in ["client_secret", "session_key"] {
         assert!(
             asked[secret]
@@ -175,7 +175,7 @@ async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
     let answered: Value = serde_json::from_str(answered).expect("JSON");
     assert_eq!(answered, response.json());
     refuses(
-        &get(&world, "/api/exchanges/nothing").await,
+        &get(&stack, "/api/exchanges/nothing").await,
         404,
         "request_id",
     );
@@ -183,68 +183,68 @@ async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
 
 #[tokio::test]
 async fn a_login_is_told_as_it_stands() {
-    let world = World::start().await;
-    let login = world.backend.start_login(GITHUB).await;
-    let name = world.stack.logbook().logins(1).remove(0);
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GITHUB).await;
+    let name = stack.logbook().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
-    let told = get(&world, &at).await.json();
+    let told = get(&stack, &at).await.json();
     assert_eq!(told["login"], name);
     assert_eq!(
         (&told["flow"], &told["state"]),
         (&json!("clean"), &json!("pending"))
     );
     assert_eq!(told["provider"], GITHUB);
-    assert_eq!(told["project"], world.backend.client_id);
+    assert_eq!(told["project"], stack.backend.client_id);
     assert_eq!(told["calls"].as_array().map(Vec::len), Some(1));
-    world.advance_seconds(600);
-    assert_eq!(get(&world, &at).await.json()["state"], "expired");
-    assert_eq!(get(&world, "/api/logins").await.json()[0]["login"], name);
+    stack.advance_seconds(600);
+    assert_eq!(get(&stack, &at).await.json()["state"], "expired");
+    assert_eq!(get(&stack, "/api/logins").await.json()[0]["login"], name);
 
-    world
+    stack
         .backend
         .result(&login.session_key)
         .await
         .is_refusal(400);
-    let told = get(&world, &at).await.json();
+    let told = get(&stack, &at).await.json();
     assert_eq!(told["calls"][1]["rule"], "result.expiry");
-    refuses(&get(&world, "/api/logins/nobody").await, 404, "/api/logins");
+    refuses(&get(&stack, "/api/logins/nobody").await, 404, "/api/logins");
 }
 
 #[tokio::test]
 async fn a_legacy_login_is_told_as_it_stands() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let name = world.stack.logbook().logins(1).remove(0);
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let name = stack.logbook().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
-    assert_eq!(get(&world, &at).await.json()["state"], "code_issued");
-    let token = world.backend.token(&transaction, &code).await;
-    assert_eq!(get(&world, &at).await.json()["state"], "redeemed");
-    world.backend.revoke(&token).await;
-    let told = get(&world, &at).await.json();
+    assert_eq!(get(&stack, &at).await.json()["state"], "code_issued");
+    let token = stack.backend.token(&transaction, &code).await;
+    assert_eq!(get(&stack, &at).await.json()["state"], "redeemed");
+    stack.backend.revoke(&token).await;
+    let told = get(&stack, &at).await.json();
     assert_eq!(
         (&told["flow"], &told["state"]),
         (&json!("legacy"), &json!("ended"))
     );
 
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let name = world.stack.logbook().logins(1).remove(0);
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let name = stack.logbook().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
-    world.backend.token(&transaction, &code).await;
-    world.advance_seconds(900);
-    assert_eq!(get(&world, &at).await.json()["state"], "expired");
+    stack.backend.token(&transaction, &code).await;
+    stack.advance_seconds(900);
+    assert_eq!(get(&stack, &at).await.json()["state"], "expired");
 }
 
 #[tokio::test]
 async fn what_a_page_of_another_origin_asks_stays_unanswered() {
-    let world = World::start().await;
-    world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    stack.backend.start_login(GOOGLE).await;
     for path in [
         "/api/events",
         "/api/events/stream",
         "/api/logins",
         "/api/faults",
     ] {
-        let url = format!("{}{path}", world.stack.urls().control);
+        let url = format!("{}{path}", stack.urls().control);
         let response = Http::new()
             .get(url)
             .header("Origin", "http://evil.example")
@@ -253,5 +253,5 @@ async fn what_a_page_of_another_origin_asks_stays_unanswered() {
         refuses(&response, 403, "another origin");
     }
     let order = json!({ "operation": "POST /v1/token", "fault": "refuse" });
-    assert_eq!(post(&world, "/api/faults", order).await.status, 201);
+    assert_eq!(post(&stack, "/api/faults", order).await.status, 201);
 }

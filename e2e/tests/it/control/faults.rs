@@ -5,33 +5,33 @@ use serde_json::{Value, json};
 
 use super::{get, post, refuses};
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::REFUSED;
 
 const RESULT: &str = "POST /v1/login/result";
 
-async fn arm(world: &World, body: Value) -> testkit::http::Response {
-    post(world, "/api/faults", body).await
+async fn arm(stack: &TestStack, body: Value) -> testkit::http::Response {
+    post(stack, "/api/faults", body).await
 }
 
 #[tokio::test]
 async fn a_fault_strikes_once_and_is_told() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
     let response = arm(
-        &world,
+        &stack,
         json!({ "operation": RESULT, "fault": "html_502", "nth": 1 }),
     )
     .await;
     assert_eq!(response.status, 201);
     let id = response.json()["id"].clone();
     assert_eq!(
-        get(&world, "/api/faults").await.json(),
+        get(&stack, "/api/faults").await.json(),
         json!([{ "id": id, "operation": RESULT, "fault": "html_502", "passes": 0, "sticks_to": null }])
     );
-    assert_eq!(world.backend.result(&login.session_key).await.status, 502);
-    assert_eq!(get(&world, "/api/faults").await.json(), json!([]));
-    world
+    assert_eq!(stack.backend.result(&login.session_key).await.status, 502);
+    assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));
+    stack
         .backend
         .result(&login.session_key)
         .await
@@ -40,35 +40,35 @@ async fn a_fault_strikes_once_and_is_told() {
 
 #[tokio::test]
 async fn faults_are_taken_back() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
     arm(
-        &world,
+        &stack,
         json!({ "operation": RESULT, "fault": "html_502", "sticky": true }),
     )
     .await;
-    let response = world.control(Method::DELETE, "/api/faults", None).await;
+    let response = stack.control(Method::DELETE, "/api/faults", None).await;
     assert_eq!(response.status, 204);
-    assert_eq!(world.backend.result(&login.session_key).await.status, 200);
+    assert_eq!(stack.backend.result(&login.session_key).await.status, 200);
 }
 
 #[tokio::test]
 async fn each_order_has_an_id_of_its_own() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let order = json!({ "operation": RESULT, "fault": "refuse" });
-    let first = arm(&world, order.clone()).await.json();
-    let second = arm(&world, order).await.json();
+    let first = arm(&stack, order.clone()).await.json();
+    let second = arm(&stack, order).await.json();
     assert!(first["id"].is_u64());
     assert_ne!(first["id"], second["id"]);
 }
 
 #[tokio::test]
 async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let unknown_operation = json!({ "operation": "POST /v1/logout", "fault": "refuse" });
-    refuses(&arm(&world, unknown_operation).await, 400, RESULT);
+    refuses(&arm(&stack, unknown_operation).await, 400, RESULT);
     let unknown_fault = json!({ "operation": RESULT, "fault": "explode" });
-    refuses(&arm(&world, unknown_fault).await, 400, "lose_response");
+    refuses(&arm(&stack, unknown_fault).await, 400, "lose_response");
     for (field, value) in [
         ("nth", json!(0)),
         ("nth", json!(-1)),
@@ -79,9 +79,9 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     ] {
         let mut order = json!({ "operation": RESULT, "fault": "refuse" });
         order[field] = value;
-        assert_eq!(arm(&world, order.clone()).await.status, 400, "{order}");
+        assert_eq!(arm(&stack, order.clone()).await.status, 400, "{order}");
     }
     let endless = json!({ "operation": RESULT, "fault": "delay", "delay_ms": 600_001 });
-    refuses(&arm(&world, endless).await, 400, "delay_ms");
-    assert_eq!(get(&world, "/api/faults").await.json(), json!([]));
+    refuses(&arm(&stack, endless).await, 400, "delay_ms");
+    assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));
 }

@@ -5,7 +5,7 @@ use reqwest::Method;
 use stack::{Settings, Stack};
 
 use super::{get, refuses};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::Http;
 
 /// Paths of every kind: with a call, with another method's, with none.
@@ -31,10 +31,10 @@ const METHODS: [Method; 8] = [
 
 #[tokio::test]
 async fn no_page_of_another_origin_may_call_anything() {
-    let world = World::start().await;
-    let control = world.stack.urls().control.clone();
+    let stack = TestStack::start().await;
+    let control = stack.urls().control.clone();
     let port = control.rsplit(':').next().expect("a port").to_owned();
-    world.advance_seconds(10);
+    stack.advance_seconds(10);
     for (header, value) in [
         ("Host", "evil.example"),
         ("Host", "localhost.evil.example"),
@@ -42,7 +42,7 @@ async fn no_page_of_another_origin_may_call_anything() {
         ("Host", "0.0.0.0"),
         ("Origin", "https://evil.example"),
         ("Origin", "null"),
-        ("Origin", &world.stack.urls().consumer),
+        ("Origin", &stack.urls().consumer),
         ("Origin", &format!("https://127.0.0.1:{port}")),
         ("Sec-Fetch-Site", "cross-site"),
         ("Sec-Fetch-Site", "same-site"),
@@ -59,14 +59,14 @@ async fn no_page_of_another_origin_may_call_anything() {
             }
         }
     }
-    let time = get(&world, "/api/clock").await.json();
+    let time = get(&stack, "/api/clock").await.json();
     assert_eq!(time["advanced_seconds"], 10.0);
 }
 
 #[tokio::test]
 async fn its_own_page_and_programs_of_this_machine_may_call() {
-    let world = World::start().await;
-    let control = world.stack.urls().control.clone();
+    let stack = TestStack::start().await;
+    let control = stack.urls().control.clone();
     let port = control.rsplit(':').next().expect("a port").to_owned();
     for headers in [
         vec![],
@@ -111,8 +111,8 @@ async fn one_more_name_may_be_given_at_the_start_and_only_that_one() {
 
 #[tokio::test]
 async fn a_body_that_is_not_json_is_refused_wherever_it_is_sent() {
-    let world = World::start().await;
-    let control = &world.stack.urls().control;
+    let stack = TestStack::start().await;
+    let control = &stack.urls().control;
     for path in PATHS {
         for media_type in [
             "application/x-www-form-urlencoded",
@@ -134,6 +134,6 @@ async fn a_body_that_is_not_json_is_refused_wherever_it_is_sent() {
         let untyped = Http::new().post(format!("{control}{path}")).body("{}");
         refuses(&untyped.send().await, 415, "application/json");
     }
-    let time = get(&world, "/api/clock").await.json();
+    let time = get(&stack, "/api/clock").await.json();
     assert_eq!(time["advanced_seconds"], 0.0);
 }

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::{get, post, refuses};
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
 
 #[tokio::test]
 async fn it_lists_every_project_with_its_secret() {
-    let world = World::start().await;
-    let projects = get(&world, "/api/projects").await.json();
+    let stack = TestStack::start().await;
+    let projects = get(&stack, "/api/projects").await.json();
     let projects = projects.as_array().expect("a list");
     assert_eq!(projects.len(), 2);
     assert_eq!(projects[0]["client_id"], "demo");
@@ -19,20 +19,20 @@ async fn it_lists_every_project_with_its_secret() {
         projects[1],
         json!({
             "name": "A test's app",
-            "client_id": world.backend.client_id,
-            "client_secret": world.backend.client_secret,
-            "redirect_uris": [world.backend.callback],
+            "client_id": stack.backend.client_id,
+            "client_secret": stack.backend.client_secret,
+            "redirect_uris": [stack.backend.callback],
         })
     );
 }
 
 #[tokio::test]
 async fn a_new_project_can_sign_in_at_once() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let new = json!({ "name": "New", "redirect_uris": ["http://localhost:9/new"] });
-    let response = post(&world, "/api/projects", new).await;
+    let response = post(&stack, "/api/projects", new).await;
     assert_eq!(response.status, 201);
-    let backend = Backend::of(world.broker(), &response.json());
+    let backend = Backend::of(stack.broker(), &response.json());
     let login = backend.start_login(GOOGLE).await;
     let arrival = Browser::new().follow(&login.authorization_url).await;
     assert_eq!(arrival.url, "http://localhost:9/new");
@@ -40,13 +40,13 @@ async fn a_new_project_can_sign_in_at_once() {
 
 #[tokio::test]
 async fn a_new_project_may_say_whom_the_broker_asks() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let visit = async |more: Value| {
-        let mut new = json!({ "name": "New", "redirect_uris": [world.backend.callback] });
+        let mut new = json!({ "name": "New", "redirect_uris": [stack.backend.callback] });
         new.as_object_mut()
             .expect("an object")
             .extend(more.as_object().expect("another").clone());
-        let response = post(&world, "/api/projects", new).await;
+        let response = post(&stack, "/api/projects", new).await;
         assert_eq!(response.status, 201, "{}", response.text());
         let mut names: Vec<_> = response
             .json()
@@ -58,7 +58,7 @@ async fn a_new_project_may_say_whom_the_broker_asks() {
         names.sort();
         let shown = ["client_id", "client_secret", "name", "redirect_uris"];
         assert_eq!(names, shown, "the guard is not shown");
-        let backend = Backend::of(world.broker(), &response.json());
+        let backend = Backend::of(stack.broker(), &response.json());
         let login = backend.start_login(GOOGLE).await;
         Browser::new().open(&login.authorization_url).await.status
     };
@@ -73,7 +73,7 @@ async fn a_new_project_may_say_whom_the_broker_asks() {
 
 #[tokio::test]
 async fn a_guard_that_cannot_be_is_refused() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (field, value, says) in [
         ("relay_guard", json!("on"), "`auto`, `always`, `off`"),
         ("start_origins", json!([]), "start_origins"),
@@ -90,15 +90,15 @@ async fn a_guard_that_cannot_be_is_refused() {
         ),
         ("select_account", json!("always"), "select_account"),
     ] {
-        let mut new = json!({ "name": "New", "redirect_uris": [world.backend.callback] });
+        let mut new = json!({ "name": "New", "redirect_uris": [stack.backend.callback] });
         new[field] = value;
-        refuses(&post(&world, "/api/projects", new).await, 400, says);
+        refuses(&post(&stack, "/api/projects", new).await, 400, says);
     }
 }
 
 #[tokio::test]
 async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for name in [
         "",
         "  ",
@@ -110,18 +110,18 @@ async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
         &"x".repeat(81),
         &"x".repeat(5_000),
     ] {
-        let new = json!({ "name": name, "redirect_uris": [world.backend.callback] });
-        let response = post(&world, "/api/projects", new).await;
+        let new = json!({ "name": name, "redirect_uris": [stack.backend.callback] });
+        let response = post(&stack, "/api/projects", new).await;
         refuses(
             &response,
             400,
             "a project's name has 1 to 80 printable characters",
         );
     }
-    let projects = get(&world, "/api/projects").await.json();
+    let projects = get(&stack, "/api/projects").await.json();
     assert_eq!(projects.as_array().map(Vec::len), Some(2));
-    let new = json!({ "name": " 語 🦀 ", "redirect_uris": [world.backend.callback] });
-    let response = post(&world, "/api/projects", new).await;
+    let new = json!({ "name": " 語 🦀 ", "redirect_uris": [stack.backend.callback] });
+    let response = post(&stack, "/api/projects", new).await;
     assert_eq!(
         (response.status, &response.json()["name"]),
         (201, &json!("語 🦀"))
@@ -130,7 +130,7 @@ async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
 
 #[tokio::test]
 async fn a_project_without_a_permissible_callback_is_refused() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for redirect_uris in [
         json!([]),
         json!(["http://app.example/back"]),
@@ -139,10 +139,10 @@ async fn a_project_without_a_permissible_callback_is_refused() {
         json!("https://app.example/back"),
     ] {
         let new = json!({ "name": "New", "redirect_uris": redirect_uris });
-        refuses(&post(&world, "/api/projects", new).await, 400, "");
+        refuses(&post(&stack, "/api/projects", new).await, 400, "");
     }
     let unknown = json!({ "name": "New", "redirect_uris": ["https://a.example/"], "admin": true });
-    refuses(&post(&world, "/api/projects", unknown).await, 400, "admin");
-    let projects = get(&world, "/api/projects").await.json();
+    refuses(&post(&stack, "/api/projects", unknown).await, 400, "admin");
+    let projects = get(&stack, "/api/projects").await.json();
     assert_eq!(projects.as_array().map(Vec::len), Some(2));
 }

@@ -8,36 +8,36 @@ use std::collections::HashSet;
 
 use super::{get, post, put};
 use crate::login::{Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 
 #[tokio::test]
 async fn a_provider_can_be_made_to_ask_and_to_answer_by_itself() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let path = format!("/api/upstreams/{provider}");
-        put(&world, &path, json!({ "mode": "interactive" }))
+        put(&stack, &path, json!({ "mode": "interactive" }))
             .await
             .is(204, "");
-        let login = world.backend.start_login(provider).await;
+        let login = stack.backend.start_login(provider).await;
         let end = Browser::new().follow(&login.authorization_url).await;
         assert!(
-            end.url.starts_with(world.upstream(provider).url()),
+            end.url.starts_with(stack.provider(provider).url()),
             "{}",
             end.url
         );
         assert_eq!(end.response.expect("a page").status, 200);
 
-        put(&world, &path, json!({ "mode": "automatic" }))
+        put(&stack, &path, json!({ "mode": "automatic" }))
             .await
             .is(204, "");
-        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+        stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
     }
 }
 
 #[tokio::test]
 async fn the_issuer_in_the_callback_can_be_switched() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let path = format!("/api/upstreams/{provider}");
         for (switch, success, error) in [
@@ -45,39 +45,39 @@ async fn the_issuer_in_the_callback_can_be_switched() {
             ("on", true, false),
             ("errors", true, true),
         ] {
-            put(&world, &path, json!({ "iss": switch }))
+            put(&stack, &path, json!({ "iss": switch }))
                 .await
                 .is(204, "");
-            let begun = world.halfway(Flow::Clean, provider).await;
+            let begun = stack.halfway(Flow::Clean, provider).await;
             assert_eq!(begun.answer.contains("iss="), success, "{switch}");
-            begun.finish(&world.backend).await.is_ada(provider);
+            begun.finish(&stack.backend).await.is_ada(provider);
 
-            world.next_goes_wrong(provider, Misbehaviour::Deny);
-            let begun = world.halfway(Flow::Clean, provider).await;
+            stack.queue_misbehaviour(provider, Misbehaviour::Deny);
+            let begun = stack.halfway(Flow::Clean, provider).await;
             assert_eq!(begun.answer.contains("iss="), error, "{switch}");
-            begun.finish(&world.backend).await.is_error("access_denied");
+            begun.finish(&stack.backend).await.is_error("access_denied");
         }
     }
 }
 
 #[tokio::test]
 async fn logins_go_on_while_googles_keys_are_rotated() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     for _ in 0..3 {
-        let rotated = world
+        let rotated = stack
             .control(Method::POST, "/api/upstreams/google/keys/rotate", None)
             .await;
         rotated.is(204, "");
         // The broker asks for keys it does not know at most once a while.
-        world.advance_seconds(3_600);
-        world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+        stack.advance_seconds(3_600);
+        stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     }
 }
 
 #[tokio::test]
 async fn a_queued_person_signs_in_once_and_then_the_default_again() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let path = format!("/api/upstreams/{provider}/next");
         let person = json!({
@@ -90,22 +90,22 @@ async fn a_queued_person_signs_in_once_and_then_the_default_again() {
         });
         let bare = json!({ "id": "43" });
         for person in [person, bare] {
-            let queued = post(&world, &path, json!({ "person": person })).await;
+            let queued = post(&stack, &path, json!({ "person": person })).await;
             assert_eq!(queued.status, 201, "{}", queued.text());
         }
-        let first = world.sign_in(Flow::Clean, provider).await.profile();
+        let first = stack.sign_in(Flow::Clean, provider).await.profile();
         assert_eq!(first["name"], "Somebody");
         assert_eq!(first["emailVerified"], true);
-        let second = world.sign_in(Flow::Legacy, provider).await.profile();
+        let second = stack.sign_in(Flow::Legacy, provider).await.profile();
         assert_eq!(second["providerSubject"], "43");
         assert_eq!(second["email"], Value::Null);
-        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+        stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
     }
 }
 
 #[tokio::test]
 async fn a_github_user_with_a_private_address_can_be_queued() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let person = json!({
         "id": "42",
         "email": "quiet@people.example",
@@ -113,25 +113,25 @@ async fn a_github_user_with_a_private_address_can_be_queued() {
         "email_private": true,
     });
     let next = format!("/api/upstreams/{GITHUB}/next");
-    let queued = post(&world, &next, json!({ "person": person })).await;
+    let queued = post(&stack, &next, json!({ "person": person })).await;
     assert_eq!(queued.status, 201, "{}", queued.text());
-    let queue = world.upstream(GITHUB).queued();
+    let queue = stack.provider(GITHUB).queued();
     let [Next::User(person)] = queue.as_slice() else {
         panic!("{queue:?}");
     };
     assert_eq!(person.visibility, Visibility::Private);
     // Then /user does not show the address, and the broker finds it in /user/emails.
-    let profile = world.sign_in(Flow::Clean, GITHUB).await.profile();
+    let profile = stack.sign_in(Flow::Clean, GITHUB).await.profile();
     assert_eq!(profile["email"], "quiet@people.example");
     assert_eq!(profile["emailVerified"], true);
 }
 
 #[tokio::test]
 async fn a_queued_misbehaviour_happens_once_and_is_documented() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let path = format!("/api/upstreams/{provider}/misbehaviours");
-        let documented = get(&world, &path).await.json();
+        let documented = get(&stack, &path).await.json();
         let documented = documented.as_array().expect("a list");
         for misbehaviour in documented {
             let members = misbehaviour.as_object().expect("an object").keys();
@@ -142,21 +142,21 @@ async fn a_queued_misbehaviour_happens_once_and_is_documented() {
         }
         let name = documented[0]["name"].clone();
         let next = format!("/api/upstreams/{provider}/next");
-        let queued = post(&world, &next, json!({ "misbehave": name })).await;
+        let queued = post(&stack, &next, json!({ "misbehave": name })).await;
         assert_eq!(queued.status, 201, "{}", queued.text());
         let error = documented[0]["error"].as_str().expect("a word");
-        world.sign_in(Flow::Clean, provider).await.is_error(error);
-        world.sign_in(Flow::Clean, provider).await.is_ada(provider);
+        stack.sign_in(Flow::Clean, provider).await.is_error(error);
+        stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
     }
 }
 
 #[tokio::test]
 async fn the_journal_shows_what_was_asked_without_its_secrets() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = world.halfway(Flow::Clean, provider).await;
-        begun.finish(&world.backend).await.is_ada(provider);
-        let journal = get(&world, &format!("/api/upstreams/{provider}/requests")).await;
+        let begun = stack.halfway(Flow::Clean, provider).await;
+        begun.finish(&stack.backend).await.is_ada(provider);
+        let journal = get(&stack, &format!("/api/upstreams/{provider}/requests")).await;
         assert_eq!(journal.status, 200);
         let code = url::Url::parse(&begun.answer).expect("a URL");
         let (_, code) = code

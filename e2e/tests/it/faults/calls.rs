@@ -7,7 +7,7 @@ use stack::truth::{Call, State};
 
 use super::strikes;
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::backend::{Login, Transaction};
 use testkit::http::{Request, Response};
 
@@ -27,23 +27,23 @@ const OPERATIONS: [&str; 4] = [
 ];
 
 impl Ready {
-    async fn to(operation: &str, world: &World) -> Self {
+    async fn to(operation: &str, stack: &TestStack) -> Self {
         match operation {
             "POST /v1/login/session" => Self::Session(testkit::fresh::secret()),
-            "POST /v1/login/result" => Self::Result(world.settled(GOOGLE).await),
+            "POST /v1/login/result" => Self::Result(stack.completed_login(GOOGLE).await),
             "POST /v1/token" => {
-                let (transaction, code) = world.with_code(GOOGLE).await;
+                let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
                 Self::Token(transaction, code)
             }
             _ => {
-                let (transaction, code) = world.with_code(GOOGLE).await;
-                Self::Revoke(world.backend.token(&transaction, &code).await)
+                let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+                Self::Revoke(stack.backend.token(&transaction, &code).await)
             }
         }
     }
 
-    fn request(&self, world: &World) -> Request {
-        let backend = &world.backend;
+    fn request(&self, stack: &TestStack) -> Request {
+        let backend = &stack.backend;
         let post = |path, body| backend.request(reqwest::Method::POST, path).json(&body);
         match self {
             Self::Session(key) => post("/v1/login/session", backend.session_body(key, GOOGLE)),
@@ -59,8 +59,8 @@ impl Ready {
         }
     }
 
-    async fn call(&self, world: &World) -> reqwest::Result<Response> {
-        self.request(world).try_send().await
+    async fn call(&self, stack: &TestStack) -> reqwest::Result<Response> {
+        self.request(stack).try_send().await
     }
 
     /// What the broker commits when it sees the call.
@@ -98,24 +98,24 @@ impl Ready {
 #[tokio::test]
 async fn a_call_that_the_broker_never_saw_can_be_made_again() {
     for operation in OPERATIONS {
-        let world = World::start().await;
-        let ready = Ready::to(operation, &world).await;
-        strikes(&world, operation, Fault::Refuse);
-        let error = ready.call(&world).await.unwrap_err();
+        let stack = TestStack::start().await;
+        let ready = Ready::to(operation, &stack).await;
+        strikes(&stack, operation, Fault::Refuse);
+        let error = ready.call(&stack).await.unwrap_err();
         assert!(error.is_request() && !error.is_timeout(), "{error:?}");
 
-        let seen = Seen::last(&world, operation);
+        let seen = Seen::last(&stack, operation);
         assert!(seen.audit.is_none(), "{operation}");
         seen.wire_says(Fault::Refuse, &[]);
         let (before, after) = ready.states();
-        let call = truth(&world, &seen.wire, before).await;
+        let call = truth(&stack, &seen.wire, before).await;
         assert_eq!(
             (call.status, call.committed, call.heard),
             (None, false, false)
         );
 
-        assert_eq!(ready.call(&world).await.unwrap().status, 200);
-        assert!(truth(&world, &seen.wire, after).await.heard);
+        assert_eq!(ready.call(&stack).await.unwrap().status, 200);
+        assert!(truth(&stack, &seen.wire, after).await.heard);
     }
 }
 
@@ -128,17 +128,17 @@ async fn a_call_whose_answer_was_lost_has_happened() {
             Fault::Html502,
             Fault::Html200,
         ] {
-            let world = World::start().await;
-            let ready = Ready::to(operation, &world).await;
-            strikes(&world, operation, fault);
-            hears_no_answer(fault, ready.call(&world).await);
+            let stack = TestStack::start().await;
+            let ready = Ready::to(operation, &stack).await;
+            strikes(&stack, operation, fault);
+            hears_no_answer(fault, ready.call(&stack).await);
 
-            let seen = Seen::last(&world, operation);
+            let seen = Seen::last(&stack, operation);
             let audit = seen.audit.as_ref().expect("the broker saw it");
             assert_eq!((audit.status, audit.rule), (Some(200), None));
             assert_eq!(audit.steps, ready.steps());
             seen.wire_says(fault, &ready.steps());
-            let call = truth(&world, &seen.wire, ready.states().1).await;
+            let call = truth(&stack, &seen.wire, ready.states().1).await;
             assert_eq!(
                 (call.status, call.committed, call.heard),
                 (Some(200), true, false)
@@ -146,11 +146,11 @@ async fn a_call_whose_answer_was_lost_has_happened() {
 
             let (status, rule, state) = ready.second_try();
             assert_eq!(
-                ready.call(&world).await.unwrap().status,
+                ready.call(&stack).await.unwrap().status,
                 status,
                 "{operation} {fault:?}"
             );
-            let call = truth(&world, &seen.wire, state).await;
+            let call = truth(&stack, &seen.wire, state).await;
             assert_eq!((call.rule, call.heard), (rule, true));
         }
     }
@@ -159,13 +159,13 @@ async fn a_call_whose_answer_was_lost_has_happened() {
 #[tokio::test]
 async fn a_late_answer_is_the_answer() {
     for operation in OPERATIONS {
-        let world = World::start().await;
-        let ready = Ready::to(operation, &world).await;
-        strikes(&world, operation, Fault::Delay);
-        assert_eq!(ready.call(&world).await.unwrap().status, 200);
-        let seen = Seen::last(&world, operation);
+        let stack = TestStack::start().await;
+        let ready = Ready::to(operation, &stack).await;
+        strikes(&stack, operation, Fault::Delay);
+        assert_eq!(ready.call(&stack).await.unwrap().status, 200);
+        let seen = Seen::last(&stack, operation);
         seen.wire_says(Fault::Delay, &ready.steps());
-        let call = truth(&world, &seen.wire, ready.states().1).await;
+        let call = truth(&stack, &seen.wire, ready.states().1).await;
         assert_eq!((call.fault, call.heard), (Some("delay"), true));
     }
 }
@@ -204,8 +204,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn last(world: &World, operation: &str) -> Self {
-        let events = world.stack.logbook().events(0, None);
+    fn last(stack: &TestStack, operation: &str) -> Self {
+        let events = stack.logbook().events(0, None);
         let of = |source| {
             let mut newest_first = events.iter().rev();
             newest_first
@@ -230,9 +230,9 @@ impl Seen {
 }
 
 /// The last call of the login that `event` is about, which stands at `state`.
-async fn truth(world: &World, event: &Event, state: State) -> Call {
+async fn truth(stack: &TestStack, event: &Event, state: State) -> Call {
     let login = event.login.as_deref().expect("a login");
-    let mut login = world.stack.login(login).await.expect("it was told of");
+    let mut login = stack.login(login).await.expect("it was told of");
     assert_eq!(login.state, state);
     login.calls.pop().expect("a call")
 }

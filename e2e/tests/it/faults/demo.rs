@@ -7,7 +7,7 @@ use stack::logbook::Source;
 use super::{LOSING, strikes};
 use crate::demo::{Person, field, page_of, shows_problem};
 use crate::login::{Flow, GOOGLE};
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 /// The calls of the demo's backend without whose answer nobody is signed in.
 const NEEDED: [(Flow, &str); 4] = [
@@ -21,16 +21,16 @@ const NEEDED: [(Flow, &str); 4] = [
 async fn a_lost_answer_is_asked_for_once_and_signs_nobody_in() {
     for (flow, operation) in NEEDED {
         for fault in LOSING {
-            let world = World::start().await;
-            let person = Person::at(&world);
-            strikes(&world, operation, fault);
+            let stack = TestStack::start().await;
+            let person = Person::at(&stack);
+            strikes(&stack, operation, fault);
             let end = person.signs_in(flow, GOOGLE).await;
             shows_problem(&page_of(&end), "lost");
             assert!(!person.is_signed_in().await, "{operation} {fault:?}");
-            assert_eq!(calls_of(&world, operation), 1, "{operation} {fault:?}");
+            assert_eq!(calls_of(&stack, operation), 1, "{operation} {fault:?}");
 
             let end = person.starts_again(&end).await;
-            assert_eq!(end.url, world.demo("/profile"), "{operation} {fault:?}");
+            assert_eq!(end.url, stack.demo("/profile"), "{operation} {fault:?}");
             assert_eq!(field(&page_of(&end), "signIns"), "1");
         }
     }
@@ -39,30 +39,30 @@ async fn a_lost_answer_is_asked_for_once_and_signs_nobody_in() {
 #[tokio::test]
 async fn a_late_answer_signs_in() {
     for (flow, operation) in NEEDED {
-        let world = World::start().await;
-        strikes(&world, operation, Fault::Delay);
-        let end = Person::at(&world).signs_in(flow, GOOGLE).await;
-        assert_eq!(end.url, world.demo("/profile"), "{operation}");
+        let stack = TestStack::start().await;
+        strikes(&stack, operation, Fault::Delay);
+        let end = Person::at(&stack).signs_in(flow, GOOGLE).await;
+        assert_eq!(end.url, stack.demo("/profile"), "{operation}");
     }
 }
 
 #[tokio::test]
 async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
     for fault in LOSING {
-        let world = World::start().await;
-        let person = Person::at(&world);
+        let stack = TestStack::start().await;
+        let person = Person::at(&stack);
         person.signs_in(Flow::Legacy, GOOGLE).await;
-        strikes(&world, "POST /v1/revoke", fault);
+        strikes(&stack, "POST /v1/revoke", fault);
         let end = person.signs_out().await;
-        assert_eq!(end.url, world.demo("/"), "{fault:?}");
+        assert_eq!(end.url, stack.demo("/"), "{fault:?}");
         assert!(!person.is_signed_in().await, "{fault:?}");
-        assert_eq!(calls_of(&world, "POST /v1/revoke"), 1, "{fault:?}");
+        assert_eq!(calls_of(&stack, "POST /v1/revoke"), 1, "{fault:?}");
     }
 }
 
 /// How many calls of `operation` came to the wire.
-fn calls_of(world: &World, operation: &str) -> usize {
-    let events = world.stack.logbook().events(0, None);
+fn calls_of(stack: &TestStack, operation: &str) -> usize {
+    let events = stack.logbook().events(0, None);
     let calls = events.iter().filter(|event| {
         let reached = event.source == Source::AuditLog || event.fault == Some("refuse");
         event.operation == operation && reached

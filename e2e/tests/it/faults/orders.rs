@@ -4,14 +4,14 @@ use stack::faults::{Fault, Order};
 
 use super::{operation, strikes};
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::REFUSED;
 
 const PROVIDERS: &str = "GET /api/providers";
 
 /// Whether the next question for the providers is answered.
-async fn is_answered(world: &World) -> bool {
-    let request = world
+async fn is_answered(stack: &TestStack) -> bool {
+    let request = stack
         .backend
         .request(reqwest::Method::GET, "/api/providers");
     request.try_send().await.is_ok()
@@ -19,72 +19,68 @@ async fn is_answered(world: &World) -> bool {
 
 #[tokio::test]
 async fn an_order_strikes_the_nth_call_from_then_on_and_no_other() {
-    let world = World::start().await;
-    assert!(is_answered(&world).await);
-    world
-        .stack
+    let stack = TestStack::start().await;
+    assert!(is_answered(&stack).await);
+    stack
         .faults()
         .arm(Order::next(operation(PROVIDERS), Fault::LoseResponse).nth(3));
-    world.backend.start_login(GOOGLE).await;
+    stack.backend.start_login(GOOGLE).await;
     let mut answered = Vec::new();
     for _ in 0..5 {
-        answered.push(is_answered(&world).await);
+        answered.push(is_answered(&stack).await);
     }
     assert_eq!(answered, [true, true, false, true, true]);
-    assert!(world.stack.faults().standing().is_empty());
+    assert!(stack.faults().standing().is_empty());
 }
 
 #[tokio::test]
 async fn of_two_orders_each_strikes_a_call_of_its_own() {
-    let world = World::start().await;
-    strikes(&world, PROVIDERS, Fault::Refuse);
-    strikes(&world, PROVIDERS, Fault::LoseResponse);
+    let stack = TestStack::start().await;
+    strikes(&stack, PROVIDERS, Fault::Refuse);
+    strikes(&stack, PROVIDERS, Fault::LoseResponse);
     for _ in 0..2 {
-        assert!(!is_answered(&world).await);
+        assert!(!is_answered(&stack).await);
     }
-    assert!(is_answered(&world).await);
-    let events = world.stack.logbook().events(0, None);
+    assert!(is_answered(&stack).await);
+    let events = stack.logbook().events(0, None);
     let faults: Vec<_> = events.iter().filter_map(|event| event.fault).collect();
     assert_eq!(faults, ["refuse", "lose_response"]);
 }
 
 #[tokio::test]
 async fn a_sticky_order_goes_on_for_its_login_and_leaves_every_other_alone() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let result = operation("POST /v1/login/result");
-    let (unlucky, other) = (world.settled(GOOGLE).await, world.settled(GOOGLE).await);
-    world
-        .stack
+    let (unlucky, other) = (
+        stack.completed_login(GOOGLE).await,
+        stack.completed_login(GOOGLE).await,
+    );
+    stack
         .faults()
         .arm(Order::next(result, Fault::Html502).sticky());
     for _ in 0..3 {
-        assert_eq!(world.backend.result(&unlucky.session_key).await.status, 502);
+        assert_eq!(stack.backend.result(&unlucky.session_key).await.status, 502);
     }
-    assert_eq!(world.backend.result(&other.session_key).await.status, 200);
-    assert_eq!(world.stack.faults().standing().len(), 1);
+    assert_eq!(stack.backend.result(&other.session_key).await.status, 200);
+    assert_eq!(stack.faults().standing().len(), 1);
 
-    world.stack.faults().clear();
-    let response = world.backend.result(&unlucky.session_key).await;
+    stack.faults().clear();
+    let response = stack.backend.result(&unlucky.session_key).await;
     response.is(400, REFUSED);
 }
 
 #[tokio::test]
 async fn a_new_world_has_no_faults_and_no_past() {
-    let world = World::start().await;
-    strikes(&world, PROVIDERS, Fault::Refuse);
-    world.backend.start_login(GOOGLE).await;
-    let last = world
-        .stack
-        .logbook()
-        .events(0, None)
-        .pop()
-        .expect("an event");
-    world.stack.reset().await.expect("a fresh broker");
-    assert!(world.stack.faults().standing().is_empty());
-    assert!(world.stack.logbook().events(0, None).is_empty());
-    assert!(world.stack.logbook().exchange(&last.request_id).is_none());
-    assert!(is_answered(&world).await);
-    let first = world.stack.logbook().events(0, None).remove(0);
+    let stack = TestStack::start().await;
+    strikes(&stack, PROVIDERS, Fault::Refuse);
+    stack.backend.start_login(GOOGLE).await;
+    let last = stack.logbook().events(0, None).pop().expect("an event");
+    stack.reset().await.expect("a fresh broker");
+    assert!(stack.faults().standing().is_empty());
+    assert!(stack.logbook().events(0, None).is_empty());
+    assert!(stack.logbook().exchange(&last.request_id).is_none());
+    assert!(is_answered(&stack).await);
+    let first = stack.logbook().events(0, None).remove(0);
     assert!(
         first.seq > last.seq,
         "a sequence number is never used again"

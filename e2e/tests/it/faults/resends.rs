@@ -6,13 +6,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::strikes;
-use crate::world::World;
+use crate::test_stack::TestStack;
 
 const PROVIDERS: &str = "GET /api/providers";
 const REQUEST: &[u8] = b"GET /api/providers HTTP/1.1\r\nHost: x\r\n\r\n";
 
-async fn connect(world: &World) -> TcpStream {
-    let address = world.broker().strip_prefix("http://").expect("plain HTTP");
+async fn connect(stack: &TestStack) -> TcpStream {
+    let address = stack.broker().strip_prefix("http://").expect("plain HTTP");
     TcpStream::connect(address).await.expect("a listener")
 }
 
@@ -25,8 +25,8 @@ async fn ask(connection: &mut TcpStream) -> Vec<u8> {
     said
 }
 
-fn resends(world: &World) -> Vec<Event> {
-    let events = world.stack.logbook().events(0, None);
+fn resends(stack: &TestStack) -> Vec<Event> {
+    let events = stack.logbook().events(0, None);
     let resends = events.iter().filter(|event| event.resend);
     resends.map(|event| Event::clone(event)).collect()
 }
@@ -34,27 +34,27 @@ fn resends(world: &World) -> Vec<Event> {
 #[tokio::test]
 async fn a_lost_answer_closes_the_connection_without_a_byte() {
     for fault in [Fault::Refuse, Fault::LoseResponse] {
-        let world = World::start().await;
-        strikes(&world, PROVIDERS, fault);
-        let mut connection = connect(&world).await;
+        let stack = TestStack::start().await;
+        strikes(&stack, PROVIDERS, fault);
+        let mut connection = connect(&stack).await;
         assert!(ask(&mut connection).await.is_empty(), "{fault:?}");
-        assert!(resends(&world).is_empty(), "nothing came again");
+        assert!(resends(&stack).is_empty(), "nothing came again");
     }
 }
 
 #[tokio::test]
 async fn what_dies_on_a_used_connection_and_comes_again_is_a_librarys_doing() {
-    let world = World::start().await;
-    let mut used = connect(&world).await;
+    let stack = TestStack::start().await;
+    let mut used = connect(&stack).await;
     assert!(ask(&mut used).await.starts_with(b"HTTP/1.1 200"));
-    strikes(&world, PROVIDERS, Fault::LoseResponse);
+    strikes(&stack, PROVIDERS, Fault::LoseResponse);
     assert!(ask(&mut used).await.is_empty());
     assert!(
-        ask(&mut connect(&world).await)
+        ask(&mut connect(&stack).await)
             .await
             .starts_with(b"HTTP/1.1 200")
     );
-    let [resend] = &resends(&world)[..] else {
+    let [resend] = &resends(&stack)[..] else {
         panic!("one came again");
     };
     assert_eq!((resend.operation.as_str(), resend.fault), (PROVIDERS, None));
@@ -63,12 +63,12 @@ async fn what_dies_on_a_used_connection_and_comes_again_is_a_librarys_doing() {
 
 #[tokio::test]
 async fn what_dies_on_a_new_connection_and_comes_again_is_the_applications_doing() {
-    let world = World::start().await;
-    strikes(&world, PROVIDERS, Fault::LoseResponse);
+    let stack = TestStack::start().await;
+    strikes(&stack, PROVIDERS, Fault::LoseResponse);
     for _ in 0..3 {
-        ask(&mut connect(&world).await).await;
+        ask(&mut connect(&stack).await).await;
     }
-    let [resend] = &resends(&world)[..] else {
+    let [resend] = &resends(&stack)[..] else {
         panic!("one came again, and later ones are calls like any other");
     };
     assert!(
@@ -80,10 +80,10 @@ async fn what_dies_on_a_new_connection_and_comes_again_is_the_applications_doing
 
 #[tokio::test]
 async fn half_a_body_arrives_and_no_more() {
-    let world = World::start().await;
-    let whole = world.backend.providers().await.body;
-    strikes(&world, PROVIDERS, Fault::Truncate);
-    let mut connection = connect(&world).await;
+    let stack = TestStack::start().await;
+    let whole = stack.backend.providers().await.body;
+    strikes(&stack, PROVIDERS, Fault::Truncate);
+    let mut connection = connect(&stack).await;
     connection.write_all(REQUEST).await.expect("it is open");
     let mut said = Vec::new();
     let _ = connection.read_to_end(&mut said).await;

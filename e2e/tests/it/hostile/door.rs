@@ -18,7 +18,7 @@ use testkit::fuzz::Request;
 
 use super::plea;
 use super::witness::Witness;
-use crate::assembly;
+use crate::test_broker::assembly;
 use testkit::backend::Backend;
 use testkit::http::Response;
 

@@ -14,8 +14,8 @@ use serde_json::json;
 use testkit::fuzz::Request;
 
 use super::door::{CALLBACKS, CLIENT, Door, PERSON, SECRET};
-use crate::process::runtime;
 use testkit::fresh;
+use testkit::server::runtime;
 
 impl Door {
     /// A login that nobody has visited: its session key and its handle.

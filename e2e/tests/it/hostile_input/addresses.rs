@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::valid_body;
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Response;
@@ -61,12 +61,12 @@ const ALMOST: &[&str] = &[
 
 #[tokio::test]
 async fn a_callback_that_is_almost_the_registered_one_starts_no_login() {
-    let world = World::start().await;
-    let _other = world.other_project("Another app").await;
+    let stack = TestStack::start().await;
+    let _other = stack.other_project("Another app").await;
     for almost in ALMOST {
-        let mut body = valid_body(&world.backend, "/v1/login/session");
+        let mut body = valid_body(&stack.backend, "/v1/login/session");
         body["redirect_uri"] = (*almost).into();
-        let response = world.backend.post("/v1/login/session", &body).await;
+        let response = stack.backend.post("/v1/login/session", &body).await;
         response.is_refusal(400);
         assert_eq!(response.location(), None, "{almost}");
     }
@@ -74,10 +74,10 @@ async fn a_callback_that_is_almost_the_registered_one_starts_no_login() {
 
 #[tokio::test]
 async fn a_callback_that_is_almost_the_registered_one_is_never_redirected_to() {
-    let world = World::start().await;
-    let _other = world.other_project("Another app").await;
+    let stack = TestStack::start().await;
+    let _other = stack.other_project("Another app").await;
     for almost in ALMOST {
-        let response = authorize(&world, &[("redirect_uri", almost)], &[]).await;
+        let response = authorize(&stack, &[("redirect_uri", almost)], &[]).await;
         response.is_page(400, "This sign-in cannot go on");
         assert_eq!(response.header("set-cookie"), None);
     }
@@ -85,8 +85,8 @@ async fn a_callback_that_is_almost_the_registered_one_is_never_redirected_to() {
 
 #[tokio::test]
 async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
-    let world = World::start().await;
-    let own = &world.backend.callback;
+    let stack = TestStack::start().await;
+    let own = &stack.backend.callback;
     for (changes, more) in [
         (vec![("client_id", "nobody")], vec![]),
         (vec![("client_id", "")], vec![]),
@@ -94,12 +94,12 @@ async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
         (vec![], vec![("client_id", "nobody")]),
         (
             vec![],
-            vec![("client_id", world.backend.client_id.as_str())],
+            vec![("client_id", stack.backend.client_id.as_str())],
         ),
         (vec![], vec![("redirect_uri", own.as_str())]),
         (vec![], vec![("redirect_uri", "https://evil.example/")]),
     ] {
-        let response = authorize(&world, &changes, &more).await;
+        let response = authorize(&stack, &changes, &more).await;
         response.is_page(400, "This sign-in cannot go on");
     }
     for query in [
@@ -109,7 +109,7 @@ async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
         "?%",
         "?redirect_uri=https://evil.example/",
     ] {
-        let url = format!("{}/authorize{query}", world.broker());
+        let url = format!("{}/authorize{query}", stack.broker());
         let response = Browser::new().open(&url).await;
         response.is_page(400, "This sign-in cannot go on");
     }
@@ -117,7 +117,7 @@ async fn an_unknown_doubled_or_absent_client_or_callback_is_a_page() {
 
 #[tokio::test]
 async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (name, wrong) in [
         ("provider", "gitlab"),
         ("code_challenge", "short"),
@@ -125,8 +125,8 @@ async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() 
         ("code_challenge_method", "plain"),
         ("response_type", "token"),
     ] {
-        let response = authorize(&world, &[(name, wrong)], &[]).await;
-        goes_home_with_invalid_request(&world, &response, true);
+        let response = authorize(&stack, &[(name, wrong)], &[]).await;
+        goes_home_with_invalid_request(&stack, &response, true);
     }
     for name in [
         "provider",
@@ -134,34 +134,34 @@ async fn any_other_parameter_that_is_wrong_or_doubled_goes_home_with_an_error() 
         "code_challenge_method",
         "response_type",
     ] {
-        let response = authorize(&world, &[], &[(name, "code"), (name, "code")]).await;
-        goes_home_with_invalid_request(&world, &response, true);
+        let response = authorize(&stack, &[], &[(name, "code"), (name, "code")]).await;
+        goes_home_with_invalid_request(&stack, &response, true);
     }
 }
 
 #[tokio::test]
 async fn a_state_is_echoed_only_if_it_came_once_and_is_well_formed() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for state in ["", "short", &"x".repeat(44), "<script>alert(1)</script>"] {
-        let response = authorize(&world, &[("state", state)], &[]).await;
-        goes_home_with_invalid_request(&world, &response, false);
+        let response = authorize(&stack, &[("state", state)], &[]).await;
+        goes_home_with_invalid_request(&stack, &response, false);
     }
-    let response = authorize(&world, &[], &[("state", STATE)]).await;
-    goes_home_with_invalid_request(&world, &response, false);
+    let response = authorize(&stack, &[], &[("state", STATE)]).await;
+    goes_home_with_invalid_request(&stack, &response, false);
 }
 
 #[tokio::test]
 async fn a_secret_in_an_address_is_refused_wherever_it_is() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for name in [
         "client_secret",
         "session_key",
         "code_verifier",
         "client%5Fsecret",
     ] {
-        let own = authorize(&world, &[], &[]).await;
+        let own = authorize(&stack, &[], &[]).await;
         assert_eq!(own.status, 303);
-        let url = format!("{}&{name}=x", authorize_url(&world, &[], &[]));
+        let url = format!("{}&{name}=x", authorize_url(&stack, &[], &[]));
         let response = Browser::new().open(&url).await;
         assert_eq!(
             (response.status, response.location()),
@@ -169,11 +169,11 @@ async fn a_secret_in_an_address_is_refused_wherever_it_is() {
             "{name}"
         );
         for path in ["/v1/token", "/v1/login/session", "/v1/revoke"] {
-            let request = world
+            let request = stack
                 .backend
                 .request(Method::POST, &format!("{path}?{name}=x"));
             request
-                .json(&valid_body(&world.backend, "/v1/token"))
+                .json(&valid_body(&stack.backend, "/v1/token"))
                 .send()
                 .await
                 .is_refusal(400);
@@ -183,7 +183,7 @@ async fn a_secret_in_an_address_is_refused_wherever_it_is() {
 
 #[tokio::test]
 async fn the_brokers_own_address_comes_from_its_configuration_alone() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (name, value) in [
         ("Host", "evil.example"),
         ("X-Forwarded-Host", "evil.example"),
@@ -191,8 +191,8 @@ async fn the_brokers_own_address_comes_from_its_configuration_alone() {
         ("Forwarded", "host=evil.example;proto=https"),
         ("X-Original-URL", "/v1/profile"),
     ] {
-        let body = valid_body(&world.backend, "/v1/login/session");
-        let request = world
+        let body = valid_body(&stack.backend, "/v1/login/session");
+        let request = stack
             .backend
             .request(Method::POST, "/v1/login/session")
             .json(&body);
@@ -202,7 +202,7 @@ async fn the_brokers_own_address_comes_from_its_configuration_alone() {
             .expect("a URL")
             .to_owned();
         assert!(
-            url.starts_with(&format!("{}/login/", world.broker())),
+            url.starts_with(&format!("{}/login/", stack.broker())),
             "{name}: {url}"
         );
 
@@ -216,17 +216,17 @@ async fn the_brokers_own_address_comes_from_its_configuration_alone() {
 const STATE: &str = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNO-";
 
 /// Visits a good `/authorize` with other values for some parameters, and more.
-async fn authorize(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)]) -> Response {
+async fn authorize(stack: &TestStack, changes: &[(&str, &str)], more: &[(&str, &str)]) -> Response {
     Browser::new()
-        .open(&authorize_url(world, changes, more))
+        .open(&authorize_url(stack, changes, more))
         .await
 }
 
-fn authorize_url(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)]) -> String {
+fn authorize_url(stack: &TestStack, changes: &[(&str, &str)], more: &[(&str, &str)]) -> String {
     let challenge = fresh::challenge(&fresh::secret());
     let mut parameters = vec![
-        ("client_id", world.backend.client_id.as_str()),
-        ("redirect_uri", &world.backend.callback),
+        ("client_id", stack.backend.client_id.as_str()),
+        ("redirect_uri", &stack.backend.callback),
         ("provider", GOOGLE),
         ("state", STATE),
         ("code_challenge", &challenge),
@@ -237,11 +237,11 @@ fn authorize_url(world: &World, changes: &[(&str, &str)], more: &[(&str, &str)])
         parameters.push((name, value));
     }
     parameters.extend(more);
-    world.backend.authorize_url(&parameters)
+    stack.backend.authorize_url(&parameters)
 }
 
 #[track_caller]
-fn goes_home_with_invalid_request(world: &World, response: &Response, with_state: bool) {
+fn goes_home_with_invalid_request(stack: &TestStack, response: &Response, with_state: bool) {
     let state = if with_state {
         format!("&state={STATE}")
     } else {
@@ -249,6 +249,6 @@ fn goes_home_with_invalid_request(world: &World, response: &Response, with_state
     };
     response.redirects_to(&format!(
         "{}?error=invalid_request{state}#",
-        world.backend.callback
+        stack.backend.callback
     ));
 }

@@ -5,15 +5,15 @@ use serde_json::json;
 
 use super::{ENDPOINTS, valid_body};
 use crate::login::{Flow, GOOGLE};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::http::REFUSED;
 
 #[tokio::test]
 async fn a_malformed_body_is_refused_and_the_connection_goes_on() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ENDPOINTS {
-        let whole = valid_body(&world.backend, path).to_string();
+        let whole = valid_body(&stack.backend, path).to_string();
         let nested = "[".repeat(10_000);
         for body in [
             "",
@@ -48,22 +48,22 @@ async fn a_malformed_body_is_refused_and_the_connection_goes_on() {
             &whole.replacen(':', "=", 1),
             &whole.replacen(',', ",,", 1),
         ] {
-            refuses_body(&world, path, body.as_bytes().to_vec()).await;
+            refuses_body(&stack, path, body.as_bytes().to_vec()).await;
         }
         for bytes in [
             b"\xff\xfe{\0}\0".to_vec(),
             b"{\"client_id\":\"\xff\"}".to_vec(),
             vec![0; 64],
         ] {
-            refuses_body(&world, path, bytes).await;
+            refuses_body(&stack, path, bytes).await;
         }
     }
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
 }
 
-async fn refuses_body(world: &World, path: &str, body: Vec<u8>) {
+async fn refuses_body(stack: &TestStack, path: &str, body: Vec<u8>) {
     let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
-    let request = world
+    let request = stack
         .backend
         .request(Method::POST, path)
         .header("Content-Type", "application/json")
@@ -74,14 +74,14 @@ async fn refuses_body(world: &World, path: &str, body: Vec<u8>) {
         (400, REFUSED),
         "{path} {shown}"
     );
-    assert_eq!(world.backend.providers().await.status, 200);
+    assert_eq!(stack.backend.providers().await.status, 200);
 }
 
 #[tokio::test]
 async fn every_field_of_the_wrong_type_or_absent_is_refused() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ENDPOINTS {
-        let whole = valid_body(&world.backend, path);
+        let whole = valid_body(&stack.backend, path);
         for field in whole.as_object().expect("an object").keys() {
             for value in [
                 json!(null),
@@ -93,22 +93,22 @@ async fn every_field_of_the_wrong_type_or_absent_is_refused() {
             ] {
                 let mut body = whole.clone();
                 body[field] = value;
-                world.backend.post(path, &body).await.is_refusal(400);
+                stack.backend.post(path, &body).await.is_refusal(400);
             }
             let mut body = whole.clone();
             body.as_object_mut().expect("an object").remove(field);
-            world.backend.post(path, &body).await.is_refusal(400);
+            stack.backend.post(path, &body).await.is_refusal(400);
         }
     }
 }
 
 #[tokio::test]
 async fn values_at_the_edge_of_their_limits_are_judged_by_the_specification() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let check = async |path: &str, field: &str, value: &str, status: u16| {
-        let mut body = valid_body(&world.backend, path);
+        let mut body = valid_body(&stack.backend, path);
         body[field] = value.into();
-        let response = world.backend.post(path, &body).await;
+        let response = stack.backend.post(path, &body).await;
         assert_eq!(response.status, status, "{path} {field} {value}");
     };
     let long = |count| "x".repeat(count);
@@ -147,9 +147,9 @@ async fn values_at_the_edge_of_their_limits_are_judged_by_the_specification() {
 
 #[tokio::test]
 async fn a_body_that_is_not_declared_as_json_is_415() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ENDPOINTS {
-        let body = valid_body(&world.backend, path).to_string();
+        let body = valid_body(&stack.backend, path).to_string();
         for media_type in [
             "application/x-www-form-urlencoded",
             "text/plain",
@@ -158,25 +158,25 @@ async fn a_body_that_is_not_declared_as_json_is_415() {
             "application/json, text/plain",
             "",
         ] {
-            let request = world.backend.request(Method::POST, path).body(body.clone());
+            let request = stack.backend.request(Method::POST, path).body(body.clone());
             let response = request.header("Content-Type", media_type).send().await;
             assert_eq!(response.status, 415, "{path} {media_type:?}");
         }
-        let untyped = world.backend.request(Method::POST, path).body(body.clone());
+        let untyped = stack.backend.request(Method::POST, path).body(body.clone());
         assert_eq!(untyped.send().await.status, 415);
     }
 }
 
 #[tokio::test]
 async fn a_media_type_is_compared_without_case_and_parameters() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for media_type in [
         "application/json; charset=utf-8",
         "APPLICATION/JSON",
         "application/json;x=y",
     ] {
-        let body = valid_body(&world.backend, "/v1/login/session").to_string();
-        let request = world
+        let body = valid_body(&stack.backend, "/v1/login/session").to_string();
+        let request = stack
             .backend
             .request(Method::POST, "/v1/login/session")
             .body(body);
@@ -187,43 +187,43 @@ async fn a_media_type_is_compared_without_case_and_parameters() {
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_413() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ENDPOINTS {
         for kibibytes in [33, 64, 256] {
-            let body = padded(&world.backend, path, kibibytes * 1024);
-            let response = json_request(&world, path, body).send().await;
+            let body = padded(&stack.backend, path, kibibytes * 1024);
+            let response = json_request(&stack, path, body).send().await;
             assert_eq!(response.status, 413, "{path} {kibibytes} KiB");
             assert_eq!(
                 response.text(),
                 r#"{"error":"request_failed","message":"The request is too large."}"#
             );
-            assert_eq!(world.backend.providers().await.status, 200);
+            assert_eq!(stack.backend.providers().await.status, 200);
         }
     }
 }
 
 #[tokio::test]
 async fn a_body_of_megabytes_is_413_or_the_end_of_the_connection() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for path in ENDPOINTS {
-        let body = padded(&world.backend, path, 4 * 1024 * 1024);
-        match json_request(&world, path, body).try_send().await {
+        let body = padded(&stack.backend, path, 4 * 1024 * 1024);
+        match json_request(&stack, path, body).try_send().await {
             // 502 is how the wire tells that the broker has closed on it.
             Ok(response) => assert!([413, 502].contains(&response.status)),
             // The server stopped reading while the client was still sending.
             Err(error) => assert!(!error.is_timeout(), "{error}"),
         }
-        assert_eq!(world.backend.providers().await.status, 200);
+        assert_eq!(stack.backend.providers().await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn the_largest_legitimate_body_is_read() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let response = json_request(
-        &world,
+        &stack,
         "/v1/login/session",
-        padded(&world.backend, "/v1/login/session", 32 * 1024 - 1),
+        padded(&stack.backend, "/v1/login/session", 32 * 1024 - 1),
     )
     .send()
     .await;
@@ -236,8 +236,8 @@ fn padded(backend: &Backend, path: &str, size: usize) -> String {
     format!("{body}{}", " ".repeat(size - body.len()))
 }
 
-fn json_request(world: &World, path: &str, body: String) -> testkit::http::Request {
-    world
+fn json_request(stack: &TestStack, path: &str, body: String) -> testkit::http::Request {
+    stack
         .backend
         .request(Method::POST, path)
         .header("Content-Type", "application/json")

@@ -5,18 +5,18 @@ use reqwest::Method;
 use super::valid_body;
 use crate::login::{Flow, GOOGLE};
 use crate::tcp;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::fresh;
 
 #[tokio::test]
 async fn one_connection_serves_a_request_after_each_refused_one() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let broken = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
                   Content-Length: 1\r\n\r\n{";
     let unrouted = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
     let last = "GET /api/providers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     let said = tcp::exchange(
-        &world,
+        &stack,
         format!("{broken}{unrouted}{broken}{last}").as_bytes(),
     )
     .await;
@@ -25,8 +25,8 @@ async fn one_connection_serves_a_request_after_each_refused_one() {
 
 #[tokio::test]
 async fn a_chunked_body_is_a_body_like_any_other() {
-    let world = World::start().await;
-    let body = valid_body(&world.backend, "/v1/login/session").to_string();
+    let stack = TestStack::start().await;
+    let body = valid_body(&stack.backend, "/v1/login/session").to_string();
     let (first, second) = body.split_at(20);
     let chunked = |chunks: &str| {
         format!(
@@ -39,7 +39,7 @@ async fn a_chunked_body_is_a_body_like_any_other() {
         first.len(),
         second.len()
     ));
-    let said = tcp::exchange(&world, whole.as_bytes()).await;
+    let said = tcp::exchange(&stack, whole.as_bytes()).await;
     assert_eq!(tcp::statuses(&said), [200], "{said}");
 
     for broken in [
@@ -49,33 +49,33 @@ async fn a_chunked_body_is_a_body_like_any_other() {
         "ffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
         "5\r\n{}\r\n0\r\n\r\n",
     ] {
-        let said = tcp::break_off(&world, chunked(broken).as_bytes()).await;
+        let said = tcp::break_off(&stack, chunked(broken).as_bytes()).await;
         let statuses = tcp::statuses(&said);
         assert!(
             statuses.iter().all(|status| *status >= 400),
             "{broken:?}: {said}"
         );
-        assert_eq!(world.backend.providers().await.status, 200);
+        assert_eq!(stack.backend.providers().await.status, 200);
     }
 }
 
 #[tokio::test]
 async fn a_body_that_breaks_off_is_never_acted_upon() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let key = fresh::secret();
-    let body = world.backend.session_body(&key, GOOGLE).to_string();
+    let body = stack.backend.session_body(&key, GOOGLE).to_string();
     let request = format!(
         "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
          Content-Length: {}\r\n\r\n{body}",
         body.len() + 1
     );
-    tcp::break_off(&world, request.as_bytes()).await;
-    assert_eq!(world.backend.start_with_key(&key, GOOGLE).await.status, 200);
+    tcp::break_off(&stack, request.as_bytes()).await;
+    assert_eq!(stack.backend.start_with_key(&key, GOOGLE).await.status, 200);
 }
 
 #[tokio::test]
 async fn bytes_that_are_no_http_harm_nobody() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let long_line = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "a".repeat(1_000_000));
     let long_header = format!(
         "GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n",
@@ -107,21 +107,21 @@ async fn bytes_that_are_no_http_harm_nobody() {
         many_headers.as_bytes(),
         &noise,
     ] {
-        let said = tcp::break_off(&world, bytes).await;
+        let said = tcp::break_off(&stack, bytes).await;
         let statuses = tcp::statuses(&said);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]);
         assert!(
             statuses.iter().all(|status| *status >= 400),
             "{shown}: {said}"
         );
-        assert_eq!(world.backend.providers().await.status, 200);
+        assert_eq!(stack.backend.providers().await.status, 200);
     }
-    world.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
+    stack.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_405_and_says_which_is_right() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (path, allow) in [
         ("/v1/login/session", "POST"),
         ("/v1/login/result", "POST"),
@@ -144,7 +144,7 @@ async fn a_wrong_method_is_405_and_says_which_is_right() {
             if allow.split(", ").any(|allowed| allowed == method.as_str()) {
                 continue;
             }
-            let response = world.backend.request(method.clone(), path).send().await;
+            let response = stack.backend.request(method.clone(), path).send().await;
             assert_eq!(response.status, 405, "{method} {path}");
             assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
             assert_eq!(response.header("access-control-allow-origin"), None);

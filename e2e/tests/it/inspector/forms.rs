@@ -4,7 +4,7 @@ use reqwest::header::{CONTENT_TYPE, ORIGIN, REFERER};
 
 use super::{get, page};
 use crate::login::{Flow, GOOGLE};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::http::Response;
 use testkit::http::{Http, Request};
 
@@ -18,62 +18,62 @@ const FORMS: [(&str, &str); 5] = [
 
 #[tokio::test]
 async fn the_clock_is_moved_and_the_page_says_how_far() {
-    let world = World::start().await;
-    assert!(page(&world, "/").await.contains("the system’s time"));
+    let stack = TestStack::start().await;
+    assert!(page(&stack, "/").await.contains("the system’s time"));
     for seconds in [60, 600, 900] {
-        own(&world, "/do/advance", &format!("seconds={seconds}"))
+        own(&stack, "/do/advance", &format!("seconds={seconds}"))
             .await
             .redirects_to("/calls");
     }
     assert!(
-        page(&world, "/")
+        page(&stack, "/")
             .await
             .contains("<strong>26 minutes ahead</strong>")
     );
-    assert!((1_560_000..1_561_000).contains(&world.stack.clock().advanced_ms()));
+    assert!((1_560_000..1_561_000).contains(&stack.clock().advanced_ms()));
 }
 
 #[tokio::test]
 async fn a_misbehaviour_waits_until_somebody_signs_in() {
-    let world = World::start().await;
-    own(&world, "/do/misbehave", "what=google+deny")
+    let stack = TestStack::start().await;
+    own(&stack, "/do/misbehave", "what=google+deny")
         .await
         .redirects_to("/calls");
     assert!(
-        page(&world, "/")
+        page(&stack, "/")
             .await
             .contains("Google: <code>deny</code>")
     );
-    world
+    stack
         .sign_in(Flow::Clean, GOOGLE)
         .await
         .is_error("access_denied");
-    assert!(page(&world, "/").await.contains("Nothing is planned."));
+    assert!(page(&stack, "/").await.contains("Nothing is planned."));
 }
 
 #[tokio::test]
 async fn a_fault_is_armed_and_taken_back() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let form = "operation=POST+%2Fv1%2Flogin%2Fresult&fault=lose_response";
-    own(&world, "/do/strike", form).await.redirects_to("/calls");
-    let standing = get(&world, "/api/faults").await.json();
+    own(&stack, "/do/strike", form).await.redirects_to("/calls");
+    let standing = get(&stack, "/api/faults").await.json();
     assert_eq!(standing[0]["operation"], "POST /v1/login/result");
     assert_eq!(standing[0]["fault"], "lose_response");
-    own(&world, "/do/clear", "").await.redirects_to("/calls");
-    assert_eq!(get(&world, "/api/faults").await.text(), "[]");
+    own(&stack, "/do/clear", "").await.redirects_to("/calls");
+    assert_eq!(get(&stack, "/api/faults").await.text(), "[]");
 }
 
 #[tokio::test]
 async fn a_new_world_leads_to_the_beginning() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
-    own(&world, "/do/reset", "").await.redirects_to("/");
-    assert!(page(&world, "/").await.contains("No login yet"));
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    own(&stack, "/do/reset", "").await.redirects_to("/");
+    assert!(page(&stack, "/").await.contains("No login yet"));
 }
 
 #[tokio::test]
 async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for (path, body, word) in [
         ("/do/advance", "seconds=-1", "seconds"),
         ("/do/advance", "seconds=NaN", "seconds"),
@@ -86,18 +86,18 @@ async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
             "fault",
         ),
     ] {
-        let response = own(&world, path, body).await;
+        let response = own(&stack, path, body).await;
         assert_eq!(response.status, 400, "{body}");
         assert!(response.text().contains(word), "{}", response.text());
     }
-    assert_eq!(world.stack.clock().advanced_ms(), 0);
+    assert_eq!(stack.clock().advanced_ms(), 0);
 }
 
 #[tokio::test]
 async fn no_other_page_can_send_them() {
-    let world = World::start().await;
-    world.advance_seconds(10);
-    let control = world.stack.urls().control.clone();
+    let stack = TestStack::start().await;
+    stack.advance_seconds(10);
+    let control = stack.urls().control.clone();
     for (path, body) in FORMS {
         for origin in [
             None,
@@ -116,15 +116,15 @@ async fn no_other_page_can_send_them() {
             assert_eq!(form.send().await.status, 403, "{path} {origin:?}");
         }
     }
-    assert_eq!(world.stack.clock().advanced_ms(), 10_000);
-    assert!(world.stack.upstream().google().queued().is_empty());
-    assert_eq!(get(&world, "/api/faults").await.text(), "[]");
+    assert_eq!(stack.clock().advanced_ms(), 10_000);
+    assert!(stack.upstream().google().queued().is_empty());
+    assert_eq!(get(&stack, "/api/faults").await.text(), "[]");
 }
 
 #[tokio::test]
 async fn a_form_is_sent_as_a_form() {
-    let world = World::start().await;
-    let control = &world.stack.urls().control;
+    let stack = TestStack::start().await;
+    let control = &stack.urls().control;
     let json = Http::new()
         .post(format!("{control}/do/advance"))
         .header(ORIGIN, control)
@@ -138,13 +138,13 @@ async fn a_form_is_sent_as_a_form() {
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body("seconds=600");
     assert_eq!(form.send().await.status, 415);
-    assert_eq!(world.stack.clock().advanced_ms(), 0);
+    assert_eq!(stack.clock().advanced_ms(), 0);
 }
 
 #[tokio::test]
 async fn a_form_leads_back_to_no_page_of_anybody_else() {
-    let world = World::start().await;
-    let control = &world.stack.urls().control;
+    let stack = TestStack::start().await;
+    let control = &stack.urls().control;
     for referer in [
         "https://evil.example/",
         "",
@@ -152,19 +152,19 @@ async fn a_form_leads_back_to_no_page_of_anybody_else() {
         // No address: it was once answered 500, with the form obeyed.
         &format!("{control}/logins/{{x}} y"),
     ] {
-        let form = form(&world, "/do/clear", "").header(REFERER, referer);
+        let form = form(&stack, "/do/clear", "").header(REFERER, referer);
         form.send().await.redirects_to("/");
     }
 }
 
 /// Sends the form as the page at `/calls` would.
-async fn own(world: &World, path: &str, body: &str) -> Response {
-    let page = format!("{}/calls", world.stack.urls().control);
-    form(world, path, body).header(REFERER, page).send().await
+async fn own(stack: &TestStack, path: &str, body: &str) -> Response {
+    let page = format!("{}/calls", stack.urls().control);
+    form(stack, path, body).header(REFERER, page).send().await
 }
 
-fn form(world: &World, path: &str, body: &str) -> Request {
-    let control = &world.stack.urls().control;
+fn form(stack: &TestStack, path: &str, body: &str) -> Request {
+    let control = &stack.urls().control;
     Http::new()
         .post(format!("{control}{path}"))
         .header(ORIGIN, control)

@@ -3,18 +3,18 @@
 use testkit::leak_check::Sentinel;
 
 use super::{escaped, events, get, page};
-use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS, Ticket};
-use crate::world::World;
+use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS, StartedLogin};
+use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
 use testkit::fresh;
 
 #[tokio::test]
 async fn pages_run_no_script_and_take_no_style_but_their_own() {
-    let world = World::start().await;
-    world.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     for path in ["/", "/calls", "/others"] {
-        let response = get(&world, path).await;
+        let response = get(&stack, path).await;
         let policy = response
             .header("content-security-policy")
             .expect("a policy");
@@ -43,7 +43,7 @@ async fn pages_run_no_script_and_take_no_style_but_their_own() {
         ("/diagram.css", "text/css; charset=utf-8"),
         ("/icon.svg", "image/svg+xml"),
     ] {
-        let response = get(&world, path).await;
+        let response = get(&stack, path).await;
         assert_eq!(response.header("content-type"), Some(media_type), "{path}");
         assert!(
             !response.text().contains("http:") || path == "/icon.svg",
@@ -54,32 +54,33 @@ async fn pages_run_no_script_and_take_no_style_but_their_own() {
 
 #[tokio::test]
 async fn no_page_shows_a_secret() {
-    let world = World::start().await;
-    let mut secrets = vec![world.backend.client_secret.clone()];
+    let stack = TestStack::start().await;
+    let mut secrets = vec![stack.backend.client_secret.clone()];
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = world.halfway(flow, provider).await;
+            let begun = stack.halfway(flow, provider).await;
             secrets.extend(values_of(&begun.answer));
-            match &begun.ticket {
-                Ticket::Clean(login) => {
+            match &begun.login {
+                StartedLogin::Clean(login) => {
                     secrets.push(login.session_key.clone());
                     let handle = login.authorization_url.rsplit('/').next();
                     secrets.push(handle.expect("a handle").to_owned());
                 }
-                Ticket::Legacy(transaction) => {
+                StartedLogin::Legacy(transaction) => {
                     secrets.push(transaction.state.clone());
                     secrets.push(transaction.verifier.clone());
                 }
             }
-            begun.finish(&world.backend).await.is_ada(provider);
+            begun.finish(&stack.backend).await.is_ada(provider);
         }
     }
-    let mut pages = page(&world, "/").await + &page(&world, "/others").await;
-    for event in events(&world).await.as_array().expect("a list") {
+    let mut pages = page(&stack, "/").await;
+    pages += &page(&stack, "/others").await;
+    for event in events(&stack).await.as_array().expect("a list") {
         if let (Some(login), Some(call)) = (event["login"].as_str(), event["request_id"].as_str()) {
             let path = format!("/logins/{login}");
-            pages += &page(&world, &format!("{path}?call={call}")).await;
-            pages += get(&world, &format!("{path}/diagram.svg")).await.text();
+            pages += &page(&stack, &format!("{path}?call={call}")).await;
+            pages += get(&stack, &format!("{path}/diagram.svg")).await.text();
         }
     }
     assert!(pages.contains("[masked"));
@@ -89,12 +90,12 @@ async fn no_page_shows_a_secret() {
 
 #[tokio::test]
 async fn a_project_may_be_called_anything() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let name = "<script>alert(1)</script>\" onload=\"";
-    let backend: Backend = world.other_project(name).await;
+    let backend: Backend = stack.other_project(name).await;
     let login = backend.start_login(GOOGLE).await;
     Browser::new().follow(&login.authorization_url).await;
-    let page = page(&world, "/").await;
+    let page = page(&stack, "/").await;
     assert!(
         !page.contains("<script>") && !page.contains("\" onload"),
         "{page}"
@@ -104,10 +105,10 @@ async fn a_project_may_be_called_anything() {
 
 #[tokio::test]
 async fn a_foreign_name_of_an_exchange_opens_nothing() {
-    let world = World::start().await;
-    world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    stack.backend.start_login(GOOGLE).await;
     for call in ["nobody", "%22%3E%3Cscript%3E", &fresh::secret()] {
-        let page = page(&world, &format!("/?call={call}")).await;
+        let page = page(&stack, &format!("/?call={call}")).await;
         assert!(!page.contains("id=\"exchange\"") && !page.contains("<script>"));
     }
 }

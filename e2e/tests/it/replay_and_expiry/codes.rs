@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use super::{MARGIN_MS, at_once, in_time};
 use crate::login::{GITHUB, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::backend::{Backend, Transaction};
 use testkit::fresh;
 use testkit::http::{REFUSED, UNRECOGNISED};
@@ -13,19 +13,19 @@ use testkit::http::{REFUSED, UNRECOGNISED};
 
 #[tokio::test]
 async fn a_code_is_good_for_60_seconds() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     in_time(async || {
-        let before = world.now_ms();
-        let (transaction, code) = world.with_code(GOOGLE).await;
-        world.advance_to(before + 60_000 - MARGIN_MS);
-        let response = world.backend.redeem(&transaction, &code).await;
-        let is_in_time = world.now_ms() < before + 60_000;
+        let before = stack.now_ms();
+        let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+        stack.advance_to(before + 60_000 - MARGIN_MS);
+        let response = stack.backend.redeem(&transaction, &code).await;
+        let is_in_time = stack.now_ms() < before + 60_000;
         is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    world.advance_seconds(60);
-    world
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    stack.advance_seconds(60);
+    stack
         .backend
         .redeem(&transaction, &code)
         .await
@@ -34,55 +34,55 @@ async fn a_code_is_good_for_60_seconds() {
 
 #[tokio::test]
 async fn a_second_valid_redemption_is_refused_and_ends_the_first_ones_token() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let (transaction, code) = world.with_code(provider).await;
-        let token = world.backend.token(&transaction, &code).await;
-        assert_eq!(world.backend.profile(&token).await.status, 200);
-        world
+        let (transaction, code) = stack.unredeemed_code(provider).await;
+        let token = stack.backend.token(&transaction, &code).await;
+        assert_eq!(stack.backend.profile(&token).await.status, 200);
+        stack
             .backend
             .redeem(&transaction, &code)
             .await
             .is_refusal(400);
-        world.backend.profile(&token).await.is(401, UNRECOGNISED);
+        stack.backend.profile(&token).await.is(401, UNRECOGNISED);
     }
 }
 
 #[tokio::test]
 async fn a_second_valid_redemption_ends_the_token_even_after_the_codes_own_end() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let token = world.backend.token(&transaction, &code).await;
-    world.advance_seconds(300);
-    world
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let token = stack.backend.token(&transaction, &code).await;
+    stack.advance_seconds(300);
+    stack
         .backend
         .redeem(&transaction, &code)
         .await
         .is_refusal(400);
-    world.backend.profile(&token).await.is(401, UNRECOGNISED);
+    stack.backend.profile(&token).await.is(401, UNRECOGNISED);
 }
 
 #[tokio::test]
 async fn a_second_invalid_redemption_leaves_the_first_ones_token_alone() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let token = world.backend.token(&transaction, &code).await;
-    redeem_wrongly(&world, &transaction, &code).await;
-    assert_eq!(world.backend.profile(&token).await.status, 200);
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let token = stack.backend.token(&transaction, &code).await;
+    redeem_wrongly(&stack, &transaction, &code).await;
+    assert_eq!(stack.backend.profile(&token).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_invalid_redemption_leaves_the_code_alone() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    redeem_wrongly(&world, &transaction, &code).await;
-    let response = world.backend.redeem(&transaction, &code).await;
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    redeem_wrongly(&stack, &transaction, &code).await;
+    let response = stack.backend.redeem(&transaction, &code).await;
     assert_eq!(response.status, 200, "{}", response.text());
 }
 
 /// Presents `code` with everything right but one thing, in every way.
-async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
-    let right = world.backend.token_body(&transaction.verifier, code);
+async fn redeem_wrongly(stack: &TestStack, transaction: &Transaction, code: &str) {
+    let right = stack.backend.token_body(&transaction.verifier, code);
     for (field, wrong) in [
         ("code_verifier", fresh::secret()),
         ("redirect_uri", "http://localhost:9/elsewhere".to_owned()),
@@ -91,22 +91,22 @@ async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
     ] {
         let mut body = right.clone();
         body[field] = wrong.into();
-        world.backend.post("/v1/token", &body).await.is_refusal(400);
+        stack.backend.post("/v1/token", &body).await.is_refusal(400);
     }
     for (field, wrong) in [("client_secret", "wrong"), ("client_id", "somebody")] {
         let mut body = right.clone();
         body[field] = wrong.into();
-        world
+        stack
             .backend
             .post("/v1/token", &body)
             .await
             .is(401, UNRECOGNISED);
     }
     // Another project, with its own credentials and with our callback or its own.
-    let other = world.other_project("Another app").await;
+    let other = stack.other_project("Another app").await;
     other.redeem(transaction, code).await.is_refusal(400);
     let disguised = Backend {
-        callback: world.backend.callback.clone(),
+        callback: stack.backend.callback.clone(),
         ..other
     };
     disguised.redeem(transaction, code).await.is_refusal(400);
@@ -114,9 +114,9 @@ async fn redeem_wrongly(world: &World, transaction: &Transaction, code: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_redemptions_at_once_one_succeeds_and_the_others_end_its_token() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let responses = at_once(64, &world.backend, |backend| {
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let responses = at_once(64, &stack.backend, |backend| {
         let (transaction, code) = (transaction.clone(), code.clone());
         async move { backend.redeem(&transaction, &code).await }
     })
@@ -133,28 +133,28 @@ async fn of_64_redemptions_at_once_one_succeeds_and_the_others_end_its_token() {
         .as_str()
         .expect("a token")
         .to_owned();
-    world.backend.profile(&token).await.is(401, UNRECOGNISED);
+    stack.backend.profile(&token).await.is(401, UNRECOGNISED);
 }
 
 // The access token.
 
 #[tokio::test]
 async fn a_token_is_good_for_900_seconds() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     in_time(async || {
-        let (transaction, code) = world.with_code(GITHUB).await;
-        let before = world.now_ms();
-        let token = world.backend.token(&transaction, &code).await;
-        world.advance_to(before + 900_000 - MARGIN_MS);
-        let response = world.backend.profile(&token).await;
-        let is_in_time = world.now_ms() < before + 900_000;
+        let (transaction, code) = stack.unredeemed_code(GITHUB).await;
+        let before = stack.now_ms();
+        let token = stack.backend.token(&transaction, &code).await;
+        stack.advance_to(before + 900_000 - MARGIN_MS);
+        let response = stack.backend.profile(&token).await;
+        let is_in_time = stack.now_ms() < before + 900_000;
         is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
-    let (transaction, code) = world.with_code(GITHUB).await;
-    let token = world.backend.token(&transaction, &code).await;
-    world.advance_seconds(900);
-    let response = world.backend.profile(&token).await;
+    let (transaction, code) = stack.unredeemed_code(GITHUB).await;
+    let token = stack.backend.token(&transaction, &code).await;
+    stack.advance_seconds(900);
+    let response = stack.backend.profile(&token).await;
     response.is(401, UNRECOGNISED);
     assert_eq!(
         response.header("www-authenticate"),
@@ -164,51 +164,51 @@ async fn a_token_is_good_for_900_seconds() {
 
 #[tokio::test]
 async fn a_profile_may_be_read_as_often_as_one_likes() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let token = world.backend.token(&transaction, &code).await;
-    let first = world.backend.profile(&token).await;
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let token = stack.backend.token(&transaction, &code).await;
+    let first = stack.backend.profile(&token).await;
     for _ in 0..10 {
-        assert_eq!(world.backend.profile(&token).await.text(), first.text());
+        assert_eq!(stack.backend.profile(&token).await.text(), first.text());
     }
 }
 
 #[tokio::test]
 async fn revoking_is_the_same_for_live_dead_and_unknown_tokens() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let token = world.backend.token(&transaction, &code).await;
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let token = stack.backend.token(&transaction, &code).await;
     let unknown = format!("fsi_{}", fresh::secret());
     for token in [&token, &token, &unknown] {
-        world.backend.revoke(token).await.is(200, "{}");
+        stack.backend.revoke(token).await.is(200, "{}");
     }
-    world.backend.profile(&token).await.is(401, UNRECOGNISED);
-    world.advance_seconds(2_000);
-    world.backend.revoke(&token).await.is(200, "{}");
+    stack.backend.profile(&token).await.is(401, UNRECOGNISED);
+    stack.advance_seconds(2_000);
+    stack.backend.revoke(&token).await.is(200, "{}");
 }
 
 #[tokio::test]
 async fn revoking_one_token_leaves_another_of_the_same_person_alone() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let mut tokens = Vec::new();
     for _ in 0..2 {
-        let (transaction, code) = world.with_code(GOOGLE).await;
-        tokens.push(world.backend.token(&transaction, &code).await);
+        let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+        tokens.push(stack.backend.token(&transaction, &code).await);
     }
-    world.backend.revoke(&tokens[0]).await;
-    world
+    stack.backend.revoke(&tokens[0]).await;
+    stack
         .backend
         .profile(&tokens[0])
         .await
         .is(401, UNRECOGNISED);
-    assert_eq!(world.backend.profile(&tokens[1]).await.status, 200);
+    assert_eq!(stack.backend.profile(&tokens[1]).await.status, 200);
 }
 
 #[tokio::test]
 async fn no_other_secret_passes_for_a_token() {
-    let world = World::start().await;
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    let login = world.backend.start_login(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let login = stack.backend.start_login(GOOGLE).await;
     let handle = login
         .authorization_url
         .rsplit('/')
@@ -220,12 +220,12 @@ async fn no_other_secret_passes_for_a_token() {
         &transaction.state,
         &format!("fsi_{}", login.session_key),
         &format!("fsi_{handle}"),
-        &world.backend.client_secret,
+        &stack.backend.client_secret,
         "fsi_",
     ] {
-        world.backend.profile(other).await.is(401, UNRECOGNISED);
+        stack.backend.profile(other).await.is(401, UNRECOGNISED);
     }
-    let bare = world.backend.request(Method::GET, "/v1/profile");
+    let bare = stack.backend.request(Method::GET, "/v1/profile");
     let response = bare.send().await;
     response.is(401, UNRECOGNISED);
     assert_eq!(response.header("www-authenticate"), Some("Bearer"));

@@ -1,8 +1,8 @@
 //! Session keys, results and upstream logins.
 
 use super::{MARGIN_MS, at_once, in_time};
-use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, Ticket};
-use crate::world::World;
+use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, StartedLogin};
+use crate::test_stack::TestStack;
 use testkit::backend::Login;
 use testkit::browser::Browser;
 use testkit::fresh;
@@ -12,13 +12,13 @@ use testkit::http::{PENDING, REFUSED, Response};
 
 #[tokio::test]
 async fn a_result_is_readable_until_600_seconds_have_passed() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     in_time(async || {
-        let begun = world.now_ms();
-        let login = world.settled(GOOGLE).await;
-        world.advance_to(begun + 600_000 - MARGIN_MS);
-        let response = world.backend.result(&login.session_key).await;
-        let is_in_time = world.now_ms() < begun + 600_000;
+        let begun = stack.now_ms();
+        let login = stack.completed_login(GOOGLE).await;
+        stack.advance_to(begun + 600_000 - MARGIN_MS);
+        let response = stack.backend.result(&login.session_key).await;
+        let is_in_time = stack.now_ms() < begun + 600_000;
         is_in_time.then(|| assert_eq!(response.status, 200, "{}", response.text()))
     })
     .await;
@@ -26,16 +26,16 @@ async fn a_result_is_readable_until_600_seconds_have_passed() {
 
 #[tokio::test]
 async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it() {
-    let world = World::start().await;
-    let settled = world.settled(GOOGLE).await;
-    let pending = world.backend.start_login(GOOGLE).await;
-    world.advance_seconds(600);
-    world
+    let stack = TestStack::start().await;
+    let settled = stack.completed_login(GOOGLE).await;
+    let pending = stack.backend.start_login(GOOGLE).await;
+    stack.advance_seconds(600);
+    stack
         .backend
         .result(&settled.session_key)
         .await
         .is_refusal(400);
-    world
+    stack
         .backend
         .result(&pending.session_key)
         .await
@@ -44,13 +44,13 @@ async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it()
 
 #[tokio::test]
 async fn a_pending_login_may_be_asked_about_until_its_end() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     in_time(async || {
-        let begun = world.now_ms();
-        let login = world.backend.start_login(GITHUB).await;
-        world.advance_to(begun + 600_000 - MARGIN_MS);
-        let response = world.backend.result(&login.session_key).await;
-        let is_in_time = world.now_ms() < begun + 600_000;
+        let begun = stack.now_ms();
+        let login = stack.backend.start_login(GITHUB).await;
+        stack.advance_to(begun + 600_000 - MARGIN_MS);
+        let response = stack.backend.result(&login.session_key).await;
+        let is_in_time = stack.now_ms() < begun + 600_000;
         is_in_time.then(|| {
             response.is(200, PENDING);
         })
@@ -60,13 +60,13 @@ async fn a_pending_login_may_be_asked_about_until_its_end() {
 
 #[tokio::test]
 async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
-    let world = World::start().await;
-    let backend = &world.backend;
-    let expired = world.settled(GOOGLE).await;
-    world.advance_seconds(600);
-    let consumed = world.settled(GOOGLE).await;
+    let stack = TestStack::start().await;
+    let backend = &stack.backend;
+    let expired = stack.completed_login(GOOGLE).await;
+    stack.advance_seconds(600);
+    let consumed = stack.completed_login(GOOGLE).await;
     backend.result(&consumed.session_key).await;
-    let others = world
+    let others = stack
         .other_project("Another app")
         .await
         .start_login(GOOGLE)
@@ -92,9 +92,9 @@ async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
 
 #[tokio::test]
 async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
-    let world = World::start().await;
-    let login = world.settled(GOOGLE).await;
-    let right = world.backend.result_body(&login.session_key);
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
+    let right = stack.backend.result_body(&login.session_key);
     for (field, wrong) in [
         ("client_id", "somebody"),
         ("client_id", "demo"),
@@ -105,32 +105,32 @@ async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
     ] {
         let mut body = right.clone();
         body[field] = wrong.into();
-        world
+        stack
             .backend
             .post("/v1/login/result", &body)
             .await
             .is_refusal(400);
     }
-    let response = world.backend.result(&login.session_key).await;
+    let response = stack.backend.result(&login.session_key).await;
     assert_eq!(response.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_pending_read_does_not_consume_however_often_it_is_repeated() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     for _ in 0..300 {
-        begun.ticket.is_still_open(&world.backend).await;
+        begun.login.is_still_open(&stack.backend).await;
     }
-    begun.finish(&world.backend).await.is_ada(GOOGLE);
+    begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_64_reads_of_a_result_at_once_one_gets_it() {
     for provider in PROVIDERS {
-        let world = World::start().await;
-        let login = world.settled(provider).await;
-        let responses = at_once(64, &world.backend, |backend| {
+        let stack = TestStack::start().await;
+        let login = stack.completed_login(provider).await;
+        let responses = at_once(64, &stack.backend, |backend| {
             let key = login.session_key.clone();
             async move { backend.result(&key).await }
         })
@@ -149,43 +149,43 @@ async fn of_64_reads_of_a_result_at_once_one_gets_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_that_is_home_has_an_outcome_behind_it_without_any_delay() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for round in 0..200 {
         let provider = PROVIDERS[round % 2];
-        let login = world.settled(provider).await;
-        let response = world.backend.result(&login.session_key).await;
+        let login = stack.completed_login(provider).await;
+        let response = stack.backend.result(&login.session_key).await;
         assert_eq!(response.json()["status"], "succeeded", "round {round}");
     }
 }
 
 #[tokio::test]
 async fn a_login_that_ended_too_late_has_no_result() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
-    world.advance_seconds(600);
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    stack.advance_seconds(600);
     assert_eq!(
         begun.deliver(&begun.answer).await.url,
-        world.backend.callback
+        stack.backend.callback
     );
-    let Ticket::Clean(Login { session_key, .. }) = &begun.ticket else {
+    let StartedLogin::Clean(Login { session_key, .. }) = &begun.login else {
         panic!("it is a clean login");
     };
-    world.backend.result(session_key).await.is_refusal(400);
+    stack.backend.result(session_key).await.is_refusal(400);
 }
 
 // The session key.
 
 #[tokio::test]
 async fn a_session_key_is_taken_for_600_seconds_in_every_project() {
-    let world = World::start().await;
-    let other = world.other_project("Another app").await;
+    let stack = TestStack::start().await;
+    let other = stack.other_project("Another app").await;
     for ended in [false, true] {
-        let login = world.backend.start_login(GOOGLE).await;
+        let login = stack.backend.start_login(GOOGLE).await;
         if ended {
             Browser::new().follow(&login.authorization_url).await;
-            world.backend.result(&login.session_key).await;
+            stack.backend.result(&login.session_key).await;
         }
-        for backend in [&world.backend, &other] {
+        for backend in [&stack.backend, &other] {
             backend
                 .start_with_key(&login.session_key, GOOGLE)
                 .await
@@ -195,7 +195,7 @@ async fn a_session_key_is_taken_for_600_seconds_in_every_project() {
                 .await
                 .is_refusal(400);
         }
-        world.advance_seconds(600);
+        stack.advance_seconds(600);
         let again = other.start_with_key(&login.session_key, GOOGLE).await;
         assert_eq!(again.status, 200, "{}", again.text());
     }
@@ -203,16 +203,16 @@ async fn a_session_key_is_taken_for_600_seconds_in_every_project() {
 
 #[tokio::test]
 async fn a_session_key_is_still_taken_just_before_600_seconds_have_passed() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     in_time(async || {
-        let begun = world.now_ms();
-        let login = world.backend.start_login(GOOGLE).await;
-        world.advance_to(begun + 600_000 - MARGIN_MS);
-        let response = world
+        let begun = stack.now_ms();
+        let login = stack.backend.start_login(GOOGLE).await;
+        stack.advance_to(begun + 600_000 - MARGIN_MS);
+        let response = stack
             .backend
             .start_with_key(&login.session_key, GOOGLE)
             .await;
-        let is_in_time = world.now_ms() < begun + 600_000;
+        let is_in_time = stack.now_ms() < begun + 600_000;
         is_in_time.then(|| response.is_refusal(400))
     })
     .await;
@@ -220,24 +220,24 @@ async fn a_session_key_is_still_taken_just_before_600_seconds_have_passed() {
 
 #[tokio::test]
 async fn a_second_start_with_a_key_leaves_the_first_login_alone() {
-    let world = World::start().await;
-    let begun = world.halfway(Flow::Clean, GOOGLE).await;
-    let Ticket::Clean(login) = &begun.ticket else {
+    let stack = TestStack::start().await;
+    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    let StartedLogin::Clean(login) = &begun.login else {
         panic!("it is a clean login");
     };
-    world
+    stack
         .backend
         .start_with_key(&login.session_key, GITHUB)
         .await
         .is_refusal(400);
-    begun.finish(&world.backend).await.is_ada(GOOGLE);
+    begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_32_starts_with_one_key_at_once_one_succeeds() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     let key = fresh::secret();
-    let responses = at_once(32, &world.backend, |backend| {
+    let responses = at_once(32, &stack.backend, |backend| {
         let key = key.clone();
         async move { backend.start_with_key(&key, GOOGLE).await }
     })
@@ -260,16 +260,16 @@ async fn of_32_starts_with_one_key_at_once_one_succeeds() {
 
 #[tokio::test]
 async fn an_upstream_login_counts_until_the_logins_600_seconds_have_passed() {
-    let world = World::start().await;
+    let stack = TestStack::start().await;
     for flow in FLOWS {
         in_time(async || {
-            let begun_ms = world.now_ms();
-            let begun = world.halfway(flow, GITHUB).await;
-            world.advance_to(begun_ms + 600_000 - MARGIN_MS);
-            let calls = world.token_calls(GITHUB);
+            let begun_ms = stack.now_ms();
+            let begun = stack.halfway(flow, GITHUB).await;
+            stack.advance_to(begun_ms + 600_000 - MARGIN_MS);
+            let calls = stack.token_calls(GITHUB);
             begun.deliver(&begun.answer).await;
-            let is_in_time = world.now_ms() < begun_ms + 600_000;
-            is_in_time.then(|| assert_eq!(world.token_calls(GITHUB), calls + 1))
+            let is_in_time = stack.now_ms() < begun_ms + 600_000;
+            is_in_time.then(|| assert_eq!(stack.token_calls(GITHUB), calls + 1))
         })
         .await;
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::login::GOOGLE;
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::http::Response;
 use testkit::http::{Http, Request};
@@ -23,11 +23,11 @@ pub(super) struct Direct {
 }
 
 impl Direct {
-    pub(super) fn to(world: &World, provider: &str) -> Self {
+    pub(super) fn to(stack: &TestStack, provider: &str) -> Self {
         Self {
             http: Http::new(),
-            url: world.upstream(provider).url().to_owned(),
-            callback: world.broker_callback(provider),
+            url: stack.provider(provider).url().to_owned(),
+            callback: stack.broker_callback(provider),
             is_google: provider == GOOGLE,
         }
     }

@@ -7,7 +7,7 @@ use mock_upstream::Misbehaviour;
 
 use super::{HOUR_MS, MINUTE_MS, SECOND_MS, standing};
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::{Halfway, World};
+use crate::test_stack::{Halfway, TestStack};
 use testkit::browser::Browser;
 
 /// Makes a thing and looks for it, at the end of its life and right after it. Two
@@ -15,14 +15,14 @@ use testkit::browser::Browser;
 async fn ends<T>(
     what: &str,
     after_ms: i64,
-    make: impl AsyncFn(&World) -> T,
-    is_there: impl AsyncFn(&World, &T) -> bool,
+    make: impl AsyncFn(&TestStack) -> T,
+    is_there: impl AsyncFn(&TestStack, &T) -> bool,
 ) {
-    let world = standing().await;
+    let stack = standing().await;
     for (age_ms, expected) in [(after_ms - 1, true), (after_ms, false)] {
-        let thing = make(&world).await;
-        world.advance_to(world.now_ms() + age_ms);
-        let seen = is_there(&world, &thing).await;
+        let thing = make(&stack).await;
+        stack.advance_to(stack.now_ms() + age_ms);
+        let seen = is_there(&stack, &thing).await;
         assert_eq!(seen, expected, "{what}, {age_ms} ms old");
     }
 }
@@ -39,14 +39,14 @@ async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
     ends(
         "an outcome that nobody has read",
         600 * SECOND_MS,
-        async |it| it.settled(GITHUB).await,
+        async |it| it.completed_login(GITHUB).await,
         async |it, login| it.backend.result(&login.session_key).await.status == 200,
     )
     .await;
     ends(
         "a session key's being taken",
         600 * SECOND_MS,
-        async |it| it.settled(GITHUB).await,
+        async |it| it.completed_login(GITHUB).await,
         async |it, login| {
             let again = it.backend.start_with_key(&login.session_key, GITHUB).await;
             again.status == 400
@@ -94,14 +94,14 @@ async fn what_the_broker_keeps_of_a_legacy_login_ends_by_the_clock() {
     ends(
         "a handoff code",
         60 * SECOND_MS,
-        async |it| it.with_code(GOOGLE).await,
+        async |it| it.unredeemed_code(GOOGLE).await,
         async |it, (transaction, code)| it.backend.redeem(transaction, code).await.status == 200,
     )
     .await;
     ends(
         "the row of a code that nobody redeemed",
         (60 + 900) * SECOND_MS,
-        async |it| it.with_code(GOOGLE).await,
+        async |it| it.unredeemed_code(GOOGLE).await,
         async |it, (transaction, code)| {
             it.backend.redeem(transaction, code).await;
             last_rule(it) == Some("code.expiry")
@@ -148,7 +148,7 @@ async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
             "a provider's bad name",
             5 * MINUTE_MS,
             async |it| {
-                it.next_goes_wrong(provider, Misbehaviour::Token502);
+                it.queue_misbehaviour(provider, Misbehaviour::Token502);
                 it.sign_in(Flow::Clean, provider).await
             },
             async |it, _| !is_available(it, provider).await,
@@ -157,37 +157,37 @@ async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
     }
 }
 
-async fn spent_upstream_login(world: &World) -> Halfway {
-    let upstream_login = world.halfway(Flow::Legacy, GITHUB).await;
+async fn spent_upstream_login(stack: &TestStack) -> Halfway {
+    let upstream_login = stack.halfway(Flow::Legacy, GITHUB).await;
     upstream_login.deliver(&upstream_login.answer).await;
     upstream_login
 }
 
-async fn access_token(world: &World) -> String {
-    let (transaction, code) = world.with_code(GOOGLE).await;
-    world.backend.token(&transaction, &code).await
+async fn access_token(stack: &TestStack) -> String {
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    stack.backend.token(&transaction, &code).await
 }
 
 /// The rule of the last call of the broker that was refused.
-fn last_rule(world: &World) -> Option<&'static str> {
-    let events = world.stack.logbook().events(0, None);
+fn last_rule(stack: &TestStack) -> Option<&'static str> {
+    let events = stack.logbook().events(0, None);
     events.last().and_then(|event| event.rule)
 }
 
 /// Whether one more login with Google makes the broker ask for what has this in
 /// its path.
-async fn asks_again(world: &World, part: &str) -> bool {
+async fn asks_again(stack: &TestStack, part: &str) -> bool {
     let count = || {
-        let journal = world.upstream(GOOGLE).journal();
+        let journal = stack.provider(GOOGLE).journal();
         journal.iter().filter(|it| it.path.contains(part)).count()
     };
     let before = count();
-    world.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
+    stack.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
     count() > before
 }
 
-async fn is_available(world: &World, provider: &str) -> bool {
-    let statuses = world.backend.providers().await.json();
+async fn is_available(stack: &TestStack, provider: &str) -> bool {
+    let statuses = stack.backend.providers().await.json();
     let mut statuses = statuses.as_array().expect("an array").iter();
     let status = statuses.find(|status| status["id"] == provider);
     status.expect("both are there")["available"] == true

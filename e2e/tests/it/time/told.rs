@@ -12,7 +12,7 @@ use super::direct::Direct;
 use super::{BEGIN_MS, HOUR_MS, standing};
 use crate::demo::Person;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
-use crate::world::World;
+use crate::test_stack::TestStack;
 use testkit::browser::{Browser, Step};
 use testkit::fresh;
 use testkit::http::Response;
@@ -20,16 +20,16 @@ use testkit::http::Response;
 /// How far the clock is moved before anything is told: no round number.
 const MOVED_MS: i64 = 12_345_678;
 
-async fn moved() -> World {
-    let world = standing().await;
-    world.advance_to(BEGIN_MS + MOVED_MS);
-    world
+async fn moved() -> TestStack {
+    let stack = standing().await;
+    stack.advance_to(BEGIN_MS + MOVED_MS);
+    stack
 }
 
 #[tokio::test]
 async fn the_control_address_tells_the_time_of_the_stack() {
-    let world = moved().await;
-    let clock = async |method, path, body| world.control(method, path, body).await.json();
+    let stack = moved().await;
+    let clock = async |method, path, body| stack.control(method, path, body).await.json();
     let step = json!({ "seconds": 54.322 });
     let told = [
         clock(Method::GET, "/api/clock", None).await,
@@ -47,18 +47,15 @@ async fn the_control_address_tells_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn whatever_is_written_down_bears_the_time_of_the_stack() {
-    let world = moved().await;
+    let stack = moved().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            world.sign_in(flow, provider).await.is_ada(provider);
+            stack.sign_in(flow, provider).await.is_ada(provider);
         }
     }
     let operation = "GET /api/providers".parse().expect("an operation");
-    world
-        .stack
-        .faults()
-        .arm(Order::next(operation, Fault::Html502));
-    assert_eq!(world.backend.providers().await.status, 502);
+    stack.faults().arm(Order::next(operation, Fault::Html502));
+    assert_eq!(stack.backend.providers().await.status, 502);
 
     for (path, least) in [
         ("/api/events", 25),
@@ -66,7 +63,7 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         ("/api/upstreams/google/requests", 5),
         ("/api/upstreams/github/requests", 5),
     ] {
-        let told = world.control(Method::GET, path, None).await.json();
+        let told = stack.control(Method::GET, path, None).await.json();
         let times = all_called("at", &told);
         assert!(times.len() >= least, "{path} tells {} times", times.len());
         let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
@@ -76,15 +73,15 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
-    let world = moved().await;
-    let now_seconds = world.now_ms() / 1000;
-    let claims = Direct::to(&world, GOOGLE).claims().await;
+    let stack = moved().await;
+    let now_seconds = stack.now_ms() / 1000;
+    let claims = Direct::to(&stack, GOOGLE).claims().await;
     assert_eq!(claims["iat"], now_seconds);
     assert_eq!(claims["exp"], now_seconds + 3600);
 
-    let github = Direct::to(&world, GITHUB);
+    let github = Direct::to(&stack, GITHUB);
     let response = github.who_is(&github.access_token().await).await;
-    let resets_seconds = (world.now_ms() + HOUR_MS) / 1000;
+    let resets_seconds = (stack.now_ms() + HOUR_MS) / 1000;
     assert_eq!(
         response.header("x-ratelimit-reset"),
         Some(&*resets_seconds.to_string())
@@ -93,26 +90,26 @@ async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn what_the_broker_says_of_lifetimes_does_not_age() {
-    for world in [standing().await, moved().await] {
-        let started = world.backend.start_with_key(&fresh::secret(), GOOGLE).await;
+    for stack in [standing().await, moved().await] {
+        let started = stack.backend.start_with_key(&fresh::secret(), GOOGLE).await;
         assert_eq!(started.json()["expires_in"], 600);
-        let (transaction, code) = world.with_code(GITHUB).await;
-        let redeemed = world.backend.redeem(&transaction, &code).await;
+        let (transaction, code) = stack.unredeemed_code(GITHUB).await;
+        let redeemed = stack.backend.redeem(&transaction, &code).await;
         assert_eq!(redeemed.json()["expires_in"], 900);
-        let upstream_login = world.halfway(Flow::Clean, GOOGLE).await;
+        let upstream_login = stack.halfway(Flow::Clean, GOOGLE).await;
         let departure = upstream_login
             .browser
-            .last_step_to(upstream_login.ticket.url());
+            .last_step_to(upstream_login.login.url());
         assert_eq!(max_age_seconds(&departure.response), [1200]);
     }
 }
 
 #[tokio::test]
 async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
-    let world = moved().await;
+    let stack = moved().await;
     let browser = Arc::new(Browser::new());
-    let person = Person::with(&world, &browser);
-    let start = world.demo("/login/google");
+    let person = Person::with(&stack, &browser);
+    let start = stack.demo("/login/google");
     let started = |step: Step| {
         let mut ages = max_age_seconds(&step.response);
         ages.sort_unstable();
@@ -121,22 +118,22 @@ async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
 
     person.signs_in(Flow::Clean, GOOGLE).await;
     assert_eq!(started(browser.last_step_to(&start)), [600, 600]);
-    let home = browser.last_step_to(&world.demo("/callback"));
+    let home = browser.last_step_to(&stack.demo("/callback"));
     assert_eq!(max_age_seconds(&home.response), [28_800]);
 
     // A login that is started an hour later does not make the session longer.
-    world.advance_to(world.now_ms() + HOUR_MS);
+    stack.advance_to(stack.now_ms() + HOUR_MS);
     person.is_at_the_providers_answer(Flow::Clean, GOOGLE).await;
     assert_eq!(started(browser.last_step_to(&start)), [600, 28_800 - 3_600]);
 }
 
 #[tokio::test]
 async fn the_demo_shows_when_somebody_came_by_the_time_of_the_stack() {
-    let world = standing().await;
+    let stack = standing().await;
     let browser = Arc::new(Browser::new());
-    let person = Person::with(&world, &browser);
+    let person = Person::with(&stack, &browser);
     person.signs_in(Flow::Clean, GOOGLE).await;
-    world.advance_to(BEGIN_MS + HOUR_MS);
+    stack.advance_to(BEGIN_MS + HOUR_MS);
     let page = person.signs_in(Flow::Clean, GOOGLE).await;
     let page = page.response.expect("a page");
     let page = page.text();

@@ -15,11 +15,12 @@ use tokio::runtime::Runtime;
 use super::body::Endpoint;
 use super::reading;
 use super::values::{CLIENT_ID, CLIENT_SECRET, callbacks};
-use crate::assembly;
-use crate::process::{Process, runtime};
+use crate::test_broker::assembly;
+use crate::test_broker::launch_in_thread;
 use testkit::backend::Backend;
 use testkit::browser::UNSERVED;
 use testkit::http::Http;
+use testkit::server::{ServerThread, runtime};
 
 /// A running broker with one project.
 pub(super) struct Broker {
@@ -27,7 +28,7 @@ pub(super) struct Broker {
     http: Http,
     url: String,
     rules: Rules,
-    _process: Process,
+    _process: ServerThread,
 }
 
 /// By request id, the rule that refused it.
@@ -66,7 +67,7 @@ impl Broker {
             &callbacks().each_ref().map(|it| &**it),
         )];
         let runtime = runtime();
-        let process = runtime.block_on(Process::start(&config, dependencies));
+        let process = runtime.block_on(launch_in_thread(&config, dependencies));
         Self {
             runtime,
             http: Http::new(),

@@ -9,7 +9,7 @@ use super::Answer;
 use super::known::World;
 use super::script::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 use super::stage::{Stage, aside, unregistered};
-use crate::login::code_in;
+use crate::login::callback_code;
 use testkit::backend::{Backend, Transaction};
 use testkit::browser::Browser;
 use testkit::fresh;
@@ -179,7 +179,7 @@ impl<'a> Cast<'a> {
             }
             (Step::Deliver { upstream_login, .. }, Answer::HomeWithCode) => {
                 let transaction = self.transaction(upstream_login);
-                let code = code_in(self.bearer(), transaction, &location());
+                let code = callback_code(self.bearer(), transaction, &location());
                 self.luggage_mut(upstream_login).code = code;
             }
             (Step::Redeem { upstream_login, .. }, Answer::Token) => {

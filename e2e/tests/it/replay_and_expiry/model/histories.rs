@@ -20,7 +20,8 @@ use super::coverage::Coverage;
 use super::known::World;
 use super::script::Step;
 use super::stage::{Database, Stage};
-use crate::process::{quietly, runtime};
+use testkit::leak_check::without_keeping_log;
+use testkit::server::runtime;
 
 /// How many histories a run plays.
 pub(super) const HISTORIES: u32 = 2_000;
@@ -107,7 +108,7 @@ struct Player {
 impl Player {
     fn on(database: Database) -> Self {
         let runtime = runtime();
-        let stage = quietly(|| runtime.block_on(Stage::set(database)));
+        let stage = without_keeping_log(|| runtime.block_on(Stage::set(database)));
         Self {
             runtime,
             stage: RefCell::new(stage),
@@ -139,7 +140,7 @@ impl Player {
     fn perform(&self, script: &[Step], seen: Option<&AtomicUsize>) -> Result<(), String> {
         let mut stage = self.stage.borrow_mut();
         let mut record = self.record.borrow_mut();
-        quietly(|| {
+        without_keeping_log(|| {
             self.runtime.block_on(async {
                 let mut cast = Cast::enter(&mut stage);
                 for step in script {

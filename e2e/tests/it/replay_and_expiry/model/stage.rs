@@ -15,11 +15,12 @@ use serde_json::json;
 use stack::wire::Wire;
 
 use super::script::{Project, Provider};
-use crate::assembly::{self, UPSTREAM_SECRET};
-use crate::process::Process;
+use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
+use crate::test_broker::launch_in_thread;
 use testkit::backend::Backend;
 use testkit::browser::UNSERVED;
 use testkit::fresh;
+use testkit::server::ServerThread;
 
 /// Some day in November 2026.
 const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
@@ -41,14 +42,14 @@ pub(super) struct Stage {
     pub(super) histories: u32,
     backends: [Backend; 2],
     config: Config,
-    broker: Option<Process>,
+    broker: Option<ServerThread>,
     wire: Wire,
 }
 
 impl Stage {
     pub(super) async fn set(database: Database) -> Self {
         let clock = Clock::standing_at(BEGINNING);
-        let (front, base_url) = assembly::front();
+        let (front, base_url) = testkit::server::bind();
         let upstream = {
             let clock = clock.clone();
             assembly::upstream(&base_url, mock_upstream::Clock::new(move || clock.now().0)).await
@@ -64,7 +65,7 @@ impl Stage {
             .iter()
             .map(|backend| assembly::project(backend, &[&backend.callback, &aside()]))
             .collect();
-        let broker = Process::start(&config, by(&clock)).await;
+        let broker = launch_in_thread(&config, by(&clock)).await;
         Self {
             wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),
             broker: Some(broker),
@@ -105,7 +106,7 @@ impl Stage {
     /// Ends the broker at once, and starts another on the same database.
     pub(super) async fn restart(&mut self) {
         drop(self.broker.take());
-        let next = Process::start(&self.config, by(&self.clock)).await;
+        let next = launch_in_thread(&self.config, by(&self.clock)).await;
         self.wire.retarget(next.address);
         self.broker = Some(next);
     }

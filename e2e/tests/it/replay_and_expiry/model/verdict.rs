@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::cast::Cast;
 use super::script::{Project, Provider, Step, Visitor};
 use super::{Answer, stage};
-use crate::login::answer_in;
+use crate::login::callback_answer;
 use testkit::fresh;
 use testkit::http::{PENDING, REFUSED, Response, UNRECOGNISED};
 
@@ -107,7 +107,11 @@ impl Cast<'_> {
         };
         let url = reply.location().filter(|url| url.contains('?'))?;
         let backend = self.stage.backend(Project::A);
-        Some(answer_in(backend, self.transaction(upstream_login), url))
+        Some(callback_answer(
+            backend,
+            self.transaction(upstream_login),
+            url,
+        ))
     }
 
     /// What the service says of the person of `upstream_login`.

@@ -25,7 +25,7 @@ async fn what_the_imitated_providers_keep_ends_by_the_clock() {
             "a provider's page",
             10 * MINUTE_MS,
             async |it| {
-                let mock = it.upstream(provider);
+                let mock = it.provider(provider);
                 mock.set_mode(Mode::Interactive);
                 Direct::to(it, provider).page().await
             },

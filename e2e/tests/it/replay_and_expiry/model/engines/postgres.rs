@@ -7,8 +7,8 @@ use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::next;
-use crate::process::runtime;
 use crate::replay_and_expiry::model::stage::Database;
+use testkit::server::runtime;
 
 pub(super) fn start() -> Server {
     Server::start(Durability::Hasty).expect("PostgreSQL: `just test` installs it")
