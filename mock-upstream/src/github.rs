@@ -15,6 +15,8 @@ mod token;
 
 mod api;
 mod failure;
+
+mod emails;
 mod user;
 
 pub(crate) use state::GitHub;

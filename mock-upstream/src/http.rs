@@ -2,6 +2,8 @@
 
 mod request;
 mod response;
+
+mod faulty_response;
 mod server;
 mod transport;
 

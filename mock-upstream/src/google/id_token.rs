@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::keys::Key;
 use super::scopes::{Scope, Scopes};
-use super::signature::signed;
+use super::signature::sign;
 use super::state::Grant;
 use crate::provider::ProviderContext;
 use crate::settings::IssuerForm;
@@ -93,7 +93,7 @@ impl<'a> IdToken<'a> {
             None => claims.to_string(),
         };
         let typ = self.unconfirmed.google_id_token_typ.then_some("JWT");
-        signed(&claims, key, typ, self.misbehaviour)
+        sign(&claims, key, typ, self.misbehaviour)
     }
 }
 

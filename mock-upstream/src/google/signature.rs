@@ -15,7 +15,7 @@ const UNPUBLISHED: &[u8] = include_bytes!("../../keys/unpublished.pem");
 const ELLIPTIC: &[u8] = include_bytes!("../../keys/elliptic.pem");
 
 /// Signs `claims`, which are JSON, with `key`, unless the misbehaviour forges the token.
-pub(super) fn signed(
+pub(super) fn sign(
     claims: &str,
     key: &Key,
     typ: Option<&str>,

@@ -28,7 +28,8 @@ use wiremock::http::HeaderValue;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Respond, ResponseTemplate};
 
-use super::transport::{DELIVERY_HEADER, Transport};
+use super::faulty_response::DELIVERY_HEADER;
+use super::transport::Transport;
 use super::{Request, Response};
 
 /// The bytes of requests that wiremock may keep before the mock is renewed.

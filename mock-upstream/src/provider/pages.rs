@@ -65,13 +65,13 @@ pub(crate) fn not_found(provider: Provider) -> Response {
 
 /// A requested failure of the provider.
 pub(crate) fn server_error(provider: Provider, status: u16) -> Response {
-    let text = "Something went wrong on our side. A test asked for this misbehaviour.";
+    let text = "Something went wrong on our side. This misbehaviour was requested.";
     notice(provider, status, &format!("{status}: Server error"), text)
 }
 
 /// A page in place of JSON, as a network sends it that requires a login of its own.
 pub(crate) fn network_login(provider: Provider) -> Response {
-    let text = "Accept the terms of this network first. A test asked for this misbehaviour.";
+    let text = "Accept the terms of this network first. This misbehaviour was requested.";
     notice(provider, 200, "Welcome", text)
 }
 
