@@ -6,7 +6,7 @@
 //! refusal is in one table, in [`response::refusal`].
 //!
 //! Imports go one way: routes → `request` → `response` → `context` → the tables of
-//! [`methods`] and [`raw_headers`].
+//! [`route_table`] and [`raw_headers`].
 
 mod login_session;
 
@@ -34,8 +34,8 @@ mod response;
 mod audit_fairing;
 mod catcher;
 mod context;
-mod methods;
 mod raw_headers;
+mod route_table;
 
 mod in_flight;
 mod operator;
@@ -65,17 +65,17 @@ impl Broker {
 fn rocket(broker: Broker) -> Rocket<Build> {
     let routes = routes![
         login_session::start,
-        authorization_url::arrive,
-        authorization_url::look,
-        authorization_url::go_on,
+        authorization_url::open,
+        authorization_url::head,
+        authorization_url::confirm,
         authorization_url::cancel,
         login_result::read,
         authorize::authorize,
-        authorize::look,
-        callback::arrive,
-        callback::look,
+        authorize::head,
+        callback::complete,
+        callback::head,
         return_path::end_fragment,
-        return_path::look,
+        return_path::head,
         token::redeem,
         profile::read,
         revoke::revoke,
@@ -91,7 +91,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .manage(broker)
         .manage(in_flight.clone())
         .attach(in_flight)
-        // Ours, in `headers`, are stricter.
+        // The headers of `response::headers` are stricter.
         .attach(Shield::new())
         .attach(NoHeadByForm)
         .attach(AuditFairing)

@@ -49,6 +49,8 @@ pub mod config;
 
 pub mod http;
 
+mod sign_in;
+
 pub mod model;
 pub mod store;
 pub mod upstream;

@@ -15,13 +15,12 @@ use crate::relay::Provenance;
 use frequency::Frequency;
 use sessions::Sessions;
 
-/// Somebody who is to come again later.
+/// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Later {
-    /// The rule that says so.
+pub(crate) struct RetryAfter {
     pub(crate) rule: Rule,
-    /// When to come again.
-    pub(crate) in_seconds: u64,
+    /// The time after which the caller may try again.
+    pub(crate) seconds: u64,
 }
 
 /// All that is bounded. Each broker counts for itself.
@@ -55,10 +54,10 @@ impl Limits {
         &self,
         client_id: &str,
         source: Option<IpAddr>,
-    ) -> Result<(), Later> {
+    ) -> Result<(), RetryAfter> {
         let rule = Rule::ClientRateLimit;
         let who = (*Digest::of(client_id.as_bytes()).as_bytes(), source);
-        self.wrong_secrets.count(&who).map_err(|in_seconds| {
+        self.wrong_secrets.count(&who).map_err(|seconds| {
             if self.may_sound(rule) {
                 tracing::error!(
                     source = source.map(tracing::field::display),
@@ -66,16 +65,16 @@ impl Limits {
                      a backend has an old secret, or somebody guesses"
                 );
             }
-            Later { rule, in_seconds }
+            RetryAfter { rule, seconds }
         })
     }
 
     /// Counts a browser that comes back from a provider. One from nowhere known is
     /// let in: all of them may come through one proxy.
-    pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), Later> {
+    pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), RetryAfter> {
         let rule = Rule::UpstreamLoginRateLimit;
         let Some(source) = source else { return Ok(()) };
-        self.callbacks.count(&source).map_err(|in_seconds| {
+        self.callbacks.count(&source).map_err(|seconds| {
             if self.may_sound(rule) {
                 tracing::error!(
                     %source,
@@ -83,7 +82,7 @@ impl Limits {
                      and are answered 429: if that is your proxy's address, set ip_header"
                 );
             }
-            Later { rule, in_seconds }
+            RetryAfter { rule, seconds }
         })
     }
 
@@ -105,9 +104,9 @@ impl Limits {
 
     /// Counts a login session that `project` begins. Returns what
     /// [`not_begun`](Self::not_begun) asks for.
-    pub(crate) fn session(&self, project: &ClientId, now: UnixMs) -> Result<UnixMs, Later> {
+    pub(crate) fn session(&self, project: &ClientId, now: UnixMs) -> Result<UnixMs, RetryAfter> {
         let rule = Rule::SessionQuota;
-        self.sessions.count(project, now).map_err(|in_seconds| {
+        self.sessions.count(project, now).map_err(|seconds| {
             if self.may_sound(rule) {
                 tracing::error!(
                     project = project.as_str(),
@@ -115,7 +114,7 @@ impl Limits {
                      more are answered 429: look who makes its backend start them"
                 );
             }
-            Later { rule, in_seconds }
+            RetryAfter { rule, seconds }
         })
     }
 

@@ -8,17 +8,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contract::Origin;
-
 use crate::audit::AuditLog;
 use crate::clock::Clock;
 use crate::config::{Config, ConfigError, IpHeader, TlsConfig};
 use crate::cookie_cipher::{CookieCipher, CookieKey};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::model::UnixMs;
 use crate::projects::Projects;
 use crate::random;
+use crate::sign_in::SignIn;
 use crate::store::fail_points::FailPoints;
 use crate::store::instrumented::Instrumented;
 use crate::store::{self, Store, StoreError, StoreUrl};
@@ -26,20 +24,15 @@ use crate::upstream::Upstreams;
 
 /// A broker, ready to serve: everything that its handlers share.
 pub struct Broker {
-    pub(crate) base_url: Origin,
+    pub(crate) sign_in: SignIn,
     pub(crate) bind: SocketAddr,
     pub(crate) tls: Option<TlsConfig>,
     pub(crate) shutdown_seconds: u32,
-    pub(crate) clock: Clock,
     pub(crate) ip_header: Option<IpHeader>,
     pub(crate) audit: AuditLog,
-    pub(crate) limits: Limits,
     pub(crate) fail_points: FailPoints,
-    pub(crate) projects: Projects,
     pub(crate) cookie_cipher: CookieCipher,
-    pub(crate) store: Arc<dyn Store>,
     pub(crate) sweep_every: Duration,
-    pub(crate) upstreams: Upstreams,
 }
 
 /// The default interval between two sweeps of expired rows.
@@ -132,20 +125,22 @@ impl Broker {
             .into_iter()
             .for_each(|project| projects.register(project));
         Ok(Self {
-            base_url: config.base_url,
+            sign_in: SignIn {
+                base_url: config.base_url,
+                clock,
+                projects,
+                limits,
+                store,
+                upstreams,
+            },
             bind: config.bind,
             tls: config.tls,
             shutdown_seconds: config.shutdown_seconds,
-            clock,
             ip_header: config.ip_header,
             audit,
-            limits,
             fail_points,
-            projects,
             cookie_cipher,
-            store,
             sweep_every: sweep_every.unwrap_or(SWEEP_EVERY),
-            upstreams,
         })
     }
 
@@ -156,12 +151,9 @@ impl Broker {
     ///
     /// The store's own.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        self.store.ready().await?;
-        store::skew::check(self.store.as_ref(), &self.clock).await
-    }
-
-    pub(crate) fn now(&self) -> UnixMs {
-        self.clock.now()
+        let SignIn { store, clock, .. } = &self.sign_in;
+        store.ready().await?;
+        store::skew::check(store.as_ref(), clock).await
     }
 }
 

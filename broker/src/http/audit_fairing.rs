@@ -1,16 +1,17 @@
-//! What a request leaves in the audit: collected while it is served, recorded
-//! when its answer is ready.
+//! The fairing that completes every answer with its headers, and records its event
+//! in the audit log.
 
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Request, Response};
 
-use super::context::{Trace, caller};
+use super::context::RequestContext;
 use super::response::headers::{self, Scheme};
+use super::route_table::caller;
 use crate::Broker;
 use crate::audit::{Event, Party};
 use crate::store::fail_points::FailPoint;
 
-/// Gives every answer its headers and the audit log its event.
+/// Completes every answer that Rocket sends.
 pub(super) struct AuditFairing;
 
 #[rocket::async_trait]
@@ -27,7 +28,7 @@ impl Fairing for AuditFairing {
     }
 }
 
-/// Gives the answer to `request` its headers, and the audit log its event.
+/// Completes the answer to `request`, and records its event.
 pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
     complete(request, response);
     if let Some(broker) = request.rocket().state::<Broker>() {
@@ -38,38 +39,38 @@ pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
 
 fn complete(request: &Request<'_>, response: &mut Response<'_>) {
     let scheme = match request.rocket().state::<Broker>() {
-        Some(broker) if broker.base_url.is_https() => Scheme::Https,
+        Some(broker) if broker.sign_in.base_url.is_https() => Scheme::Https,
         _ => Scheme::Http,
     };
-    headers::complete(response, Trace::of(request).request_id(), scheme);
+    headers::complete(response, RequestContext::of(request).request_id(), scheme);
 }
 
 fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Event {
-    let trace = Trace::of(request);
-    let notes = trace.notes();
+    let context = RequestContext::of(request);
+    let reported = context.log_fields();
     Event {
-        at: broker.now(),
-        request_id: trace.request_id().to_owned(),
+        at: broker.sign_in.now(),
+        request_id: context.request_id().to_owned(),
         from: caller(request),
         to: Party::Broker,
         operation: operation(request),
         status: Some(response.status().code),
-        project: notes.project.clone(),
-        provider: notes.provider,
+        project: reported.and_then(|it| it.project.clone()),
+        provider: reported.and_then(|it| it.provider),
         took: None,
-        login: notes.login.clone(),
-        provenance: notes.provenance,
-        rule: notes.rule,
-        why: notes.why,
-        steps: notes.steps.clone(),
+        login: reported.and_then(|it| it.login.clone()),
+        provenance: reported.and_then(|it| it.provenance),
+        rule: context.rule(),
+        why: reported.and_then(|it| it.why),
+        steps: reported.map(|it| it.steps.clone()).unwrap_or_default(),
     }
 }
 
-/// Method and route, never the path that was asked for: it may bear a login.
+/// Method and route, never the path of the request: it may contain a handle.
 fn operation(request: &Request<'_>) -> String {
     let method = request.method();
     match request.route() {
-        // Only the gates before all routes have no name.
+        // Only the preconditions, which answer at every path, have no name.
         Some(route) if route.name.is_some() => {
             let template = route.uri.to_string().replace('<', "{").replace('>', "}");
             format!("{method} {template}")

@@ -6,22 +6,21 @@ use rocket::response::{self, Responder};
 use rocket::{Request, catch};
 
 use super::audit_fairing::close;
-use super::context::Trace;
+use super::context::RequestContext;
 use super::request::preconditions::rule_of_unrouted;
 use super::response::refusal::Refusal;
 
-/// Everything that no handler answered: guards that refused, and what Rocket
-/// itself refuses.
+/// Answers the refusals of guards, and those of Rocket itself.
 #[catch(default)]
 pub(crate) fn catch(status: Status, request: &Request<'_>) -> Caught {
-    // The gates stand on every path, so whatever Rocket can read has a route.
+    // The preconditions answer at every path, so what Rocket can read has a route.
     if request.route().is_none() {
         return Caught::Unrouted(rule_of_unrouted(request).into());
     }
-    let rule = Trace::of(request).rule().unwrap_or_else(|| rule_of(status));
+    let by_guard = RequestContext::of(request).refused();
     Caught::Routed(Refusal {
         status: refusal_status(status),
-        rule,
+        refused: by_guard.unwrap_or_else(|| rule_of(status).into()),
     })
 }
 
@@ -56,7 +55,7 @@ fn rule_of(status: Status) -> Rule {
     }
 }
 
-/// Rocket's own statuses, as far as they are not in our table.
+/// The status in our table for one of Rocket's own.
 fn refusal_status(status: Status) -> Status {
     match status.code {
         400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,

@@ -1,43 +1,33 @@
-//! The context of one request.
+//! The context of one request: its id, and what its log line says.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
 
-use contract::{ClientId, Provider, Rule};
+use contract::Rule;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
 use crate::Broker;
-use crate::audit::{Event, Party, Step};
-use crate::limits::Later;
-use crate::model::LoginId;
-use crate::relay::Provenance;
+use crate::audit::{Event, Party};
+use crate::model::upstream_login::UpstreamLogin;
+use crate::random;
+use crate::sign_in::report::{LogFields, Refused, Report};
 use crate::upstream::{Call, Failure};
 
-/// What is known so far of one request.
+/// The context of one request.
 #[derive(Debug)]
-pub(crate) struct Trace {
+pub(crate) struct RequestContext {
     request_id: String,
-    notes: Mutex<Notes>,
+    log: OnceLock<LogFields>,
+    refused: OnceLock<Refused>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    pub(super) project: Option<ClientId>,
-    pub(super) provider: Option<Provider>,
-    pub(super) login: Option<LoginId>,
-    pub(super) provenance: Option<Provenance>,
-    pub(super) rule: Option<Rule>,
-    pub(super) why: Option<&'static str>,
-    pub(super) retry_after_s: Option<u64>,
-    pub(super) steps: Vec<Step>,
-}
-
-impl Trace {
-    /// The trace of `request`, made when it is first asked for.
-    pub(crate) fn of<'r>(request: &'r Request<'_>) -> &'r Trace {
-        request.local_cache(|| Trace {
+impl RequestContext {
+    /// The context of `request`, made when it is first needed.
+    pub(crate) fn of<'r>(request: &'r Request<'_>) -> &'r RequestContext {
+        request.local_cache(|| RequestContext {
             request_id: request_id(),
-            notes: Mutex::default(),
+            log: OnceLock::new(),
+            refused: OnceLock::new(),
         })
     }
 
@@ -46,78 +36,56 @@ impl Trace {
         &self.request_id
     }
 
-    /// The rule that refused the request, if one did.
+    /// Keeps the log fields of the use case that serves this request, and returns its
+    /// result. A handler calls one use case, and this once.
+    pub(crate) fn log<T>(&self, report: Report<T>) -> Result<T, Refused> {
+        self.log
+            .set(report.log)
+            .expect("a request is served by one use case");
+        report.result
+    }
+
+    /// The log fields of the use case that served the request, if one did.
+    pub(crate) fn log_fields(&self) -> Option<&LogFields> {
+        self.log.get()
+    }
+
+    /// Keeps the refusal of this request, for its log line and for the catcher, which
+    /// Rocket tells only the status. The first one stays.
+    pub(crate) fn refuse(&self, refused: Refused) {
+        self.refused.get_or_init(|| refused);
+    }
+
+    /// The refusal of this request, if it was refused.
+    pub(crate) fn refused(&self) -> Option<Refused> {
+        self.refused.get().copied()
+    }
+
+    /// The rule of the request's log line: that of its refusal, or else the one that
+    /// its use case reports.
     pub(crate) fn rule(&self) -> Option<Rule> {
-        self.notes().rule
+        let reported = || self.log.get().and_then(|log| log.rule);
+        self.refused.get().map(|it| it.rule).or_else(reported)
     }
 
-    /// Notes whose login it is.
-    pub(crate) fn project(&self, project: &ClientId) {
-        self.notes().project = Some(project.clone());
-    }
-
-    /// Notes where its person signs in.
-    pub(crate) fn provider(&self, provider: Provider) {
-        self.notes().provider = Some(provider);
-    }
-
-    /// Notes which login it is.
-    pub(crate) fn login(&self, login: &LoginId) {
-        self.notes().login = Some(login.clone());
-    }
-
-    /// Notes where the visit began.
-    pub(crate) fn began(&self, provenance: Provenance) {
-        self.notes().provenance = Some(provenance);
-    }
-
-    /// Notes the rule that refused the request.
-    pub(crate) fn refused(&self, rule: Rule) {
-        self.notes().rule = Some(rule);
-    }
-
-    /// Notes when the caller may come again. Returns the rule that it has to keep.
-    pub(crate) fn later(&self, later: Later) -> Rule {
-        self.notes().retry_after_s = Some(later.in_seconds);
-        later.rule
-    }
-
-    /// In how many seconds the caller may come again, if it came too often.
-    pub(crate) fn retry_after_s(&self) -> Option<u64> {
-        self.notes().retry_after_s
-    }
-
-    /// Notes why a login failed at its provider.
-    pub(crate) fn failed(&self, failure: Failure) {
-        let mut notes = self.notes();
-        notes.rule = Some(failure.rule());
-        notes.why = Some(failure.why());
-    }
-
-    /// Notes that a step of the request was committed.
-    pub(crate) fn committed(&self, step: Step) {
-        self.notes().steps.push(step);
-    }
-
-    /// Tells the audit log at once of each call to `provider` that this request makes.
-    pub(crate) fn of_calls(
-        &self,
-        broker: &Broker,
-        provider: Provider,
-    ) -> impl Fn(Call) + Send + Sync {
-        move |call| {
-            let notes = self.notes();
+    /// An observer that records each call to a provider at once, as an event of its
+    /// own.
+    pub(crate) fn call_observer<'a>(
+        &'a self,
+        broker: &'a Broker,
+    ) -> impl Fn(&UpstreamLogin, Call) + Send + Sync + 'a {
+        move |upstream_login, call| {
             broker.audit.record(&Event {
-                at: broker.now(),
+                at: broker.sign_in.now(),
                 request_id: self.request_id.clone(),
                 from: Party::Broker,
-                to: Party::Provider(provider),
+                to: Party::Provider(upstream_login.provider),
                 operation: call.operation.to_owned(),
                 status: call.outcome.ok(),
-                project: notes.project.clone(),
-                provider: Some(provider),
+                project: Some(upstream_login.project.clone()),
+                provider: Some(upstream_login.provider),
                 took: Some(call.took),
-                login: notes.login.clone(),
+                login: Some(upstream_login.login.clone()),
                 provenance: None,
                 rule: call.outcome.err().map(Failure::rule),
                 why: call.outcome.err().map(Failure::why),
@@ -125,41 +93,20 @@ impl Trace {
             });
         }
     }
-
-    pub(super) fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// 16 characters: enough to find a line in a log.
+/// 16 random characters: enough to find a line in a log.
 fn request_id() -> String {
-    let mut id = contract::Digest::of(&crate::random::bytes32()).to_text();
+    let mut id = contract::Digest::of(&random::bytes32()).to_text();
     id.truncate(16);
     id
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for &'r Trace {
+impl<'r> FromRequest<'r> for &'r RequestContext {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        Outcome::Success(Trace::of(request))
+        Outcome::Success(RequestContext::of(request))
     }
-}
-
-/// The specification gives backends the versioned operations and the list of
-/// providers, and browsers the rest.
-pub(crate) fn caller(request: &Request<'_>) -> Party {
-    if is_backends(request) {
-        Party::Consumer
-    } else {
-        Party::Browser
-    }
-}
-
-/// Whether the path is one that backends call.
-pub(crate) fn is_backends(request: &Request<'_>) -> bool {
-    let path = request.uri().path().as_str();
-    let first = path.split('/').find(|name| !name.is_empty());
-    matches!(first, Some("v1" | "api"))
 }

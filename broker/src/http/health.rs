@@ -1,4 +1,4 @@
-//! For whoever watches over the broker: is it alive, and could it take a step?
+//! `GET /livez` and `GET /readyz`, for a load balancer or a monitor.
 
 use rocket::serde::json::{Json, Value, json};
 use rocket::{State, get};
@@ -12,7 +12,7 @@ pub(super) fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store answers, too, and its clock agrees with ours: send browsers and backends here.
+/// The store answers too, and its clock agrees with ours: the broker can take requests.
 #[get("/readyz")]
 pub(super) async fn ready(broker: &State<Broker>) -> Result<Json<Value>, Refusal> {
     broker.ready().await?;

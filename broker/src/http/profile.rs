@@ -1,27 +1,21 @@
-//! The legacy flow's identity: `GET /v1/profile`.
+//! `GET /v1/profile`.
 
-use contract::{Profile, Rule};
+use contract::Profile;
 use rocket::serde::json::Json;
 use rocket::{State, get};
 
-use super::context::Trace;
+use super::context::RequestContext;
 use super::request::bearer::Bearer;
 use super::response::refusal::Refusal;
 use crate::Broker;
+use crate::sign_in::legacy;
 
 #[get("/v1/profile")]
 pub(super) async fn read(
     bearer: Bearer,
     broker: &State<Broker>,
-    trace: &Trace,
+    context: &RequestContext,
 ) -> Result<Json<Profile>, Refusal> {
-    let now = broker.now();
-    let token = broker
-        .store
-        .token(bearer.0.digest(), now)
-        .await?
-        .ok_or(Rule::BearerKnown)?;
-    trace.project(&token.project);
-    trace.login(&token.login);
-    Ok(Json(token.open(now)?))
+    let report = legacy::profile(&broker.sign_in, &bearer.0).await;
+    Ok(Json(context.log(report)?))
 }

@@ -1,4 +1,4 @@
-//! What is on offer: `GET /api/providers`.
+//! `GET /api/providers`.
 
 use contract::ProviderStatus;
 use rocket::serde::json::Json;
@@ -8,5 +8,6 @@ use crate::Broker;
 
 #[get("/api/providers")]
 pub(super) fn list(broker: &State<Broker>) -> Json<Vec<ProviderStatus>> {
-    Json(broker.upstreams.statuses(broker.now()))
+    let sign_in = &broker.sign_in;
+    Json(sign_in.upstreams.statuses(sign_in.now()))
 }

@@ -12,3 +12,4 @@ pub(crate) mod visitor;
 pub(crate) mod wrong_method;
 
 mod cookies;
+mod handle;

@@ -69,6 +69,37 @@ pub struct NewLogin {
     pub session: LoginSession,
 }
 
+/// The secret in an authorization URL. `Debug` is redacted.
+pub struct Handle(String);
+
+impl Handle {
+    /// A handle from 32 bytes drawn at random.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        Self(Digest::from_bytes(bytes).to_text())
+    }
+
+    /// The handle that a browser presents, whatever it is.
+    pub fn presented(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// SHA-256 of the handle, under which its session is stored.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.0.as_bytes())
+    }
+
+    /// The text, for the authorization URL.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Handle([redacted])")
+    }
+}
+
 /// Opens a login at `now`. Whether its key is fresh, only the store can say.
 pub fn open(request: &LoginSessionRequest, handle: Digest, now: UnixMs) -> NewLogin {
     NewLogin {

@@ -1,5 +1,4 @@
-//! What a handler needs, it takes: each guard reads headers or a body once and
-//! hands over a type with a meaning, or names the rule that was broken.
+//! Request bodies with the credentials of a project.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,18 +11,19 @@ use rocket::sentinel::Sentinel;
 use rocket::serde::DeserializeOwned;
 use rocket::{Ignite, Request, Rocket};
 
+use super::client_addr::ClientAddr;
 use crate::Broker;
-use crate::http::context::Trace;
+use crate::http::context::RequestContext;
 use crate::http::raw_headers;
-use crate::http::request::client_addr::Source;
 use crate::http::response::refusal::Refusal;
 use crate::projects::Project;
+use crate::sign_in::SignIn;
 
-/// A body that holds the largest legitimate request with every character
-/// escaped, and little more.
+/// Room for the largest legitimate request with every character escaped, and little
+/// more.
 const MAX_BODY_KIB: u64 = 32;
 
-/// A request body whose sender has proven to be a project's backend.
+/// A request body whose sender is a project's backend.
 pub(crate) struct Authenticated<T> {
     pub(crate) project: Arc<Project>,
     request: T,
@@ -39,7 +39,7 @@ impl<T> Deref for Authenticated<T> {
 
 /// A body with client credentials in it.
 pub(crate) trait ClientRequest: DeserializeOwned + Send {
-    /// What an unrecognised client gets at this endpoint.
+    /// The status for an unrecognised client at this endpoint.
     const UNRECOGNISED: Status;
 
     fn client_id(&self) -> &str;
@@ -91,8 +91,8 @@ impl<'r, T: ClientRequest> FromData<'r> for Authenticated<T> {
         match authenticate::<T>(request, data).await {
             Ok(authenticated) => data::Outcome::Success(authenticated),
             Err(refusal) => {
-                Trace::of(request).refused(refusal.rule);
-                data::Outcome::Error((refusal.status, refusal.rule))
+                RequestContext::of(request).refuse(refusal.refused);
+                data::Outcome::Error((refusal.status, refusal.refused.rule))
             }
         }
     }
@@ -102,25 +102,23 @@ async fn authenticate<T: ClientRequest>(
     request: &Request<'_>,
     data: Data<'_>,
 ) -> Result<Authenticated<T>, Refusal> {
-    let body: T = json(request, data).await?;
-    let project = broker(request)
-        .projects
-        .authenticate(body.client_id(), body.client_secret())
-        .map_err(|rule| unrecognised(request, body.client_id(), rule, T::UNRECOGNISED))?;
-    Trace::of(request).project(&project.client_id);
-    Ok(Authenticated {
-        project,
-        request: body,
-    })
-}
-
-/// What wrong credentials are told, or that they come too often. Only they are
-/// counted: nobody can lock out whoever has the right ones.
-fn unrecognised(request: &Request<'_>, client_id: &str, rule: Rule, status: Status) -> Refusal {
-    let Source(source) = Source::of(request);
-    match broker(request).limits.wrong_secret(client_id, source) {
-        Ok(()) => Refusal::with_status(rule, status),
-        Err(later) => Trace::of(request).later(later).into(),
+    let SignIn {
+        projects, limits, ..
+    } = &broker(request).sign_in;
+    let body: T = json(request, data, limits.body_timeout).await?;
+    match projects.authenticate(body.client_id(), body.client_secret()) {
+        Ok(project) => Ok(Authenticated {
+            project,
+            request: body,
+        }),
+        Err(rule) => {
+            // Only wrong credentials are counted: the right ones cannot be locked out.
+            limits.wrong_secret(body.client_id(), ClientAddr::of(request).0)?;
+            Err(Refusal {
+                status: T::UNRECOGNISED,
+                refused: rule.into(),
+            })
+        }
     }
 }
 
@@ -128,7 +126,7 @@ fn broker<'r>(request: &'r Request<'_>) -> &'r Broker {
     request
         .rocket()
         .state::<Broker>()
-        .expect("the sentinel saw it")
+        .expect("the sentinel has checked it")
 }
 
 impl<T> Sentinel for Authenticated<T> {
@@ -139,14 +137,18 @@ impl<T> Sentinel for Authenticated<T> {
 
 /// The body as one JSON object. Rocket's own guard would write a body that it
 /// cannot parse to the log, secrets included.
-async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Result<T, Rule> {
+async fn json<T: DeserializeOwned>(
+    request: &Request<'_>,
+    data: Data<'_>,
+    timeout: Duration,
+) -> Result<T, Rule> {
     if !raw_headers::is_json(request.headers()) {
         return Err(Rule::BodyMediaType);
     }
     if raw_headers::has_encoded_body(request.headers()) {
         return Err(Rule::BodyEncoding);
     }
-    let bytes = whole(data, broker(request).limits.body_timeout).await?;
+    let bytes = read(data, timeout).await?;
     if !bytes.is_complete() {
         return Err(Rule::BodySize);
     }
@@ -157,14 +159,14 @@ async fn json<T: DeserializeOwned>(request: &Request<'_>, data: Data<'_>) -> Res
     serde_json::from_slice(&bytes).map_err(|error| broken_rule(&error))
 }
 
-/// What comes of the body within this time, up to the cap.
+/// Reads the body up to the cap, within this time.
 #[expect(
     clippy::disallowed_methods,
-    reason = "it waits for a client, who may never go on"
+    reason = "it waits for a client, which may never go on"
 )]
-async fn whole(data: Data<'_>, time: Duration) -> Result<Capped<Vec<u8>>, Rule> {
+async fn read(data: Data<'_>, timeout: Duration) -> Result<Capped<Vec<u8>>, Rule> {
     let body = data.open(MAX_BODY_KIB.kibibytes()).into_bytes();
-    match tokio::time::timeout(time, body).await {
+    match tokio::time::timeout(timeout, body).await {
         Ok(bytes) => bytes.map_err(|_| Rule::RequestHttp),
         Err(_) => Err(Rule::BodyTime),
     }

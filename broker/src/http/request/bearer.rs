@@ -4,7 +4,7 @@ use contract::{AccessToken, Rule};
 use rocket::Request;
 use rocket::request::{self, FromRequest};
 
-use crate::http::context::Trace;
+use crate::http::context::RequestContext;
 use crate::http::response::refusal::status;
 
 /// The access token of the one `Authorization` header.
@@ -19,7 +19,7 @@ impl<'r> FromRequest<'r> for Bearer {
             Some(token) => request::Outcome::Success(Bearer(token)),
             None => {
                 let rule = Rule::BearerShape;
-                Trace::of(request).refused(rule);
+                RequestContext::of(request).refuse(rule.into());
                 request::Outcome::Error((status(rule), rule))
             }
         }

@@ -1,4 +1,4 @@
-//! Where a request comes from, as far as that is known.
+//! The address of a client.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,24 +6,24 @@ use std::net::{IpAddr, Ipv6Addr};
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
-/// The address that a request comes from, if it tells one caller from another.
+/// The address of a client, if it distinguishes one from another.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source(pub(crate) Option<IpAddr>);
+pub(crate) struct ClientAddr(pub(crate) Option<IpAddr>);
 
-impl Source {
-    /// The peer's address; with a proxy in front, what that says in its header.
+impl ClientAddr {
+    /// The peer's address, or the one in the header of a configured proxy.
     pub(crate) fn of(request: &Request<'_>) -> Self {
         let address = match request.rocket().config().ip_header {
             Some(_) => request.real_ip(),
             None => request.client_ip(),
         };
-        Self(address.and_then(telling))
+        Self(address.and_then(distinguishing))
     }
 }
 
-/// This machine is a proxy that does not say for whom, or whoever tries us out:
-/// its address is everybody's. An IPv6 host chooses its lower 64 bits as it likes.
-fn telling(address: IpAddr) -> Option<IpAddr> {
+/// Loopback is a proxy that does not forward the client's address, or a developer: all
+/// clients share it. An IPv6 host chooses its lower 64 bits freely.
+fn distinguishing(address: IpAddr) -> Option<IpAddr> {
     match address.to_canonical() {
         own if own.is_loopback() => None,
         IpAddr::V6(host) => Some(Ipv6Addr::from_bits(host.to_bits() >> 64 << 64).into()),
@@ -32,11 +32,11 @@ fn telling(address: IpAddr) -> Option<IpAddr> {
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for Source {
+impl<'r> FromRequest<'r> for ClientAddr {
     type Error = Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Infallible> {
-        Outcome::Success(Source::of(request))
+        Outcome::Success(ClientAddr::of(request))
     }
 }
 
@@ -45,13 +45,17 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(address: &str, told: Option<&str>) {
-        let told = told.map(|it| it.parse().unwrap());
-        assert_eq!(telling(address.parse().unwrap()), told, "{address}");
+    fn check(address: &str, expected: Option<&str>) {
+        let expected = expected.map(|it| it.parse().unwrap());
+        assert_eq!(
+            distinguishing(address.parse().unwrap()),
+            expected,
+            "{address}"
+        );
     }
 
     #[test]
-    fn an_address_tells_a_host_or_its_network_and_loopback_nobody() {
+    fn an_address_distinguishes_hosts_or_their_networks_but_not_on_loopback() {
         check("203.0.113.7", Some("203.0.113.7"));
         check("::ffff:203.0.113.7", Some("203.0.113.7"));
         check("2001:db8:1:2:3:4:5:6", Some("2001:db8:1:2::"));

@@ -1,4 +1,5 @@
-//! The gates before all routes, for every path and every method.
+//! The preconditions of every request, checked before all routes, at every path and for
+//! every method.
 
 use contract::Rule;
 use rocket::fairing::{Fairing, Info, Kind};
@@ -7,30 +8,30 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use crate::http::methods::{self, METHODS};
 use crate::http::raw_headers::is;
 use crate::http::response::refusal::Refusal;
+use crate::http::route_table::{METHODS, allowed_methods};
 use crate::query::Query;
 
-/// Gates come before every route.
-const GATE_RANK: isize = -20;
+/// Preconditions come before every route.
+const RANK: isize = -20;
 
-/// Names of secrets that must never be seen in a URL, by the specification.
+/// The secrets that must never be in a URL, by the specification.
 const SECRETS: &[&str] = &["client_secret", "session_key"];
 
-/// The gates, before all routes.
+/// The routes that check the preconditions.
 pub(crate) fn routes() -> Vec<Route> {
     METHODS
-        .map(|method| Route::ranked(GATE_RANK, method, "/<path..>", Gate))
+        .map(|method| Route::ranked(RANK, method, "/<path..>", Preconditions))
         .into()
 }
 
-/// Refuses what no path may see, and lets everything else on to its route.
+/// Refuses a request that breaks a precondition, and forwards any other to its route.
 #[derive(Clone)]
-struct Gate;
+struct Preconditions;
 
 #[rocket::async_trait]
-impl Handler for Gate {
+impl Handler for Preconditions {
     async fn handle<'r>(&self, request: &'r Request<'_>, mut data: Data<'r>) -> Outcome<'r> {
         let rule = match broken_rule(request) {
             None if is_method_overridden(request, &mut data).await => Some(Rule::BodyMediaType),
@@ -46,7 +47,7 @@ impl Handler for Gate {
 /// The rule that refuses a request which Rocket did not route, because it does not
 /// know the method or the target is no path. Rocket puts `/` in place of such a target.
 pub(crate) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
-    broken_rule(request).unwrap_or_else(|| match methods::allowed(request) {
+    broken_rule(request).unwrap_or_else(|| match allowed_methods(request) {
         Some(_) => Rule::RequestMethod,
         None if request.uri().path() == "/" => Rule::RequestHttp,
         None => Rule::RequestPath,
@@ -54,7 +55,7 @@ pub(crate) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
 }
 
 fn broken_rule(request: &Request<'_>) -> Option<Rule> {
-    let gates = [
+    let preconditions = [
         (has_in_url(request, SECRETS), Rule::RequestSecretInUrl),
         (
             has_in_url(request, &["code_verifier"]),
@@ -63,7 +64,7 @@ fn broken_rule(request: &Request<'_>) -> Option<Rule> {
         (is_path_respelt(request), Rule::RequestPath),
         (is_prefetch(request), Rule::RequestPrefetch),
     ];
-    gates
+    preconditions
         .into_iter()
         .find_map(|(is_broken, rule)| is_broken.then_some(rule))
 }
@@ -74,16 +75,16 @@ fn has_in_url(request: &Request<'_>, names: &[&str]) -> bool {
 }
 
 /// Rocket would serve `//authorize`, `/authorize/` and `/%61uthorize` as well,
-/// past whatever a proxy in front says of `/authorize`.
+/// past the rules of a proxy for `/authorize`.
 fn is_path_respelt(request: &Request<'_>) -> bool {
     let path = request.uri().path();
     let names: Vec<_> = path.segments().collect();
     path.as_str() != format!("/{}", names.join("/"))
 }
 
-/// Takes a HEAD that a form asked for as a GET, which is refused like it. Rocket
-/// would take the body off the answer, and a client that sent a POST would wait for
-/// it until the connection breaks.
+/// Turns a HEAD that a form asked for into a GET, which is refused all the same. Rocket
+/// would remove the body of the answer, and a client that sent a POST would wait for it
+/// until the connection breaks.
 pub(crate) struct NoHeadByForm;
 
 #[rocket::async_trait]
@@ -102,10 +103,10 @@ impl Fairing for NoHeadByForm {
     }
 }
 
-/// Rocket makes another method of a form's POST whose first field is `_method`,
-/// before anything of ours runs. Afterwards such a POST cannot be told from a real
-/// GET with the same form, so both are refused; a form without that field has the
-/// method that was sent, and its type is nobody's concern where no body is read.
+/// Rocket replaces the method of a form's POST whose first field is `_method`, before
+/// any code of ours runs. After that, such a POST looks like a real GET with the same
+/// form, so both are refused. A form without that field keeps its method, and its type
+/// does not matter where no body is read.
 ///
 /// Type and field are read here as Rocket reads them: the first header, and the
 /// first 14 bytes.
@@ -120,8 +121,8 @@ async fn is_method_overridden(request: &Request<'_>, data: &mut Data<'_>) -> boo
     field.is_some_and(|field| field.name == "_method")
 }
 
-/// A browser would show a prefetched answer as the real page. After a 503 it asks
-/// anew when the person really goes there.
+/// A browser would show a prefetched answer as the real page. After a 503 it sends a new
+/// request when the user really goes there.
 fn is_prefetch(request: &Request<'_>) -> bool {
     // Today's name, Safari's, and the one that Firefox had.
     ["Sec-Purpose", "Purpose", "X-Moz"]

@@ -5,26 +5,22 @@ use std::sync::Arc;
 use contract::{ClientId, RedirectUri, Rule};
 use rocket::http::uri::Origin;
 
-use crate::Broker;
-use crate::projects::Project;
+use crate::projects::{Project, Projects};
 use crate::query::{Query, Repeated};
 
-/// The parameters of an address, which need not have any.
+/// The parameters of an address, if it has any.
 pub(crate) fn query_of<'a>(uri: &'a Origin<'_>) -> Query<'a> {
     Query::parse(uri.query().map_or("", |query| query.as_str()))
 }
 
 /// The project and callback that a query names. Without a known client and one of
-/// its own callbacks there is nowhere safe to redirect to.
+/// its own callbacks no redirect is safe.
 pub(crate) fn destination(
-    broker: &Broker,
+    projects: &Projects,
     query: &Query<'_>,
 ) -> Result<(Arc<Project>, RedirectUri), Rule> {
     let client_id: ClientId = required(query, "client_id", Rule::AuthorizeClient)?;
-    let project = broker
-        .projects
-        .find(&client_id)
-        .ok_or(Rule::AuthorizeClient)?;
+    let project = projects.find(&client_id).ok_or(Rule::AuthorizeClient)?;
     let redirect_uri: RedirectUri = required(query, "redirect_uri", Rule::RedirectUriRegistered)?;
     project.check_callback(&redirect_uri)?;
     Ok((project, redirect_uri))
@@ -41,7 +37,7 @@ pub(crate) fn required<T: std::str::FromStr>(
         .ok_or(rule)
 }
 
-/// A parameter of an authorization request, which comes at most once.
+/// An optional parameter, which comes at most once.
 pub(crate) fn parameter(query: &Query<'_>, name: &str) -> Result<Option<String>, Rule> {
     query.once(name).map_err(|Repeated| Rule::AuthorizeOnce)
 }

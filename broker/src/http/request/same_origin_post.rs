@@ -1,4 +1,4 @@
-//! The buttons of the confirmation page.
+//! The forms of the confirmation page.
 
 use contract::Rule;
 use rocket::request::{FromRequest, Outcome};
@@ -6,13 +6,12 @@ use rocket::sentinel::Sentinel;
 use rocket::{Ignite, Request, Rocket};
 
 use crate::Broker;
-use crate::http::context::Trace;
+use crate::http::context::RequestContext;
 use crate::http::raw_headers::only;
 use crate::http::response::refusal::status;
 
-/// A button that was pressed on a page of ours. Any page on the web can have its
-/// visitor's browser send a form here, but none can make it lie about where it
-/// comes from.
+/// A form that was sent from a page of ours. Any page on the web can make its visitor's
+/// browser send a form here, but none can make it lie about the page's origin.
 pub(crate) struct SameOriginPost(());
 
 #[rocket::async_trait]
@@ -23,9 +22,9 @@ impl<'r> FromRequest<'r> for SameOriginPost {
         let broker = request
             .rocket()
             .state::<Broker>()
-            .expect("the sentinel saw it");
+            .expect("the sentinel has checked it");
         let headers = request.headers();
-        let is_ours = only(headers, "Origin") == Some(broker.base_url.as_str())
+        let is_ours = only(headers, "Origin") == Some(broker.sign_in.base_url.as_str())
             && headers
                 .get("Sec-Fetch-Site")
                 .all(|site| site == "same-origin");
@@ -33,7 +32,7 @@ impl<'r> FromRequest<'r> for SameOriginPost {
             Outcome::Success(SameOriginPost(()))
         } else {
             let rule = Rule::RelayOwnPage;
-            Trace::of(request).refused(rule);
+            RequestContext::of(request).refuse(rule.into());
             Outcome::Error((status(rule), rule))
         }
     }

@@ -1,5 +1,5 @@
-//! A browser's upstream logins, sealed in its cookies: one cookie per upstream login, so that two
-//! tabs do not disturb each other.
+//! A browser's upstream logins, each encrypted in a cookie of its own, so that two tabs
+//! do not disturb each other.
 
 use contract::{CodeChallenge, Digest, Provider, State};
 use rocket::http::{Cookie, CookieJar, SameSite};
@@ -9,82 +9,85 @@ use rocket::time::Duration;
 use rocket::{Ignite, Request, Rocket};
 use serde::{Deserialize, Serialize};
 
+use super::cookies;
 use crate::Broker;
 use crate::cookie_cipher::CookieCipher;
-use crate::http::request::cookies;
-use crate::model::login_session::BrowserBinding;
+use crate::http::response::see_other::SeeOther;
+use crate::model::login_session::{BrowserBinding, Handle};
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
+use crate::query::Query;
+use crate::sign_in::ProviderRedirect;
 
-/// How many upstream logins a browser keeps; the oldest goes first.
-const MOST_UPSTREAM_LOGINS: usize = 8;
+/// The upstream logins that a browser keeps at most; the oldest goes first.
+const MAX_UPSTREAM_LOGINS: usize = 8;
 
-/// How many cookies one answer clears at most: a browser that was given hundreds
-/// must still get an answer whose head every proxy lets through.
-const MOST_CLEARED: usize = 8;
+/// The cookies that one answer clears at most: a browser that was given hundreds must
+/// still get an answer whose head every proxy lets through.
+const MAX_CLEARED: usize = 8;
 
-/// Longer than an upstream login counts, so that a late browser is still recognised.
+/// Longer than an upstream login is valid, so that a late browser is still recognised.
 const MAX_AGE_SECONDS: i64 = 1200;
 
-/// The upstream logins that a request's browser holds.
-pub(crate) struct UpstreamLogins<'r> {
+/// The upstream logins that a browser holds.
+pub(crate) struct UpstreamLoginCookies<'r> {
     jar: &'r CookieJar<'r>,
     cookie_cipher: &'r CookieCipher,
     is_https: bool,
+    /// Each cookie's name, with what it holds if it can be decrypted.
     held: Vec<(String, Option<UpstreamLogin>)>,
 }
 
-impl<'r> UpstreamLogins<'r> {
-    /// The upstream login that left for `provider` with this upstream `state`.
-    pub(crate) fn returning(&self, provider: Provider, state: &str) -> Option<&UpstreamLogin> {
-        self.held().find(|upstream_login| {
-            upstream_login.provider == provider && upstream_login.upstream_state().matches(state)
-        })
+impl UpstreamLoginCookies<'_> {
+    /// Takes the upstream login that `provider` answers, by the state in the query of
+    /// its callback.
+    pub(crate) fn take(self, provider: Provider, query: &Query<'_>) -> Option<UpstreamLogin> {
+        let state = query.once("state").ok()??;
+        self.held
+            .into_iter()
+            .filter_map(|(_, upstream_login)| upstream_login)
+            .find(|it| it.provider == provider && it.upstream_state().matches(&state))
     }
 
-    /// The mark of this browser, if it holds an upstream login for the login of `handle`.
-    pub(crate) fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
-        self.held()
-            .find_map(|upstream_login| upstream_login.browser_of(handle))
+    /// The binding of this browser, if it holds an upstream login of the session of
+    /// `handle`.
+    pub(crate) fn browser_of(&self, handle: &Handle) -> Option<BrowserBinding> {
+        let handle = handle.digest();
+        let mut held = self.held.iter().filter_map(|(_, it)| it.as_ref());
+        held.find_map(|upstream_login| upstream_login.browser_of(&handle))
     }
 
-    /// Gives the browser one more upstream login, and takes its oldest beyond the eighth.
-    pub(crate) fn depart(&self, upstream_login: &UpstreamLogin) {
+    /// Redirects to the provider, with a cookie for the upstream login. The empty
+    /// fragment ends any fragment that the browser came with, which would otherwise
+    /// reach the consumer's callback.
+    pub(crate) fn redirect_to_provider(&self, to: &ProviderRedirect) -> SeeOther {
+        self.add(&to.upstream_login);
+        SeeOther(format!("{}#", to.url))
+    }
+
+    /// Adds a cookie, and clears the oldest beyond the eighth.
+    fn add(&self, upstream_login: &UpstreamLogin) {
         for name in self.surplus() {
             self.jar.remove(self.cookie(name.to_owned(), String::new()));
         }
         let mut id = upstream_login.id().to_text();
         id.truncate(12);
         let name = format!("{}{id}", prefix(self.is_https));
-        let sealed = self.cookie_cipher.encrypt(&name, write(upstream_login));
-        self.jar.add(self.cookie(name, sealed));
+        let encrypted = self.cookie_cipher.encrypt(&name, write(upstream_login));
+        self.jar.add(self.cookie(name, encrypted));
     }
 
-    fn held(&self) -> impl Iterator<Item = &UpstreamLogin> {
-        self.held
-            .iter()
-            .filter_map(|(_, upstream_login)| upstream_login.as_ref())
-    }
-
-    /// The cookies that must go so that one more has room; unreadable ones first.
+    /// The cookies that must go to make room for one more; unreadable ones first.
     fn surplus(&self) -> impl Iterator<Item = &str> {
         let mut oldest_first: Vec<_> = self.held.iter().collect();
-        oldest_first.sort_by_key(|(_, upstream_login)| {
-            upstream_login
-                .as_ref()
-                .map(|upstream_login| upstream_login.ends)
-        });
-        let unreadable = self
-            .held
-            .iter()
-            .filter(|(_, upstream_login)| upstream_login.is_none())
-            .count();
+        oldest_first.sort_by_key(|(_, it)| it.as_ref().map(|it| it.ends));
+        let unreadable = self.held.iter().filter(|(_, it)| it.is_none()).count();
         let surplus = (self.held.len() + 1)
-            .saturating_sub(MOST_UPSTREAM_LOGINS)
+            .saturating_sub(MAX_UPSTREAM_LOGINS)
             .max(unreadable);
         oldest_first
             .into_iter()
-            .take(surplus.min(MOST_CLEARED))
+            .take(surplus.min(MAX_CLEARED))
             .map(|(name, _)| name.as_str())
     }
 
@@ -100,8 +103,8 @@ impl<'r> UpstreamLogins<'r> {
     }
 }
 
-/// The beginning of the name of every upstream login's cookie. Off loopback it binds the
-/// cookie to this very host; on plain HTTP a browser would refuse that.
+/// The prefix of the name of every such cookie. Off loopback it binds the cookie to this
+/// very host; on plain HTTP a browser would refuse that.
 fn prefix(is_https: bool) -> &'static str {
     if is_https {
         "__Host-fsi_trip_"
@@ -110,23 +113,23 @@ fn prefix(is_https: bool) -> &'static str {
     }
 }
 
-/// Whether a name can be one that [`UpstreamLogins::depart`] gave: another one could not be
-/// cleared, because the answer would spell it differently.
+/// Whether a name can be one that [`UpstreamLoginCookies::add`] gave. Another could not
+/// be cleared, because the answer would spell it differently.
 fn is_ours(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for UpstreamLogins<'r> {
+impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
         let broker = request
             .rocket()
             .state::<Broker>()
-            .expect("the sentinel saw it");
-        let is_https = broker.base_url.is_https();
+            .expect("the sentinel has checked it");
+        let is_https = broker.sign_in.base_url.is_https();
         let held = cookies::with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| {
@@ -134,7 +137,7 @@ impl<'r> FromRequest<'r> for UpstreamLogins<'r> {
                 (name.to_owned(), opened.and_then(|text| read(&text)))
             })
             .collect();
-        Outcome::Success(UpstreamLogins {
+        Outcome::Success(UpstreamLoginCookies {
             jar: request.cookies(),
             cookie_cipher: &broker.cookie_cipher,
             is_https,
@@ -143,15 +146,15 @@ impl<'r> FromRequest<'r> for UpstreamLogins<'r> {
     }
 }
 
-impl Sentinel for UpstreamLogins<'_> {
+impl Sentinel for UpstreamLoginCookies<'_> {
     fn abort(rocket: &Rocket<Ignite>) -> bool {
         rocket.state::<Broker>().is_none()
     }
 }
 
-/// An upstream login as it is sealed. The names are short because the cookie is.
+/// The plain text of a cookie. The names are short because the cookie is.
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct Plain {
     s: String,
     l: String,
     p: Provider,
@@ -159,18 +162,18 @@ struct Sealed {
     u: String,
     e: i64,
     #[serde(flatten)]
-    purpose: SealedPurpose,
+    purpose: PlainPurpose,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum SealedPurpose {
+enum PlainPurpose {
     Clean { h: String, b: String },
     Legacy { t: State, k: CodeChallenge },
 }
 
 fn write(upstream_login: &UpstreamLogin) -> String {
-    let sealed = Sealed {
+    let plain = Plain {
         s: Digest::from_bytes(*upstream_login.seed.expose()).to_text(),
         l: upstream_login.login.as_str().to_owned(),
         p: upstream_login.provider,
@@ -178,34 +181,34 @@ fn write(upstream_login: &UpstreamLogin) -> String {
         u: upstream_login.callback.to_text(),
         e: upstream_login.ends.0,
         purpose: match &upstream_login.purpose {
-            Purpose::Clean { handle, browser } => SealedPurpose::Clean {
+            Purpose::Clean { handle, browser } => PlainPurpose::Clean {
                 h: handle.to_text(),
                 b: browser.0.to_text(),
             },
-            Purpose::Legacy { state, challenge } => SealedPurpose::Legacy {
+            Purpose::Legacy { state, challenge } => PlainPurpose::Legacy {
                 t: state.clone(),
                 k: challenge.clone(),
             },
         },
     };
-    serde_json::to_string(&sealed).expect("it is plain data")
+    serde_json::to_string(&plain).expect("an upstream login is plain data")
 }
 
 fn read(text: &str) -> Option<UpstreamLogin> {
-    let sealed: Sealed = serde_json::from_str(text).ok()?;
+    let plain: Plain = serde_json::from_str(text).ok()?;
     Some(UpstreamLogin {
-        seed: Seed::from_random(*digest(&sealed.s)?.as_bytes()),
-        login: LoginId::kept(sealed.l),
-        provider: sealed.p,
-        project: sealed.c,
-        callback: digest(&sealed.u)?,
-        ends: UnixMs(sealed.e),
-        purpose: match sealed.purpose {
-            SealedPurpose::Clean { h, b } => Purpose::Clean {
+        seed: Seed::from_random(*digest(&plain.s)?.as_bytes()),
+        login: LoginId::kept(plain.l),
+        provider: plain.p,
+        project: plain.c,
+        callback: digest(&plain.u)?,
+        ends: UnixMs(plain.e),
+        purpose: match plain.purpose {
+            PlainPurpose::Clean { h, b } => Purpose::Clean {
                 handle: digest(&h)?,
                 browser: BrowserBinding(digest(&b)?),
             },
-            SealedPurpose::Legacy { t, k } => Purpose::Legacy {
+            PlainPurpose::Legacy { t, k } => Purpose::Legacy {
                 state: t,
                 challenge: k,
             },

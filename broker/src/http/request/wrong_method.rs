@@ -5,8 +5,8 @@ use rocket::http::Method;
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use crate::http::methods::{METHODS, WRONG_METHOD};
 use crate::http::response::refusal::Refusal;
+use crate::http::route_table::{METHODS, WRONG_METHOD};
 
 /// Wrong methods come after every route.
 const RANK: isize = 100;

@@ -1,73 +1,55 @@
-//! The ways back to the consumer, none of which carries a fragment that the browser
-//! came with.
+//! The redirects back to the consumer, none of which carries a fragment that the
+//! browser came with.
 //!
-//! A browser inherits the fragment of an address over every redirect whose target
-//! has none of its own, and no server ever sees it. The way to the provider ends it
-//! by an explicit empty one. Where the browser may still have one, a clean callback
-//! is reached over [`end_fragment`], whose address ends in an empty fragment; the
-//! legacy callback, which has a query anyway, carries the empty fragment itself.
+//! A browser inherits the fragment of an address over every redirect whose target has
+//! none of its own, and no server ever sees it. The redirect to the provider ends it by
+//! an explicit empty one. Where the browser may still have one, a clean callback is
+//! reached over `/return`, under an address that ends in an empty fragment; the legacy
+//! callback, which has a query anyway, carries the empty fragment itself.
 
-use contract::{ClientId, HandoffCode, RedirectUri, State};
+use contract::Origin;
 
 use super::see_other::SeeOther;
-use crate::Broker;
 use crate::query::encode;
+use crate::sign_in::clean::CleanCallback;
+use crate::sign_in::legacy::{LegacyCallback, LegacyOutcome};
 
 /// Whether the browser's address may have a fragment that a redirect would pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fragment {
-    /// It came from a page of ours, or over a redirect that ended it. (A fragment of
-    /// the provider's own choosing would be passed on: neither has one.)
+    /// The browser came from a page of ours, or over a redirect that ended it. (A
+    /// fragment of the provider's own choosing would be passed on: neither has one.)
     Ended,
     /// Nothing has ended it yet.
     Inherited,
 }
 
-/// Sends the browser to the clean callback `redirect_uri` of `client_id`.
-pub(crate) fn clean(
-    broker: &Broker,
-    client_id: &ClientId,
-    redirect_uri: RedirectUri,
-    fragment: Fragment,
-) -> SeeOther {
+/// Redirects to a clean callback.
+pub(crate) fn clean(base_url: &Origin, callback: CleanCallback, fragment: Fragment) -> SeeOther {
     match fragment {
-        Fragment::Ended => SeeOther(redirect_uri.into()),
+        Fragment::Ended => SeeOther(callback.redirect_uri.into()),
         Fragment::Inherited => {
             let query = encode([
-                ("client_id", client_id.as_str()),
-                ("redirect_uri", redirect_uri.as_str()),
+                ("client_id", callback.project.as_str()),
+                ("redirect_uri", callback.redirect_uri.as_str()),
             ]);
-            SeeOther(format!("{}/return?{query}#", broker.base_url))
+            SeeOther(format!("{base_url}/return?{query}#"))
         }
     }
 }
 
-/// The callback of a legacy login, and what it is sent there with.
-pub(crate) struct LegacyCallback {
-    pub(crate) redirect_uri: RedirectUri,
-    /// Echoed only when it came once and was well formed.
-    pub(crate) state: Option<State>,
-    pub(crate) fragment: Fragment,
-}
-
-impl LegacyCallback {
-    /// Sends the browser there with a handoff code.
-    pub(crate) fn with_code(&self, code: &HandoffCode) -> SeeOther {
-        self.with("code", code.expose())
-    }
-
-    /// Sends the browser there with an error.
-    pub(crate) fn with_error(&self, error: &str) -> SeeOther {
-        self.with("error", error)
-    }
-
-    fn with(&self, name: &str, value: &str) -> SeeOther {
-        let state = self.state.as_ref().map(|state| ("state", state.expose()));
-        let query = encode([(name, value)].into_iter().chain(state));
-        let end = match self.fragment {
-            Fragment::Ended => "",
-            Fragment::Inherited => "#",
-        };
-        SeeOther(format!("{}?{query}{end}", self.redirect_uri))
-    }
+/// Redirects to a legacy callback, with the code or the error, and the state.
+pub(crate) fn legacy(callback: &LegacyCallback, fragment: Fragment) -> SeeOther {
+    let outcome = match &callback.outcome {
+        LegacyOutcome::Code(code) => ("code", code.expose()),
+        LegacyOutcome::InvalidRequest => ("error", "invalid_request"),
+        LegacyOutcome::Failed(error) => ("error", error.as_str()),
+    };
+    let state = callback.state.as_ref().map(|it| ("state", it.expose()));
+    let query = encode([outcome].into_iter().chain(state));
+    let end = match fragment {
+        Fragment::Ended => "",
+        Fragment::Inherited => "#",
+    };
+    SeeOther(format!("{}?{query}{end}", callback.redirect_uri))
 }

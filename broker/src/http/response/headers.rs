@@ -1,11 +1,11 @@
-//! The headers that every answer carries.
+//! The headers of every answer.
 
 use rocket::http::{ContentType, Header};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 
-/// Nothing may be loaded or framed but what the pages need: their style. No
-/// `form-action`: browsers apply it to the redirects after a form too.
+/// The pages load their style, and nothing else. No `form-action`: browsers apply it to
+/// the redirects after a form, too.
 const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -13,11 +13,11 @@ const CONTENT_SECURITY_POLICY: &str =
 const POLICY_WITH_SCRIPT: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
      base-uri 'none'; frame-ancestors 'none'";
 
-/// A page with buttons: it has a script, and names its origin when one is pressed.
-/// Under `no-referrer`, browsers would say `Origin: null`.
-pub(crate) struct Pressable<R>(pub(crate) R);
+/// A page with forms. It has a script, and sends its origin with a form: under
+/// `no-referrer`, browsers would send `Origin: null`.
+pub(crate) struct FormPage<R>(pub(crate) R);
 
-impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for Pressable<R> {
+impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for FormPage<R> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'o> {
         Response::build_from(self.0.respond_to(request)?)
             .raw_header("Content-Security-Policy", POLICY_WITH_SCRIPT)
@@ -26,7 +26,7 @@ impl<'r, 'o: 'r, R: Responder<'r, 'o>> Responder<'r, 'o> for Pressable<R> {
     }
 }
 
-/// Completes `response`; what it already says stays.
+/// Adds the headers that `response` does not have yet.
 pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Scheme) {
     response.set_raw_header("X-Request-Id", request_id.to_owned());
     for (name, value) in [
@@ -52,7 +52,7 @@ pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
     }
 }
 
-/// How browsers reach the broker.
+/// The scheme of the base URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scheme {
     /// `http`, on loopback.

@@ -1,12 +1,13 @@
-//! The broker's few pages: what a person sees when it cannot send them on.
+//! The broker's pages, for users whose browser cannot be redirected.
 
 use askama::Template;
-use contract::{Origin, Provider, Rule};
+use contract::{Origin, Rule};
 use rocket::response::content::RawHtml;
 
-use crate::http::response::headers::Pressable;
-use crate::projects::Project;
+use super::headers::FormPage;
+use crate::model::login_session::Handle;
 use crate::relay::RelayGuard;
+use crate::sign_in::clean::Confirmation;
 
 #[derive(Template)]
 #[template(path = "refusal.html")]
@@ -18,7 +19,7 @@ struct RefusalPage<'a> {
     request_id: &'a str,
 }
 
-/// The page for a refusal: the rule, what to do, and how to find it in the log.
+/// The page for a refusal: the rule, what to do, and the id of the log line.
 pub(crate) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
     let page = RefusalPage {
         title: title(rule),
@@ -46,8 +47,8 @@ fn title(rule: Rule) -> &'static str {
 }
 
 #[derive(Template)]
-#[template(path = "question.html")]
-struct QuestionPage<'a> {
+#[template(path = "confirmation.html")]
+struct ConfirmationPage<'a> {
     project: &'a str,
     host: &'a str,
     provider: &'static str,
@@ -56,28 +57,31 @@ struct QuestionPage<'a> {
     request_id: &'a str,
 }
 
-/// The page that asks whether the person started this sign-in.
-pub(crate) fn question(
-    project: &Project,
-    home: &Origin,
-    provider: Provider,
-    handle: &str,
+/// The page that asks whether the user started this sign-in.
+pub(crate) fn confirmation(
+    confirmation: &Confirmation,
+    handle: &Handle,
     request_id: &str,
-) -> Pressable<RawHtml<String>> {
-    let page = QuestionPage {
+) -> FormPage<RawHtml<String>> {
+    let Confirmation {
+        project,
+        origin,
+        provider,
+    } = confirmation;
+    let page = ConfirmationPage {
         project: project.name.as_str(),
-        host: host(home),
+        host: host(origin),
         provider: provider.display_name(),
-        handle,
+        handle: handle.expose(),
         always_asks: project.relay_guard == RelayGuard::Always,
         request_id,
     };
-    Pressable(RawHtml(
+    FormPage(RawHtml(
         page.render().expect("the template only writes strings"),
     ))
 }
 
-/// Host and port: what people see in their address bar.
+/// Host and port, as the address bar shows them.
 fn host(origin: &Origin) -> &str {
     let text = origin.as_str();
     text.split_once("://").map_or(text, |(_, host)| host)

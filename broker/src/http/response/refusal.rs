@@ -7,42 +7,30 @@ use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 
 use super::pages;
-use crate::http::context::{Trace, is_backends};
-use crate::http::methods;
+use crate::audit::Party;
+use crate::http::context::RequestContext;
 use crate::http::raw_headers::prefers_html;
-use crate::store::StoreError;
+use crate::http::route_table::{allowed_methods, caller};
+use crate::sign_in::report::Refused;
 
-/// A request that is refused, by a rule.
+/// The answer to a refused request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refusal {
     pub(crate) status: Status,
-    pub(crate) rule: Rule,
+    pub(crate) refused: Refused,
 }
 
-impl From<Rule> for Refusal {
-    fn from(rule: Rule) -> Self {
+impl<T: Into<Refused>> From<T> for Refusal {
+    fn from(refused: T) -> Self {
+        let refused = refused.into();
         Self {
-            status: status(rule),
-            rule,
+            status: status(refused.rule),
+            refused,
         }
     }
 }
 
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a step was not taken");
-        Rule::StoreReachable.into()
-    }
-}
-
-impl Refusal {
-    /// The same refusal with a status that the endpoint demands.
-    pub(crate) fn with_status(rule: Rule, status: Status) -> Self {
-        Self { status, rule }
-    }
-}
-
-/// The status of each rule, where its endpoint demands no other.
+/// The status of each rule, unless its endpoint demands another.
 pub(crate) fn status(rule: Rule) -> Status {
     match rule {
         Rule::ClientRecognised
@@ -65,7 +53,7 @@ pub(crate) fn status(rule: Rule) -> Status {
     }
 }
 
-/// One generic sentence per status: which rule it was goes to the audit.
+/// One generic sentence for each status. Only the audit log names the rule.
 fn message(status: Status) -> &'static str {
     match status.code {
         400 => "The request was refused.",
@@ -84,26 +72,28 @@ fn message(status: Status) -> &'static str {
 
 impl<'r> Responder<'r, 'static> for Refusal {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        Trace::of(request).refused(self.rule);
+        RequestContext::of(request).refuse(self.refused);
+        let rule = self.refused.rule;
         let mut response = body(request, self)?;
         response.set_status(self.status);
-        if self.status == Status::Unauthorized && is_about_bearer(self.rule) {
+        if self.status == Status::Unauthorized && is_about_bearer(rule) {
             response.set_raw_header("WWW-Authenticate", challenge(request));
         }
-        if let (Rule::RequestMethod, Some(allow)) = (self.rule, methods::allowed(request)) {
+        if let (Rule::RequestMethod, Some(allow)) = (rule, allowed_methods(request)) {
             response.set_raw_header("Allow", allow);
         }
-        if let Some(seconds) = Trace::of(request).retry_after_s() {
+        if let Some(seconds) = self.refused.retry_after_seconds {
             response.set_raw_header("Retry-After", seconds.to_string());
         }
         Ok(response)
     }
 }
 
-/// Pages go to browsers, where browsers go; the API ignores `Accept`.
+/// A page where browsers go, if they accept one; the API ignores `Accept`.
 fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
-    if !is_backends(request) && prefers_html(request.headers()) {
-        pages::refusal(refusal.rule, Trace::of(request).request_id()).respond_to(request)
+    if caller(request) == Party::Browser && prefers_html(request.headers()) {
+        let request_id = RequestContext::of(request).request_id();
+        pages::refusal(refusal.refused.rule, request_id).respond_to(request)
     } else {
         Json(ApiError::request_failed(message(refusal.status))).respond_to(request)
     }

@@ -1,8 +1,10 @@
-//! The methods of each path, and the answer to the others.
+//! The routes as a table: the methods of each path, and who calls it.
 
 use rocket::Request;
 use rocket::http::Method;
 use rocket::route::Route;
+
+use crate::audit::Party;
 
 /// The name of the routes that refuse a method.
 pub(crate) const WRONG_METHOD: &str = "wrong method";
@@ -20,9 +22,9 @@ pub(crate) const METHODS: [Method; 9] = [
     Method::Connect,
 ];
 
-/// The methods of the path that `request` asks for, as `Allow` names them; none, if
-/// there is no such path.
-pub(crate) fn allowed(request: &Request<'_>) -> Option<&'static str> {
+/// The methods of the path of `request`, as `Allow` lists them; none, if there is no
+/// such path.
+pub(crate) fn allowed_methods(request: &Request<'_>) -> Option<&'static str> {
     let path = request.uri().path().as_str();
     let mut routes = request.rocket().routes().filter(|route| is_own(route));
     let route = routes.find(|route| matches(route.uri.as_str(), path))?;
@@ -32,7 +34,7 @@ pub(crate) fn allowed(request: &Request<'_>) -> Option<&'static str> {
     })
 }
 
-/// The gates have no name.
+/// The preconditions have no name.
 fn is_own(route: &Route) -> bool {
     let name = route.name.as_deref();
     name.is_some_and(|name| name != WRONG_METHOD) && route.method != Method::Head
@@ -47,5 +49,16 @@ fn matches(template: &str, path: &str) -> bool {
             (None, None) => return true,
             _ => return false,
         }
+    }
+}
+
+/// The caller of the path: the specification gives backends the versioned operations
+/// and the list of providers, and browsers the rest.
+pub(crate) fn caller(request: &Request<'_>) -> Party {
+    let path = request.uri().path().as_str();
+    let first = path.split('/').find(|name| !name.is_empty());
+    match first {
+        Some("v1" | "api") => Party::Consumer,
+        _ => Party::Browser,
     }
 }

@@ -1,0 +1,75 @@
+//! The use cases of both flows: everything between a parsed request and its answer.
+//!
+//! A use case takes parsed values, asks the [`store`](crate::store) for its steps and
+//! a provider for the user, and returns a [`Report`]: the result, and the fields of
+//! the request's log line. Statuses, headers, cookies and pages are the business of
+//! [`http`](crate::http).
+
+pub(crate) mod clean;
+pub(crate) mod legacy;
+pub(crate) mod report;
+
+mod context;
+mod returned;
+
+use std::net::IpAddr;
+
+use contract::Rule;
+
+use crate::model::upstream_login::{Purpose, UpstreamLogin};
+use crate::query::Query;
+use clean::CleanCallback;
+use legacy::LegacyCallback;
+use report::{LogFields, Refused, Report};
+use returned::Returned;
+
+pub(crate) use context::{CallObserver, ProviderRedirect, SignIn};
+
+/// The consumer's callback that a browser is sent to when it is back from its provider.
+pub(crate) enum CallbackResponse {
+    Clean(CleanCallback),
+    Legacy(LegacyCallback),
+}
+
+/// Completes the sign-in of a browser that is back from its provider with
+/// `upstream_login`, by the query of the provider's callback.
+pub(crate) async fn complete(
+    sign_in: &SignIn,
+    upstream_login: UpstreamLogin,
+    query: &Query<'_>,
+    client_addr: Option<IpAddr>,
+    observe: CallObserver<'_>,
+) -> Report<CallbackResponse> {
+    let mut log = LogFields {
+        project: Some(upstream_login.project.clone()),
+        login: Some(upstream_login.login.clone()),
+        provider: Some(upstream_login.provider),
+        ..LogFields::default()
+    };
+    let returned = Returned {
+        sign_in,
+        upstream_login,
+        query,
+        observe,
+    };
+    let result = redirect_back(returned, client_addr, &mut log).await;
+    Report { log, result }
+}
+
+async fn redirect_back(
+    returned: Returned<'_>,
+    client_addr: Option<IpAddr>,
+    log: &mut LogFields,
+) -> Result<CallbackResponse, Refused> {
+    returned.sign_in.limits.callback(client_addr)?;
+    let redirect_uri = returned.redirect_uri();
+    let redirect_uri = redirect_uri.ok_or(Rule::RedirectUriRegistered)?;
+    Ok(match &returned.upstream_login.purpose {
+        Purpose::Clean { handle, .. } => {
+            CallbackResponse::Clean(clean::complete(&returned, *handle, redirect_uri, log).await?)
+        }
+        Purpose::Legacy { state, challenge } => CallbackResponse::Legacy(
+            legacy::complete(&returned, state, challenge, redirect_uri, log).await?,
+        ),
+    })
+}

@@ -1,0 +1,88 @@
+//! The clean callback flow: start · open · confirm · cancel · complete · read_result.
+
+mod visit;
+
+mod completion;
+
+use contract::{LoginResult, LoginResultRequest, LoginSessionRequest, Rule};
+
+use super::context::SignIn;
+use super::report::{LogFields, Refused, Report};
+use crate::audit::Step;
+use crate::model::LoginId;
+use crate::model::login_session::{self, Ask, Handle, LoginOutcome, StillPending};
+use crate::projects::Project;
+use crate::random;
+use crate::store::{Opened, ResultRead};
+
+pub(crate) use completion::CleanCallback;
+pub(super) use completion::complete;
+pub(crate) use visit::{Confirmation, LoginVisit, VisitRedirect, VisitResponse};
+
+/// Starts a login session. Returns the handle of its authorization URL.
+pub(crate) async fn start(
+    sign_in: &SignIn,
+    project: &Project,
+    request: &LoginSessionRequest,
+) -> Report<Handle> {
+    let mut log = LogFields {
+        project: Some(project.client_id.clone()),
+        login: Some(LoginId::of_key(&request.session_key)),
+        ..LogFields::default()
+    };
+    let result = open_session(sign_in, project, request).await;
+    if result.is_ok() {
+        log.steps.push(Step::Opened);
+    }
+    Report { log, result }
+}
+
+async fn open_session(
+    sign_in: &SignIn,
+    project: &Project,
+    request: &LoginSessionRequest,
+) -> Result<Handle, Refused> {
+    project.check_callback(&request.redirect_uri)?;
+    if !sign_in.upstreams.offers(request.provider) {
+        return Err(Rule::ProviderOffered.into());
+    }
+    let handle = Handle::from_random(random::bytes32());
+    let (client_id, limits, now) = (&project.client_id, &sign_in.limits, sign_in.now());
+    let counted = limits.session(client_id, now)?;
+    let login = login_session::open(request, handle.digest(), now);
+    let opened = sign_in.store.open(login, now).await;
+    if !matches!(opened, Ok(Opened::Fresh)) {
+        limits.not_begun(client_id, counted);
+    }
+    match opened? {
+        Opened::Fresh => Ok(handle),
+        Opened::KeyTaken => Err(Rule::SessionKeyFresh.into()),
+    }
+}
+
+/// Reads the result of a login session, and consumes it if it is terminal.
+pub(crate) async fn read_result(
+    sign_in: &SignIn,
+    project: &Project,
+    request: &LoginResultRequest,
+) -> Report<LoginResult> {
+    let mut log = LogFields {
+        project: Some(project.client_id.clone()),
+        login: Some(LoginId::of_key(&request.session_key)),
+        ..LogFields::default()
+    };
+    let now = sign_in.now();
+    let result = match sign_in.store.consume_result(Ask::of(request), now).await {
+        Ok(ResultRead::Pending(StillPending)) => Ok(LoginResult::Pending),
+        Ok(ResultRead::Refused(rule)) => Err(rule.into()),
+        Ok(ResultRead::Outcome(outcome)) => {
+            log.steps.push(Step::ResultConsumed);
+            Ok(match outcome {
+                LoginOutcome::Succeeded(profile) => LoginResult::Succeeded { profile },
+                LoginOutcome::Failed(error) => LoginResult::Failed { error },
+            })
+        }
+        Err(error) => Err(error.into()),
+    };
+    Report { log, result }
+}

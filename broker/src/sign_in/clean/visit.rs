@@ -1,0 +1,281 @@
+//! The visits of an authorization URL: open · confirm · cancel.
+
+use std::sync::Arc;
+
+use contract::{Digest, LoginError, Origin, Provider, Rule};
+
+use super::completion::{CleanCallback, complete_session};
+use crate::audit::Step;
+use crate::model::UnixMs;
+use crate::model::login_session::{BrowserBinding, Handle, LoginOutcome, LoginSession};
+use crate::model::upstream_login::{Seed, UpstreamLogin};
+use crate::projects::Project;
+use crate::random;
+use crate::relay::{RelayDecision, RelayGuard, Visit};
+use crate::sign_in::context::{CallObserver, ProviderRedirect, SignIn};
+use crate::sign_in::report::{LogFields, Refused, Report};
+
+use crate::store::{Bound, StoreError};
+use crate::upstream::AccountPicker;
+
+/// A browser's visit of an authorization URL.
+pub(crate) struct LoginVisit<'a> {
+    sign_in: &'a SignIn,
+    observe: CallObserver<'a>,
+    handle: Digest,
+    browser: BrowserBinding,
+    log: LogFields,
+}
+
+/// The answer to a visit.
+pub(crate) enum VisitResponse {
+    Redirect(VisitRedirect),
+    /// The user is asked for confirmation.
+    Confirm(Confirmation),
+}
+
+/// The place that a visiting browser is sent on to.
+pub(crate) enum VisitRedirect {
+    ToProvider(ProviderRedirect),
+    /// The login is over.
+    Back(CleanCallback),
+}
+
+impl From<VisitRedirect> for VisitResponse {
+    fn from(redirect: VisitRedirect) -> Self {
+        Self::Redirect(redirect)
+    }
+}
+
+/// The contents of the confirmation page.
+pub(crate) struct Confirmation {
+    pub(crate) project: Arc<Project>,
+    /// The origin of the login's callback.
+    pub(crate) origin: Origin,
+    pub(crate) provider: Provider,
+}
+
+impl<'a> LoginVisit<'a> {
+    /// A visit under `handle` of the browser that holds `browser`, if it holds an
+    /// upstream login of this session.
+    pub(crate) fn new(
+        sign_in: &'a SignIn,
+        observe: CallObserver<'a>,
+        handle: &Handle,
+        browser: Option<BrowserBinding>,
+    ) -> Self {
+        let unbound = || BrowserBinding(Digest::from_bytes(random::bytes32()));
+        Self {
+            sign_in,
+            observe,
+            handle: handle.digest(),
+            browser: browser.unwrap_or_else(unbound),
+            log: LogFields::default(),
+        }
+    }
+
+    /// Opens the authorization URL: the first browser gets the session and an
+    /// upstream login, unless the relay guard demands confirmation.
+    pub(crate) async fn open(mut self, visit: &Visit) -> Report<VisitResponse> {
+        let result = self.decide(visit).await;
+        self.report(result)
+    }
+
+    /// Continues on the confirmation page.
+    pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
+        let result = match self.bind_pending().await {
+            Ok(login) => self.to_provider(login, AccountPicker::Shown).await,
+            Err(error) => Err(error),
+        };
+        self.report(result)
+    }
+
+    /// Cancels on the confirmation page, which ends the login.
+    pub(crate) async fn cancel(mut self) -> Report<VisitRedirect> {
+        let result = match self.bind_pending().await {
+            Ok(login) => {
+                self.log.rule = Some(Rule::RelayCancelled);
+                self.end(login, LoginError::AccessDenied).await
+            }
+            Err(error) => Err(error),
+        };
+        self.report(result)
+    }
+
+    async fn decide(&mut self, visit: &Visit) -> Result<VisitResponse, VisitError> {
+        let login = self.find().await?;
+        let start_origins = login.project.start_origins(&login.session.redirect_uri);
+        let provenance = visit.provenance(&start_origins);
+        self.log.provenance = Some(provenance);
+        self.sign_in
+            .limits
+            .visit(&login.session.project, provenance);
+        let picker = match login.project.select_account.is_for(provenance) {
+            true => AccountPicker::Shown,
+            false => AccountPicker::LeftToThem,
+        };
+        let is_local =
+            self.is_local(&login.session) && visit.is_plain(&start_origins, &self.sign_in.base_url);
+        let decision = match login.session.bound_to {
+            // This browser has confirmed, or did not have to.
+            Some(_) => RelayDecision::Bind,
+            None => login.project.relay_guard.passage(provenance, is_local),
+        };
+        match decision {
+            RelayDecision::Bind => {
+                self.bind().await?;
+            }
+            RelayDecision::PassUnbound => {}
+            RelayDecision::Ask => return Ok(VisitResponse::Confirm(self.confirmation(login))),
+        }
+        self.to_provider(login, picker)
+            .await
+            .map(VisitResponse::Redirect)
+    }
+
+    /// Finds the login, changing nothing, and checks that this browser may have it.
+    async fn find(&mut self) -> Result<PendingLogin, VisitError> {
+        let now = self.sign_in.now();
+        let session = self.sign_in.store.find(self.handle, now).await?;
+        let session = session.ok_or(Rule::HandleKnown)?;
+        self.log.project = Some(session.project.clone());
+        self.log.login = Some(session.login.clone());
+        self.log.provider = Some(session.provider);
+        if !session.admits(self.browser, now) {
+            return Err(self.not_admitted(session, now));
+        }
+        let project = self.sign_in.projects.find(&session.project);
+        let project = project.ok_or(Rule::RedirectUriRegistered)?;
+        project.check_callback(&session.redirect_uri)?;
+        Ok(PendingLogin { session, project })
+    }
+
+    /// Whether consumer, broker and provider are all on this machine.
+    fn is_local(&self, session: &LoginSession) -> bool {
+        self.sign_in.base_url.is_loopback()
+            && session.redirect_uri.origin().is_loopback()
+            && self.sign_in.upstreams.is_loopback(session.provider)
+    }
+
+    fn confirmation(&mut self, login: PendingLogin) -> Confirmation {
+        if login.project.relay_guard == RelayGuard::Auto {
+            self.log.rule = Some(Rule::RelayStartOrigin);
+        }
+        Confirmation {
+            origin: login.session.redirect_uri.origin(),
+            provider: login.session.provider,
+            project: login.project,
+        }
+    }
+
+    async fn bind_pending(&mut self) -> Result<PendingLogin, VisitError> {
+        let login = self.find().await?;
+        self.bind().await?;
+        Ok(login)
+    }
+
+    /// Binds the login to this browser, unless another was faster.
+    async fn bind(&mut self) -> Result<(), VisitError> {
+        let now = self.sign_in.now();
+        let store = &self.sign_in.store;
+        match store.bind_browser(self.handle, self.browser, now).await? {
+            Bound::Granted(_) => {
+                self.log.steps.push(Step::Bound);
+                Ok(())
+            }
+            Bound::Refused(Some(session)) => Err(self.not_admitted(session, now)),
+            Bound::Refused(None) => Err(Rule::HandleKnown.into()),
+        }
+    }
+
+    /// Sends the browser to the provider; or back, if the provider's address cannot
+    /// be found out.
+    async fn to_provider(
+        &mut self,
+        login: PendingLogin,
+        picker: AccountPicker,
+    ) -> Result<VisitRedirect, VisitError> {
+        let seed = Seed::from_random(random::bytes32());
+        let upstream_login =
+            UpstreamLogin::for_session(seed, &login.session, self.handle, self.browser);
+        let sign_in = self.sign_in;
+        match sign_in
+            .redirect_to_provider(upstream_login, picker, self.observe)
+            .await
+        {
+            Ok(redirect) => Ok(VisitRedirect::ToProvider(redirect)),
+            Err(failure) => {
+                self.log.set_failure(failure);
+                self.end(login, failure.error()).await
+            }
+        }
+    }
+
+    /// Completes the login with an error, and sends the browser back.
+    async fn end(
+        &mut self,
+        login: PendingLogin,
+        error: LoginError,
+    ) -> Result<VisitRedirect, VisitError> {
+        let outcome = LoginOutcome::Failed(error);
+        complete_session(self.sign_in, self.handle, outcome, &mut self.log).await?;
+        Ok(VisitRedirect::Back(CleanCallback {
+            project: login.session.project,
+            redirect_uri: login.session.redirect_uri,
+        }))
+    }
+
+    /// The answer to a browser that may not have the login.
+    fn not_admitted(&self, session: LoginSession, now: UnixMs) -> VisitError {
+        let client_id = session.project.clone();
+        let redirect_uri = session.turn_away(now).and_then(|redirect_uri| {
+            let project = self.sign_in.projects.find(&client_id);
+            let project = project.ok_or(Rule::RedirectUriRegistered)?;
+            project.check_callback(&redirect_uri)?;
+            Ok(redirect_uri)
+        });
+        match redirect_uri {
+            Ok(redirect_uri) => VisitError::Over(CleanCallback {
+                project: client_id,
+                redirect_uri,
+            }),
+            Err(rule) => rule.into(),
+        }
+    }
+
+    fn report<T: From<VisitRedirect>>(self, result: Result<T, VisitError>) -> Report<T> {
+        Report {
+            log: self.log,
+            result: match result {
+                Ok(response) => Ok(response),
+                Err(VisitError::Over(callback)) => Ok(VisitRedirect::Back(callback).into()),
+                Err(VisitError::Refused(refused)) => Err(refused),
+            },
+        }
+    }
+}
+
+/// A pending login that the visiting browser may have.
+struct PendingLogin {
+    session: LoginSession,
+    project: Arc<Project>,
+}
+
+/// The reason why a browser does not get the login.
+enum VisitError {
+    /// The login is over: the browser goes back to the consumer.
+    Over(CleanCallback),
+    Refused(Refused),
+}
+
+impl From<Rule> for VisitError {
+    fn from(rule: Rule) -> Self {
+        Self::Refused(rule.into())
+    }
+}
+
+impl From<StoreError> for VisitError {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error.into())
+    }
+}
