@@ -1,36 +1,37 @@
-//! The relay guard: which visits of an authorization URL are sent on at once, and
-//! which see a page that asks first.
+//! The relay guard, which decides whether a visit of an authorization URL goes to the
+//! provider at once or sees the confirmation page first.
 //!
-//! The clean callback carries nothing, so whoever starts a login can send its
-//! authorization URL to somebody else and collect what that person signs in. Where
-//! a visit began is told by the visitor's own browser, which the sender has no
-//! hold on. A visit is *vouched for* when it began on a page of the project.
+//! The clean callback carries nothing, so an attacker who starts a login can send its
+//! authorization URL to a victim and collect the profile that the victim signs in with.
+//! But the victim's own browser reports the page that the visit began on, and the
+//! attacker cannot change that. A visit is *vouched for* when it began on a page of the
+//! project.
 
 use contract::Origin;
 use serde::Deserialize;
 
-/// When a project's visitors are asked whether they started the sign-in.
+/// The visits of a project's logins that see the confirmation page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RelayGuard {
-    /// Unless the visit is vouched for.
+    /// The visits that are not vouched for.
     #[default]
     Auto,
-    /// At every sign-in.
+    /// Every visit.
     Always,
-    /// Never.
+    /// None.
     Off,
 }
 
-/// At which visits a project has the provider show its account picker. Only in the
-/// clean flow: the state of the legacy one protects it.
+/// The visits of a project's logins for which the provider shows its account picker.
+/// Only in the clean flow: the state of the legacy one protects it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SelectAccount {
-    /// At all of them.
+    /// Every visit.
     #[default]
     Always,
-    /// At those that are not vouched for.
+    /// The visits that are not vouched for.
     Unvouched,
 }
 
@@ -54,62 +55,62 @@ impl SelectAccount {
         }
     }
 
-    /// Whether it is shown at a visit of this provenance.
+    /// Whether the picker is shown for a visit of this provenance.
     pub fn is_for(self, provenance: Provenance) -> bool {
         self == SelectAccount::Always || provenance != Provenance::Vouched
     }
 }
 
-/// What a visitor's browser tells of its own accord.
+/// The headers that a browser sends about the start of a navigation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
     /// The `Sec-Fetch-*` headers, if a browser sent them.
     pub fetch: Option<Fetch>,
-    /// The page that sent it here.
-    pub came_from: CameFrom,
+    /// The page that the browser came from.
+    pub referrer: Referrer,
 }
 
-/// `Sec-Fetch-Site`, `-Mode` and `-Dest`, as far as each came once.
+/// `Sec-Fetch-Site`, `-Mode` and `-Dest`, if each came once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fetch {
-    /// How this site is related to the one that the navigation began on.
+    /// The relation of this site to the one that the navigation began on.
     pub site: Option<String>,
-    /// What kind of request it is.
+    /// The kind of request.
     pub mode: Option<String>,
-    /// What its answer is for.
+    /// The use of the answer.
     pub dest: Option<String>,
 }
 
-/// What `Referer` says.
+/// The `Referer` of a visit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CameFrom {
-    /// Nothing.
-    Nowhere,
+pub enum Referrer {
+    /// There is none.
+    Absent,
     /// A page of this origin.
     Page(String),
-    /// Something that no page can have said.
+    /// A value that no browser sends.
     Unreadable,
 }
 
-/// Where a visit began.
+/// The start of a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
     /// On a page of the project.
     Vouched,
-    /// On a page of somebody else.
+    /// On another page.
     Foreign,
-    /// On a page that does not say which it is.
+    /// On a page whose browser sends no `Referer`.
     NoReferrer,
     /// On no page: the address was typed, pasted, or opened by another program.
     Typed,
     /// In a part of a page: a picture, a frame, a script.
     Embedded,
-    /// The client tells nothing; it may be no browser.
+    /// Unknown: the client sends no fetch metadata, and may not be a browser.
     NoMetadata,
 }
 
 impl Provenance {
-    /// Its name in the audit.
+    /// Its name in the audit log.
     pub fn as_str(self) -> &'static str {
         match self {
             Provenance::Vouched => "vouched",
@@ -121,28 +122,27 @@ impl Provenance {
         }
     }
 
-    /// Whether a browser was sent here by something else than the project's pages,
-    /// as far as it tells.
+    /// Whether a browser reports that the visit did not begin on a page of the project.
     pub fn is_elsewhere(self) -> bool {
         !matches!(self, Provenance::Vouched | Provenance::NoMetadata)
     }
 }
 
 impl Visit {
-    /// Where it began, for a project whose sign-ins start on `start_origins`.
+    /// The provenance, for a project whose sign-ins start on `start_origins`.
     pub fn provenance(&self, start_origins: &[Origin]) -> Provenance {
-        let told = |value: &Option<String>, expected| value.as_deref() == Some(expected);
+        let is = |value: &Option<String>, expected| value.as_deref() == Some(expected);
         match &self.fetch {
             None => match self.began_on(start_origins) {
                 Some(false) => Provenance::Foreign,
-                // Anybody can write a Referer; only a browser says the rest with it.
+                // Any client can send a Referer; a browser sends the metadata with it.
                 Some(true) | None => Provenance::NoMetadata,
             },
-            Some(fetch) if !(told(&fetch.mode, "navigate") && told(&fetch.dest, "document")) => {
+            Some(fetch) if !(is(&fetch.mode, "navigate") && is(&fetch.dest, "document")) => {
                 Provenance::Embedded
             }
             Some(fetch) if fetch.site.is_none() => Provenance::NoMetadata,
-            Some(fetch) if told(&fetch.site, "none") => Provenance::Typed,
+            Some(fetch) if is(&fetch.site, "none") => Provenance::Typed,
             Some(_) => match self.began_on(start_origins) {
                 None => Provenance::NoReferrer,
                 Some(true) => Provenance::Vouched,
@@ -151,43 +151,43 @@ impl Visit {
         }
     }
 
-    /// Whether this is a client that is no browser and comes from no page but the
-    /// project's or ours: curl, or a test.
+    /// Whether the client is not a browser, and comes from no page but the project's or
+    /// ours: curl, or a test.
     pub fn is_plain(&self, start_origins: &[Origin], ours: &Origin) -> bool {
         let began_with_us = self.began_on(std::slice::from_ref(ours)) == Some(true);
         self.fetch.is_none() && (began_with_us || self.began_on(start_origins) != Some(false))
     }
 
-    /// Whether it began on a page of `origins`; nothing, if no page is named.
+    /// Whether the visit began on a page of `origins`; `None` without a `Referer`.
     fn began_on(&self, origins: &[Origin]) -> Option<bool> {
-        match &self.came_from {
-            CameFrom::Nowhere => None,
-            CameFrom::Page(page) => Some(origins.iter().any(|origin| origin.as_str() == page)),
-            CameFrom::Unreadable => Some(false),
+        match &self.referrer {
+            Referrer::Absent => None,
+            Referrer::Page(page) => Some(origins.iter().any(|origin| origin.as_str() == page)),
+            Referrer::Unreadable => Some(false),
         }
     }
 }
 
-/// What a visit gets whose login nobody has claimed.
+/// The decision on a visit whose login is not bound yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelayDecision {
-    /// The claim, and the way to the provider.
+    /// Bind the login to the browser, and redirect to the provider.
     Bind,
-    /// The way to the provider alone.
+    /// Redirect to the provider without binding.
     PassUnbound,
-    /// The page that asks.
-    Ask,
+    /// Show the confirmation page.
+    Confirm,
 }
 
 impl RelayGuard {
-    /// What a visit of this provenance gets. `is_local_client` says that it is a
-    /// plain client on a machine where everything is local.
-    pub fn passage(self, provenance: Provenance, is_local_client: bool) -> RelayDecision {
+    /// Decides on a visit of this provenance. `is_local_client` marks a plain client of a
+    /// broker whose consumers and providers are all on this machine.
+    pub fn decide(self, provenance: Provenance, is_local_client: bool) -> RelayDecision {
         match (self, provenance) {
-            (RelayGuard::Always, _) => RelayDecision::Ask,
+            (RelayGuard::Always, _) => RelayDecision::Confirm,
             _ if is_local_client => RelayDecision::PassUnbound,
             (RelayGuard::Off, _) | (RelayGuard::Auto, Provenance::Vouched) => RelayDecision::Bind,
-            (RelayGuard::Auto, _) => RelayDecision::Ask,
+            (RelayGuard::Auto, _) => RelayDecision::Confirm,
         }
     }
 }

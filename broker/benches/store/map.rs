@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 use broker::model::grant::{NewGrant, Redemption, Token};
 use broker::model::login_session::{
-    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage, StillPending,
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery, SessionStatus, StillPending,
 };
 use broker::model::upstream_login::UpstreamLogin;
 use broker::model::{LoginId, UnixMs};
@@ -37,6 +37,13 @@ type Key = [u8; 32];
 
 fn key(digest: Digest) -> Key {
     *digest.as_bytes()
+}
+
+fn is_pending(session: &LoginSession) -> bool {
+    matches!(
+        session.status,
+        SessionStatus::Unbound | SessionStatus::Bound(_)
+    )
 }
 
 type Answer<T> = Result<T, StoreError>;
@@ -76,11 +83,14 @@ impl Store for Map {
         now: UnixMs,
     ) -> Answer<Bound> {
         Ok(match self.rows().logins.get_mut(handle.as_bytes()) {
-            Some((session, _)) if session.admits(browser, now) => {
-                session.bound_to = Some(browser);
-                Bound::Granted(session.clone())
-            }
-            other => Bound::Refused(other.map(|(session, _)| session.clone())),
+            Some((session, _)) => match session.clone().admit(browser, now) {
+                Ok(admitted) => {
+                    session.status = SessionStatus::Bound(browser);
+                    Bound::Granted(admitted)
+                }
+                Err(_) => Bound::Refused(Some(session.clone())),
+            },
+            None => Bound::Refused(None),
         })
     }
 
@@ -99,10 +109,8 @@ impl Store for Map {
         now: UnixMs,
     ) -> Answer<Completed> {
         match self.rows().logins.get_mut(handle.as_bytes()) {
-            Some((session, slot))
-                if session.stage == Stage::Pending && session.ends.is_after(now) =>
-            {
-                session.stage = Stage::Completed;
+            Some((session, slot)) if is_pending(session) && session.ends.is_after(now) => {
+                session.status = SessionStatus::Completed;
                 *slot = Some(outcome);
                 Ok(Completed::Now)
             }
@@ -110,7 +118,7 @@ impl Store for Map {
         }
     }
 
-    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Answer<ResultRead> {
+    async fn consume_result(&self, ask: ResultQuery, now: UnixMs) -> Answer<ResultRead> {
         let mut rows = self.rows();
         let handle = rows.keys.get(ask.key.as_bytes()).copied();
         let Some((session, outcome)) = handle.and_then(|it| rows.logins.get_mut(&it)) else {
@@ -121,7 +129,7 @@ impl Store for Map {
         }
         Ok(match outcome.take() {
             Some(outcome) => {
-                session.stage = Stage::Consumed;
+                session.status = SessionStatus::Consumed;
                 ResultRead::Outcome(outcome)
             }
             None => ResultRead::Pending(StillPending),

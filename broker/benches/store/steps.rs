@@ -3,7 +3,7 @@
 
 use broker::model::grant::{NewGrant, Redemption};
 use broker::model::login_session::{
-    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, Stage,
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery, SessionStatus,
 };
 use broker::model::upstream_login::{Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
@@ -33,7 +33,7 @@ pub(crate) struct Login {
     new: NewLogin,
     browser: BrowserBinding,
     upstream_login: UpstreamLogin,
-    ask: Ask,
+    query: ResultQuery,
     grant: NewGrant,
     redemption: Redemption,
 }
@@ -68,7 +68,7 @@ impl Step {
     /// Takes it.
     pub(crate) async fn take(self, store: &dyn Store, login: &Login) {
         let succeeded = match self {
-            Self::Open => store.open(login.new.clone(), NOW).await.unwrap() == Opened::Fresh,
+            Self::Open => store.open(login.new(), NOW).await.unwrap() == Opened::Fresh,
             Self::Bind => {
                 let claim = store
                     .bind_browser(login.new.handle, login.browser, NOW)
@@ -88,12 +88,12 @@ impl Step {
                 settled.unwrap() == Completed::Now
             }
             Self::Take => {
-                let taken = store.consume_result(login.ask.clone(), NOW).await;
+                let taken = store.consume_result(login.query(), NOW).await;
                 matches!(taken.unwrap(), ResultRead::Outcome(_))
             }
-            Self::Issue => store.issue(login.grant.clone()).await.is_ok(),
+            Self::Issue => store.issue(login.grant()).await.is_ok(),
             Self::Redeem => {
-                let redeemed = store.redeem(login.redemption.clone(), NOW).await;
+                let redeemed = store.redeem(login.redemption(), NOW).await;
                 matches!(redeemed.unwrap(), Redeemed::Token(_))
             }
             Self::Token => {
@@ -127,7 +127,7 @@ impl Login {
         let challenge = CodeVerifier::from_random(secret("verifier").as_bytes()).challenge();
         let grant = NewGrant::of(&upstream_login, &challenge, ada(), secret("code"), NOW);
         Self {
-            ask: Ask {
+            query: ResultQuery {
                 key: new.key,
                 project: new.session.project.clone(),
                 redirect_uri: new.session.redirect_uri.clone(),
@@ -149,6 +149,42 @@ impl Login {
     }
 }
 
+/// What may be used once is no `Clone`: a step makes its own from what is at hand.
+impl Login {
+    fn new(&self) -> NewLogin {
+        NewLogin {
+            session: self.new.session.clone(),
+            ..self.new
+        }
+    }
+
+    fn query(&self) -> ResultQuery {
+        ResultQuery {
+            project: self.query.project.clone(),
+            redirect_uri: self.query.redirect_uri.clone(),
+            ..self.query
+        }
+    }
+
+    fn grant(&self) -> NewGrant {
+        NewGrant {
+            login: self.grant.login.clone(),
+            project: self.grant.project.clone(),
+            challenge: self.grant.challenge.clone(),
+            profile: self.grant.profile.clone(),
+            ..self.grant
+        }
+    }
+
+    fn redemption(&self) -> Redemption {
+        Redemption {
+            project: self.redemption.project.clone(),
+            challenge: self.redemption.challenge.clone(),
+            ..self.redemption
+        }
+    }
+}
+
 fn session(key: &SessionKey) -> LoginSession {
     LoginSession {
         login: LoginId::of_key(key),
@@ -157,8 +193,7 @@ fn session(key: &SessionKey) -> LoginSession {
         provider: Provider::GitHub,
         ends: END,
         known_until: END,
-        bound_to: None,
-        stage: Stage::Pending,
+        status: SessionStatus::Unbound,
     }
 }
 

@@ -40,7 +40,7 @@ impl AccessToken {
 }
 
 /// The body of `POST /v1/token`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRequest {
     /// Always `authorization_code`.

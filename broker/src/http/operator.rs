@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use rocket::http::ContentType;
 use rocket::{Build, Rocket, State, get, routes};
 
-use super::config;
+use super::settings::config;
 use crate::metrics::Metrics;
 
 /// The web server of `GET /metrics` at `bind`, not yet listening.

@@ -16,7 +16,7 @@ const EXPLAINED_MS: i64 = 600_000;
 
 /// A grant about to be stored: who signed in, for whom, under the digest of its
 /// code.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct NewGrant {
     /// SHA-256 of the handoff code.
     pub code: Digest,
@@ -61,7 +61,7 @@ impl NewGrant {
 }
 
 /// What a redemption presents, without its secrets.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Redemption {
     /// SHA-256 of the code.
     pub code: Digest,

@@ -7,41 +7,37 @@ use contract::{
 
 use super::{LoginId, UnixMs};
 
-/// How long after its opening a login is still recognised, so that a late
-/// browser can be sent home: twice its lifetime.
+/// The time from its opening for which a session is known, so that a late browser can
+/// be sent back: twice its lifetime.
 const KNOWN_MS: i64 = 2 * LoginLifetime::MS;
 
-/// A login session as it is known between its opening and its sweeping.
+/// A login session, from its opening until it is swept.
 #[derive(Debug, Clone)]
 pub struct LoginSession {
-    /// What its events are filed under.
+    /// The id of its login in the audit log.
     pub login: LoginId,
-    /// Whose login it is.
+    /// The project that opened it.
     pub project: ClientId,
-    /// Where its browser goes home to.
+    /// The callback that its browser goes back to.
     pub redirect_uri: RedirectUri,
-    /// Where the person signs in.
+    /// The provider that the user signs in with.
     pub provider: Provider,
-    /// When it stops being readable: 600 s after its opening.
+    /// The end of its validity: 600 s after its opening.
     pub ends: UnixMs,
-    /// When it is forgotten: 1200 s after its opening.
+    /// The time at which it is forgotten: 1200 s after its opening.
     pub known_until: UnixMs,
-    /// The browser it belongs to, once there is one.
-    pub bound_to: Option<BrowserBinding>,
-    /// How far it got.
-    pub stage: Stage,
+    /// Its state.
+    pub status: SessionStatus,
 }
 
-/// Which browser claimed a login: a value only that browser's sealed cookies hold.
+/// The state of a login session. Whether it has expired is a matter of `ends`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BrowserBinding(pub Digest);
-
-/// How far a login session got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Nobody has finished signing in.
-    Pending,
-    /// There is an outcome that nobody has read.
+pub enum SessionStatus {
+    /// Pending, and open to the first browser.
+    Unbound,
+    /// Pending, and bound to one browser.
+    Bound(BrowserBinding),
+    /// There is an outcome, which was not read yet.
     Completed,
     /// The outcome was read.
     Consumed,
@@ -49,25 +45,134 @@ pub enum Stage {
     Erased,
 }
 
-/// How a login ended.
+/// The digest that binds a login session to a browser. Only the encrypted cookies of
+/// that browser contain it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BrowserBinding(pub Digest);
+
+/// The outcome of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoginOutcome {
-    /// The person is known.
+    /// The user signed in.
     Succeeded(Profile),
-    /// They are not, and why.
+    /// The user did not sign in.
     Failed(LoginError),
 }
 
 /// A login session about to be stored, under the digests of its two secrets.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct NewLogin {
     /// SHA-256 of the session key.
     pub key: Digest,
     /// SHA-256 of the handle in the authorization URL.
     pub handle: Digest,
-    /// The session itself, pending.
+    /// The session itself, unbound.
     pub session: LoginSession,
 }
+
+/// Opens a login at `now`. Only the store can say whether its key is fresh.
+pub fn open(request: &LoginSessionRequest, handle: Digest, now: UnixMs) -> NewLogin {
+    NewLogin {
+        key: request.session_key.digest(),
+        handle,
+        session: LoginSession {
+            login: LoginId::of_key(&request.session_key),
+            project: request.client_id.clone(),
+            redirect_uri: request.redirect_uri.clone(),
+            provider: request.provider,
+            ends: now.plus_ms(LoginLifetime::MS),
+            known_until: now.plus_ms(KNOWN_MS),
+            status: SessionStatus::Unbound,
+        },
+    }
+}
+
+/// The reason why a browser may not have a login session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAdmitted {
+    /// The login is over, and the browser goes back to the consumer.
+    Over {
+        /// The project that opened the login.
+        project: ClientId,
+        /// The callback of the login.
+        redirect_uri: RedirectUri,
+    },
+    /// The session is bound to another browser.
+    OtherBrowser,
+}
+
+impl LoginSession {
+    /// Admits `browser` at `now` to a session that is pending and not bound to another.
+    ///
+    /// # Errors
+    ///
+    /// When the login is over or another browser has it.
+    pub fn admit(self, browser: BrowserBinding, now: UnixMs) -> Result<Self, NotAdmitted> {
+        match self.status {
+            SessionStatus::Unbound if self.ends.is_after(now) => Ok(self),
+            SessionStatus::Bound(owner) if owner == browser && self.ends.is_after(now) => Ok(self),
+            _ => Err(self.reject(now)),
+        }
+    }
+
+    /// Rejects a browser that was not granted this session at `now`.
+    pub fn reject(self, now: UnixMs) -> NotAdmitted {
+        match self.status {
+            SessionStatus::Unbound | SessionStatus::Bound(_) if self.ends.is_after(now) => {
+                NotAdmitted::OtherBrowser
+            }
+            _ => NotAdmitted::Over {
+                project: self.project,
+                redirect_uri: self.redirect_uri,
+            },
+        }
+    }
+
+    /// Explains why `query` consumed no outcome of this session at `now`: the login is
+    /// still pending, or a rule was broken.
+    pub fn explain(&self, query: &ResultQuery, now: UnixMs) -> Result<StillPending, Rule> {
+        if self.project != query.project {
+            return Err(Rule::ResultKnown);
+        }
+        if self.redirect_uri != query.redirect_uri {
+            return Err(Rule::ResultCallback);
+        }
+        match self.status {
+            SessionStatus::Consumed => Err(Rule::ResultOnce),
+            SessionStatus::Erased => Err(Rule::ResultExpiry),
+            _ if !self.ends.is_after(now) => Err(Rule::ResultExpiry),
+            SessionStatus::Unbound | SessionStatus::Bound(_) | SessionStatus::Completed => {
+                Ok(StillPending)
+            }
+        }
+    }
+}
+
+/// The parameters of a result read, without its secrets.
+#[derive(Debug)]
+pub struct ResultQuery {
+    /// SHA-256 of the session key.
+    pub key: Digest,
+    /// The project that reads.
+    pub project: ClientId,
+    /// The callback that it names.
+    pub redirect_uri: RedirectUri,
+}
+
+impl ResultQuery {
+    /// The query of `request`.
+    pub fn of(request: &LoginResultRequest) -> Self {
+        Self {
+            key: request.session_key.digest(),
+            project: request.client_id.clone(),
+            redirect_uri: request.redirect_uri.clone(),
+        }
+    }
+}
+
+/// A read that consumed nothing, because the login is still pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StillPending;
 
 /// The secret in an authorization URL. `Debug` is redacted.
 pub struct Handle(String);
@@ -97,85 +202,5 @@ impl Handle {
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Handle([redacted])")
-    }
-}
-
-/// Opens a login at `now`. Whether its key is fresh, only the store can say.
-pub fn open(request: &LoginSessionRequest, handle: Digest, now: UnixMs) -> NewLogin {
-    NewLogin {
-        key: request.session_key.digest(),
-        handle,
-        session: LoginSession {
-            login: LoginId::of_key(&request.session_key),
-            project: request.client_id.clone(),
-            redirect_uri: request.redirect_uri.clone(),
-            provider: request.provider,
-            ends: now.plus_ms(LoginLifetime::MS),
-            known_until: now.plus_ms(KNOWN_MS),
-            bound_to: None,
-            stage: Stage::Pending,
-        },
-    }
-}
-
-/// What is asked when a result is read.
-#[derive(Debug, Clone)]
-pub struct Ask {
-    /// SHA-256 of the session key.
-    pub key: Digest,
-    /// Who asks.
-    pub project: ClientId,
-    /// The callback they name.
-    pub redirect_uri: RedirectUri,
-}
-
-impl Ask {
-    /// What `request` asks, without its secrets.
-    pub fn of(request: &LoginResultRequest) -> Self {
-        Self {
-            key: request.session_key.digest(),
-            project: request.client_id.clone(),
-            redirect_uri: request.redirect_uri.clone(),
-        }
-    }
-}
-
-/// A result that was not taken, although nobody is to blame for it yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StillPending;
-
-impl LoginSession {
-    /// Explains why `ask` took no outcome from this session at `now`: the person
-    /// is still signing in, or a rule was broken.
-    pub fn explain(&self, ask: &Ask, now: UnixMs) -> Result<StillPending, Rule> {
-        if self.project != ask.project {
-            return Err(Rule::ResultKnown);
-        }
-        if self.redirect_uri != ask.redirect_uri {
-            return Err(Rule::ResultCallback);
-        }
-        match self.stage {
-            Stage::Consumed => Err(Rule::ResultOnce),
-            Stage::Erased => Err(Rule::ResultExpiry),
-            _ if !self.ends.is_after(now) => Err(Rule::ResultExpiry),
-            Stage::Pending | Stage::Completed => Ok(StillPending),
-        }
-    }
-
-    /// Whether `browser` could be granted this session at `now`: it is pending and
-    /// nobody else's.
-    pub fn admits(&self, browser: BrowserBinding, now: UnixMs) -> bool {
-        self.stage == Stage::Pending
-            && self.ends.is_after(now)
-            && self.bound_to.is_none_or(|owner| owner == browser)
-    }
-
-    /// Where a browser stands that was not granted the session at `now`: its
-    /// login is over and it goes home, or another browser has it.
-    pub fn turn_away(self, now: UnixMs) -> Result<RedirectUri, Rule> {
-        match self.stage {
-            Stage::Pending if self.ends.is_after(now) => Err(Rule::HandleOneBrowser),
-            _ => Ok(self.redirect_uri),
-        }
     }
 }

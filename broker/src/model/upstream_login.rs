@@ -13,7 +13,7 @@ use super::login_session::{BrowserBinding, LoginSession};
 use super::{LoginId, UnixMs};
 
 /// One way to a provider and back.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct UpstreamLogin {
     /// The secret it all grows from.
     pub seed: Seed,
@@ -32,7 +32,7 @@ pub struct UpstreamLogin {
 }
 
 /// Which flow an upstream login serves.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Purpose {
     /// The clean callback flow.
     Clean {
@@ -51,7 +51,6 @@ pub enum Purpose {
 }
 
 /// 32 random bytes. `Debug` is redacted.
-#[derive(Clone)]
 pub struct Seed([u8; 32]);
 
 impl Seed {

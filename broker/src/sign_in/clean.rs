@@ -10,7 +10,7 @@ use super::context::SignIn;
 use super::report::{LogFields, Refused, Report};
 use crate::audit::Step;
 use crate::model::LoginId;
-use crate::model::login_session::{self, Ask, Handle, LoginOutcome, StillPending};
+use crate::model::login_session::{self, Handle, LoginOutcome, ResultQuery, StillPending};
 use crate::projects::Project;
 use crate::random;
 use crate::store::{Opened, ResultRead};
@@ -72,7 +72,11 @@ pub(crate) async fn read_result(
         ..LogFields::default()
     };
     let now = sign_in.now();
-    let result = match sign_in.store.consume_result(Ask::of(request), now).await {
+    let result = match sign_in
+        .store
+        .consume_result(ResultQuery::of(request), now)
+        .await
+    {
         Ok(ResultRead::Pending(StillPending)) => Ok(LoginResult::Pending),
         Ok(ResultRead::Refused(rule)) => Err(rule.into()),
         Ok(ResultRead::Outcome(outcome)) => {

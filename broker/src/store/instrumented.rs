@@ -11,7 +11,9 @@ use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 
@@ -81,7 +83,11 @@ impl Store for Instrumented {
         self.step("complete", complete).await
     }
 
-    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
+    async fn consume_result(
+        &self,
+        ask: ResultQuery,
+        now: UnixMs,
+    ) -> Result<ResultRead, StoreError> {
         self.step("consume_result", self.store.consume_result(ask, now))
             .await
     }

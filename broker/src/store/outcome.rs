@@ -3,7 +3,7 @@
 use contract::Rule;
 
 use crate::model::grant::{Grant, Redemption};
-use crate::model::login_session::{Ask, LoginOutcome, LoginSession, StillPending};
+use crate::model::login_session::{ResultQuery, LoginOutcome, LoginSession, StillPending};
 use crate::model::{LoginId, UnixMs};
 
 /// The result of opening a login.
@@ -91,7 +91,7 @@ impl Completed {
 
 impl ResultRead {
     /// Explains why `ask` read nothing at `now`, from the session as it is stored.
-    pub(super) fn explained(session: Option<LoginSession>, ask: &Ask, now: UnixMs) -> Self {
+    pub(super) fn explained(session: Option<LoginSession>, ask: &ResultQuery, now: UnixMs) -> Self {
         let explain = |session: LoginSession| session.explain(ask, now);
         match session.ok_or(Rule::ResultKnown).and_then(explain) {
             Ok(pending) => ResultRead::Pending(pending),

@@ -20,7 +20,9 @@ use super::interface::Store;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use super::steps;
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 use executor::On;
@@ -106,7 +108,11 @@ impl Store for Postgres {
             .await
     }
 
-    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
+    async fn consume_result(
+        &self,
+        ask: ResultQuery,
+        now: UnixMs,
+    ) -> Result<ResultRead, StoreError> {
         self.0
             .transact(async |transaction| {
                 steps::consume_result(&self.on(transaction), &ask, now).await

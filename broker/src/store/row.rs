@@ -5,7 +5,7 @@ use std::str::FromStr;
 use contract::{Digest, LoginError, Profile};
 
 use crate::model::grant::{Grant, Token};
-use crate::model::login_session::{BrowserBinding, LoginOutcome, LoginSession, Stage};
+use crate::model::login_session::{BrowserBinding, LoginOutcome, LoginSession, SessionStatus};
 use crate::model::{LoginId, UnixMs};
 
 /// The columns of a row by their names. `None` is NULL.
@@ -45,17 +45,19 @@ pub(super) fn login_session(row: &dyn Columns) -> Result<LoginSession, Unreadabl
         provider: parsed(row, "provider")?,
         ends: required(row.time("ends_ms"), "ends_ms")?,
         known_until: required(row.time("known_until_ms"), "known_until_ms")?,
-        bound_to: row.digest("browser")?.map(BrowserBinding),
-        stage: stage(row)?,
+        status: status(row)?,
     })
 }
 
-fn stage(row: &dyn Columns) -> Result<Stage, Unreadable> {
+fn status(row: &dyn Columns) -> Result<SessionStatus, Unreadable> {
     match required(row.text("stage"), "stage")?.as_str() {
-        "pending" => Ok(Stage::Pending),
-        "settled" if has_outcome(row)? => Ok(Stage::Completed),
-        "settled" => Ok(Stage::Erased),
-        "consumed" => Ok(Stage::Consumed),
+        "pending" => Ok(match row.digest("browser")? {
+            None => SessionStatus::Unbound,
+            Some(browser) => SessionStatus::Bound(BrowserBinding(browser)),
+        }),
+        "settled" if has_outcome(row)? => Ok(SessionStatus::Completed),
+        "settled" => Ok(SessionStatus::Erased),
+        "consumed" => Ok(SessionStatus::Consumed),
         _ => Err(Unreadable("stage")),
     }
 }

@@ -21,7 +21,9 @@ use super::interface::Store;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use super::steps;
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 use executor::at_once;
@@ -112,7 +114,7 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn consume_result(&self, ask: Ask, now: UnixMs) -> Result<ResultRead, StoreError> {
+    async fn consume_result(&self, ask: ResultQuery, now: UnixMs) -> Result<ResultRead, StoreError> {
         self.0
             .run(move |db| at_once(steps::consume_result(db, &ask, now)))
             .await

@@ -10,7 +10,7 @@ use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use super::row::{self, outcome_columns, profile_text};
 use super::sql;
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{ResultQuery, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
 use crate::model::{LoginId, UnixMs};
 
 pub(super) async fn open<E: Executor>(
@@ -82,7 +82,7 @@ pub(super) async fn complete<E: Executor>(
 /// Two statements that change a row: the caller runs them in one transaction.
 pub(super) async fn consume_result<E: Executor>(
     db: &E,
-    ask: &Ask,
+    ask: &ResultQuery,
     now: UnixMs,
 ) -> Result<ResultRead, E::Error> {
     let parameters = parameters![

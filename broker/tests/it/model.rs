@@ -1,7 +1,9 @@
 //! The pure code of the two state diagrams, where it decides something.
 
 use broker::model::grant::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
-use broker::model::login_session::{Ask, BrowserBinding, LoginSession, Stage, StillPending};
+use broker::model::login_session::{
+    BrowserBinding, LoginSession, NotAdmitted, ResultQuery, SessionStatus, StillPending,
+};
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
 use contract::{
@@ -25,7 +27,7 @@ fn mark(n: u8) -> BrowserBinding {
     BrowserBinding(Digest::of(&[n]))
 }
 
-fn session(stage: Stage) -> LoginSession {
+fn session(status: SessionStatus) -> LoginSession {
     LoginSession {
         login: LoginId::of_key(&SessionKey::from_random(&[1; 32])),
         project: client("prj_ada"),
@@ -33,13 +35,12 @@ fn session(stage: Stage) -> LoginSession {
         provider: Provider::Google,
         ends: NOW.plus_ms(600_000),
         known_until: NOW.plus_ms(1_200_000),
-        bound_to: None,
-        stage,
+        status,
     }
 }
 
-fn ask() -> Ask {
-    Ask {
+fn ask() -> ResultQuery {
+    ResultQuery {
         key: Digest::of(b"key"),
         project: client("prj_ada"),
         redirect_uri: callback("https://app.example/cb"),
@@ -79,25 +80,30 @@ fn a_fingerprint_is_12_characters_that_are_no_part_of_the_secret_or_its_digest()
 #[test]
 fn a_refused_read_names_the_first_rule_that_it_broke() {
     #[track_caller]
-    fn check(session: LoginSession, ask: Ask, ms: i64, expected: Result<StillPending, Rule>) {
+    fn check(
+        session: LoginSession,
+        ask: ResultQuery,
+        ms: i64,
+        expected: Result<StillPending, Rule>,
+    ) {
         assert_eq!(session.explain(&ask, NOW.plus_ms(ms)), expected);
     }
-    let by_bob = || Ask {
+    let by_bob = || ResultQuery {
         project: client("prj_bob"),
         redirect_uri: callback("https://bob.example/cb"),
         ..ask()
     };
-    let elsewhere = || Ask {
+    let elsewhere = || ResultQuery {
         redirect_uri: callback("https://app.example/other"),
         ..ask()
     };
-    let pending = || session(Stage::Pending);
-    let consumed = || session(Stage::Consumed);
+    let pending = || session(SessionStatus::Unbound);
+    let consumed = || session(SessionStatus::Consumed);
     check(pending(), ask(), 0, Ok(StillPending));
     check(pending(), ask(), 599_999, Ok(StillPending));
     check(pending(), ask(), 600_000, Err(Rule::ResultExpiry));
     check(
-        session(Stage::Completed),
+        session(SessionStatus::Completed),
         ask(),
         600_000,
         Err(Rule::ResultExpiry),
@@ -118,7 +124,7 @@ fn a_read_asks_under_the_digest_of_its_key() {
         session_key: SessionKey::from_random(&[1; 32]),
         redirect_uri: callback("https://app.example/cb"),
     };
-    let ask = Ask::of(&request);
+    let ask = ResultQuery::of(&request);
     assert_eq!(ask.key, request.session_key.digest());
     assert_eq!(ask.project, request.client_id);
     assert_eq!(ask.redirect_uri, request.redirect_uri);
@@ -127,35 +133,38 @@ fn a_read_asks_under_the_digest_of_its_key() {
 #[test]
 fn a_session_admits_its_own_browser_while_it_is_pending() {
     #[track_caller]
-    fn check(stage: Stage, owner: Option<u8>, ms: i64, expected: bool) {
-        let session = LoginSession {
-            bound_to: owner.map(mark),
-            ..session(stage)
-        };
-        assert_eq!(session.admits(mark(1), NOW.plus_ms(ms)), expected);
+    fn check(status: SessionStatus, ms: i64, expected: bool) {
+        let admitted = session(status).admit(mark(1), NOW.plus_ms(ms));
+        assert_eq!(admitted.is_ok(), expected);
     }
-    check(Stage::Pending, None, 0, true);
-    check(Stage::Pending, Some(1), 0, true);
-    check(Stage::Pending, Some(2), 0, false);
-    check(Stage::Pending, None, 599_999, true);
-    check(Stage::Pending, None, 600_000, false);
-    check(Stage::Completed, Some(1), 0, false);
-    check(Stage::Consumed, Some(1), 0, false);
+    check(SessionStatus::Unbound, 0, true);
+    check(SessionStatus::Bound(mark(1)), 0, true);
+    check(SessionStatus::Bound(mark(2)), 0, false);
+    check(SessionStatus::Unbound, 599_999, true);
+    check(SessionStatus::Unbound, 600_000, false);
+    check(SessionStatus::Bound(mark(1)), 599_999, true);
+    check(SessionStatus::Bound(mark(1)), 600_000, false);
+    check(SessionStatus::Completed, 0, false);
+    check(SessionStatus::Consumed, 0, false);
 }
 
 #[test]
-fn a_browser_is_turned_away_home_unless_another_is_still_signing_in() {
+fn a_rejected_browser_goes_back_unless_another_is_still_signing_in() {
     #[track_caller]
-    fn check(stage: Stage, ms: i64, expected: Result<&str, Rule>) {
-        let turned = session(stage).turn_away(NOW.plus_ms(ms));
-        assert_eq!(turned, expected.map(callback));
+    fn check(status: SessionStatus, ms: i64, expected: &NotAdmitted) {
+        assert_eq!(session(status).reject(NOW.plus_ms(ms)), *expected);
     }
-    let home = Ok("https://app.example/cb");
-    check(Stage::Pending, 0, Err(Rule::HandleOneBrowser));
-    check(Stage::Pending, 599_999, Err(Rule::HandleOneBrowser));
-    check(Stage::Pending, 600_000, home);
-    check(Stage::Completed, 0, home);
-    check(Stage::Consumed, 0, home);
+    let over = NotAdmitted::Over {
+        project: client("prj_ada"),
+        redirect_uri: callback("https://app.example/cb"),
+    };
+    for pending in [SessionStatus::Unbound, SessionStatus::Bound(mark(2))] {
+        check(pending, 0, &NotAdmitted::OtherBrowser);
+        check(pending, 599_999, &NotAdmitted::OtherBrowser);
+        check(pending, 600_000, &over);
+    }
+    check(SessionStatus::Completed, 0, &over);
+    check(SessionStatus::Consumed, 0, &over);
 }
 
 fn upstream_login(purpose: Purpose) -> UpstreamLogin {
@@ -249,7 +258,7 @@ fn only_a_upstream_login_for_the_same_login_names_its_browser() {
 
 #[test]
 fn an_upstream_login_for_a_session_ends_with_the_session() {
-    let session = session(Stage::Pending);
+    let session = session(SessionStatus::Unbound);
     let handle = Digest::of(b"handle");
     let upstream_login =
         UpstreamLogin::for_session(Seed::from_random([7; 32]), &session, handle, mark(1));

@@ -1,6 +1,6 @@
 //! Where a visit began, and what it gets for that: the guard's two tables.
 
-use broker::relay::{CameFrom, Fetch, Provenance, RelayDecision, RelayGuard, SelectAccount, Visit};
+use broker::relay::{Fetch, Provenance, Referrer, RelayDecision, RelayGuard, SelectAccount, Visit};
 use contract::Origin;
 
 const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
@@ -22,13 +22,13 @@ fn navigation(site: &str) -> Option<Fetch> {
     fetch(site, "navigate", "document")
 }
 
-fn page(origin: &str) -> CameFrom {
-    CameFrom::Page(origin.to_owned())
+fn page(origin: &str) -> Referrer {
+    Referrer::Page(origin.to_owned())
 }
 
 #[track_caller]
-fn began(fetch: Option<Fetch>, came_from: CameFrom, expected: Provenance) {
-    let visit = Visit { fetch, came_from };
+fn began(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
+    let visit = Visit { fetch, referrer };
     assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
 }
 
@@ -54,19 +54,19 @@ fn only_a_navigation_of_a_whole_page_from_a_start_origin_is_vouched_for() {
     }
     began(
         navigation("cross-site"),
-        CameFrom::Unreadable,
+        Referrer::Unreadable,
         Provenance::Foreign,
     );
     began(
         navigation("cross-site"),
-        CameFrom::Nowhere,
+        Referrer::Absent,
         Provenance::NoReferrer,
     );
 }
 
 #[test]
 fn a_typed_address_is_no_page_whatever_else_is_told() {
-    began(navigation("none"), CameFrom::Nowhere, Provenance::Typed);
+    began(navigation("none"), Referrer::Absent, Provenance::Typed);
     began(navigation("none"), page(STARTS[0]), Provenance::Typed);
 }
 
@@ -88,7 +88,7 @@ fn what_is_no_navigation_of_a_whole_page_is_vouched_for_by_nobody() {
 
 #[test]
 fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
-    began(None, CameFrom::Nowhere, Provenance::NoMetadata);
+    began(None, Referrer::Absent, Provenance::NoMetadata);
     began(None, page(STARTS[0]), Provenance::NoMetadata);
     began(None, page("https://evil.example"), Provenance::Foreign);
     began(navigation(""), page(STARTS[0]), Provenance::NoMetadata);
@@ -96,8 +96,8 @@ fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
 
 #[test]
 fn a_plain_client_tells_nothing_and_comes_from_no_foreign_page() {
-    let check = |fetch: Option<Fetch>, came_from: CameFrom, expected: bool| {
-        let visit = Visit { fetch, came_from };
+    let check = |fetch: Option<Fetch>, referrer: Referrer, expected: bool| {
+        let visit = Visit { fetch, referrer };
         let ours = "http://127.0.0.1:8000".parse().unwrap();
         assert_eq!(
             visit.is_plain(&origins(&STARTS), &ours),
@@ -105,13 +105,13 @@ fn a_plain_client_tells_nothing_and_comes_from_no_foreign_page() {
             "{visit:?}"
         );
     };
-    check(None, CameFrom::Nowhere, true);
+    check(None, Referrer::Absent, true);
     check(None, page(STARTS[1]), true);
     check(None, page("http://127.0.0.1:8000"), true);
     check(None, page("https://evil.example"), false);
-    check(None, CameFrom::Unreadable, false);
-    check(navigation("none"), CameFrom::Nowhere, false);
-    check(Some(Fetch::default()), CameFrom::Nowhere, false);
+    check(None, Referrer::Unreadable, false);
+    check(navigation("none"), Referrer::Absent, false);
+    check(Some(Fetch::default()), Referrer::Absent, false);
 }
 
 const ALL: [Provenance; 6] = [
@@ -128,15 +128,15 @@ fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
     for provenance in ALL {
         let auto = match provenance {
             Provenance::Vouched => RelayDecision::Bind,
-            _ => RelayDecision::Ask,
+            _ => RelayDecision::Confirm,
         };
-        assert_eq!(RelayGuard::Auto.passage(provenance, false), auto);
+        assert_eq!(RelayGuard::Auto.decide(provenance, false), auto);
         assert_eq!(
-            RelayGuard::Always.passage(provenance, false),
-            RelayDecision::Ask
+            RelayGuard::Always.decide(provenance, false),
+            RelayDecision::Confirm
         );
         assert_eq!(
-            RelayGuard::Off.passage(provenance, false),
+            RelayGuard::Off.decide(provenance, false),
             RelayDecision::Bind
         );
     }
@@ -144,10 +144,10 @@ fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
 
 #[test]
 fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
-    let passage = |guard: RelayGuard| guard.passage(Provenance::NoMetadata, true);
+    let passage = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
     assert_eq!(passage(RelayGuard::Auto), RelayDecision::PassUnbound);
     assert_eq!(passage(RelayGuard::Off), RelayDecision::PassUnbound);
-    assert_eq!(passage(RelayGuard::Always), RelayDecision::Ask);
+    assert_eq!(passage(RelayGuard::Always), RelayDecision::Confirm);
 }
 
 #[test]

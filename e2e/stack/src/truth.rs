@@ -2,7 +2,7 @@
 //! the answers.
 
 use broker::audit::Step;
-use broker::model::login_session::{LoginSession, Stage};
+use broker::model::login_session::{LoginSession, SessionStatus};
 use broker::store::Store;
 use contract::Rule;
 use serde::Serialize;
@@ -146,13 +146,13 @@ async fn clean(
     };
     let provider = Some(session.provider.as_str());
     let is_over = !session.ends.is_after(world.clock.world().now());
-    let state = match session.stage {
-        Stage::Consumed => State::Consumed,
-        Stage::Erased => State::Expired,
+    let state = match session.status {
+        SessionStatus::Consumed => State::Consumed,
+        SessionStatus::Erased => State::Expired,
         _ if is_over => State::Expired,
-        Stage::Pending => State::Pending,
-        Stage::Completed if has_failed(events) => State::Failed,
-        Stage::Completed => State::Succeeded,
+        SessionStatus::Unbound | SessionStatus::Bound(_) => State::Pending,
+        SessionStatus::Completed if has_failed(events) => State::Failed,
+        SessionStatus::Completed => State::Succeeded,
     };
     (state, provider)
 }

@@ -1,14 +1,13 @@
-//! What a visitor's browser tells of its own accord: where a navigation began, and
-//! which page a button was pressed on.
+//! The headers in which a visitor's browser reports the start of a navigation.
 
 use rocket::Request;
 use rocket::http::HeaderMap;
 use rocket::request::{FromRequest, Outcome};
 
 use crate::http::raw_headers::only;
-use crate::relay::{CameFrom, Fetch, Visit};
+use crate::relay::{Fetch, Referrer, Visit};
 
-/// Whoever visits.
+/// A browser, or another client, at an address that browsers visit.
 pub(crate) struct Visitor(Visit);
 
 impl std::ops::Deref for Visitor {
@@ -27,13 +26,13 @@ impl<'r> FromRequest<'r> for Visitor {
         let headers = request.headers();
         Outcome::Success(Visitor(Visit {
             fetch: fetch(headers),
-            came_from: came_from(headers),
+            referrer: referrer(headers),
         }))
     }
 }
 
-/// What a browser tells of its fetch. It tells all three; the `fetch` of Node, which
-/// is none, says `Sec-Fetch-Mode: cors` of its own accord and no more.
+/// The fetch metadata of a browser, which sends all three headers. The `fetch` of Node
+/// sends `Sec-Fetch-Mode: cors` alone, and is not a browser.
 fn fetch(headers: &HeaderMap<'_>) -> Option<Fetch> {
     let own = |name| only(headers, name).map(ToOwned::to_owned);
     let is_a_browsers = headers.iter().any(|header| {
@@ -52,12 +51,12 @@ fn starts_with(name: &str, start: &str) -> bool {
     beginning.is_some_and(|it| it.eq_ignore_ascii_case(start))
 }
 
-fn came_from(headers: &HeaderMap<'_>) -> CameFrom {
+fn referrer(headers: &HeaderMap<'_>) -> Referrer {
     if !headers.contains("Referer") {
-        return CameFrom::Nowhere;
+        return Referrer::Absent;
     }
     match only(headers, "Referer").map(url::Url::parse) {
-        Some(Ok(page)) => CameFrom::Page(page.origin().ascii_serialization()),
-        _ => CameFrom::Unreadable,
+        Some(Ok(page)) => Referrer::Page(page.origin().ascii_serialization()),
+        _ => Referrer::Unreadable,
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use contract::{Digest, LoginError, Origin, Provider, Rule};
+use contract::{ClientId, Digest, LoginError, Origin, Provider, RedirectUri, Rule};
 
 use super::completion::{CleanCallback, complete_session};
 use crate::audit::Step;
-use crate::model::UnixMs;
-use crate::model::login_session::{BrowserBinding, Handle, LoginOutcome, LoginSession};
+use crate::model::login_session::{
+    BrowserBinding, Handle, LoginOutcome, LoginSession, NotAdmitted, SessionStatus,
+};
 use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
@@ -116,17 +117,19 @@ impl<'a> LoginVisit<'a> {
         };
         let is_local =
             self.is_local(&login.session) && visit.is_plain(&start_origins, &self.sign_in.base_url);
-        let decision = match login.session.bound_to {
+        let decision = match login.session.status {
             // This browser has confirmed, or did not have to.
-            Some(_) => RelayDecision::Bind,
-            None => login.project.relay_guard.passage(provenance, is_local),
+            SessionStatus::Bound(_) => RelayDecision::Bind,
+            _ => login.project.relay_guard.decide(provenance, is_local),
         };
         match decision {
             RelayDecision::Bind => {
                 self.bind().await?;
             }
             RelayDecision::PassUnbound => {}
-            RelayDecision::Ask => return Ok(VisitResponse::Confirm(self.confirmation(login))),
+            RelayDecision::Confirm => {
+                return Ok(VisitResponse::Confirm(self.confirmation(login)));
+            }
         }
         self.to_provider(login, picker)
             .await
@@ -141,12 +144,10 @@ impl<'a> LoginVisit<'a> {
         self.log.project = Some(session.project.clone());
         self.log.login = Some(session.login.clone());
         self.log.provider = Some(session.provider);
-        if !session.admits(self.browser, now) {
-            return Err(self.not_admitted(session, now));
-        }
-        let project = self.sign_in.projects.find(&session.project);
-        let project = project.ok_or(Rule::RedirectUriRegistered)?;
-        project.check_callback(&session.redirect_uri)?;
+        let session = session
+            .admit(self.browser, now)
+            .map_err(|reason| self.not_admitted(reason))?;
+        let project = self.check_callback(&session.project, &session.redirect_uri)?;
         Ok(PendingLogin { session, project })
     }
 
@@ -183,7 +184,7 @@ impl<'a> LoginVisit<'a> {
                 self.log.steps.push(Step::Bound);
                 Ok(())
             }
-            Bound::Refused(Some(session)) => Err(self.not_admitted(session, now)),
+            Bound::Refused(Some(session)) => Err(self.not_admitted(session.reject(now))),
             Bound::Refused(None) => Err(Rule::HandleKnown.into()),
         }
     }
@@ -226,21 +227,33 @@ impl<'a> LoginVisit<'a> {
     }
 
     /// The answer to a browser that may not have the login.
-    fn not_admitted(&self, session: LoginSession, now: UnixMs) -> VisitError {
-        let client_id = session.project.clone();
-        let redirect_uri = session.turn_away(now).and_then(|redirect_uri| {
-            let project = self.sign_in.projects.find(&client_id);
-            let project = project.ok_or(Rule::RedirectUriRegistered)?;
-            project.check_callback(&redirect_uri)?;
-            Ok(redirect_uri)
-        });
-        match redirect_uri {
-            Ok(redirect_uri) => VisitError::Over(CleanCallback {
-                project: client_id,
+    fn not_admitted(&self, reason: NotAdmitted) -> VisitError {
+        let (project, redirect_uri) = match reason {
+            NotAdmitted::OtherBrowser => return Rule::HandleOneBrowser.into(),
+            NotAdmitted::Over {
+                project,
+                redirect_uri,
+            } => (project, redirect_uri),
+        };
+        match self.check_callback(&project, &redirect_uri) {
+            Ok(_) => VisitError::Over(CleanCallback {
+                project,
                 redirect_uri,
             }),
             Err(rule) => rule.into(),
         }
+    }
+
+    /// The project of `client_id`, if it still has this callback.
+    fn check_callback(
+        &self,
+        client_id: &ClientId,
+        redirect_uri: &RedirectUri,
+    ) -> Result<Arc<Project>, Rule> {
+        let project = self.sign_in.projects.find(client_id);
+        let project = project.ok_or(Rule::RedirectUriRegistered)?;
+        project.check_callback(redirect_uri)?;
+        Ok(project)
     }
 
     fn report<T: From<VisitRedirect>>(self, result: Result<T, VisitError>) -> Report<T> {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use broker::model::grant::{NewGrant, Redemption, Token};
 use broker::model::login_session::{
-    Ask, BrowserBinding, LoginOutcome, LoginSession, NewLogin, open,
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery, open,
 };
 use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
@@ -145,7 +145,7 @@ impl Bench {
         self.take_as(ask(key)).await
     }
 
-    pub(crate) async fn take_as(&self, ask: Ask) -> Read {
+    pub(crate) async fn take_as(&self, ask: ResultQuery) -> Read {
         self.store
             .consume_result(ask, self.now())
             .await
@@ -246,8 +246,8 @@ pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogi
     open(&request, handle, now)
 }
 
-pub(crate) fn ask(key: u8) -> Ask {
-    Ask {
+pub(crate) fn ask(key: u8) -> ResultQuery {
+    ResultQuery {
         key: key_of(key).digest(),
         project: project("ada"),
         redirect_uri: callback(CALLBACK),

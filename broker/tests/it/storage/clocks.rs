@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use broker::model::UnixMs;
-use broker::model::login_session::LoginOutcome;
+use broker::model::login_session::{LoginOutcome, NotAdmitted};
 use broker::store::{Consumed, Opened, Store};
 use contract::{LoginError, Rule};
 
@@ -104,8 +104,9 @@ pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_for_all(be
             Read::Refused(Rule::ResultExpiry)
         );
     }
-    let turned_away = bench.find(1).await.unwrap().turn_away(bench.now());
-    assert!(turned_away.is_ok(), "its browser goes home");
+    let rejected = bench.find(1).await.unwrap().reject(bench.now());
+    let is_over = matches!(rejected, NotAdmitted::Over { .. });
+    assert!(is_over, "its browser goes back");
     assert_eq!(
         bench.consume_result(2).await,
         Read::Outcome(denied),

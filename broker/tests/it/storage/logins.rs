@@ -1,6 +1,6 @@
 //! Login sessions: opened, claimed, settled, taken.
 
-use broker::model::login_session::{Ask, LoginOutcome, Stage};
+use broker::model::login_session::{LoginOutcome, NotAdmitted, ResultQuery, SessionStatus};
 use broker::store::{Bound, Completed, Opened};
 use contract::{LoginError, Provider, Rule};
 
@@ -28,8 +28,7 @@ pub(super) async fn a_login_is_found_as_it_was_opened(bench: Bench) {
     assert_eq!(login.provider, Provider::GitHub);
     assert_eq!(login.ends, bench.now().plus_ms(600_000));
     assert_eq!(login.known_until, bench.now().plus_ms(1_200_000));
-    assert_eq!(login.bound_to, None);
-    assert_eq!(login.stage, Stage::Pending);
+    assert_eq!(login.status, SessionStatus::Unbound);
     assert_eq!(login.login.as_str().len(), 12);
 }
 
@@ -83,7 +82,7 @@ pub(super) async fn a_refused_opening_leaves_the_first_login_as_it_was(bench: Be
     assert!(bench.find(2).await.is_none());
     let first = bench.find(1).await.unwrap();
     assert_eq!(first.project, project("ada"));
-    assert_eq!(first.bound_to, Some(mark(1)));
+    assert_eq!(first.status, SessionStatus::Bound(mark(1)));
     bench.finish(1).await;
     assert_eq!(bench.consume_result(1).await, adas_profile());
 }
@@ -100,8 +99,7 @@ pub(super) async fn a_reused_key_forgets_everything_of_its_first_login(bench: Be
         Bound::Refused(None)
     ));
     let second = bench.find(2).await.unwrap();
-    assert_eq!(second.stage, Stage::Pending);
-    assert_eq!(second.bound_to, None);
+    assert_eq!(second.status, SessionStatus::Unbound);
     assert_eq!(second.ends, bench.now().plus_ms(600_000));
     assert_eq!(second.known_until, bench.now().plus_ms(1_200_000));
     assert_eq!(bench.profiles("logins").await, 0);
@@ -130,9 +128,12 @@ pub(super) async fn the_first_browser_gets_the_login(bench: Bench) {
     let Bound::Granted(login) = bench.bind_browser(1, 1).await else {
         panic!("the first browser was refused");
     };
-    assert_eq!(login.bound_to, Some(mark(1)));
+    assert_eq!(login.status, SessionStatus::Bound(mark(1)));
     assert_eq!(login.redirect_uri, callback(CALLBACK));
-    assert_eq!(bench.find(1).await.unwrap().bound_to, Some(mark(1)));
+    assert_eq!(
+        bench.find(1).await.unwrap().status,
+        SessionStatus::Bound(mark(1))
+    );
 }
 
 pub(super) async fn the_same_browser_gets_it_again(bench: Bench) {
@@ -147,8 +148,8 @@ pub(super) async fn another_browser_is_refused_and_told_what_the_login_is(bench:
     let Bound::Refused(Some(login)) = bench.bind_browser(1, 2).await else {
         panic!("the second browser was not told");
     };
-    assert_eq!(login.bound_to, Some(mark(1)));
-    assert_eq!(login.turn_away(bench.now()), Err(Rule::HandleOneBrowser));
+    assert_eq!(login.status, SessionStatus::Bound(mark(1)));
+    assert_eq!(login.reject(bench.now()), NotAdmitted::OtherBrowser);
     assert!(bench.is_granted(1, 1).await, "the first one still has it");
 }
 
@@ -167,8 +168,12 @@ pub(super) async fn a_settled_login_cannot_be_claimed(bench: Bench) {
         let Bound::Refused(Some(login)) = bench.bind_browser(1, browser).await else {
             panic!("browser {browser} was granted a settled login");
         };
-        assert_eq!(login.stage, Stage::Completed);
-        assert_eq!(login.turn_away(bench.now()), Ok(callback(CALLBACK)));
+        assert_eq!(login.status, SessionStatus::Completed);
+        let over = NotAdmitted::Over {
+            project: project("ada"),
+            redirect_uri: callback(CALLBACK),
+        };
+        assert_eq!(login.reject(bench.now()), over);
     }
 }
 
@@ -179,7 +184,7 @@ pub(super) async fn a_consumed_login_cannot_be_claimed(bench: Bench) {
     let Bound::Refused(Some(login)) = bench.bind_browser(1, 1).await else {
         panic!("a consumed login was granted");
     };
-    assert_eq!(login.stage, Stage::Consumed);
+    assert_eq!(login.status, SessionStatus::Consumed);
 }
 
 pub(super) async fn a_login_can_be_claimed_until_its_600_seconds_are_over(bench: Bench) {
@@ -193,7 +198,10 @@ pub(super) async fn a_login_can_be_claimed_until_its_600_seconds_are_over(bench:
 pub(super) async fn a_login_is_settled_once(bench: Bench) {
     bench.open(1).await;
     assert_eq!(bench.finish(1).await, Completed::Now);
-    assert_eq!(bench.find(1).await.unwrap().stage, Stage::Completed);
+    assert_eq!(
+        bench.find(1).await.unwrap().status,
+        SessionStatus::Completed
+    );
     assert_eq!(bench.finish(1).await, Completed::TooLate);
 }
 
@@ -252,7 +260,7 @@ pub(super) async fn a_profile_is_taken_once(bench: Bench) {
     bench.open(1).await;
     bench.finish(1).await;
     assert_eq!(bench.consume_result(1).await, adas_profile());
-    assert_eq!(bench.find(1).await.unwrap().stage, Stage::Consumed);
+    assert_eq!(bench.find(1).await.unwrap().status, SessionStatus::Consumed);
     assert_eq!(bench.consume_result(1).await, TAKEN);
     assert_eq!(bench.consume_result(1).await, TAKEN);
 }
@@ -296,7 +304,7 @@ pub(super) async fn an_unknown_key_takes_nothing(bench: Bench) {
 }
 
 pub(super) async fn another_project_takes_nothing_and_learns_nothing(bench: Bench) {
-    let by_bob = || Ask {
+    let by_bob = || ResultQuery {
         project: project("bob"),
         ..ask(1)
     };
@@ -311,7 +319,7 @@ pub(super) async fn another_project_takes_nothing_and_learns_nothing(bench: Benc
 }
 
 pub(super) async fn another_callback_takes_nothing(bench: Bench) {
-    let elsewhere = || Ask {
+    let elsewhere = || ResultQuery {
         redirect_uri: callback("https://app.example/other"),
         ..ask(1)
     };
@@ -327,7 +335,7 @@ pub(super) async fn a_callback_that_differs_in_a_slash_is_another(bench: Bench) 
     bench.open(1).await;
     bench.finish(1).await;
     for other in ["https://app.example/cb/", "https://app.example/CB"] {
-        let ask = Ask {
+        let ask = ResultQuery {
             redirect_uri: callback(other),
             ..ask(1)
         };

@@ -82,7 +82,7 @@ pub(super) async fn of_64_browsers_one_gets_the_login(bench: Bench) {
     let Some(Bound::Granted(login)) = results.iter().find(|claim| granted(claim)) else {
         unreachable!("one was counted");
     };
-    assert_eq!(bench.find(1).await.unwrap().bound_to, login.bound_to);
+    assert_eq!(bench.find(1).await.unwrap().status, login.status);
 }
 
 pub(super) async fn of_64_outcomes_one_is_settled(bench: Bench) {
