@@ -1,5 +1,5 @@
-//! Makes one JSON document of `openapi.yaml` and the schemas that it names, so
-//! that whoever reads it needs no second file and the broker no YAML parser.
+//! Bundles `openapi.yaml` and the schemas that it names into one JSON document, so
+//! that its reader needs no second file and the broker no YAML parser.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         clippy::disallowed_methods,
         reason = "this is how Cargo tells a build script where to write"
     )]
-    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("run by Cargo alone")?);
+    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: Cargo runs this script")?);
     let document = bundle(Path::new("openapi.yaml"))?;
     fs::write(
         out.join("openapi.json"),
@@ -23,8 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The document at `path`, with the files behind `components.schemas` in their
-/// places and references to them turned inward.
+/// The document at `path`, with the files behind `components.schemas` inlined and
+/// references to them made internal.
 fn bundle(path: &Path) -> Result<Value, Box<dyn Error>> {
     let mut document: Value = serde_saphyr::from_str(&fs::read_to_string(path)?)?;
     let schemas = document
@@ -35,12 +35,12 @@ fn bundle(path: &Path) -> Result<Value, Box<dyn Error>> {
     for (name, file) in &files {
         let mut schema: Value = serde_json::from_str(&fs::read_to_string(file)?)
             .map_err(|error| format!("{file}: {error}"))?;
-        turn_inward(&mut schema, &files).map_err(|error| format!("{file}: {error}"))?;
+        make_references_internal(&mut schema, &files).map_err(|error| format!("{file}: {error}"))?;
         // The document names the dialect once, for all of them.
         schema
             .as_object_mut()
             .and_then(|schema| schema.remove("$schema"))
-            .ok_or_else(|| format!("{file} does not say which dialect it is in"))?;
+            .ok_or_else(|| format!("{file} has no $schema"))?;
         schemas[name] = schema;
     }
     Ok(document)
@@ -52,13 +52,13 @@ fn files(schemas: &Map<String, Value>) -> Result<Vec<(String, String)>, String> 
         .iter()
         .map(|(name, schema)| match schema["$ref"].as_str() {
             Some(file) => Ok((name.clone(), file.to_owned())),
-            None => Err(format!("components.schemas.{name} is no file's")),
+            None => Err(format!("components.schemas.{name} refers to no file")),
         })
         .collect()
 }
 
-/// Turns `provider.json`, as schemas say it, into `#/components/schemas/Provider`.
-fn turn_inward(schema: &mut Value, files: &[(String, String)]) -> Result<(), String> {
+/// Replaces `provider.json`, as schemas write it, by `#/components/schemas/Provider`.
+fn make_references_internal(schema: &mut Value, files: &[(String, String)]) -> Result<(), String> {
     match schema {
         Value::Object(members) => {
             if let Some(Value::String(target)) = members.get_mut("$ref") {
@@ -71,11 +71,11 @@ fn turn_inward(schema: &mut Value, files: &[(String, String)]) -> Result<(), Str
             }
             members
                 .values_mut()
-                .try_for_each(|member| turn_inward(member, files))
+                .try_for_each(|member| make_references_internal(member, files))
         }
         Value::Array(items) => items
             .iter_mut()
-            .try_for_each(|item| turn_inward(item, files)),
+            .try_for_each(|item| make_references_internal(item, files)),
         _ => Ok(()),
     }
 }

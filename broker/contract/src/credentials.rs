@@ -1,4 +1,4 @@
-//! Who calls, and the key of a login: `client_id`, `client_secret`,
+//! The credentials of a client and the key of a login: `client_id`, `client_secret`,
 //! `session_key` (SPEC, Resources and Limits).
 
 use crate::rules::Rule;
@@ -12,8 +12,8 @@ public_text! {
 public_text! {
     /// A client id as a token request may present it: at most 100 characters.
     ///
-    /// The table of TokenRequest gives no minimum, so an empty one is well
-    /// formed there, and nobody's.
+    /// The table of TokenRequest gives no minimum, so an empty one is well formed
+    /// there, and belongs to no project.
     PresentedClientId, Rule::ClientIdLength, |text| has_length(text, 0, 100)
 }
 
@@ -28,8 +28,8 @@ secret_text! {
     SessionKey, Rule::SessionKeyPattern, is_key_text
 }
 
-/// The secret of the kit's own development project, known to everybody. Whatever
-/// others can reach must refuse it.
+/// The public secret of the kit's own development project. A broker that is reachable
+/// from other machines must refuse it.
 pub const DEVELOPMENT_SECRET: &str = "development-secret-known-to-everybody";
 
 impl ClientSecret {
@@ -38,14 +38,14 @@ impl ClientSecret {
         self.expose() == DEVELOPMENT_SECRET
     }
 
-    /// Makes a 256-bit secret from bytes that the caller drew at random.
+    /// Makes a 256-bit secret from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())
     }
 }
 
 impl SessionKey {
-    /// Makes a key from 32 bytes that the caller drew at random for this login.
+    /// Makes a key from 32 random bytes, drawn for this login.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())
     }

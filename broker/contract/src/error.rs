@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an application error looks like on the wire. It is generic on purpose:
-/// the reason goes to the operator's audit, not to whoever asks.
+/// An application error on the wire. It is generic on purpose: the reason goes to the
+/// operator's audit log, not to the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiError {
-    /// The code; this kit knows only `request_failed`, as the spec does.
+    /// The code. Always `request_failed`, the only one in the spec.
     pub error: String,
-    /// A sentence for a person.
+    /// A sentence for a human reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

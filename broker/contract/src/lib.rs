@@ -1,26 +1,26 @@
-//! What crosses the wire of the Federated Sign-In Service, and the rules it obeys.
+//! The wire types of the Federated Sign-In Service, and the rules they obey.
 //!
-//! One file per table of the specification (contract version 0.1.0). Every
-//! value is parsed at the door into a type that cannot hold anything else;
-//! whoever has a [`SessionKey`] need not look at it again.
+//! One file per table of the specification (contract version 0.1.0). Every value is
+//! parsed into a type that cannot hold anything else, so that no code behind the
+//! parser checks it again.
 //!
 //! # Layout
 //!
-//! | file | the specification's |
+//! | file | table of the specification |
 //! |---|---|
 //! | [`provider`] | Provider, ProviderStatus |
 //! | [`redirect_uri`] | RedirectUri, and the URL a login session answers with |
-//! | [`origin`] | base addresses, and what counts as loopback |
+//! | [`origin`] | base addresses, and the definition of loopback |
 //! | [`credentials`] | `client_id`, `client_secret`, `session_key` |
 //! | [`pkce`] | `state`, `code_verifier`, `code_challenge` |
 //! | [`login`] | LoginSessionRequest, LoginResultRequest and their answers |
 //! | [`token`] | TokenRequest, TokenResponse |
 //! | [`profile`] | Profile |
-//! | [`transaction`] | Transaction, which a consumer keeps for the legacy flow |
+//! | [`transaction`] | Transaction, which a consumer stores for the legacy flow |
 //! | [`error`] | ApiError |
 //! | [`lifetime`] | the constants of `expires_in` |
-//! | [`digest`] | SHA-256, the only form in which a secret may rest |
-//! | [`openapi`] | all of it as OpenAPI and JSON Schema, for everybody else |
+//! | [`digest`] | SHA-256, the only form in which a secret may be stored |
+//! | [`openapi`] | the same contract as OpenAPI and JSON Schema |
 //! | [`rules`] | the catalogue: every reason to refuse, in one sentence each |
 //!
 //! # Invariants

@@ -12,22 +12,22 @@ use crate::redirect_uri::{AuthorizationUrl, RedirectUri};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginSessionRequest {
-    /// Which project calls.
+    /// The project's identifier.
     pub client_id: ClientId,
-    /// Proof that it is that project's backend.
+    /// The project's secret.
     pub client_secret: ClientSecret,
-    /// A fresh key; the result is read under it.
+    /// A fresh key, under which the result is read.
     pub session_key: SessionKey,
-    /// Where the person will sign in.
+    /// The provider at which the user signs in.
     pub provider: Provider,
-    /// Where the browser comes back to: a registered callback.
+    /// The registered callback to which the browser returns.
     pub redirect_uri: RedirectUri,
 }
 
-/// The answer to a [`LoginSessionRequest`].
+/// The response to a [`LoginSessionRequest`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LoginSessionResponse {
-    /// Where to send the browser. It bears the login: keep it out of logs.
+    /// The address for the browser. It contains the login's handle: keep it out of logs.
     pub authorization_url: AuthorizationUrl,
     /// Always 600 seconds.
     pub expires_in: LoginLifetime,
@@ -37,55 +37,55 @@ pub struct LoginSessionResponse {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginResultRequest {
-    /// Which project calls.
+    /// The project's identifier.
     pub client_id: ClientId,
-    /// Proof that it is that project's backend.
+    /// The project's secret.
     pub client_secret: ClientSecret,
-    /// The key that started the login.
+    /// The key with which the login was started.
     pub session_key: SessionKey,
     /// The callback that the login was started with.
     pub redirect_uri: RedirectUri,
 }
 
-/// How a login stands. A terminal one is read once.
+/// The state of a login. A terminal result is read once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "lowercase")]
 pub enum LoginResult {
-    /// The person is still signing in; nothing is consumed.
+    /// The user is still signing in; reading this consumes nothing.
     Pending,
-    /// They did.
+    /// The user signed in.
     Succeeded {
-        /// Who they are.
+        /// The user's profile.
         profile: Profile,
     },
-    /// They did not.
+    /// The user did not sign in.
     Failed {
-        /// Why, in one of three words.
+        /// The reason.
         error: LoginError,
     },
 }
 
-/// Why a login failed. Not an HTTP error: the login ended, just not well.
+/// The reason for which a login failed. Not an HTTP error: the login ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoginError {
-    /// The person said no.
+    /// The user declined.
     AccessDenied,
-    /// The provider answered something that proves nothing.
+    /// The provider's answer proves no identity.
     InvalidProviderResponse,
-    /// The provider did not answer, or not now.
+    /// The provider did not answer, or cannot answer now.
     ProviderUnavailable,
 }
 
 impl LoginError {
-    /// All three, in the specification's order.
+    /// All errors, in the specification's order.
     pub const ALL: [LoginError; 3] = [
         LoginError::AccessDenied,
         LoginError::InvalidProviderResponse,
         LoginError::ProviderUnavailable,
     ];
 
-    /// The word on the wire.
+    /// The value on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             LoginError::AccessDenied => "access_denied",

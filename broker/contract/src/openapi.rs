@@ -1,6 +1,6 @@
-//! The contract as it is published: `openapi.yaml` and `schemas/*.json`, bundled
-//! into one document when this crate is built.
+//! The published contract: `openapi.yaml` and `schemas/*.json`, bundled into one
+//! document by the build script.
 
 /// OpenAPI 3.1.1 as JSON, with every schema inside and no reference to another
-/// document. What `GET /openapi.json` answers.
+/// document: the body of `GET /openapi.json`.
 pub const DOCUMENT: &str = include_str!(concat!(env!("OUT_DIR"), "/openapi.json"));

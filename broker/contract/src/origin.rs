@@ -9,7 +9,8 @@ use url::Url;
 use crate::rules::{Malformed, Rule};
 use crate::uri::{callback_shaped, is_loopback};
 
-/// Longest origin, in characters: `https://`, a name of 253 (RFC 1035), a port.
+/// The maximum length of an origin, in characters: `https://`, a name of 253
+/// (RFC 1035), a port.
 const MAX_CHARS: usize = 267;
 
 /// An HTTPS origin, or an HTTP one on loopback: `https://broker.example`,
@@ -27,12 +28,12 @@ impl Origin {
         &self.text
     }
 
-    /// Whether it names this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
+    /// Whether the host is this machine: `localhost`, `127.0.0.0/8` or `[::1]`.
     pub fn is_loopback(&self) -> bool {
         self.loopback
     }
 
-    /// Whether it is `https`.
+    /// Whether the scheme is `https`.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https:")
     }
@@ -52,9 +53,9 @@ impl FromStr for Origin {
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let url = Url::parse(text).map_err(|_| Malformed(Rule::OriginShape))?;
         let origin = Origin::of(&url);
-        // A login's URL is made from it, and must have the shape of one.
-        let carries_logins = text.len() <= MAX_CHARS && callback_shaped(text).is_some();
-        if origin.text == text && carries_logins {
+        // An authorization URL begins with it, and must be valid.
+        let is_base = text.len() <= MAX_CHARS && callback_shaped(text).is_some();
+        if origin.text == text && is_base {
             Ok(origin)
         } else {
             Err(Malformed(Rule::OriginShape))

@@ -1,5 +1,5 @@
-//! What ties the two ends of the legacy flow together: `state`, `code_verifier`
-//! and `code_challenge` (SPEC, Transaction and Limits; RFC 7636 for S256).
+//! PKCE and `state` of the legacy flow: `state`, `code_verifier` and `code_challenge`
+//! (SPEC, Transaction and Limits; RFC 7636 for S256).
 
 use subtle::ConstantTimeEq as _;
 
@@ -13,8 +13,8 @@ secret_text! {
 }
 
 secret_text! {
-    /// The PKCE verifier: 43 to 128 characters of `[A-Za-z0-9._~-]`, known to the
-    /// consumer's backend alone until it redeems the code.
+    /// The PKCE verifier: 43 to 128 characters of `[A-Za-z0-9._~-]`, known only to the
+    /// consumer's backend until it redeems the code.
     CodeVerifier, Rule::CodeVerifierPattern, |text| {
         (43..=128).contains(&text.len())
             && text.bytes().all(|byte| is_base64url(byte) || matches!(byte, b'.' | b'~'))
@@ -27,7 +27,7 @@ public_text! {
 }
 
 impl State {
-    /// Makes a state from 32 bytes that the caller drew at random.
+    /// Makes a state from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())
     }
@@ -42,7 +42,7 @@ impl State {
 }
 
 impl CodeVerifier {
-    /// Makes a 43-character verifier from 32 bytes that the caller drew at random.
+    /// Makes a 43-character verifier from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())
     }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use crate::provider::Provider;
 
-/// The stable account key: what a consumer keys its accounts on.
+/// The stable account key, on which a consumer keys its accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Subject(String);
 
 impl Subject {
-    // The spec does not say what a subject looks like; we derive it from the
+    // The spec does not define the form of a subject; we derive it from the
     // provider's own key alone, because then it needs no secret, survives a
     // lost database and is the same on every replica.
-    /// The subject of the person whom `provider` knows as `provider_subject`:
-    /// `sub_` and 43 characters of base64url.
+    /// The subject of the user with the key `provider_subject` at `provider`: `sub_`
+    /// and 43 characters of base64url.
     pub fn of(provider: Provider, provider_subject: &str) -> Self {
         let digest = Digest::derive(provider.as_str(), provider_subject.as_bytes());
         Self(format!("sub_{}", digest.to_text()))
@@ -33,29 +33,29 @@ impl std::fmt::Display for Subject {
     }
 }
 
-/// Who signed in, in one shape for both providers. Every field is always
+/// The user who signed in, in one shape for both providers. Every field is always
 /// present; `null` is a legitimate value where the type is an `Option`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Profile {
-    /// The account key. Not the e-mail address: two people may share one.
+    /// The account key. Not the e-mail address: two users may share one.
     pub subject: Subject,
-    /// Who vouches for the person.
+    /// The provider that authenticated the user.
     pub provider: Provider,
     /// The provider's own key: Google's `sub`, GitHub's numeric `id` as text.
     pub provider_subject: String,
-    /// What the person is called.
+    /// The user's display name.
     #[serde(deserialize_with = "Option::deserialize")]
     pub name: Option<String>,
     /// GitHub's login; Google has none.
     #[serde(deserialize_with = "Option::deserialize")]
     pub username: Option<String>,
-    /// An e-mail address; worth something only with `email_verified`.
+    /// The e-mail address; trustworthy only with `email_verified`.
     #[serde(deserialize_with = "Option::deserialize")]
     pub email: Option<String>,
-    /// The provider has verified `email`.
+    /// Whether the provider has verified `email`.
     pub email_verified: bool,
-    /// An `https` picture.
+    /// The `https` URL of a picture.
     #[serde(deserialize_with = "Option::deserialize")]
     pub avatar_url: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! The two upstream providers, and what a deployment says of them (SPEC,
-//! Provider and ProviderStatus).
+//! The two upstream providers, and their status in a deployment (SPEC, Provider and
+//! ProviderStatus).
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,7 +30,7 @@ impl Provider {
         }
     }
 
-    /// The name people know it by.
+    /// The name for display.
     pub fn display_name(self) -> &'static str {
         match self {
             Provider::Google => "Google",
@@ -70,15 +70,15 @@ impl From<Provider> for &'static str {
     }
 }
 
-/// One line of `GET /api/providers`: deployment-wide, not a project's rights.
+/// One element of `GET /api/providers`: deployment-wide, not a project's rights.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProviderStatus {
-    /// Which provider.
+    /// The provider.
     pub id: Provider,
-    /// The deployment has credentials for it.
+    /// Whether the deployment has credentials for the provider.
     pub configured: bool,
-    /// The operator has it switched on.
+    /// Whether the operator has enabled the provider.
     pub enabled: bool,
-    /// Sign-ins through it are expected to work now.
+    /// Whether sign-ins through the provider are expected to work now.
     pub available: bool,
 }

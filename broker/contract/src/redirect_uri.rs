@@ -1,5 +1,5 @@
-//! Where browsers are sent: a registered callback, and the URL that a login
-//! session answers with (SPEC, RedirectUri and LoginSessionResponse).
+//! The addresses that browsers are sent to: a registered callback, and the URL of a
+//! login session (SPEC, RedirectUri and LoginSessionResponse).
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,22 +17,22 @@ pub use crate::uri::MAX_CHARS;
 /// A callback: an HTTPS URL, or an HTTP one on loopback, with no credentials,
 /// query or fragment. It keeps its text, and equality compares its bytes.
 ///
-/// Only the canonical form is taken (`https://app.example/cb`, not
-/// `HTTPS://app.example:443/x/../cb`): a browser would rewrite any other, and
-/// would then not come back to the *exact* callback.
+/// Only the canonical form is accepted (`https://app.example/cb`, not
+/// `HTTPS://app.example:443/x/../cb`): a browser would rewrite any other, and then not
+/// return to the *exact* callback.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RedirectUri(String);
 
 impl RedirectUri {
-    /// The text, exactly as it was given.
+    /// The text, unchanged.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The origin of the page that it leads to.
+    /// The origin of the callback.
     pub fn origin(&self) -> Origin {
-        Origin::of(&Url::parse(&self.0).expect("it was parsed when it was made"))
+        Origin::of(&Url::parse(&self.0).expect("the constructor parsed it"))
     }
 
     /// SHA-256 of the text.
@@ -74,8 +74,9 @@ impl fmt::Display for RedirectUri {
     }
 }
 
-/// The URL that starts the browser's part of a login. Shaped like a
-/// [`RedirectUri`]; its path bears the login, so it is a secret until claimed.
+/// The URL that starts the browser's part of a login. Shaped like a [`RedirectUri`].
+/// Its path contains the handle of the login, so it is a secret until a browser is
+/// bound.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AuthorizationUrl(String);
@@ -86,9 +87,9 @@ impl AuthorizationUrl {
         &self.0
     }
 
-    /// The origin of the broker that it leads to.
+    /// The origin of the broker.
     pub fn origin(&self) -> Origin {
-        Origin::of(&Url::parse(&self.0).expect("it was parsed when it was made"))
+        Origin::of(&Url::parse(&self.0).expect("the constructor parsed it"))
     }
 }
 

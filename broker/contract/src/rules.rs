@@ -1,12 +1,12 @@
-//! The rule catalogue: every reason for which something is refused, said once.
+//! The rule catalogue: every reason for which something is refused.
 //!
-//! The audit log writes a rule's id beside each refusal; whoever explains one to a
-//! person (an inspector, a conformance verdict, a lesson) takes the sentence and
+//! The audit log writes a rule's id beside each refusal. Everything that explains a
+//! refusal to a reader (the inspector, a conformance verdict) takes the sentence and
 //! the advice from here, so that they cannot drift apart.
 
 use std::fmt;
 
-/// Where a rule comes from.
+/// The source of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// A section of the specification.
@@ -24,7 +24,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A value was not what its rule demands. It names the rule and never the value.
+/// A value breaks a rule. The error names the rule and never repeats the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.sentence())]
 pub struct Malformed(
@@ -45,23 +45,23 @@ macro_rules! catalogue {
             /// Every rule, in the order of the catalogue.
             pub const ALL: &[Rule] = &[$(Rule::$variant,)+];
 
-            /// The stable name: `area.what`.
+            /// The stable id: `area.name`.
             pub fn id(self) -> &'static str {
                 match self { $(Rule::$variant => $id,)+ }
             }
 
-            /// The rule, in one sentence.
+            /// The rule in one sentence.
             pub fn sentence(self) -> &'static str {
                 match self { $(Rule::$variant => $sentence,)+ }
             }
 
-            /// Where it comes from.
+            /// The section of the specification, or this kit's choice.
             pub fn source(self) -> Source {
                 use Source::{KitChoice, Spec};
                 match self { $(Rule::$variant => $source,)+ }
             }
 
-            /// What an integrator should do about it.
+            /// Advice to an integrator who broke the rule.
             pub fn advice(self) -> &'static str {
                 match self { $(Rule::$variant => $advice,)+ }
             }
@@ -100,7 +100,7 @@ catalogue! {
         "Register and send it with a lower-case host, without a default port and without dots for folders.";
     AuthorizationUrlShape = "authorization_url.shape", Spec("LoginSessionResponse"),
         "An authorization_url is an HTTPS or HTTP loopback URL of at most 2048 characters without credentials, query or fragment",
-        "Do not send a browser to anything else, whoever answered it.";
+        "Do not send a browser to any other address, even if a service returned it.";
     OriginShape = "origin.shape", KitChoice,
         "A base address is an HTTPS origin, or an HTTP loopback one, without path or trailing slash",
         "Write it like https://signin.example or http://127.0.0.1:8000.";
@@ -129,10 +129,10 @@ catalogue! {
         "Send it in the JSON body. Treat the one that was in the URL as leaked and replace it.";
     RequestVerifierInUrl = "request.verifier_in_url", KitChoice,
         "A code_verifier never appears in a URL",
-        "Send it in the JSON body of the exchange, and start a new login: this one is known to others.";
+        "Send it in the JSON body of the exchange, and start a new login: this verifier has leaked.";
     RequestPrefetch = "request.prefetch", KitChoice,
         "A prefetch changes nothing, so it is not answered",
-        "Nothing to do: the browser asks again when the person really goes there.";
+        "Nothing to do: the browser requests the page again when the user opens it.";
     BodyMediaType = "body.media_type", Spec("Endpoints"),
         "A body is sent as application/json",
         "Set Content-Type: application/json.";
@@ -143,8 +143,8 @@ catalogue! {
         "A body is at most 32 KiB",
         "Send only the fields of the request's table.";
     BodyTime = "body.time", KitChoice,
-        "A body comes at once",
-        "Send the whole body right behind the head of the request; look for a proxy that holds it back.";
+        "A body follows the head of its request at once",
+        "Send the whole body right after the head of the request; look for a proxy that delays it.";
     BodyJson = "body.json", Spec("Endpoints"),
         "A body is exactly one JSON object in UTF-8",
         "Serialize one object; no byte order mark, nothing before or after it.";
@@ -161,24 +161,24 @@ catalogue! {
         "Every field of a request is a string",
         "Send a JSON string, not null, a number, an array or an object.";
 
-    // Who calls.
+    // Clients.
     ClientRecognised = "client.recognised", Spec("Authentication"),
         "A call carries the credentials of a project",
-        "Check client_id and client_secret; which of them is wrong is not told.";
+        "Check both client_id and client_secret; the answer does not say which one is wrong.";
     ClientRateLimit = "client.rate_limit", KitChoice,
-        "Wrong credentials for one client come from one address only a few times a minute",
+        "One address presents wrong credentials for one client only a few times a minute",
         "Stop, and compare the client_secret that is deployed with the one that was issued. The right one is served at once.";
     RedirectUriRegistered = "redirect_uri.registered", Spec("RedirectUri"),
         "The redirect_uri is exactly one of the project's callbacks",
         "Compare byte for byte: localhost and 127.0.0.1, a port and a trailing slash all count.";
     ProviderOffered = "provider.offered", KitChoice,
         "A login goes to a provider that is configured and enabled",
-        "Ask GET /api/providers what is on offer.";
+        "Read GET /api/providers to see which providers are available.";
 
     // The clean callback flow.
     SessionQuota = "session.quota", KitChoice,
-        "A project has only so many login sessions under way",
-        "Start a login only when a person asks for one, and limit how often anybody may ask.";
+        "The number of a project's login sessions under way is limited",
+        "Start a login only when a user asks for one, and limit how often one visitor may ask.";
     SessionKeyFresh = "session_key.fresh", KitChoice,
         "A session_key that started a login starts no other for 600 seconds",
         "Make a new key for every login, also after a failed one.";
@@ -198,27 +198,27 @@ catalogue! {
     // The browser's part.
     HandleKnown = "handle.known", KitChoice,
         "An authorization URL leads to a login that is still known",
-        "Start again at the application; such an address is not for keeping.";
+        "Start again at the application; an authorization URL cannot be kept or bookmarked.";
     HandleOneBrowser = "handle.one_browser", KitChoice,
         "An authorization URL belongs to the first browser that opens it",
         "Open it in the browser that started the login, once. If this is that browser, start again at the application.";
     RelayStartOrigin = "relay.start_origin", KitChoice,
-        "A sign-in that begins on a page of the project is not asked about",
-        "Start it by a form or a link on a page of start_origins that is not under Referrer-Policy: no-referrer. Typed addresses and links in messages are always asked about.";
+        "A sign-in that begins on a page of the project needs no confirmation",
+        "Start it by a form or a link on a page of start_origins that is not under Referrer-Policy: no-referrer. Typed addresses and links in messages always need confirmation.";
     RelayOwnPage = "relay.own_page", KitChoice,
-        "Continue and Cancel are pressed on the broker's own page",
+        "Continue and Cancel are pressed on the broker's confirmation page",
         "Open the authorization URL in a browser and press the button there.";
     RelayCancelled = "relay.cancelled", KitChoice,
-        "A person may cancel before being sent to a provider",
-        "Offer to start again. Whoever did start it and was asked all the same met relay.start_origin.";
+        "A user may cancel before the redirect to a provider",
+        "Offer to start again. If users who did start the sign-in see the confirmation page, follow the advice of relay.start_origin.";
     UpstreamLoginOwnBrowser = "upstream_login.own_browser", KitChoice,
-        "A provider's answer counts only in the browser that was sent there",
+        "A provider's answer counts only in the browser that was redirected to the provider",
         "Start again at the application, in one browser, with cookies allowed (curl -L needs a cookie jar).";
     UpstreamLoginOnce = "upstream_login.once", KitChoice,
         "A provider's answer counts once",
         "Nothing to do in the clean flow; in the legacy one, start again at the application.";
     UpstreamLoginRateLimit = "upstream_login.rate_limit", KitChoice,
-        "Only so many browsers come back from a provider within a minute from one address",
+        "The number of browsers that come back from a provider from one address is limited",
         "Wait a moment and reload this page; the sign-in is not lost.";
     UpstreamLoginExpiry = "upstream_login.expiry", KitChoice,
         "A provider's answer counts within 600 seconds",
@@ -268,9 +268,9 @@ catalogue! {
         "An access token lives 900 seconds",
         "Fetch the profile right after the exchange and keep the profile, not the token.";
 
-    // The upstream provider. Not refusals of ours: why a login failed.
+    // The upstream provider: the reasons for which a login fails, not refusals of ours.
     UpstreamDenied = "upstream.denied", Spec("LoginResult"),
-        "A person may decline at the provider",
+        "A user may decline at the provider",
         "Offer to start again.";
     UpstreamInvalid = "upstream.invalid", Spec("LoginResult"),
         "A provider's answer must prove who signed in",
@@ -289,8 +289,8 @@ catalogue! {
 }
 
 impl Rule {
-    /// The rule whose sentence `message` begins with, if any: how a parser's
-    /// error text, which wraps a [`Malformed`], is traced back to its rule.
+    /// The rule whose sentence `message` begins with, if any. A parser's error text,
+    /// which wraps a [`Malformed`], leads back to its rule this way.
     pub fn begun_by(message: &str) -> Option<Rule> {
         Rule::ALL
             .iter()

@@ -1,5 +1,5 @@
-//! How a bounded string becomes a type: the checks, and two macros that attach
-//! one of them to a newtype.
+//! Newtypes over bounded strings: the checks, and two macros that attach a check to
+//! a type.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,8 +10,8 @@ pub(crate) fn has_length(text: &str, min: usize, max: usize) -> bool {
     (min..=max).contains(&text.chars().count())
 }
 
-/// Whether `text` is exactly 43 characters of `[A-Za-z0-9_-]`: what 32 bytes
-/// make in base64url. A pattern only; the value is never decoded, so a last
+/// Whether `text` is exactly 43 characters of `[A-Za-z0-9_-]`, the length of 32 bytes
+/// in base64url. This is a pattern only: the value is never decoded, so a last
 /// character that no encoder would write passes, as it does in the schema.
 pub(crate) fn is_key_text(text: &str) -> bool {
     text.len() == 43 && text.bytes().all(is_base64url)
@@ -83,7 +83,7 @@ macro_rules! secret_text {
         pub struct $name(zeroize::Zeroizing<String>);
 
         impl $name {
-            /// The text itself: for the wire, and for nothing that is kept.
+            /// The text, for the wire only: never store it.
             pub fn expose(&self) -> &str {
                 &self.0
             }

@@ -26,14 +26,14 @@ secret_text! {
 }
 
 impl HandoffCode {
-    /// Makes a 43-character code from 32 bytes that the caller drew at random.
+    /// Makes a 43-character code from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(key_text(bytes).into())
     }
 }
 
 impl AccessToken {
-    /// Makes a token from 32 bytes that the caller drew at random.
+    /// Makes a token from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(format!("{TOKEN_PREFIX}{}", key_text(bytes)).into())
     }
@@ -45,19 +45,19 @@ impl AccessToken {
 pub struct TokenRequest {
     /// Always `authorization_code`.
     pub grant_type: GrantType,
-    /// Which project calls; may be empty here, and is then nobody's.
+    /// The project; an empty id is well formed here, and belongs to no project.
     pub client_id: PresentedClientId,
-    /// Proof that it is that project's backend.
+    /// The project's secret.
     pub client_secret: ClientSecret,
     /// The code from the callback.
     pub code: HandoffCode,
-    /// The callback that the code came to.
+    /// The callback that received the code.
     pub redirect_uri: RedirectUri,
-    /// The verifier behind the challenge that the login was started with.
+    /// The verifier of the challenge in the authorize URL.
     pub code_verifier: CodeVerifier,
 }
 
-/// The one grant that this service knows.
+/// The only grant type of this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum GrantType {
@@ -82,10 +82,10 @@ impl From<GrantType> for &'static str {
     }
 }
 
-/// The answer to a [`TokenRequest`].
+/// The response to a [`TokenRequest`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct TokenResponse {
-    /// The bearer token; the only time it is shown.
+    /// The bearer token, shown only once.
     pub access_token: AccessToken,
     /// Always `Bearer`.
     pub token_type: TokenType,
@@ -96,7 +96,7 @@ pub struct TokenResponse {
 }
 
 impl TokenResponse {
-    /// The answer that issues `access_token`; its other members are constants.
+    /// The response that issues `access_token`; its other members are constants.
     pub fn issuing(access_token: AccessToken) -> Self {
         Self {
             access_token,

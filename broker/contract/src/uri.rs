@@ -1,17 +1,16 @@
-//! What a URI of this contract looks like: the checks behind callbacks,
-//! authorization URLs and origins.
+//! The checks of this contract's URIs: callbacks, authorization URLs and origins.
 
 use url::{Host, Url};
 
-/// No URI of this contract is longer, in characters.
+/// The maximum length of a URI of this contract, in characters.
 pub const MAX_CHARS: usize = 2048;
 
-/// `text`, if it is an HTTPS or HTTP loopback URL without credentials, query or
+/// Parses `text` if it is an HTTPS or HTTP loopback URL without credentials, query or
 /// fragment.
 pub(crate) fn callback_shaped(text: &str) -> Option<Url> {
-    // The length first: nothing longer is worth parsing.
-    let may_be = text.len() <= MAX_CHARS && text.bytes().all(is_uri_byte);
-    let url = may_be.then(|| Url::parse(text).ok()).flatten();
+    // The length first, so that no longer text is parsed.
+    let is_candidate = text.len() <= MAX_CHARS && text.bytes().all(is_uri_byte);
+    let url = is_candidate.then(|| Url::parse(text).ok()).flatten();
     url.filter(is_plain)
 }
 
@@ -20,7 +19,7 @@ fn is_uri_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/[]@!$&'()*+,;=%".contains(&byte)
 }
 
-/// Whether `text` is how a browser writes `url`, but for the slash of an empty path.
+/// Whether a browser writes `url` as `text`, except for the slash of an empty path.
 pub(crate) fn is_canonical(url: &Url, text: &str) -> bool {
     url.as_str() == text || (url.path() == "/" && url.as_str().strip_suffix('/') == Some(text))
 }
@@ -35,7 +34,7 @@ fn is_plain(url: &Url) -> bool {
         && !url.path().contains(['[', ']'])
 }
 
-/// Whether every `%` begins a `%XX`.
+/// Whether every `%` begins a percent-encoded byte.
 fn has_whole_escapes(path: &str) -> bool {
     path.split('%').skip(1).all(|rest| {
         matches!(rest.as_bytes(), [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
