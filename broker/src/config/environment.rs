@@ -1,16 +1,17 @@
-//! The variables behind `BROKER_`: keys of ours, and those that Kubernetes injects
-//! beside a service whose name begins with `broker`.
+//! The environment variables with the prefix `BROKER_`: our keys, and those that
+//! Kubernetes injects for a service whose name begins with `broker`.
 
 use figment::providers::Env;
 
-use super::ConfigError;
+use super::error::ConfigError;
+use super::error_message::unknown_key;
 use super::keys::{self, KEYS};
 
 const PREFIX: &str = "BROKER_";
 
-/// The variables of the environment, sorted into ours and others.
+/// The variables of the environment, divided into keys and others.
 pub(super) struct Environment {
-    /// The keys of ours.
+    /// Our keys.
     pub(super) keys: Env,
     /// The names of the variables that an orchestrator injected, in their order.
     pub(super) ignored: Vec<String>,
@@ -20,14 +21,14 @@ pub(super) struct Environment {
 ///
 /// # Errors
 ///
-/// A variable that is neither a key nor injected: it would be a silent default.
+/// A variable that is neither a key nor injected: it would silently be a default.
 pub(super) fn read() -> Result<Environment, ConfigError> {
     let mut ignored = Vec::new();
     for (name, value) in Env::prefixed(PREFIX).iter() {
         match kind(name.as_str(), &value) {
             Kind::Key => {}
             Kind::Injected => ignored.push(name.as_str().to_ascii_uppercase()),
-            Kind::Unknown => return Err(ConfigError::Invalid(complaint(name.as_str()))),
+            Kind::Unknown => return Err(ConfigError::Invalid(message(name.as_str()))),
         }
     }
     ignored.sort();
@@ -46,14 +47,15 @@ pub(super) fn read() -> Result<Environment, ConfigError> {
 /// The kind of a variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// A key of ours.
+    /// One of our keys.
     Key,
-    /// An address of another service.
+    /// The address of another service.
     Injected,
+    /// Neither.
     Unknown,
 }
 
-/// The kind of the variable that is called `name` behind the prefix.
+/// The kind of the variable with this name, without the prefix.
 fn kind(name: &str, value: &str) -> Kind {
     if KEYS.contains(&path(name).as_str()) {
         Kind::Key
@@ -69,10 +71,10 @@ fn path(name: &str) -> String {
     name.to_ascii_lowercase().replace("__", ".")
 }
 
-/// Whether a name is one of those that stand for a service: `[NAME_]SERVICE_HOST`,
-/// `…SERVICE_PORT`, `…SERVICE_PORT_portname`, `…PORT`, `…PORT_8000_TCP`, and that
-/// with `_PROTO`, `_PORT` or `_ADDR`. None of them is near a key of ours but
-/// `…PORT`, whose value must be an address: it could be meant as a key.
+/// Whether a variable describes a service: `[NAME_]SERVICE_HOST`, `…SERVICE_PORT`,
+/// `…SERVICE_PORT_portname`, `…PORT`, `…PORT_8000_TCP`, and that with `_PROTO`, `_PORT`
+/// or `_ADDR`. None of them is similar to our keys except `…PORT`, whose value must be
+/// an address: otherwise it could be meant as a key.
 fn is_injected(name: &str, value: &str) -> bool {
     let words: Vec<_> = name.split('_').collect();
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());
@@ -98,17 +100,17 @@ fn is_injected(name: &str, value: &str) -> bool {
     }
 }
 
-fn complaint(name: &str) -> String {
+fn message(name: &str) -> String {
     let path = path(name);
-    let unknown = super::complaint::named(&path, "unknown key");
+    let unknown = unknown_key(&path);
     let hint = match keys::nearest(&path) {
         Some(key) => format!(
             "did you mean {PREFIX}{}?",
             key.replace('.', "__").to_uppercase()
         ),
-        None => "the README of the broker lists the keys".to_owned(),
+        None => "the broker's README lists the keys".to_owned(),
     };
-    format!("{unknown} (in the environment, behind {PREFIX}); {hint}")
+    format!("{unknown} (in the environment, after {PREFIX}); {hint}")
 }
 
 #[cfg(test)]
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_orchestrator_injects_is_no_key() {
+    fn an_orchestrators_variables_are_no_keys() {
         let injected = |name, value| check(name, value, Kind::Injected);
         injected("BROKER_SERVICE_HOST", "10.0.0.11");
         injected("BROKER_SERVICE_PORT", "8000");
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_is_that_of_a_service_whose_name_begins_with_ours() {
+    fn variables_of_a_service_whose_name_begins_with_ours_are_no_keys() {
         let injected = |name, value| check(name, value, Kind::Injected);
         injected("BROKER_METRICS_SERVICE_HOST", "10.0.0.12");
         injected("BROKER_METRICS_SERVICE_PORT_PROM", "9000");
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_so_is_refused() {
+    fn variables_that_only_look_injected_are_refused() {
         let unknown = |name, value| check(name, value, Kind::Unknown);
         unknown("BROKER_PORT", "8000");
         unknown("BROKER_PORT", "");

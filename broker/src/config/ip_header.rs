@@ -1,4 +1,4 @@
-//! The header in which a proxy says where a request comes from.
+//! The header in which a proxy sends the client's address.
 
 use serde::Deserialize;
 
@@ -8,32 +8,32 @@ use serde::Deserialize;
 pub struct IpHeader(String);
 
 impl IpHeader {
-    /// The name.
+    /// The header's name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Why a text is not the name of such a header.
+/// A text is not the name of such a header.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "expected the name of one header of letters, digits and hyphens that your proxy sets \
      to the client's address alone, like X-Real-IP"
 )]
-pub struct NoIpHeader;
+pub struct InvalidIpHeader;
 
 impl TryFrom<String> for IpHeader {
-    type Error = NoIpHeader;
+    type Error = InvalidIpHeader;
 
-    /// Underscores are refused: some proxies take `X_Real_IP` of a client for
-    /// their own `X-Real-IP`. The headers that hold lists are refused, too.
-    fn try_from(name: String) -> Result<Self, NoIpHeader> {
+    /// Underscores are rejected: some proxies treat a client's `X_Real_IP` as their own
+    /// `X-Real-IP`. Headers that contain lists are rejected, too.
+    fn try_from(name: String) -> Result<Self, InvalidIpHeader> {
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         let is_list = ["x-forwarded-for", "forwarded"]
             .iter()
             .any(|list| name.eq_ignore_ascii_case(list));
         if name.is_empty() || !name.chars().all(is_of_name) || is_list {
-            return Err(NoIpHeader);
+            return Err(InvalidIpHeader);
         }
         Ok(Self(name))
     }

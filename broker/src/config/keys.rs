@@ -1,6 +1,6 @@
-//! The keys that a configuration may have, and which of them a misspelt one is near.
+//! The keys of a configuration, and the nearest one to a misspelt key.
 
-/// Every table and every key, by its path.
+/// The paths of all tables and keys.
 pub(super) const KEYS: [&str; 45] = [
     "base_url",
     "bind",
@@ -49,9 +49,9 @@ pub(super) const KEYS: [&str; 45] = [
     "upstream.timeout_ms",
 ];
 
-/// The key that `path` is probably meant to be: one of the same table whose name
-/// contains this one, or one of which at most a third of the letters are wrong. Dots
-/// and underscores do not count, for they are what goes wrong most.
+/// The key that `path` probably means: one of the same table whose name contains this
+/// one, or one of which at most a third of the letters are wrong. Dots and underscores
+/// do not count, because they are the most frequent errors.
 pub(super) fn nearest(path: &str) -> Option<&'static str> {
     let letters = |text: &str| text.replace(['.', '_'], "");
     let written = letters(path);
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    /// The keys that may stand in `table`, by what the types say.
+    /// The keys of `table` according to the types.
     fn known_in(table: &str) -> Vec<String> {
         let toml = match table {
             "" => "zzz = 1".to_owned(),
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_keys_is_that_of_the_types() {
+    fn the_list_of_keys_matches_the_types() {
         let tables = [
             "",
             "limits",
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_is_near_the_one_that_is_meant() {
+    fn a_misspelt_key_leads_to_the_key_that_is_meant() {
         for (misspelt, meant) in [
             ("base_ulr", Some("base_url")),
             ("baseurl", Some("base_url")),

@@ -1,4 +1,4 @@
-//! How much is let in at once, and how often.
+//! The rate limits, quotas and time limits.
 
 use std::num::NonZeroU32;
 
@@ -8,38 +8,37 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsConfig {
-    /// How many wrong secrets for one `client_id` and from one address are told so
-    /// within a minute; the next ones get 429. The right secret is served always.
+    /// The number of wrong secrets for one `client_id` from one address within a minute
+    /// that get a normal refusal; the next get 429. The right secret is never limited.
     pub wrong_secrets_per_minute: NonZeroU32,
-    /// How many browsers may come back from a provider within a minute from one
-    /// address, as long as addresses are known.
+    /// The number of browsers that may come back from a provider within a minute from
+    /// one address, if addresses are known.
     pub callbacks_per_minute: NonZeroU32,
-    /// How many visits of one project's authorization URLs may begin somewhere else
-    /// than on its pages within a minute, before the log says so. Nobody is turned
-    /// away.
+    /// The number of visits to one project's authorization URLs within a minute that may
+    /// begin outside its pages before the log warns. None is refused.
     pub visits_from_elsewhere_per_minute: NonZeroU32,
-    /// How many calls to one provider may be under way at once. One more waits for
-    /// its turn, as long as a call may take.
+    /// The number of concurrent calls to one provider. The next waits as long as a call
+    /// may take.
     pub upstream_calls: NonZeroU32,
-    /// How many login sessions one project may have begun that have not ended.
+    /// The number of login sessions of one project that have not ended.
     pub live_sessions: NonZeroU32,
-    /// How long a request's body may take to come, in milliseconds.
+    /// The time in which a request's body must arrive, in milliseconds.
     pub body_timeout_ms: NonZeroU32,
 }
 
 impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
-            wrong_secrets_per_minute: some(19),
-            callbacks_per_minute: some(600),
-            visits_from_elsewhere_per_minute: some(60),
-            upstream_calls: some(256),
-            live_sessions: some(1_000_000),
-            body_timeout_ms: some(10_000),
+            wrong_secrets_per_minute: non_zero(19),
+            callbacks_per_minute: non_zero(600),
+            visits_from_elsewhere_per_minute: non_zero(60),
+            upstream_calls: non_zero(256),
+            live_sessions: non_zero(1_000_000),
+            body_timeout_ms: non_zero(10_000),
         }
     }
 }
 
-fn some(number: u32) -> NonZeroU32 {
+fn non_zero(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).expect("a constant of ours is not zero")
 }

@@ -1,18 +1,18 @@
-//! What only the broker's operator may see.
+//! The settings of the operator's endpoint, which serves the metrics.
 
 use std::net::SocketAddr;
 
 use serde::Deserialize;
 
-use super::ConfigError;
+use super::error::ConfigError;
 
 /// The `[operator]` table.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperatorConfig {
-    /// Where the metrics are; absent means nowhere.
+    /// The address of the metrics; absent means off.
     pub bind: Option<SocketAddr>,
-    /// Whether that may be an address that others can reach.
+    /// Whether other machines may reach that address.
     pub exposed: bool,
 }
 
@@ -20,9 +20,9 @@ impl OperatorConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         match self.bind {
             Some(bind) if !bind.ip().is_loopback() && !self.exposed => Err(ConfigError::Exposed(
-                "operator.bind is not loopback, and whoever reaches it may read the metrics: \
-                 bind to 127.0.0.1, or say operator.exposed = true where a private network or \
-                 a firewall stands before it",
+                "operator.bind is not loopback, and any client that reaches it may read the \
+                 metrics: bind to 127.0.0.1, or set operator.exposed = true where a private \
+                 network or a firewall protects it",
             )),
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Which way calls to providers take.
+//! The proxy for calls to providers.
 
 use std::fmt;
 
@@ -9,23 +9,23 @@ use url::Url;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ProxyConfig {
-    /// Straight there, whatever the environment says.
+    /// No proxy, whatever the environment says.
     #[default]
     None,
-    /// By what `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    /// The proxy of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`.
     Environment,
-    /// Through this one.
+    /// The proxy at this address.
     At(ProxyUrl),
 }
 
 impl ProxyConfig {
-    /// Whether its address bears a password.
+    /// Whether its address contains a password.
     pub(super) fn has_password(&self) -> bool {
         matches!(self, Self::At(url) if url.0.password().is_some())
     }
 }
 
-/// A proxy's address, which may bear a password. `Debug` is redacted.
+/// A proxy's address, which may contain a password. `Debug` is redacted.
 #[derive(Clone)]
 pub struct ProxyUrl(Url);
 
@@ -42,21 +42,21 @@ impl fmt::Debug for ProxyUrl {
     }
 }
 
-/// What stands there is no way that a call could take.
+/// A text is not a value of `upstream.proxy`.
 #[derive(Debug, thiserror::Error)]
 #[error("expected none, environment, or a proxy's http or https URL")]
-pub struct NoProxy;
+pub struct InvalidProxy;
 
 impl TryFrom<String> for ProxyConfig {
-    type Error = NoProxy;
+    type Error = InvalidProxy;
 
-    fn try_from(text: String) -> Result<Self, NoProxy> {
+    fn try_from(text: String) -> Result<Self, InvalidProxy> {
         match text.as_str() {
             "none" => Ok(Self::None),
             "environment" => Ok(Self::Environment),
             address => match Url::parse(address) {
                 Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Self::At(ProxyUrl(url))),
-                _ => Err(NoProxy),
+                _ => Err(InvalidProxy),
             },
         }
     }

@@ -1,4 +1,4 @@
-//! Encrypting by itself, for an installation without a proxy.
+//! TLS, for an installation without a proxy.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,41 +8,21 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, crypto::ring};
 use serde::Deserialize;
 
-use super::{Config, ConfigError, exposure};
+use super::error::ConfigError;
 
 /// The `[tls]` table: PEM files, relative to the configuration file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsConfig {
-    /// The broker's certificate, then those that lead from it to a root.
+    /// The broker's certificate, then its chain.
     pub certificates: PathBuf,
-    /// The private key of the first of them.
+    /// The private key of the first certificate.
     pub key: PathBuf,
 }
 
-impl Config {
-    /// Checks that the broker could encrypt as it is told to.
-    pub(super) fn check_tls(&self) -> Result<(), ConfigError> {
-        let Some(tls) = &self.tls else {
-            return Ok(());
-        };
-        if !self.base_url.is_https() {
-            return Err(ConfigError::Contradictory(
-                "tls is set, but base_url is http: browsers reach an encrypting broker at an \
-                 https address",
-            ));
-        }
-        tls.check()?;
-        if self.is_local() {
-            return Ok(());
-        }
-        exposure::check_mode(&tls.key, "the private key")
-    }
-}
-
 impl TlsConfig {
-    /// The same with relative paths taken from `folder`.
-    pub(super) fn beside(self, folder: &Path) -> Self {
+    /// The same files, with relative paths resolved against `folder`.
+    pub(super) fn relative_to(self, folder: &Path) -> Self {
         Self {
             certificates: folder.join(self.certificates),
             key: folder.join(self.key),
@@ -50,7 +30,7 @@ impl TlsConfig {
     }
 
     /// Reads both files as the server will.
-    fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
         let chain = self.chain()?;
         let key = PrivateKeyDer::from_pem_file(&self.key)
             .map_err(|error| unusable(&self.key, &error, "private key"))?;
@@ -62,27 +42,27 @@ impl TlsConfig {
             .map_err(|error| ConfigError::Tls {
                 path: self.key.display().to_string(),
                 why: format!(
-                    "tls.key is not that of the first of tls.certificates ({error}): \
-                     the broker's own certificate stands first"
+                    "tls.key is not the key of the first certificate in tls.certificates \
+                     ({error}): the broker's own certificate must come first"
                 ),
             })
             .map(drop)
     }
 
     fn chain(&self) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
-        let wrong = |error| unusable(&self.certificates, &error, "certificate");
+        let error_of = |error| unusable(&self.certificates, &error, "certificate");
         let chain: Vec<_> = CertificateDer::pem_file_iter(&self.certificates)
             .and_then(Iterator::collect)
-            .map_err(wrong)?;
+            .map_err(error_of)?;
         if chain.is_empty() {
-            return Err(wrong(pem::Error::NoItemsFound));
+            return Err(error_of(pem::Error::NoItemsFound));
         }
         Ok(chain)
     }
 }
 
-/// What is wrong with a file. Only the system's words are repeated: a parser's may
-/// hold a line of a key.
+/// The error for a file. Only the system's error is repeated: a parser's may contain a
+/// line of a key.
 fn unusable(path: &Path, error: &pem::Error, what: &str) -> ConfigError {
     let why = match error {
         pem::Error::Io(error) => format!("cannot be read: {error}"),

@@ -84,7 +84,7 @@ fn checking_notes_that_nobody_but_a_proxy_may_say_where_a_request_comes_from() {
     };
     scratch.set_mode("key.pem", 0o600);
     let said = check(Some("X-Real-IP")).output();
-    let note = "note       ip_header is X-Real-IP, but the broker encrypts by itself";
+    let note = "note       ip_header is X-Real-IP, but the broker terminates TLS itself";
     assert!(said.out.contains(note), "{}", said.out);
     let said = check(None).output();
     assert_eq!(said.code, Some(0), "{}", said.err);

@@ -140,7 +140,7 @@ impl Launch<'_> {
                 ..UpstreamConfig::default()
             },
             // It listens behind the wire, wherever there is room.
-            ..Config::within_a_program(origin(&self.urls.broker))
+            ..Config::in_process(origin(&self.urls.broker))
         }
     }
 }

@@ -127,7 +127,7 @@ fn broker_config(signin: &str, google: &str, app: &str) -> Config {
         },
         cookie_keys: vec![CookieKey::from_random(&[7; 32])],
         projects: vec![project],
-        ..Config::within_a_program(signin.parse().unwrap())
+        ..Config::in_process(signin.parse().unwrap())
     }
 }
 

@@ -168,7 +168,7 @@ impl World {
                 project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),
                 project("bob", BOB_SECRET, &[BOB_CALLBACK]),
             ],
-            ..Config::within_a_program(BASE.parse().unwrap())
+            ..Config::in_process(BASE.parse().unwrap())
         };
         change(&mut config);
         let events = Arc::new(Mutex::new(Vec::new()));

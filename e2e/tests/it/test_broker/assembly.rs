@@ -43,7 +43,7 @@ pub(crate) fn config(base_url: &str, google: &str, github: &str, secret: &str) -
             }),
             ..UpstreamConfig::default()
         },
-        ..Config::within_a_program(parsed(base_url))
+        ..Config::in_process(parsed(base_url))
     }
 }
 

@@ -1,4 +1,5 @@
-//! What others must not see: from the network, or on this machine.
+//! The security check: secrets and development settings must not be visible from the
+//! network, or to other users of this machine.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -6,39 +7,39 @@ use std::path::Path;
 
 use figment::Figment;
 
-use super::{Config, ConfigError, ProxyConfig};
+use super::error::ConfigError;
+use super::proxy::ProxyConfig;
+use super::settings::Config;
 use crate::projects::Project;
 use crate::store::StoreUrl;
 
-impl Config {
-    /// What must not face the network.
-    pub(super) fn check_exposure(&self) -> Result<(), ConfigError> {
-        if self.projects.iter().any(Project::is_for_development) {
-            return Err(ConfigError::Exposed(
-                "a project has the development secret, but base_url or bind is not loopback: \
-                 make its credentials with `broker new-project`",
-            ));
-        }
-        if self.cookie_keys.is_empty() {
-            return Err(ConfigError::Exposed(
-                "cookie_keys is empty, but base_url or bind is not loopback: \
-                 add 32 random bytes in base64url, for instance from \
-                 `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
-            ));
-        }
-        if !self.base_url.is_https() {
-            return Err(ConfigError::Exposed(
-                "base_url is http, which is for this machine alone, but bind is not loopback: \
-                 set base_url to the https address by which browsers reach the broker, \
-                 or bind to 127.0.0.1",
-            ));
-        }
-        Ok(())
+/// Checks a configuration that faces the network.
+pub(super) fn check_exposed(config: &Config) -> Result<(), ConfigError> {
+    if config.projects.iter().any(Project::is_for_development) {
+        return Err(ConfigError::Exposed(
+            "a project has the development secret, but base_url or bind is not loopback: \
+             make its credentials with `broker new-project`",
+        ));
     }
+    if config.cookie_keys.is_empty() {
+        return Err(ConfigError::Exposed(
+            "cookie_keys is empty, but base_url or bind is not loopback: \
+             add 32 random bytes in base64url, for instance from \
+             `head -c 32 /dev/urandom | basenc --base64url | tr -d =`",
+        ));
+    }
+    if !config.base_url.is_https() {
+        return Err(ConfigError::Exposed(
+            "base_url is http, which is for this machine alone, but bind is not loopback: \
+             set base_url to the https address by which browsers reach the broker, \
+             or bind to 127.0.0.1",
+        ));
+    }
+    Ok(())
 }
 
-/// Checks that nobody else may read the configuration file at `path`, if there is
-/// a secret in it.
+/// Checks that no other user may read the configuration file at `path`, if it contains a
+/// secret.
 pub(super) fn check_file(path: &Path, file: &Figment) -> Result<(), ConfigError> {
     let Some(secret) = secret_in(file) else {
         return Ok(());
@@ -46,7 +47,7 @@ pub(super) fn check_file(path: &Path, file: &Figment) -> Result<(), ConfigError>
     check_mode(path, secret)
 }
 
-/// Checks that nobody else may read the file at `path`, which holds this secret.
+/// Checks that no other user may read the file at `path`, which contains this secret.
 pub(super) fn check_mode(path: &Path, secret: &'static str) -> Result<(), ConfigError> {
     let unreadable = |source| ConfigError::Unreadable {
         path: path.to_owned(),
@@ -63,7 +64,7 @@ pub(super) fn check_mode(path: &Path, secret: &'static str) -> Result<(), Config
     })
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Root,
@@ -79,8 +80,8 @@ impl Owner {
     }
 }
 
-/// Root alone gives a file to a service by its group: `root:broker 640`, and so do
-/// systemd's credentials, whose list of readers shows up in the group's bits.
+/// A file of root's may be readable by its group: `root:broker 640` gives it to a
+/// service, and systemd's credentials show their access list in the group's bits.
 fn is_private(owner: Owner, mode: u32) -> bool {
     match owner {
         Owner::Root => mode & 0o037 == 0,
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_wherever_it_may_stand() {
+    fn a_secret_is_found_under_every_key_that_may_contain_one() {
         let found = |toml: &str| secret_in(&Figment::from(Toml::string(toml)));
         assert_eq!(found("store.url = 'postgres://broker@db/broker'"), None);
         assert_eq!(found("upstream.proxy = 'http://proxy.example:1'"), None);

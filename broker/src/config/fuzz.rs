@@ -1,39 +1,44 @@
-//! Whatever stands in the configuration file: it is taken, or one line says what to
-//! mend, and no secret is in that line.
+//! Fuzzing of the configuration file: every input is accepted, or rejected with one line
+//! that names the error and contains no secret.
 
 use figment::Figment;
 use figment::providers::{Format as _, Toml};
 use figment::value::{Dict, Value};
 use testkit::fuzz::Corpus;
 
-use super::{Config, ConfigError};
+use super::error::ConfigError;
+use super::settings::Config;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 
-/// Is in every secret of the seeds, in whatever case.
+/// The mark in every secret of the seeds, in any case.
 const MARK: &str = "marked7";
 
-/// The keys whose texts are secrets, or hold one: `store.url` and `upstream.proxy` do.
-const OF_SECRETS: [&str; 4] = ["client_secret", "cookie_keys", "url", "proxy"];
+/// The keys whose values are secrets or contain one, as `store.url` and
+/// `upstream.proxy` do.
+const SECRET_KEYS: [&str; 4] = ["client_secret", "cookie_keys", "url", "proxy"];
 
-/// Longer than any complaint of ours, the names of all keys included.
-const LONGEST: usize = 600;
+/// Longer than any error message, even one that lists all keys.
+const MAX_MESSAGE_BYTES: usize = 600;
 
 #[test]
-fn a_file_is_taken_or_one_line_names_what_is_wrong_and_no_secret() {
-    let met = testkit::fuzz::judge("config", &CORPUS.seeds("config"), |bytes| {
-        // TOML is text; a file that is none is refused before it is parsed.
+fn a_file_is_accepted_or_one_line_names_the_error_and_no_secret() {
+    let outcomes = testkit::fuzz::judge("config", &CORPUS.seeds("config"), |bytes| {
+        // TOML is text; another file is rejected before it is parsed.
         let text = String::from_utf8_lossy(bytes);
         match read(&text) {
             Ok(config) => {
                 let shown = format!("{config:?}");
-                assert!(!bears_a_secret(&without(&public(&text), &shown)), "{shown}");
-                "taken"
+                assert!(
+                    !contains_secret(&without(&public(&text), &shown)),
+                    "{shown}"
+                );
+                "accepted"
             }
-            // It names the file, which is no secret, wherever its name came from.
+            // It names the file, which is no secret, even if its name looks like one.
             Err(ConfigError::Tls { .. }) => "tls",
             Err(error) => {
-                says_what_is_wrong(&error.to_string());
+                assert_message(&error.to_string());
                 if matches!(error, ConfigError::Invalid(_)) {
                     "invalid"
                 } else {
@@ -42,20 +47,20 @@ fn a_file_is_taken_or_one_line_names_what_is_wrong_and_no_secret() {
             }
         }
     });
-    assert_eq!(met.len(), 4, "{met:?}");
+    assert_eq!(outcomes.len(), 4, "{outcomes:?}");
 }
 
 fn read(text: &str) -> Result<Config, ConfigError> {
-    let config = Config::parsed(&Figment::from(Toml::string(text)))?;
+    let config = Config::parse(&Figment::from(Toml::string(text)))?;
     config.check()?;
     Ok(config)
 }
 
 #[track_caller]
-fn says_what_is_wrong(line: &str) {
-    assert!(!bears_a_secret(line), "{line:?}");
+fn assert_message(line: &str) {
+    assert!(!contains_secret(line), "{line:?}");
     assert!(!line.contains(char::is_control), "{line:?}");
-    assert!(line.len() <= LONGEST, "{} {line:?}", line.len());
+    assert!(line.len() <= MAX_MESSAGE_BYTES, "{} {line:?}", line.len());
     let keys = [
         "`",
         "line ",
@@ -69,8 +74,8 @@ fn says_what_is_wrong(line: &str) {
     assert!(keys.iter().any(|key| line.contains(key)), "{line:?}");
 }
 
-/// The texts in this file that stand where no secret belongs. Bending may well put
-/// one of the marked there, and it is shown.
+/// The values of keys that are no secrets. Mutation may put a marked text there, and
+/// messages may contain it.
 fn public(text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     let file: Result<Dict, _> = Figment::from(Toml::string(text)).extract();
@@ -82,7 +87,7 @@ fn public(text: &str) -> Vec<String> {
 
 fn add_public(key: &str, value: &Value, texts: &mut Vec<String>) {
     match value {
-        Value::String(_, text) if !OF_SECRETS.contains(&key) => texts.push(text.clone()),
+        Value::String(_, text) if !SECRET_KEYS.contains(&key) => texts.push(text.clone()),
         Value::Dict(_, inner) => {
             for (key, value) in inner {
                 add_public(key, value, texts);
@@ -103,6 +108,6 @@ fn without(texts: &[String], shown: &str) -> String {
     })
 }
 
-fn bears_a_secret(text: &str) -> bool {
+fn contains_secret(text: &str) -> bool {
     text.to_lowercase().contains(MARK)
 }

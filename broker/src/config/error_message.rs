@@ -1,17 +1,17 @@
-//! What is wrong with a configuration, in one line that names the key and never
-//! repeats a value: any of them may be a secret.
+//! The error message of a rejected configuration: one line that names the key and never
+//! repeats a value, because any value may be a secret.
 
 use figment::error::Kind;
 
 use super::keys;
 
-/// The first thing that is wrong, said for the log.
-pub(super) fn complaint(error: &figment::Error) -> String {
+/// The message of the first error.
+pub(super) fn of(error: &figment::Error) -> String {
     let key = match error.path.as_slice() {
         [] => String::new(),
-        path => format!("`{}`: ", place_of(path)),
+        path => format!("`{}`: ", printable_path(path)),
     };
-    let place = match &error.metadata {
+    let source = match &error.metadata {
         None => String::new(),
         Some(metadata) => match &metadata.source {
             Some(source) => format!(" (in {source})"),
@@ -19,18 +19,18 @@ pub(super) fn complaint(error: &figment::Error) -> String {
         },
     };
     let hint = hint(error).unwrap_or_default();
-    format!("{key}{}{hint}{place}", what(&error.kind))
+    format!("{key}{}{hint}{source}", description(&error.kind))
 }
 
-/// The key that is probably meant by an unknown one.
+/// A suggestion for an unknown key.
 fn hint(error: &figment::Error) -> Option<String> {
     let Kind::UnknownField(key, _) = &error.kind else {
         return None;
     };
-    let is_place_in_list = |part: &&String| part.parse::<u16>().is_ok();
-    let path = error.path.iter().filter(|part| !is_place_in_list(part));
+    let is_index = |part: &&String| part.parse::<u16>().is_ok();
+    let path = error.path.iter().filter(|part| !is_index(part));
     let mut path: Vec<_> = path.map(String::as_str).collect();
-    // It is there already where the key came from a file.
+    // The path of a key from a file contains the key already.
     if path.last() != Some(&key.as_str()) {
         path.push(key);
     }
@@ -38,11 +38,11 @@ fn hint(error: &figment::Error) -> Option<String> {
     Some(format!("; did you mean `{meant}`?"))
 }
 
-/// The path to a value; what in it may be a secret is left out.
-fn place_of(path: &[String]) -> String {
+/// The path to a value, without parts that may be secrets.
+fn printable_path(path: &[String]) -> String {
     let keys: Vec<_> = path.iter().map(|key| key.to_lowercase()).collect();
     let shown = |key: &String| {
-        if may_be_shown(key) {
+        if is_no_secret(key) {
             key.clone()
         } else {
             "…".to_owned()
@@ -51,35 +51,38 @@ fn place_of(path: &[String]) -> String {
     keys.iter().map(shown).collect::<Vec<_>>().join(".")
 }
 
-/// Whether `key` is written as our keys are, or is a number in a list. Somebody may
-/// have put a secret where a key belongs, and secrets have digits or capitals.
-fn may_be_shown(key: &str) -> bool {
+/// Whether `key` is written as our keys are, or is an index of a list. A secret may have
+/// been written where a key belongs, and secrets have digits or capitals.
+fn is_no_secret(key: &str) -> bool {
     let is_of_key = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     let word = key.strip_suffix("sha256").unwrap_or(key);
     key.len() <= 40 && (word.bytes().all(is_of_key) || key.parse::<u16>().is_ok())
 }
 
-/// `key`, or the path of one, called so in `text`, or what stands for it.
-pub(super) fn named(key: &str, text: &str) -> String {
-    if key.split('.').all(may_be_shown) {
-        format!("{text} `{key}`")
+/// The message about an unknown key, or the path of one.
+pub(super) fn unknown_key(key: &str) -> String {
+    if key.split('.').all(is_no_secret) {
+        format!("unknown key `{key}`")
     } else {
-        format!("{text} (it may be a secret, and is not shown)")
+        "unknown key (it may be a secret, and is not shown)".to_owned()
     }
 }
 
-fn what(kind: &Kind) -> String {
+fn description(kind: &Kind) -> String {
     match kind {
         Kind::Message(text) => without_excerpt(text),
         Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => format!(
             "expected {expected}; from the environment, \
-             a text of digits must stand in double quotes"
+             a text of digits needs double quotes"
         ),
         Kind::InvalidLength(_, expected) => format!("expected {expected}"),
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),
         Kind::UnknownField(key, known) => {
-            let unknown = named(key, "unknown key");
-            format!("{unknown}; the keys here are {}", known.join(", "))
+            format!(
+                "{}; the keys here are {}",
+                unknown_key(key),
+                known.join(", ")
+            )
         }
         Kind::MissingField(key) => format!("the key `{key}` is missing"),
         Kind::DuplicateField(key) => format!("the key `{key}` comes twice"),
@@ -87,7 +90,7 @@ fn what(kind: &Kind) -> String {
     }
 }
 
-/// A TOML parser shows the line it stumbled over; that line may be a secret's.
+/// Removes the line of the file that the TOML parser quotes: it may contain a secret.
 fn without_excerpt(text: &str) -> String {
     let is_excerpt = |line: &str| {
         line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit())
@@ -101,13 +104,14 @@ fn without_excerpt(text: &str) -> String {
     without_secret_name(&kept.join(": "))
 }
 
-/// It also names keys, between backquotes, which a key may hold itself.
+/// Removes a key that may be a secret. The parser names keys between backquotes, which a
+/// key itself may contain.
 fn without_secret_name(text: &str) -> String {
     let (Some(first), Some(last)) = (text.find('`'), text.rfind('`')) else {
         return text.to_owned();
     };
     let mut words = text[first..last].split(|c: char| !c.is_alphanumeric() && c != '_');
-    if words.all(may_be_shown) {
+    if words.all(is_no_secret) {
         return text.to_owned();
     }
     format!("{}`…{}", &text[..first], &text[last..])
@@ -122,18 +126,18 @@ mod tests {
     use crate::config::Config;
 
     #[track_caller]
-    fn check(toml: &str, says: &str) {
+    fn check(toml: &str, expected: &str) {
         let error = Figment::from(Toml::string(toml))
             .extract::<Config>()
-            .expect_err("it is wrong");
-        let line = complaint(&error);
-        assert!(line.contains(says), "{line}");
+            .expect_err("the configuration is wrong");
+        let line = of(&error);
+        assert!(line.contains(expected), "{line}");
         assert!(!line.contains('\n'), "{line}");
         assert!(!line.contains("hunter2"), "{line}");
     }
 
     #[test]
-    fn a_complaint_names_the_key_and_keeps_the_value_to_itself() {
+    fn a_message_names_the_key_and_never_the_value() {
         let base = "base_url = 'http://127.0.0.1:8000'\n";
         check("base_url = 'http://hunter2.example'", "`base_url`");
         check(&format!("{base}hunter = 'hunter2'"), "unknown key `hunter`");

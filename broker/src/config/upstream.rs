@@ -1,0 +1,145 @@
+//! The `[upstream]` table.
+
+use std::fmt;
+use std::time::Duration;
+
+use contract::Origin;
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::proxy::ProxyConfig;
+
+/// The `[upstream]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct UpstreamConfig {
+    /// The time limit of one call to a provider, in milliseconds.
+    pub timeout_ms: u64,
+    /// The proxy for calls to providers.
+    pub proxy: ProxyConfig,
+    /// `[upstream.google]`; absent means not configured.
+    pub google: Option<GoogleConfig>,
+    /// `[upstream.github]`; absent means not configured.
+    pub github: Option<GitHubConfig>,
+}
+
+/// The `[upstream.google]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GoogleConfig {
+    /// The client ID in Google's console.
+    pub client_id: String,
+    /// The client secret in Google's console.
+    pub client_secret: UpstreamSecret,
+    /// Whether users may sign in through Google.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// The issuer: of the discovery document and of ID tokens.
+    #[serde(default = "google_issuer")]
+    pub issuer: Origin,
+}
+
+/// The `[upstream.github]` table.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GitHubConfig {
+    /// The client ID in GitHub's settings.
+    pub client_id: String,
+    /// A client secret in GitHub's settings.
+    pub client_secret: UpstreamSecret,
+    /// Whether users may sign in through GitHub.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// The server where users sign in and codes are exchanged.
+    #[serde(default = "github_web")]
+    pub web_url: Origin,
+    /// The server of the REST API.
+    #[serde(default = "github_api")]
+    pub api_url: Origin,
+}
+
+impl UpstreamConfig {
+    /// The time limit of one call.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_millis(self.timeout_ms)
+    }
+
+    /// Rejects servers that are neither the provider's nor loopback: a subject is made
+    /// of the provider's name and the user's id there, and every other server numbers
+    /// its users anew.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let is = |url: &Origin, own: Origin| *url == own || url.is_loopback();
+        if let Some(google) = &self.google
+            && !is(&google.issuer, google_issuer())
+        {
+            return Err(ConfigError::Foreign(
+                "upstream.google.issuer is neither https://accounts.google.com nor loopback: \
+                 the users of another issuer would be taken for Google's",
+            ));
+        }
+        if let Some(github) = &self.github
+            && !(is(&github.web_url, github_web()) && is(&github.api_url, github_api()))
+        {
+            return Err(ConfigError::Foreign(
+                "upstream.github.web_url and .api_url are neither https://github.com and \
+                 https://api.github.com nor loopback: a GitHub Enterprise Server numbers its \
+                 users from 1 as github.com does, and two users would share a subject",
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Default for UpstreamConfig {
+    fn default() -> Self {
+        Self {
+            timeout_ms: 10_000,
+            proxy: ProxyConfig::None,
+            google: None,
+            github: None,
+        }
+    }
+}
+
+/// Our client secret at a provider. `Debug` is redacted.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct UpstreamSecret(String);
+
+impl UpstreamSecret {
+    /// A secret for a broker that is configured in code.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for the provider alone.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for UpstreamSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UpstreamSecret([redacted])")
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn google_issuer() -> Origin {
+    known_origin("https://accounts.google.com")
+}
+
+fn github_web() -> Origin {
+    known_origin("https://github.com")
+}
+
+fn github_api() -> Origin {
+    known_origin("https://api.github.com")
+}
+
+fn known_origin(text: &str) -> Origin {
+    text.parse().expect("a constant of ours is well formed")
+}
