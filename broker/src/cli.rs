@@ -1,8 +1,9 @@
-//! What each command does, and the one line it says when it cannot.
+//! The command line: each command, and the one line of its error.
 
 mod check;
 mod credentials;
 mod descriptors;
+mod result;
 mod serve;
 
 use std::error::Error;
@@ -10,10 +11,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use broker::config::Config;
-use broker::{Broker, Dependencies, StartError};
 use clap::{Parser, Subcommand};
 use contract::RedirectUri;
 use tokio::signal::unix::{SignalKind, signal};
+
+use result::CommandResult;
 
 /// The Federated Sign-In broker.
 #[derive(Debug, Parser)]
@@ -35,26 +37,26 @@ enum Command {
         #[arg(long, default_value = "broker.toml")]
         config: PathBuf,
     },
-    /// Read the configuration, open the store, and say what would be served
+    /// Check the configuration, open the store, and report what would be served
     Check {
         /// The configuration file
         #[arg(long, default_value = "broker.toml")]
         config: PathBuf,
-        /// Also ask the providers' servers, without credentials
+        /// Also check that the providers' servers can be reached, without credentials
         #[arg(long)]
         online: bool,
     },
     /// Make a project's credentials: the TOML to add on standard output, the
-    /// secret, which is shown only now, on standard error
+    /// secret, which is shown only once, on standard error
     NewProject {
         /// The project's display name, in 1 to 80 characters
         name: String,
-        /// A callback, exactly as browsers will come back to it; repeat for more
+        /// A callback, exactly as browsers will request it; repeat for more
         #[arg(long = "redirect-uri", required = true, value_name = "URL")]
         redirect_uris: Vec<RedirectUri>,
     },
-    /// Make another secret for a project, beside which the one it has stays good:
-    /// the TOML on standard output, the secret, shown only now, on standard error
+    /// Make a second secret for a project; the present one stays valid. The TOML on
+    /// standard output, the secret, which is shown only once, on standard error
     NewSecret {
         /// The project's client_id
         client_id: String,
@@ -64,26 +66,24 @@ enum Command {
     },
 }
 
-type Outcome = Result<(), Box<dyn Error>>;
-
-/// A write past a limit on the size of files (`ulimit -f`, systemd's `LimitFSIZE`)
-/// raises a signal that ends the process. Once handled, by nobody, such a write
-/// fails like one to a full disk, and so does the step that it was for.
-fn outlive_a_limit_on_files() -> std::io::Result<()> {
-    // The same number on Linux (but for MIPS), macOS and the BSDs.
+/// Keeps the process alive when a write exceeds a limit on the size of files (`ulimit
+/// -f`, systemd's `LimitFSIZE`), which raises a signal. With a handler such a write
+/// fails like one to a full disk, and so does its step.
+fn handle_file_size_signal() -> std::io::Result<()> {
+    // The same number on Linux (except MIPS), macOS and the BSDs.
     const SIGXFSZ: SignalKind = SignalKind::from_raw(25);
-    // Handled for the rest of the process, although nobody listens.
+    // The handler stays for the rest of the process, without a listener.
     signal(SIGXFSZ).map(drop)
 }
 
-/// Says what went wrong, in one line.
-pub(crate) fn complain(error: &dyn Error) {
+/// Writes an error to standard error, in one line.
+pub(crate) fn print_error(error: &dyn Error) {
     let _ = writeln!(std::io::stderr(), "broker: {error}");
 }
 
 impl Cli {
-    pub(crate) async fn run(self) -> Outcome {
-        outlive_a_limit_on_files()?;
+    pub(crate) async fn run(self) -> CommandResult {
+        handle_file_size_signal()?;
         match self.command {
             Command::Serve { config } => serve::serve(Config::load(&config)?).await,
             Command::Check { config, online } => {
@@ -91,7 +91,7 @@ impl Cli {
                 let upstream = config.upstream.clone();
                 check::check(config).await?;
                 if online {
-                    check::ask_providers(&upstream).await?;
+                    check::check_connectivity(&upstream).await?;
                 }
                 Ok(())
             }
@@ -104,8 +104,4 @@ impl Cli {
             }
         }
     }
-}
-
-fn assemble(config: Config) -> Result<Broker, StartError> {
-    Broker::assemble(config, Dependencies::default())
 }

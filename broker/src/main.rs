@@ -11,7 +11,7 @@ async fn main() -> ExitCode {
     match cli::Cli::parse().run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            cli::complain(&*error);
+            cli::print_error(&*error);
             ExitCode::FAILURE
         }
     }

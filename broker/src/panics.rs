@@ -1,8 +1,8 @@
-//! What is said of a panic: where, and nothing else. Its message may hold what was
-//! being worked on.
+//! The panic hook. A panic's message may contain a secret, so only its location is
+//! logged.
 
-/// Makes every panic of this process one log line that names its place.
-pub fn say_only_where() {
+/// Makes every panic of this process one log line with its location.
+pub fn log_location_only() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic
             .location()

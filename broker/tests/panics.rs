@@ -28,7 +28,7 @@ fn a_panic_says_where_it_was_and_not_what_it_held() {
         .with_ansi(false)
         .with_writer(|| Pen)
         .init();
-    broker::panics::say_only_where();
+    broker::panics::log_location_only();
     let secret = format!("{MARK}-of-a-panic");
     let held = secret.clone();
     let panicked = std::thread::spawn(move || panic!("at a loss with {held}")).join();

@@ -1,4 +1,4 @@
-//! Credentials for projects: the TOML to configure on standard output, and the
+//! Credentials for projects: the TOML for the configuration on standard output, and the
 //! secret, which is shown only once, on standard error.
 
 use std::io::Write;
@@ -8,10 +8,10 @@ use broker::projects::ProjectName;
 use broker::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
-use super::Outcome;
+use super::result::CommandResult;
 
 /// Makes a project's first credentials.
-pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> Outcome {
+pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> CommandResult {
     let secret = ClientSecret::from_random(&bytes32());
     let mut id = Digest::from_bytes(bytes32()).to_text();
     id.truncate(22);
@@ -26,11 +26,11 @@ pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> 
     writeln!(out, "client_id = {}", quoted(&client_id))?;
     digest_line(&mut out, "client_secret_sha256", &secret.digest())?;
     writeln!(out, "redirect_uris = [{}]", callbacks.join(", "))?;
-    show(&client_id, &secret)
+    print_secret(&client_id, &secret)
 }
 
-/// Makes the next secret of a project that is configured.
-pub(super) fn new_secret(client_id: &str, config: &Config) -> Outcome {
+/// Makes a second secret for a configured project.
+pub(super) fn new_secret(client_id: &str, config: &Config) -> CommandResult {
     let project = config
         .projects
         .iter()
@@ -38,8 +38,8 @@ pub(super) fn new_secret(client_id: &str, config: &Config) -> Outcome {
         .ok_or("no project of this configuration has that client_id: `broker check` lists them")?;
     if project.previous_client_secret_sha256.is_some() {
         return Err(
-            "the project has a previous_client_secret_sha256 already, and two secrets are good \
-             at once: remove that line first, when nobody uses the older one any more"
+            "the project already has a previous_client_secret_sha256, and at most two secrets are \
+             valid at once: remove that line first, when no backend uses the older one any more"
                 .into(),
         );
     }
@@ -49,17 +49,17 @@ pub(super) fn new_secret(client_id: &str, config: &Config) -> Outcome {
     digest_line(&mut out, "client_secret_sha256", &secret.digest())?;
     let previous = &project.client_secret_sha256;
     digest_line(&mut out, "previous_client_secret_sha256", previous)?;
-    show(client_id, &secret)
+    print_secret(client_id, &secret)
 }
 
 fn digest_line(out: &mut impl Write, key: &str, digest: &Digest) -> std::io::Result<()> {
     writeln!(out, "{key} = {}", quoted(&digest.to_text()))
 }
 
-fn show(client_id: &str, secret: &ClientSecret) -> Outcome {
+fn print_secret(client_id: &str, secret: &ClientSecret) -> CommandResult {
     writeln!(
         std::io::stderr(),
-        "client_id: {client_id}\nclient_secret (shown only now): {}",
+        "client_id: {client_id}\nclient_secret (shown only once): {}",
         secret.expose()
     )?;
     Ok(())

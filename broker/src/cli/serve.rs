@@ -1,5 +1,5 @@
-//! `broker serve`: until it is told to stop, and until whoever was on the way then
-//! has an answer.
+//! `broker serve`: serves until a signal to stop, and until each request in flight has
+//! its answer.
 
 use std::error::Error;
 use std::io::IsTerminal as _;
@@ -16,27 +16,28 @@ use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Outcome, descriptors};
+use super::descriptors;
+use super::result::CommandResult;
 
-/// Serves what `config` says.
-pub(super) async fn serve(config: Config) -> Outcome {
-    write_log(config.log.format);
+/// Serves the broker of `config`.
+pub(super) async fn serve(config: Config) -> CommandResult {
+    init_log(config.log.format);
     if !config.ignored_variables.is_empty() {
         let count = config.ignored_variables.len();
         let names = config.ignored_variables.join(" ");
         tracing::info!(
             count,
             names,
-            "ignoring variables that an orchestrator injects"
+            "ignoring variables that an orchestrator injected"
         );
     }
-    broker::panics::say_only_where();
-    descriptors::allow_as_many_as_possible();
+    broker::panics::log_location_only();
+    descriptors::raise_limit();
     let bind = config.bind;
     let (broker, operator) = assemble(config).await?;
     let rocket = broker
         .rocket()
-        .attach(say_where("serving"))
+        .attach(log_address("serving"))
         .ignite()
         .await?;
     stop_on_signal(rocket.shutdown())?;
@@ -48,24 +49,24 @@ pub(super) async fn serve(config: Config) -> Outcome {
     }
 }
 
-/// Serves until it cannot, or until it was told to stop and nothing is under way.
+/// Serves until an error, or until a signal to stop when no request is in flight.
 ///
-/// Rocket looks at the signal to stop twice, before and after it accepts a
+/// Rocket checks for the signal to stop twice, before and after it accepts a
 /// connection. If the signal comes in between, it returns at once and leaves the
-/// requests under way to their tasks: [`stopped`] waits for them.
-async fn launch(rocket: Rocket<Ignite>, bind: SocketAddr) -> Outcome {
+/// requests in flight to their tasks: [`stopped`] waits for them.
+async fn launch(rocket: Rocket<Ignite>, bind: SocketAddr) -> CommandResult {
     match rocket.launch().await {
         Err(error) if matches!(error.kind(), ErrorKind::Shutdown(..)) => {
             std::future::pending().await
         }
-        ended => how(ended, bind, "bind or BROKER_BIND"),
+        ended => result_of(ended, bind, "bind or BROKER_BIND"),
     }
 }
 
-/// Where the metrics are to be, and what they are.
+/// The address of the metrics, and the metrics.
 type Operator = Option<(SocketAddr, Metrics)>;
 
-/// The broker, with its store if that can be reached.
+/// Assembles the broker. Its store may be unreachable yet.
 async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
     let url = config.store.url.clone();
     let operator = config.operator.bind.map(|bind| (bind, Metrics::new()));
@@ -76,7 +77,7 @@ async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
     let broker = Broker::assemble(config, dependencies)?;
     match broker.ready().await {
         Ok(()) => {}
-        // No outage: it would not be over by itself.
+        // Waiting would not help against these.
         Err(source @ (StoreError::OtherVersion(_) | StoreError::ClockDiffers { .. })) => {
             return Err(StartError::Store { url, source });
         }
@@ -87,18 +88,18 @@ async fn assemble(config: Config) -> Result<(Broker, Operator), StartError> {
     Ok((broker, operator))
 }
 
-/// Serves the operator for as long as the process lives; ends only if it cannot.
-async fn serve_operator(operator: Operator) -> Outcome {
+/// Serves the metrics for as long as the process lives; ends only with an error.
+async fn serve_operator(operator: Operator) -> CommandResult {
     let Some((bind, metrics)) = operator else {
         return std::future::pending().await;
     };
-    let rocket = broker::http::operator(metrics, bind).attach(say_where("serving metrics"));
+    let rocket = broker::http::operator(metrics, bind).attach(log_address("serving metrics"));
     let ended = rocket.launch().await;
-    how(ended, bind, "operator.bind or BROKER_OPERATOR__BIND")
+    result_of(ended, bind, "operator.bind or BROKER_OPERATOR__BIND")
 }
 
-/// How a server ended that was to listen at `bind`, which `keys` decide.
-fn how<T>(
+/// The result of a server at `bind`, an address that `keys` set.
+fn result_of<T>(
     ended: Result<T, rocket::Error>,
     bind: SocketAddr,
     keys: &str,
@@ -115,19 +116,19 @@ fn how<T>(
     })
 }
 
-/// Waits until the broker is told to stop, and then until each request under way is
-/// answered, or the time for that is over: then a browser starts again.
+/// Waits for a signal to stop, and then until each request in flight is answered, or
+/// the time limit is over: then a browser must start again.
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long a broker takes to stop is no matter of our clock"
+    reason = "the time limit of stopping is independent of our clock"
 )]
 fn stopped(rocket: &Rocket<Ignite>) -> impl Future<Output = ()> + use<> {
-    let told_to_stop = rocket.shutdown();
+    let signal = rocket.shutdown();
     let in_flight = rocket.state::<InFlight>().cloned().unwrap_or_default();
     let limits = &rocket.config().shutdown;
     let at_most = Duration::from_secs((limits.grace + limits.mercy).into());
     async move {
-        told_to_stop.await;
+        signal.await;
         tokio::select! {
             () = all_are_answered(in_flight) => {}
             () = tokio::time::sleep(at_most) => {}
@@ -137,7 +138,7 @@ fn stopped(rocket: &Rocket<Ignite>) -> impl Future<Output = ()> + use<> {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the last bytes of an answer, and requests on the wire, are the system's to carry"
+    reason = "the system still transmits the last bytes of answers and of requests"
 )]
 async fn all_are_answered(in_flight: InFlight) {
     const LAST_BYTES: Duration = Duration::from_secs(1);
@@ -146,12 +147,12 @@ async fn all_are_answered(in_flight: InFlight) {
     tokio::time::sleep(LAST_BYTES).await;
 }
 
-/// Says where it listens, once it does; port 0 has become a real one then.
-fn say_where(what: &'static str) -> AdHoc {
+/// Logs the address once the server listens, when port 0 has become a real one.
+fn log_address(message: &'static str) -> AdHoc {
     AdHoc::on_liftoff("log", move |rocket| {
         let config = rocket.config();
         let address = SocketAddr::new(config.address, config.port);
-        Box::pin(async move { tracing::info!(%address, "{what}") })
+        Box::pin(async move { tracing::info!(%address, "{message}") })
     })
 }
 
@@ -169,12 +170,12 @@ fn stop_on_signal(shutdown: rocket::Shutdown) -> std::io::Result<()> {
     Ok(())
 }
 
-fn write_log(format: LogFormat) {
+fn init_log(format: LogFormat) {
     let log = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::INFO)
         .with_writer(std::io::stderr)
-        // It would be told to standard error, and panic if that is what failed: a
-        // log on a full disk would end the broker.
+        // It would write to standard error, and panic if that is what failed: a log on a
+        // full disk would end the broker.
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match format {

@@ -37,7 +37,7 @@ impl SignIn {
         let observer = |call| observe(&upstream_login, call);
         let url = self
             .upstreams
-            .departure(&upstream_login, picker, &observer)
+            .authorization_url(&upstream_login, picker, &observer)
             .await?;
         Ok(ProviderRedirect {
             upstream_login,

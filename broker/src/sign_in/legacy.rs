@@ -124,7 +124,7 @@ async fn to_provider(
     // The state comes back through the browser, which protects it: no account picker
     // is needed.
     sign_in
-        .redirect_to_provider(upstream_login, AccountPicker::LeftToThem, observe)
+        .redirect_to_provider(upstream_login, AccountPicker::ProviderDecides, observe)
         .await
         .map_err(|failure| {
             log.set_failure(failure);

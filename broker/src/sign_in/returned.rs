@@ -48,7 +48,7 @@ impl Returned<'_> {
         let observer = |call| (self.observe)(&self.upstream_login, call);
         let upstreams = &self.sign_in.upstreams;
         upstreams
-            .arrival(
+            .authenticate(
                 &self.upstream_login,
                 self.query,
                 self.sign_in.now(),

@@ -1,21 +1,21 @@
-//! A provider's access token: good for one sign-in's questions, and never kept.
+//! A provider's access token: used for the calls of one sign-in, and never stored.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// Longest token that is taken; Google promises to stay below it.
+/// The maximum length of a token, in bytes; Google documents that its are shorter.
 const MAX_BYTES: usize = 2048;
 
-/// A bearer token of a provider, fit to stand in a header. `Debug` is redacted.
+/// A bearer token of a provider, valid in a header. `Debug` is redacted.
 #[derive(Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct AccessToken(String);
 
-/// What was sent as a token cannot be one.
+/// A text is not a bearer token.
 #[derive(Debug, thiserror::Error)]
 #[error("not a bearer token")]
-pub(super) struct NoToken;
+pub(super) struct InvalidToken;
 
 impl AccessToken {
     pub(super) fn expose(&self) -> &str {
@@ -24,14 +24,14 @@ impl AccessToken {
 }
 
 impl TryFrom<String> for AccessToken {
-    type Error = NoToken;
+    type Error = InvalidToken;
 
-    fn try_from(text: String) -> Result<Self, NoToken> {
+    fn try_from(text: String) -> Result<Self, InvalidToken> {
         let fits = (1..=MAX_BYTES).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
             Ok(Self(text))
         } else {
-            Err(NoToken)
+            Err(InvalidToken)
         }
     }
 }

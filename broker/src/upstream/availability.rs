@@ -1,42 +1,42 @@
-//! Whether a provider is failing lately. What counts are complete upstream logins
-//! alone: the browser came back with a code, and our own calls showed whether the
-//! provider works. A login that could not leave, a callback that only claims
-//! trouble, and a queue of our own calls say nothing; anybody can cause those.
+//! The availability of the providers, judged by complete upstream logins alone: the
+//! browser came back with a code, and our own calls showed whether the provider works.
+//! A login that was never redirected, an error in a callback, and a wait for our own
+//! calls do not count; any visitor can cause those.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use contract::Provider;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::model::UnixMs;
 
-/// After this long without news a provider gets the benefit of the doubt: else
-/// nobody would try it again.
+/// The time after which a failed provider counts as available again: otherwise no
+/// client would try it.
 const FORGIVEN_AFTER_MS: i64 = 300_000;
 
-/// When each provider last failed, unless it has worked since.
+/// The time of each provider's latest failure, unless a login succeeded since.
 #[derive(Debug, Default)]
-pub(super) struct Health(Mutex<HashMap<Provider, UnixMs>>);
+pub(super) struct Availability(Mutex<HashMap<Provider, UnixMs>>);
 
-impl Health {
-    /// Notes how a complete upstream login ended.
-    pub(super) fn note(&self, provider: Provider, outcome: Result<(), Failure>, now: UnixMs) {
+impl Availability {
+    /// Records the result of a complete upstream login.
+    pub(super) fn record(&self, provider: Provider, result: Result<(), Failure>, now: UnixMs) {
         let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match outcome {
+        match result {
             Ok(()) => {
                 failing.remove(&provider);
             }
             Err(failure) if failure.is_of_provider() => {
                 failing.insert(provider, now);
             }
-            // An invalid answer says nothing either way.
+            // An invalid answer proves neither.
             Err(_) => {}
         }
     }
 
-    /// Whether `provider` may be expected to work.
-    pub(super) fn is_good(&self, provider: Provider, now: UnixMs) -> bool {
+    /// Whether `provider` is expected to work.
+    pub(super) fn is_available(&self, provider: Provider, now: UnixMs) -> bool {
         let failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failing
             .get(&provider)
@@ -56,18 +56,18 @@ mod tests {
             F::Timeout,
             F::Unreachable,
             F::Untrusted,
-            F::Broken,
+            F::ConnectionBroken,
             F::RateLimited,
-            F::ServerTrouble,
+            F::ServerError,
             F::Document,
             F::DocumentIssuer,
             F::DocumentHost,
         ];
         for failure in F::ALL {
-            let health = Health::default();
-            health.note(Provider::Google, Err(*failure), UnixMs(0));
-            let is_good = health.is_good(Provider::Google, UnixMs(0));
-            assert_eq!(is_good, !own.contains(failure), "{failure:?}");
+            let availability = Availability::default();
+            availability.record(Provider::Google, Err(*failure), UnixMs(0));
+            let is_available = availability.is_available(Provider::Google, UnixMs(0));
+            assert_eq!(is_available, !own.contains(failure), "{failure:?}");
         }
     }
 }

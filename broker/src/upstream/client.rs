@@ -1,7 +1,7 @@
-//! One HTTP client for both providers, with every limit that a stranger's server
-//! needs: no redirect followed, no proxy that nobody configured, a time limit for
-//! the whole call, a cap on the body, nothing decompressed, and no second try of
-//! anything. So many calls to one provider are under way at once, and no more.
+//! The HTTP client for both providers, with the limits that an untrusted server needs:
+//! no redirect is followed, no proxy is used unless configured, each call has one time
+//! limit and a maximum size of the body, nothing is decompressed, and nothing is
+//! retried. The number of concurrent calls to one provider is limited.
 
 use std::error::Error;
 use std::io;
@@ -16,26 +16,26 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::Failure;
+use super::failure::Failure;
 use crate::clock::Stopwatch;
 use crate::config::{ProxyConfig, UpstreamConfig};
 
-/// No honest answer of either provider is near this size.
+/// The maximum size of a body; regular answers of both providers are far smaller.
 pub(super) const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// Idle connections kept for each of a provider's hosts.
-const MOST_IDLE: usize = 32;
+/// The maximum number of idle connections to each of a provider's hosts.
+const MAX_IDLE: usize = 32;
 
-/// Makes calls to providers. Clones share their turns.
+/// Makes calls to providers. Clones share the limit of concurrent calls.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     http: reqwest::Client,
-    turns: Arc<Semaphore>,
-    /// How long a call waits for its turn.
-    patience: Duration,
+    permits: Arc<Semaphore>,
+    /// The time limit of waiting for a permit.
+    permit_timeout: Duration,
 }
 
-/// A provider's answer, read to its end.
+/// A provider's complete answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -48,27 +48,27 @@ impl Client {
         let builder = reqwest::Client::builder()
             .timeout(config.timeout())
             .connect_timeout(config.timeout())
-            .pool_max_idle_per_host(MOST_IDLE)
+            .pool_max_idle_per_host(MAX_IDLE)
             .redirect(redirect::Policy::none())
             // A code exchange whose answer was lost may have happened.
             .retry(retry::never())
-            // GitHub refuses whoever does not say who it is.
+            // GitHub rejects requests without a User-Agent.
             .user_agent(concat!(
                 "federated-sign-in-broker/",
                 env!("CARGO_PKG_VERSION")
             ));
         Ok(Self {
-            http: through(&config.proxy, builder)?.build()?,
-            turns: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
-            patience: config.timeout(),
+            http: with_proxy(&config.proxy, builder)?.build()?,
+            permits: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+            permit_timeout: config.timeout(),
         })
     }
 
-    /// The same client for one provider, to which it makes so many calls at once.
-    pub(super) fn taking_turns(&self, calls: NonZeroU32) -> Self {
-        let calls = usize::try_from(calls.get()).unwrap_or(usize::MAX);
+    /// The same client for one provider, with at most `max_calls` calls at once.
+    pub(super) fn limited_to(&self, max_calls: NonZeroU32) -> Self {
+        let permits = usize::try_from(max_calls.get()).unwrap_or(usize::MAX);
         Self {
-            turns: Arc::new(Semaphore::new(calls.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             ..self.clone()
         }
     }
@@ -81,45 +81,47 @@ impl Client {
         self.http.post(url)
     }
 
-    /// Sends `request` and reads the answer, up to the cap; `hear` is told.
+    /// Sends `request`, reads the answer up to its maximum size, and reports the call
+    /// to `observer`.
     pub(super) async fn send(
         &self,
         operation: &'static str,
         request: RequestBuilder,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Answer, Failure> {
-        let turn = self.turn().await;
-        let watch = Stopwatch::start();
-        let answer = match turn {
-            Ok(_turn) => read(request).await,
+        let permit = self.permit().await;
+        let stopwatch = Stopwatch::start();
+        let answer = match permit {
+            Ok(_permit) => read(request).await,
             Err(failure) => Err(failure),
         };
-        hear(Call {
+        observer(Call {
             operation,
             outcome: answer
                 .as_ref()
                 .map(|answer| answer.status.as_u16())
                 .map_err(|failure| *failure),
-            took: watch.elapsed(),
+            took: stopwatch.elapsed(),
         });
         answer
     }
 
-    /// Waits for a turn. Whoever waits longest is next.
+    /// Waits for the permit to make a call, first come, first served.
     #[expect(
         clippy::disallowed_methods,
-        reason = "it waits for calls to a provider, which are limited by the same time"
+        reason = "it waits for calls to a provider, which have the same time limit"
     )]
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        match tokio::time::timeout(self.patience, self.turns.acquire()).await {
-            Ok(Ok(turn)) => Ok(turn),
-            Ok(Err(_)) | Err(_) => Err(Failure::Crowded),
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        match tokio::time::timeout(self.permit_timeout, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(Failure::TooManyCalls),
         }
     }
 }
 
-/// The client would obey `HTTPS_PROXY` and its like by itself.
-fn through(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<ClientBuilder> {
+/// Sets the proxy. By default the client would obey `HTTPS_PROXY` and similar
+/// variables.
+fn with_proxy(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<ClientBuilder> {
     Ok(match proxy {
         ProxyConfig::None => builder.no_proxy(),
         ProxyConfig::Environment => builder,
@@ -127,25 +129,25 @@ fn through(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<Clien
     })
 }
 
-/// A call to a provider, as it ended.
+/// A finished call to a provider.
 #[derive(Debug)]
 pub(crate) struct Call {
-    /// What was asked for, in words of ours: `POST token`.
+    /// The operation, like `POST token`.
     pub(crate) operation: &'static str,
-    /// The HTTP status of the answer, or why there was none.
+    /// The HTTP status of the answer, or the failure to get one.
     pub(crate) outcome: Result<u16, Failure>,
-    /// How long that took, the whole answer included.
+    /// The duration, including the whole answer.
     pub(crate) took: Duration,
 }
 
-/// Whoever hears of each call that is made for a login.
-pub(crate) type Hear<'a> = &'a (dyn Fn(Call) + Send + Sync);
+/// The observer of each call that is made for a login.
+pub(crate) type Observer<'a> = &'a (dyn Fn(Call) + Send + Sync);
 
 async fn read(request: RequestBuilder) -> Result<Answer, Failure> {
-    let mut response = request.send().await.map_err(|error| no_answer(&error))?;
+    let mut response = request.send().await.map_err(|error| failure_of(&error))?;
     let (status, headers) = (response.status(), response.headers().clone());
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| no_answer(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure_of(&error))? {
         if body.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(Failure::TooLarge);
         }
@@ -158,11 +160,11 @@ async fn read(request: RequestBuilder) -> Result<Answer, Failure> {
     })
 }
 
-fn no_answer(error: &reqwest::Error) -> Failure {
+fn failure_of(error: &reqwest::Error) -> Failure {
     if error.is_timeout() {
         Failure::Timeout
     } else if !error.is_connect() {
-        Failure::Broken
+        Failure::ConnectionBroken
     } else if is_about_tls(error) {
         Failure::Untrusted
     } else {
@@ -170,7 +172,7 @@ fn no_answer(error: &reqwest::Error) -> Failure {
     }
 }
 
-/// The TLS library tells its troubles as I/O errors of this kind, which others
+/// The TLS library reports its errors as I/O errors of this kind, which other layers
 /// wrap in I/O errors of their own.
 fn is_about_tls(error: &(dyn Error + 'static)) -> bool {
     match error.downcast_ref::<io::Error>() {
@@ -183,19 +185,19 @@ fn is_about_tls(error: &(dyn Error + 'static)) -> bool {
 }
 
 impl Answer {
-    /// The body, if the status is 200 and it is JSON of this shape and says so.
+    /// Parses the body as JSON of this shape; status and content type must fit.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
         self.check_status()?;
         self.check_type()?;
         self.lenient_json().ok_or(Failure::Malformed)
     }
 
-    /// The body as JSON of this shape, whatever the head says.
+    /// Parses the body as JSON of this shape, whatever status and headers are.
     pub(super) fn lenient_json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The `error` of an OAuth answer that grants nothing, whatever the head says.
+    /// The `error` of an OAuth error response, whatever status and headers are.
     pub(super) fn oauth_error(&self) -> Option<Value> {
         #[derive(Deserialize)]
         struct Refusal {
@@ -208,7 +210,7 @@ impl Answer {
         match self.status {
             StatusCode::OK => Ok(()),
             StatusCode::TOO_MANY_REQUESTS => Err(Failure::RateLimited),
-            status if status.is_server_error() => Err(Failure::ServerTrouble),
+            status if status.is_server_error() => Err(Failure::ServerError),
             status if status.is_redirection() => Err(Failure::Redirected),
             _ => Err(Failure::Refused),
         }
@@ -227,7 +229,7 @@ impl Answer {
         }
     }
 
-    /// The seconds of `Cache-Control: max-age`, if it says so.
+    /// The seconds of `Cache-Control: max-age`, if present.
     pub(super) fn max_age_seconds(&self) -> Option<u64> {
         self.header(CACHE_CONTROL)?
             .split(',')
@@ -241,7 +243,7 @@ impl Answer {
 
 #[cfg(test)]
 impl Answer {
-    /// An answer that nobody sent.
+    /// An answer that no server sent.
     pub(super) fn of(status: StatusCode, headers: HeaderMap, body: &[u8]) -> Self {
         Self {
             status,
@@ -256,18 +258,19 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_gets_no_turn_gives_up_and_who_waits_for_another_provider_does_not() {
+    async fn a_call_over_the_limit_fails_and_calls_to_another_provider_do_not() {
         let config = UpstreamConfig {
             timeout_ms: 20,
             ..UpstreamConfig::default()
         };
         let client = Client::new(&config).unwrap();
-        let [one, other] = [(); 2].map(|()| client.taking_turns(NonZeroU32::MIN));
-        let held = one.turn().await.unwrap();
-        assert_eq!(one.turn().await.unwrap_err(), Failure::Crowded);
-        assert_eq!(one.clone().turn().await.unwrap_err(), Failure::Crowded);
-        assert!(other.turn().await.is_ok());
+        let [one, other] = [(); 2].map(|()| client.limited_to(NonZeroU32::MIN));
+        let held = one.permit().await.unwrap();
+        assert_eq!(one.permit().await.unwrap_err(), Failure::TooManyCalls);
+        let clone = one.clone();
+        assert_eq!(clone.permit().await.unwrap_err(), Failure::TooManyCalls);
+        assert!(other.permit().await.is_ok());
         drop(held);
-        assert!(one.turn().await.is_ok());
+        assert!(one.permit().await.is_ok());
     }
 }

@@ -1,122 +1,127 @@
-//! Whether the providers can be reached from here, before the first person tries:
-//! what `broker check --online` asks. No credential is sent.
+//! The connectivity check of `broker check --online`: whether the providers' servers
+//! can be reached from this machine. It sends no credentials.
 
 use contract::Origin;
 
-use super::Failure;
-use super::client::{Client, Hear};
-use super::google::keys::Keys;
+use super::client::{Client, Observer};
+use super::failure::Failure;
+use super::google::documents::Documents;
 use crate::clock::Clock;
 use crate::config::{GitHubConfig, GoogleConfig, UpstreamConfig};
 
-/// Nobody's login is behind these calls.
-const UNHEARD: Hear<'static> = &|_| {};
+/// No login makes these calls.
+const NO_OBSERVER: Observer<'static> = &|_| {};
 
-/// What came of one question.
+/// The result of one check.
 #[derive(Debug)]
-pub struct Finding {
-    /// What was asked for.
-    pub what: String,
-    /// What was found, in words.
-    pub found: Result<String, Failure>,
+pub struct Diagnosis {
+    /// The subject of the check: a provider and one of its addresses.
+    pub subject: String,
+    /// The finding in words, or the failure.
+    pub result: Result<String, Failure>,
 }
 
-/// Asks the servers of every provider that is configured.
+/// Checks the servers of every provider that is configured.
 ///
 /// # Errors
 ///
 /// When the HTTP client cannot be made.
-pub async fn ask(config: &UpstreamConfig, clock: &Clock) -> reqwest::Result<Vec<Finding>> {
+pub async fn check(config: &UpstreamConfig, clock: &Clock) -> reqwest::Result<Vec<Diagnosis>> {
     let client = Client::new(config)?;
-    let mut findings = Vec::new();
+    let mut diagnoses = Vec::new();
     if let Some(google) = &config.google {
-        findings.extend(ask_google(google, &client, clock).await);
+        diagnoses.extend(check_google(google, &client, clock).await);
     }
     if let Some(github) = &config.github {
-        findings.extend(ask_github(github, &client).await);
+        diagnoses.extend(check_github(github, &client).await);
     }
-    Ok(findings)
+    Ok(diagnoses)
 }
 
-async fn ask_google(google: &GoogleConfig, client: &Client, clock: &Clock) -> Vec<Finding> {
-    let keys = Keys::new(google.issuer.clone(), client.clone(), clock.clone());
-    let discovery = Finding {
-        what: format!("google, discovery of {}", google.issuer),
-        found: keys.endpoints(UNHEARD).await.map(|found| {
+async fn check_google(google: &GoogleConfig, client: &Client, clock: &Clock) -> Vec<Diagnosis> {
+    let documents = Documents::new(google.issuer.clone(), client.clone(), clock.clone());
+    let discovery = Diagnosis {
+        subject: format!("google, discovery of {}", google.issuer),
+        result: documents.metadata(NO_OBSERVER).await.map(|metadata| {
             format!(
-                "people sign in at {}, codes are exchanged at {}",
-                found.authorization, found.token
+                "users sign in at {}, codes are exchanged at {}",
+                metadata.authorization_endpoint, metadata.token_endpoint
             )
         }),
     };
-    if discovery.found.is_err() {
+    if discovery.result.is_err() {
         return vec![discovery];
     }
-    let keys = Finding {
-        what: "google, keys".to_owned(),
-        found: keys.key_set(UNHEARD).await.map(|(set, kept_for)| {
-            let seconds = kept_for.as_secs();
-            format!("{} that sign with RS256, kept for {seconds} s", set.len())
-        }),
+    let keys = Diagnosis {
+        subject: "google, keys".to_owned(),
+        result: documents
+            .fetch_jwks(NO_OBSERVER)
+            .await
+            .map(|(jwks, lifetime)| {
+                let seconds = lifetime.as_secs();
+                format!("{} that sign with RS256, kept for {seconds} s", jwks.len())
+            }),
     };
     vec![discovery, keys]
 }
 
-async fn ask_github(github: &GitHubConfig, client: &Client) -> [Finding; 2] {
+async fn check_github(github: &GitHubConfig, client: &Client) -> [Diagnosis; 2] {
     [
-        Finding {
-            what: format!("github, sign-in at {}", github.web_url),
-            found: reach(&github.web_url, client).await,
+        Diagnosis {
+            subject: format!("github, sign-in at {}", github.web_url),
+            result: reach(&github.web_url, client).await,
         },
-        Finding {
-            what: format!("github, API at {}", github.api_url),
-            found: reach(&github.api_url, client).await,
+        Diagnosis {
+            subject: format!("github, API at {}", github.api_url),
+            result: reach(&github.api_url, client).await,
         },
     ]
 }
 
-/// Any answer will do that does not speak of trouble: what stands at the root of
-/// these hosts is nobody's promise.
+/// Accepts every answer but a server error: these hosts do not document what is at
+/// their root.
 async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
     let request = client.get(&format!("{origin}/robots.txt"));
-    let answer = client.send("GET robots", request, UNHEARD).await;
+    let answer = client.send("GET robots", request, NO_OBSERVER).await;
     match answer {
-        // It came from there, however long it is.
+        // The server answered, however long the answer is.
         Err(Failure::TooLarge) => Ok("answers".to_owned()),
         Err(failure) => Err(failure),
-        Ok(answer) if answer.status.is_server_error() => Err(Failure::ServerTrouble),
+        Ok(answer) if answer.status.is_server_error() => Err(Failure::ServerError),
         Ok(answer) => Ok(format!("answers ({})", answer.status.as_u16())),
     }
 }
 
-/// What an operator can do about `failure`.
+/// Advice to the operator about `failure`.
 pub fn advice(failure: Failure) -> &'static str {
     match failure {
         Failure::Unreachable => {
-            "check the name service, the firewall, and whether the way out is a proxy \
+            "check the name service, the firewall, and whether calls must go through a proxy \
              (upstream.proxy)"
         }
         Failure::Timeout => {
-            "something swallows the connection: check the firewall and upstream.proxy, \
-             or give it more time with upstream.timeout_ms"
+            "the connection gets no answer: check the firewall and upstream.proxy, or raise \
+             the time limit with upstream.timeout_ms"
         }
-        Failure::Broken => "something on the way closes the connection: check upstream.proxy",
+        Failure::ConnectionBroken => {
+            "something on the way closes the connection: check upstream.proxy"
+        }
         Failure::Untrusted => {
-            "something on the way may be reading along; if that is a proxy of your own, add \
-             its certificate to the system's"
+            "something on the way may be intercepting the connection; if that is your own \
+             proxy, add its certificate to the system's"
         }
-        Failure::RateLimited => "wait some minutes and ask again",
-        Failure::ServerTrouble => "look at the provider's status page and ask again later",
+        Failure::RateLimited => "wait some minutes and try again",
+        Failure::ServerError => "look at the provider's status page and try again later",
         Failure::DocumentIssuer => {
-            "upstream.google.issuer must be exactly what its discovery document calls itself"
+            "upstream.google.issuer must be exactly the issuer in its discovery document"
         }
         Failure::DocumentHost => {
-            "something else than the issuer seems to answer in its place; if Google moved an \
-             endpoint, a newer version of this broker is needed"
+            "another server than the issuer's seems to answer; if Google moved an endpoint, \
+             a newer version of this broker is needed"
         }
         _ => {
-            "something else than the provider seems to answer in its place: check \
-             upstream.proxy and the addresses under [upstream]"
+            "another server than the provider's seems to answer: check upstream.proxy and the \
+             addresses under [upstream]"
         }
     }
 }

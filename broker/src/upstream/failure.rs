@@ -1,20 +1,20 @@
-//! The error map: everything that can go wrong at a provider, which of the three
-//! errors the LoginResult says then, and what the audit log says.
+//! The error map: each failure at a provider, its error in the LoginResult, and its
+//! text in the audit log.
 
-use contract::{LoginError, Rule};
+use contract::{LoginError, Provider, Rule};
 
-/// One line a failure: its name, the error for the consumer, and fixed words for
-/// the operator that repeat nothing of what the provider said.
+/// One line a failure: its name, the error for the consumer, and a fixed text for the
+/// operator that repeats nothing of the provider's answer.
 macro_rules! error_map {
     ($($failure:ident => $error:ident, $why:literal;)+) => {
-        /// Why a login failed at a provider.
+        /// The reason for which a login failed at a provider.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Failure {
-            $(#[doc = concat!("What the audit log says: ", $why, ".")] $failure,)+
+            $(#[doc = concat!("In the audit log: ", $why, ".")] $failure,)+
         }
 
         impl Failure {
-            /// Every one, in the order of the table.
+            /// All failures, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$failure),+];
 
             const fn row(self) -> (LoginError, &'static str) {
@@ -27,46 +27,46 @@ macro_rules! error_map {
 }
 
 error_map! {
-    // What the browser brings back.
-    Declined => AccessDenied, "the person declined at the provider";
-    CallbackTrouble => ProviderUnavailable, "the provider reported trouble of its own in the callback";
+    // The callback in the browser.
+    Declined => AccessDenied, "the user declined at the provider";
+    CallbackServerError => ProviderUnavailable, "the provider's callback reports an internal error";
     CallbackSuspended => ProviderUnavailable, "the provider's callback says that our registration is suspended";
     CallbackError => InvalidProviderResponse, "the provider's callback reports an error";
-    CallbackIssuer => InvalidProviderResponse, "the callback's iss is another's";
+    CallbackIssuer => InvalidProviderResponse, "the callback's iss is another issuer";
     CallbackCode => InvalidProviderResponse, "the callback carries no usable code";
 
-    // What we ourselves have done.
+    // Our own configuration.
     NotConfigured => ProviderUnavailable, "the provider is no longer configured";
-    SwitchedOff => ProviderUnavailable, "the provider is switched off";
-    OwnCredentials => ProviderUnavailable, "the provider refuses our own credentials";
+    Disabled => ProviderUnavailable, "the provider is disabled";
+    OwnCredentials => ProviderUnavailable, "the provider rejects our own credentials";
 
-    // Whether our call was made and answered.
-    Crowded => ProviderUnavailable, "too many calls to the provider are under way";
+    // The call.
+    TooManyCalls => ProviderUnavailable, "too many calls to the provider are under way";
     Timeout => ProviderUnavailable, "the provider did not answer in time";
     Unreachable => ProviderUnavailable, "the provider cannot be reached";
     Untrusted => ProviderUnavailable, "the provider's certificate is not trusted";
-    Broken => ProviderUnavailable, "the connection to the provider broke";
+    ConnectionBroken => ProviderUnavailable, "the connection to the provider broke";
     RateLimited => ProviderUnavailable, "the provider limits our rate";
-    ServerTrouble => ProviderUnavailable, "the provider reports trouble of its own";
+    ServerError => ProviderUnavailable, "the provider reports an internal error";
 
-    // Whether the answer is one.
+    // The form of the answer.
     Redirected => InvalidProviderResponse, "the provider redirects a call of ours";
     Refused => InvalidProviderResponse, "the provider refuses a call of ours";
     TooLarge => InvalidProviderResponse, "the provider's answer is too large";
-    Encoded => InvalidProviderResponse, "the provider's answer is compressed, which we never ask for";
-    NotJson => InvalidProviderResponse, "the provider's answer does not say that it is JSON";
-    Malformed => InvalidProviderResponse, "the provider's answer is not what it should be";
+    Encoded => InvalidProviderResponse, "the provider's answer is compressed, which we never request";
+    NotJson => InvalidProviderResponse, "the provider's answer is not declared as JSON";
+    Malformed => InvalidProviderResponse, "the provider's answer is malformed";
 
-    // What the answer grants.
+    // The token response.
     CodeRefused => InvalidProviderResponse, "the provider refuses the code";
     TokenType => InvalidProviderResponse, "the provider's token is of an unknown type";
 
-    // Whether Google's documents can be used; no person's answer is to blame.
-    Document => ProviderUnavailable, "discovery or keys are not what they should be";
+    // Google's documents, which belong to no single login.
+    Document => ProviderUnavailable, "discovery or keys are malformed";
     DocumentIssuer => ProviderUnavailable, "discovery names another issuer";
-    DocumentHost => ProviderUnavailable, "discovery leads to a host that is not the issuer's";
+    DocumentHost => ProviderUnavailable, "discovery names a host that is not the issuer's";
 
-    // Whether the ID token proves anything.
+    // The ID token.
     IdTokenShape => InvalidProviderResponse, "the ID token is not a JWT";
     IdTokenAlgorithm => InvalidProviderResponse, "the ID token is not signed with RS256";
     IdTokenExtension => InvalidProviderResponse, "the ID token demands an extension";
@@ -84,17 +84,17 @@ error_map! {
 }
 
 impl Failure {
-    /// What the LoginResult says.
+    /// The error in the LoginResult.
     pub const fn error(self) -> LoginError {
         self.row().0
     }
 
-    /// What the audit log says.
+    /// The text in the audit log.
     pub const fn why(self) -> &'static str {
         self.row().1
     }
 
-    /// The rule of the catalogue that explains it.
+    /// The rule of the catalogue that explains the failure.
     pub fn rule(self) -> Rule {
         match self.error() {
             LoginError::AccessDenied => Rule::UpstreamDenied,
@@ -103,43 +103,55 @@ impl Failure {
         }
     }
 
-    /// The same of one of Google's documents, which is not a person's answer.
+    /// The failure of fetching one of Google's documents, which belongs to no single
+    /// login.
     pub(super) fn of_document(self) -> Self {
-        if self.may_pass() {
+        if self.is_transient() {
             self
         } else {
             Self::Document
         }
     }
 
-    /// Whether it shows that the provider does not work for us, as opposed to what
-    /// a browser claims, an answer that proves nothing, and a queue of our own.
+    /// Whether the failure shows that the provider does not work for us, unlike an error
+    /// that a browser reports, an invalid answer, or a wait for our own calls.
     pub(super) fn is_of_provider(self) -> bool {
         matches!(self.error(), LoginError::ProviderUnavailable)
             && !matches!(
                 self,
-                Self::CallbackTrouble
+                Self::CallbackServerError
                     | Self::CallbackSuspended
                     | Self::NotConfigured
-                    | Self::SwitchedOff
-                    | Self::Crowded
+                    | Self::Disabled
+                    | Self::TooManyCalls
             )
     }
 
-    /// Whether it is the kind of trouble that passes by itself and says nothing
-    /// against what we know from before.
-    pub(super) fn may_pass(self) -> bool {
+    /// Whether the failure passes by itself and does not invalidate cached documents.
+    pub(super) fn is_transient(self) -> bool {
         matches!(
             self,
-            Self::Crowded
+            Self::TooManyCalls
                 | Self::Timeout
                 | Self::Unreachable
                 | Self::Untrusted
-                | Self::Broken
+                | Self::ConnectionBroken
                 | Self::RateLimited
-                | Self::ServerTrouble
+                | Self::ServerError
         )
     }
+}
+
+/// The provider rejects our own `client_id` or `client_secret`: the operator's mistake,
+/// not the user's and not the provider's. Logged as an error, because every login
+/// through the provider fails until the operator corrects it.
+pub(super) fn own_credentials_rejected(provider: Provider) -> Failure {
+    tracing::error!(
+        %provider,
+        "{provider} refuses our own client_id or client_secret, and every sign-in through it \
+         fails: set upstream.{provider}.client_id and .client_secret to what its console shows"
+    );
+    Failure::OwnCredentials
 }
 
 #[cfg(test)]
@@ -149,8 +161,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_audit_log_tells_every_failure_from_every_other() {
-        let said: HashSet<_> = Failure::ALL.iter().map(|failure| failure.why()).collect();
-        assert_eq!(said.len(), Failure::ALL.len());
+    fn no_two_failures_share_a_text_in_the_audit_log() {
+        let texts: HashSet<_> = Failure::ALL.iter().map(|failure| failure.why()).collect();
+        assert_eq!(texts.len(), Failure::ALL.len());
     }
 }

@@ -1,5 +1,5 @@
-//! GitHub's dialect: OAuth 2.0 without ID tokens, errors inside HTTP 200, and a
-//! REST API to ask who it was.
+//! Sign-in with GitHub: OAuth 2.0 without ID tokens, errors inside HTTP 200, and a
+//! REST API that returns the user.
 
 use contract::{Profile, Provider, Subject};
 use reqwest::RequestBuilder;
@@ -9,17 +9,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, Hear};
-use super::normalize::{self, Said};
-use super::{AccountPicker, Failure};
+use super::account_picker::AccountPicker;
+use super::client::{Answer, Client, Observer};
+use super::failure::{Failure, own_credentials_rejected};
+use super::normalize::{self, LenientString};
 use crate::config::GitHubConfig;
 use crate::model::upstream_login::UpstreamLogin;
 use crate::query::encode;
 
-/// The newest version of the REST API; without the header an old one answers.
+/// The newest version of the REST API; without the header GitHub uses an older one.
 const API_VERSION: &str = "2026-03-10";
 
-/// A GitHub, real or imitated.
+/// GitHub, or an imitation of it.
 #[derive(Debug)]
 pub struct GitHub {
     config: GitHubConfig,
@@ -27,24 +28,24 @@ pub struct GitHub {
     client: Client,
 }
 
-/// A token, or an error that comes with HTTP 200 all the same.
+/// A token response: a token, or an error with status 200.
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     error: Option<Value>,
     access_token: Option<AccessToken>,
     token_type: Option<String>,
 }
 
-/// Only the `id` must be what it should: it says who it is.
+/// A user. Only the `id` must be valid: it identifies the user.
 #[derive(Deserialize)]
 pub(super) struct User {
     id: u64,
     #[serde(default)]
-    login: Said,
+    login: LenientString,
     #[serde(default)]
-    name: Said,
+    name: LenientString,
     #[serde(default)]
-    avatar_url: Said,
+    avatar_url: LenientString,
 }
 
 #[derive(Deserialize)]
@@ -71,12 +72,12 @@ impl GitHub {
         self.config.web_url.is_loopback() && self.config.api_url.is_loopback()
     }
 
-    /// What `iss` in its callback must be.
+    /// The only valid `iss` in its callback.
     pub(super) fn issuer(&self) -> String {
         format!("{}/login/oauth", self.config.web_url)
     }
 
-    pub(super) fn departure(
+    pub(super) fn authorization_url(
         &self,
         upstream_login: &UpstreamLogin,
         picker: AccountPicker,
@@ -98,28 +99,33 @@ impl GitHub {
         ))
     }
 
-    pub(super) async fn arrival(
+    pub(super) async fn authenticate(
         &self,
         upstream_login: &UpstreamLogin,
         code: &str,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Profile, Failure> {
-        let token = self.exchange(upstream_login, code, hear).await?;
-        // At once; and both to their end, so that which failure counts does not
-        // depend on which answer is faster.
+        let token = self.exchange(upstream_login, code, observer).await?;
+        // At once; and both to their end, so that the reported failure does not depend
+        // on which answer is faster.
         let (user, emails) = tokio::join!(
-            self.ask("GET user", &token, "/user", hear),
-            self.ask("GET user emails", &token, "/user/emails?per_page=100", hear),
+            self.get("GET user", &token, "/user", observer),
+            self.get(
+                "GET user emails",
+                &token,
+                "/user/emails?per_page=100",
+                observer
+            ),
         );
         Ok(profile(user_in(&user?)?, emails_in(&emails?)?))
     }
 
-    /// Exchanges the code for an access token: once, whatever comes of it.
+    /// Exchanges the code for an access token, without a retry.
     async fn exchange(
         &self,
         upstream_login: &UpstreamLogin,
         code: &str,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<AccessToken, Failure> {
         let verifier = upstream_login.upstream_verifier();
         let url = format!("{}/login/oauth/access_token", self.config.web_url);
@@ -134,21 +140,21 @@ impl GitHub {
                 ("redirect_uri", &self.callback),
                 ("code_verifier", verifier.expose()),
             ]);
-        token(&self.client.send("POST token", request, hear).await?)
+        token(&self.client.send("POST token", request, observer).await?)
     }
 
-    async fn ask(
+    async fn get(
         &self,
         operation: &'static str,
         token: &AccessToken,
         path: &str,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Answer, Failure> {
-        let request = self.api(token, path);
-        self.client.send(operation, request, hear).await
+        let request = self.api_request(token, path);
+        self.client.send(operation, request, observer).await
     }
 
-    fn api(&self, token: &AccessToken, path: &str) -> RequestBuilder {
+    fn api_request(&self, token: &AccessToken, path: &str) -> RequestBuilder {
         self.client
             .get(&format!("{}{path}", self.config.api_url))
             .bearer_auth(token.expose())
@@ -157,34 +163,36 @@ impl GitHub {
     }
 }
 
-/// GitHub's error for our own wrong `client_id` or `client_secret`.
-const OUR_FAULT: &str = "incorrect_client_credentials";
+/// GitHub's error for a wrong `client_id` or `client_secret` of ours.
+const CLIENT_ERROR: &str = "incorrect_client_credentials";
 
-/// The token that `answer` grants.
+/// The token in a token response.
 pub(super) fn token(answer: &Answer) -> Result<AccessToken, Failure> {
-    if answer.oauth_error().is_some_and(|error| error == OUR_FAULT) {
-        return Err(super::wrong_credentials(Provider::GitHub));
+    let error = answer.oauth_error();
+    if error.is_some_and(|error| error == CLIENT_ERROR) {
+        return Err(own_credentials_rejected(Provider::GitHub));
     }
     check_rate(answer)?;
-    let said: TokenAnswer = answer.json()?;
-    if said.error.is_some() {
+    let response: TokenResponse = answer.json()?;
+    if response.error.is_some() {
         return Err(Failure::CodeRefused);
     }
     let is_bearer = |it: &String| it.eq_ignore_ascii_case("bearer");
-    let token = said.access_token.ok_or(Failure::Malformed)?;
-    said.token_type
+    let token = response.access_token.ok_or(Failure::Malformed)?;
+    response
+        .token_type
         .filter(is_bearer)
         .map(|_| token)
         .ok_or(Failure::TokenType)
 }
 
-/// The user whom the REST API shows.
+/// The user in a response of the REST API.
 pub(super) fn user_in(answer: &Answer) -> Result<User, Failure> {
     check_rate(answer)?;
     answer.json()
 }
 
-/// The addresses that the REST API shows: none, if the token may not read them.
+/// The addresses in a response of the REST API: none, if the token may not read them.
 pub(super) fn emails_in(answer: &Answer) -> Result<Vec<Value>, Failure> {
     check_rate(answer)?;
     match answer.status {
@@ -200,7 +208,7 @@ fn check_rate(answer: &Answer) -> Result<(), Failure> {
     Ok(())
 }
 
-/// GitHub says «too many» with 403 as well as with 429: a primary limit by its
+/// GitHub reports rate limits with 403 as well as with 429: a primary limit by its
 /// header, a secondary one by `retry-after` or by its message.
 fn is_rate_limit(answer: &Answer) -> bool {
     #[derive(Deserialize)]

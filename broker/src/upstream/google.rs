@@ -1,47 +1,50 @@
-//! Google's dialect: OpenID Connect, with the ID token as the only witness.
+//! Sign-in with Google: OpenID Connect, where only the ID token proves who the user is.
 
-pub(super) mod discovery;
+pub(super) mod documents;
 pub(super) mod id_token;
-pub(super) mod key_set;
-pub(super) mod keys;
-mod shelf;
+pub(super) mod jwks;
+pub(super) mod metadata;
+
+mod cached_document;
 
 use contract::{Profile, Provider, Subject};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::access_token::AccessToken;
-use super::client::{Answer, Client, Hear};
-use super::{AccountPicker, Failure, normalize};
+use super::account_picker::AccountPicker;
+use super::client::{Answer, Client, Observer};
+use super::failure::{Failure, own_credentials_rejected};
+use super::normalize;
 use crate::clock::Clock;
 use crate::config::GoogleConfig;
 use crate::model::UnixMs;
 use crate::model::upstream_login::UpstreamLogin;
 use crate::query::encode;
+use documents::Documents;
 use id_token::{Claims, Expected};
-use keys::Keys;
 
-/// Longest `sub` that Google promises to send.
+/// The maximum length of a `sub` that Google documents, in bytes.
 const MAX_SUB_BYTES: usize = 255;
 
-/// A Google, real or imitated.
+/// Google, or an imitation of it.
 #[derive(Debug)]
 pub struct Google {
     config: GoogleConfig,
     callback: String,
     client: Client,
-    keys: Keys,
+    documents: Documents,
 }
 
-/// A token response. The access token only serves to check the ID token.
+/// A token response. The access token is only used to check the ID token.
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     error: Option<Value>,
     id_token: Option<String>,
     access_token: Option<AccessToken>,
 }
 
-/// What a code was exchanged for.
+/// The tokens for which a code was exchanged.
 pub(super) struct Tokens {
     id: String,
     access: Option<AccessToken>,
@@ -54,12 +57,12 @@ impl Google {
         client: Client,
         clock: Clock,
     ) -> Self {
-        let keys = Keys::new(config.issuer.clone(), client.clone(), clock);
+        let documents = Documents::new(config.issuer.clone(), client.clone(), clock);
         Self {
             config,
             callback,
             client,
-            keys,
+            documents,
         }
     }
 
@@ -71,18 +74,18 @@ impl Google {
         self.config.issuer.is_loopback()
     }
 
-    /// What `iss` in its callback must be.
+    /// The only valid `iss` in its callback.
     pub(super) fn issuer(&self) -> String {
         self.config.issuer.to_string()
     }
 
-    pub(super) async fn departure(
+    pub(super) async fn authorization_url(
         &self,
         upstream_login: &UpstreamLogin,
         picker: AccountPicker,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<String, Failure> {
-        let endpoints = self.keys.endpoints(hear).await?;
+        let metadata = self.documents.metadata(observer).await?;
         let verifier = upstream_login.upstream_verifier();
         let query = [
             ("client_id", self.config.client_id.clone()),
@@ -96,18 +99,19 @@ impl Google {
         ];
         let query = query.iter().map(|(name, value)| (*name, value.as_str()));
         let query = encode(query.chain(picker.parameter()));
-        Ok(format!("{}?{query}", endpoints.authorization))
+        Ok(format!("{}?{query}", metadata.authorization_endpoint))
     }
 
-    pub(super) async fn arrival(
+    pub(super) async fn authenticate(
         &self,
         upstream_login: &UpstreamLogin,
         code: &str,
         now: UnixMs,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Profile, Failure> {
-        let tokens = self.exchange(upstream_login, code, hear).await?;
-        let key = self.keys.find(&id_token::key_id(&tokens.id)?, hear).await?;
+        let tokens = self.exchange(upstream_login, code, observer).await?;
+        let key_id = id_token::key_id(&tokens.id)?;
+        let key = self.documents.key(&key_id, observer).await?;
         let expected = Expected {
             issuer: self.config.issuer.as_str(),
             client_id: &self.config.client_id,
@@ -118,16 +122,16 @@ impl Google {
         id_token::verify(&tokens.id, &key, &expected).and_then(profile)
     }
 
-    /// Exchanges the code for tokens: once, whatever comes of it.
+    /// Exchanges the code for tokens, without a retry.
     async fn exchange(
         &self,
         upstream_login: &UpstreamLogin,
         code: &str,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Tokens, Failure> {
-        let endpoints = self.keys.endpoints(hear).await?;
+        let metadata = self.documents.metadata(observer).await?;
         let verifier = upstream_login.upstream_verifier();
-        let request = self.client.post(&endpoints.token).form(&[
+        let request = self.client.post(&metadata.token_endpoint).form(&[
             ("grant_type", "authorization_code"),
             ("code", code),
             ("client_id", &self.config.client_id),
@@ -135,36 +139,36 @@ impl Google {
             ("redirect_uri", &self.callback),
             ("code_verifier", verifier.expose()),
         ]);
-        tokens(&self.client.send("POST token", request, hear).await?)
+        tokens(&self.client.send("POST token", request, observer).await?)
     }
 }
 
-/// The tokens that `answer` grants.
+/// The tokens in a token response.
 pub(super) fn tokens(answer: &Answer) -> Result<Tokens, Failure> {
     let error = answer.oauth_error();
-    if OUR_FAULT
+    if CLIENT_ERRORS
         .iter()
-        .any(|ours| error.as_ref().is_some_and(|it| it == ours))
+        .any(|known| error.as_ref().is_some_and(|it| it == known))
     {
-        return Err(super::wrong_credentials(Provider::Google));
+        return Err(own_credentials_rejected(Provider::Google));
     }
-    let said: TokenAnswer = answer.json().map_err(|failure| match failure {
+    let response: TokenResponse = answer.json().map_err(|failure| match failure {
         Failure::Refused if error.is_some() => Failure::CodeRefused,
         other => other,
     })?;
-    if said.error.is_some() {
+    if response.error.is_some() {
         return Err(Failure::CodeRefused);
     }
     Ok(Tokens {
-        id: said.id_token.ok_or(Failure::Malformed)?,
-        access: said.access_token,
+        id: response.id_token.ok_or(Failure::Malformed)?,
+        access: response.access_token,
     })
 }
 
-/// What Google answers when it does not know our client, or no longer.
-const OUR_FAULT: [&str; 3] = ["invalid_client", "deleted_client", "disabled_client"];
+/// Google's errors for a client that is unknown, deleted or disabled.
+const CLIENT_ERRORS: [&str; 3] = ["invalid_client", "deleted_client", "disabled_client"];
 
-/// Who it was, by the claims of an ID token that was checked.
+/// The profile in the claims of a verified ID token.
 pub(super) fn profile(claims: Claims) -> Result<Profile, Failure> {
     let sub = claims.sub;
     let fits = (1..=MAX_SUB_BYTES).contains(&sub.len());

@@ -1,27 +1,26 @@
-//! From what a provider says about a person to fields of a profile: clean, or
-//! `None`. A person's odd name must never break a login.
+//! The normalization of a provider's claims about a user: clean profile fields, or
+//! `None`. An unusual name must never fail a login.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::printable::{self, is_disruptive};
 
-/// Longest name or username that is passed on, in characters.
+/// The maximum length of a name or username, in characters; longer ones are cut.
 const MAX_NAME_CHARS: usize = 256;
 
-/// Longest address that mail can have, in bytes (RFC 5321).
+/// The maximum length of an e-mail address, in bytes (RFC 5321).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// Longest address of a picture, in characters.
+/// The maximum length of a picture's URL, in characters.
 const MAX_PICTURE_CHARS: usize = 2048;
 
-/// What a provider says where a text should be. A number, a list or an object
-/// there says nothing.
+/// A claim that should be a string. A value of any other JSON type counts as absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
-pub(super) struct Said(Option<String>);
+pub(super) struct LenientString(Option<String>);
 
-impl From<Value> for Said {
+impl From<Value> for LenientString {
     fn from(value: Value) -> Self {
         match value {
             Value::String(text) => Self(Some(text)),
@@ -30,35 +29,35 @@ impl From<Value> for Said {
     }
 }
 
-impl From<String> for Said {
+impl From<String> for LenientString {
     fn from(text: String) -> Self {
         Self(Some(text))
     }
 }
 
 /// A name or a username: trimmed, without characters that do not print or that
-/// turn text around, and cut at [`MAX_NAME_CHARS`].
-pub(super) fn text(said: Said) -> Option<String> {
-    printable::line(&said.0?, MAX_NAME_CHARS)
+/// reorder text, and cut at [`MAX_NAME_CHARS`].
+pub(super) fn text(claim: LenientString) -> Option<String> {
+    printable::line(&claim.0?, MAX_NAME_CHARS)
 }
 
 /// An e-mail address: one `@` with something on both sides, nothing unprintable,
-/// and nothing that would make it two addresses in the header of a mail.
-pub(super) fn email(said: Said) -> Option<String> {
-    let raw = said.0?;
+/// and no syntax that would make it two addresses in the header of a mail.
+pub(super) fn email(claim: LenientString) -> Option<String> {
+    let raw = claim.0?;
     let (local, domain) = raw.split_once('@')?;
-    let sane = !local.is_empty()
+    let is_valid = !local.is_empty()
         && !domain.is_empty()
         && !domain.contains('@')
         && raw.len() <= MAX_EMAIL_BYTES
         && !raw
             .contains(|c: char| c.is_whitespace() || is_disruptive(c) || "<>,;:\"()\\".contains(c));
-    sane.then_some(raw)
+    is_valid.then_some(raw)
 }
 
-/// A picture: an `https` URL, so that no `javascript:` or `data:` gets through.
-pub(super) fn picture(said: Said) -> Option<String> {
-    let url = url::Url::parse(&said.0?).ok()?;
+/// A picture: an `https` URL, never `javascript:` or `data:`.
+pub(super) fn picture(claim: LenientString) -> Option<String> {
+    let url = url::Url::parse(&claim.0?).ok()?;
     let fits = url.scheme() == "https" && url.as_str().len() <= MAX_PICTURE_CHARS;
     fits.then(|| url.into())
 }
@@ -68,12 +67,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(clean: fn(Said) -> Option<String>, raw: impl Into<String>, expected: Option<&str>) {
-        assert_eq!(clean(Said(Some(raw.into()))).as_deref(), expected);
+    fn check(
+        clean: fn(LenientString) -> Option<String>,
+        raw: impl Into<String>,
+        expected: Option<&str>,
+    ) {
+        assert_eq!(clean(LenientString(Some(raw.into()))).as_deref(), expected);
     }
 
     #[test]
-    fn a_name_keeps_what_people_write_and_loses_what_disrupts_a_page() {
+    fn a_name_keeps_ordinary_characters_and_loses_disruptive_ones() {
         check(text, "Ada Lovelace", Some("Ada Lovelace"));
         check(text, "  Ada  ", Some("Ada"));
         check(text, "שרה כהן", Some("שרה כהן"));
@@ -88,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn a_number_where_a_text_should_be_says_nothing() {
-        for said in ["42", "true", "null", "[\"Ada\"]", "{\"name\":\"Ada\"}"] {
-            let said: Said = serde_json::from_str(said).unwrap();
-            assert_eq!(text(said), None);
+    fn a_claim_of_another_json_type_counts_as_absent() {
+        for json in ["42", "true", "null", "[\"Ada\"]", "{\"name\":\"Ada\"}"] {
+            let claim: LenientString = serde_json::from_str(json).unwrap();
+            assert_eq!(text(claim), None);
         }
     }
 

@@ -138,7 +138,7 @@ pub(crate) async fn serve(orders: Orders) -> Result<(), Failure> {
 
 /// As `broker serve` does.
 fn write_log() {
-    broker::panics::say_only_where();
+    broker::panics::log_location_only();
     tracing_subscriber::fmt()
         .json()
         .with_max_level(tracing::Level::INFO)

@@ -24,7 +24,7 @@ struct Cli {
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    broker::panics::say_only_where();
+    broker::panics::log_location_only();
     if !cli.quiet {
         tracing_subscriber::fmt()
             .with_max_level(tracing::Level::INFO)

@@ -85,7 +85,7 @@ impl<'a> LoginVisit<'a> {
     /// Continues on the confirmation page.
     pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
         let result = match self.bind_pending().await {
-            Ok(login) => self.to_provider(login, AccountPicker::Shown).await,
+            Ok(login) => self.to_provider(login, AccountPicker::Always).await,
             Err(error) => Err(error),
         };
         self.report(result)
@@ -112,8 +112,8 @@ impl<'a> LoginVisit<'a> {
             .limits
             .visit(&login.session.project, provenance);
         let picker = match login.project.select_account.is_for(provenance) {
-            true => AccountPicker::Shown,
-            false => AccountPicker::LeftToThem,
+            true => AccountPicker::Always,
+            false => AccountPicker::ProviderDecides,
         };
         let is_local =
             self.is_local(&login.session) && visit.is_plain(&start_origins, &self.sign_in.base_url);

@@ -1,49 +1,49 @@
-//! One document of the provider: kept until it is too old, and fetched by one
-//! sign-in at a time.
+//! A cached document of the provider, fetched by one sign-in at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::super::Failure;
 use crate::clock::Clock;
 use crate::model::UnixMs;
+use crate::upstream::failure::Failure;
 
-/// The time after a failed fetch before the next is tried. Sign-ins that waited
-/// for it share its failure, or each would wait out a time limit of its own, one
-/// after the other.
-const RETRIED_AFTER: Duration = Duration::from_secs(1);
+/// The time between a failed fetch and the next. Sign-ins that waited for the fetch
+/// share its failure, or each would wait for a time limit of its own, one after the
+/// other.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The time that a document still serves after its end while no newer one can be had.
+/// The time for which an expired document still serves while no newer one can be
+/// fetched.
 const STALE_FOR: Duration = Duration::from_hours(1);
 
-/// The time for which an entry that a newly fetched document does not contain is not
-/// looked for again: forged ids must not cause traffic.
+/// The time for which an entry that is absent from a new document causes no further
+/// fetch: forged ids must not cause traffic.
 const ABSENT_FOR: Duration = Duration::from_secs(60);
 
-/// A document and the right to fetch it. The lock on the document is never held
-/// over a call, so that what is kept is served while a fetch is under way.
+/// A document and the lock on fetching it. The cache itself is never locked during a
+/// call, so that it serves while a fetch is under way.
 #[derive(Debug)]
-pub(super) struct Shelf<T> {
-    kept: Mutex<Kept<T>>,
+pub(super) struct CachedDocument<T> {
+    cache: Mutex<Cache<T>>,
     /// Held by the one sign-in that fetches.
     fetching: tokio::sync::Mutex<()>,
 }
 
-/// The latest document, and what the latest fetches found out.
+/// The latest document, and the result of the latest fetch.
 #[derive(Debug)]
-struct Kept<T> {
-    /// With the end of its time.
+struct Cache<T> {
+    /// The document and its expiry.
     document: Option<(T, UnixMs)>,
     /// The failure of the latest fetch, if it failed, and the time of the next.
     failed: Option<(Failure, UnixMs)>,
-    /// Until when an entry that is not in the document is taken for absent.
+    /// The time until which an entry that is not in the document counts as absent.
     absent_until: Option<UnixMs>,
 }
 
-impl<T> Default for Shelf<T> {
+impl<T> Default for CachedDocument<T> {
     fn default() -> Self {
         Self {
-            kept: Mutex::new(Kept {
+            cache: Mutex::new(Cache {
                 document: None,
                 failed: None,
                 absent_until: None,
@@ -53,53 +53,52 @@ impl<T> Default for Shelf<T> {
     }
 }
 
-impl<T> Shelf<T> {
-    /// Returns what `pick` finds in the document. When the document is too old, or
-    /// `pick` fails on it, `fetch` brings a newer one first; a fetch of another sign-in
-    /// that is under way is waited for and shared, unless the document at hand
-    /// still serves.
+impl<T> CachedDocument<T> {
+    /// Returns the entry that `pick` finds in the document. When the document has
+    /// expired, or `pick` fails on it, `fetch` replaces it first. If another sign-in is
+    /// fetching already, this one waits and shares the result, unless the cached
+    /// document still serves.
     ///
     /// # Errors
     ///
     /// The failure of `pick`, when the document was read and the entry is absent;
-    /// else the failure of the fetch.
+    /// otherwise the failure of the fetch.
     pub(super) async fn get<R>(
         &self,
         clock: &Clock,
         pick: impl Fn(&T) -> Result<R, Failure>,
         fetch: impl Future<Output = Result<(T, Duration), Failure>>,
     ) -> Result<R, Failure> {
-        if let Some(known) = self.kept().known(&pick, clock.now()) {
+        if let Some(known) = self.cache().known(&pick, clock.now()) {
             return known;
         }
-        let turn = self.fetching.try_lock().ok();
-        if turn.is_none() {
-            let stale = self.kept().stale(&pick, clock.now());
+        let lock = self.fetching.try_lock().ok();
+        if lock.is_none() {
+            let stale = self.cache().stale(&pick, clock.now());
             if let Some(entry) = stale {
                 return Ok(entry);
             }
         }
-        let _turn = match turn {
-            Some(turn) => turn,
+        let _lock = match lock {
+            Some(lock) => lock,
             None => self.fetching.lock().await,
         };
         // Another sign-in may have fetched it in the meantime.
-        if let Some(known) = self.kept().known(&pick, clock.now()) {
+        if let Some(known) = self.cache().known(&pick, clock.now()) {
             return known;
         }
         let fetched = fetch.await;
-        self.kept().put(fetched, &pick, clock.now())
+        self.cache().put(fetched, &pick, clock.now())
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept<T>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, Cache<T>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> Kept<T> {
-    /// The answer that needs no fetch at `now`: an entry of a document whose time is not
-    /// over, the failure of a fetch that is not to be repeated yet, or the absence of
-    /// the entry.
+impl<T> Cache<T> {
+    /// The result that needs no fetch at `now`: an entry of a fresh document, the
+    /// failure of a fetch that may not be repeated yet, or the absence of the entry.
     fn known<R>(
         &self,
         pick: impl Fn(&T) -> Result<R, Failure>,
@@ -110,8 +109,8 @@ impl<T> Kept<T> {
         if let Some(Ok(entry)) = picked {
             return Some(Ok(entry));
         }
-        if let Some((failure, retried)) = self.failed
-            && retried.is_after(now)
+        if let Some((failure, next_fetch)) = self.failed
+            && next_fetch.is_after(now)
         {
             return Some(self.stale(pick, now).ok_or(failure));
         }
@@ -119,17 +118,19 @@ impl<T> Kept<T> {
         picked.filter(|_| is_absent)
     }
 
-    /// An entry of the document even though its time is over, for so long as that
-    /// is allowed. A fetch that failed for good speaks against the document, too.
+    /// An entry of a document that has expired, but not long ago. A fetch with a
+    /// permanent failure invalidates the document, too.
     fn stale<R>(&self, pick: impl Fn(&T) -> Result<R, Failure>, now: UnixMs) -> Option<R> {
         let (document, end) = self.document.as_ref()?;
-        let may_serve = self.failed.is_none_or(|(failure, _)| failure.may_pass());
+        let may_serve = self
+            .failed
+            .is_none_or(|(failure, _)| failure.is_transient());
         let is_usable = may_serve && after(*end, STALE_FOR).is_after(now);
         is_usable.then(|| pick(document).ok()).flatten()
     }
 
-    /// Keeps the outcome of a fetch that ended at `now`, and picks from it. Only a
-    /// document that was read can say that an entry is absent.
+    /// Stores the result of a fetch that ended at `now`, and picks from it. Only a
+    /// document that was read shows that an entry is absent.
     fn put<R>(
         &mut self,
         fetched: Result<(T, Duration), Failure>,
@@ -137,17 +138,17 @@ impl<T> Kept<T> {
         now: UnixMs,
     ) -> Result<R, Failure> {
         match fetched {
-            Ok((document, kept_for)) => {
+            Ok((document, lifetime)) => {
                 let picked = pick(&document);
                 if picked.is_err() {
                     self.absent_until = Some(after(now, ABSENT_FOR));
                 }
-                self.document = Some((document, after(now, kept_for)));
+                self.document = Some((document, after(now, lifetime)));
                 self.failed = None;
                 picked
             }
             Err(failure) => {
-                self.failed = Some((failure, after(now, RETRIED_AFTER)));
+                self.failed = Some((failure, after(now, RETRY_AFTER)));
                 self.stale(pick, now).ok_or(failure)
             }
         }

@@ -1,92 +1,102 @@
-//! Where Google's endpoints are and which keys it signs with, fetched when they
-//! are needed and kept as long as Google says.
+//! Google's discovery document and keys, fetched when they are needed and cached as
+//! long as Google says.
 
 use std::time::Duration;
 
 use contract::Origin;
 use jsonwebtoken::DecodingKey;
 
-use super::super::Failure;
-use super::super::client::{Answer, Client, Hear};
-use super::discovery::Endpoints;
-use super::key_set::KeySet;
-use super::shelf::Shelf;
+use super::cached_document::CachedDocument;
+use super::jwks::Jwks;
+use super::metadata::Metadata;
 use crate::clock::Clock;
+use crate::upstream::client::{Answer, Client, Observer};
+use crate::upstream::failure::Failure;
 
-/// Shortest and longest time that a document is kept, whatever its headers say.
-const KEPT_AT_LEAST: Duration = Duration::from_secs(60);
-const KEPT_AT_MOST: Duration = Duration::from_hours(24);
+/// The shortest time for which a document is cached, whatever its headers say.
+const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Discovery and keys of one issuer, each fetched by one sign-in at a time; others
-/// that need the newer document wait for that fetch and share its outcome.
+/// The longest time for which a document is cached, whatever its headers say.
+const MAX_LIFETIME: Duration = Duration::from_hours(24);
+
+/// The metadata and the keys of one issuer, each fetched by one sign-in at a time;
+/// others that need the newer document wait for that fetch and share its result.
 #[derive(Debug)]
-pub(in crate::upstream) struct Keys {
+pub(in crate::upstream) struct Documents {
     issuer: Origin,
     client: Client,
     clock: Clock,
-    endpoints: Shelf<Endpoints>,
-    set: Shelf<KeySet>,
+    metadata: CachedDocument<Metadata>,
+    jwks: CachedDocument<Jwks>,
 }
 
-impl Keys {
+impl Documents {
     pub(in crate::upstream) fn new(issuer: Origin, client: Client, clock: Clock) -> Self {
         Self {
             issuer,
             client,
             clock,
-            endpoints: Shelf::default(),
-            set: Shelf::default(),
+            metadata: CachedDocument::default(),
+            jwks: CachedDocument::default(),
         }
     }
 
-    /// Where to send browsers and codes.
-    pub(in crate::upstream) async fn endpoints(
+    /// The issuer's endpoints.
+    pub(in crate::upstream) async fn metadata(
         &self,
-        hear: Hear<'_>,
-    ) -> Result<Endpoints, Failure> {
-        let whole = |endpoints: &Endpoints| Ok(endpoints.clone());
-        let fetch = self.discover(hear);
-        self.endpoints.get(&self.clock, whole, fetch).await
+        observer: Observer<'_>,
+    ) -> Result<Metadata, Failure> {
+        let whole = |metadata: &Metadata| Ok(metadata.clone());
+        let fetch = self.fetch_metadata(observer);
+        self.metadata.get(&self.clock, whole, fetch).await
     }
 
-    async fn discover(&self, hear: Hear<'_>) -> Result<(Endpoints, Duration), Failure> {
+    async fn fetch_metadata(
+        &self,
+        observer: Observer<'_>,
+    ) -> Result<(Metadata, Duration), Failure> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer);
-        let answer = self.fetch("GET discovery", &url, hear).await?;
-        Ok((Endpoints::read(&answer, &self.issuer)?, kept_for(&answer)))
+        let answer = self.fetch("GET discovery", &url, observer).await?;
+        Ok((Metadata::read(&answer, &self.issuer)?, lifetime(&answer)))
     }
 
     /// The public key with this id.
-    pub(super) async fn find(&self, id: &str, hear: Hear<'_>) -> Result<DecodingKey, Failure> {
-        let key = |set: &KeySet| set.find(id).ok_or(Failure::IdTokenUnknownKey);
-        self.set.get(&self.clock, key, self.key_set(hear)).await
+    pub(super) async fn key(
+        &self,
+        id: &str,
+        observer: Observer<'_>,
+    ) -> Result<DecodingKey, Failure> {
+        let key = |jwks: &Jwks| jwks.find(id).ok_or(Failure::IdTokenUnknownKey);
+        let fetch = self.fetch_jwks(observer);
+        self.jwks.get(&self.clock, key, fetch).await
     }
 
-    /// The keys as they are now, and for how long they may be kept.
-    pub(in crate::upstream) async fn key_set(
+    /// Fetches the keys, and the time for which they may be cached.
+    pub(in crate::upstream) async fn fetch_jwks(
         &self,
-        hear: Hear<'_>,
-    ) -> Result<(KeySet, Duration), Failure> {
-        let endpoints = self.endpoints(hear).await?;
-        let answer = self.fetch("GET keys", &endpoints.keys, hear).await?;
-        Ok((KeySet::read(&answer)?, kept_for(&answer)))
+        observer: Observer<'_>,
+    ) -> Result<(Jwks, Duration), Failure> {
+        let metadata = self.metadata(observer).await?;
+        let answer = self.fetch("GET keys", &metadata.jwks_uri, observer).await?;
+        Ok((Jwks::read(&answer)?, lifetime(&answer)))
     }
 
     async fn fetch(
         &self,
         operation: &'static str,
         url: &str,
-        hear: Hear<'_>,
+        observer: Observer<'_>,
     ) -> Result<Answer, Failure> {
         let request = self.client.get(url);
-        let answer = self.client.send(operation, request, hear).await;
+        let answer = self.client.send(operation, request, observer).await;
         answer.map_err(Failure::of_document)
     }
 }
 
-/// For how long a document may be kept.
-pub(in crate::upstream) fn kept_for(answer: &Answer) -> Duration {
+/// The time for which a document may be cached.
+pub(in crate::upstream) fn lifetime(answer: &Answer) -> Duration {
     answer
         .max_age_seconds()
-        .map_or(KEPT_AT_LEAST, Duration::from_secs)
-        .clamp(KEPT_AT_LEAST, KEPT_AT_MOST)
+        .map_or(MIN_LIFETIME, Duration::from_secs)
+        .clamp(MIN_LIFETIME, MAX_LIFETIME)
 }

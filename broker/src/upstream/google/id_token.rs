@@ -1,4 +1,4 @@
-//! The ID token: whose signature, for whom, from when, and about whom.
+//! The verification of an ID token: signature and claims (OpenID Connect Core 3.1.3.7).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,18 +7,18 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::super::Failure;
-use super::super::access_token::AccessToken;
-use super::super::normalize::Said;
 use crate::model::UnixMs;
+use crate::upstream::access_token::AccessToken;
+use crate::upstream::failure::Failure;
+use crate::upstream::normalize::LenientString;
 
-/// How far Google's clock may be from ours.
+/// The largest accepted difference between Google's clock and ours.
 const SKEW_SECONDS: i64 = 60;
 
-/// Google's older name for itself, which may still stand in an ID token.
+/// Google's older issuer, which an ID token may still contain.
 const OLD_ISSUER: &str = "accounts.google.com";
 
-/// What a token must say to count.
+/// The values that an ID token must contain.
 pub(in crate::upstream) struct Expected<'a> {
     pub(in crate::upstream) issuer: &'a str,
     pub(in crate::upstream) client_id: &'a str,
@@ -27,7 +27,7 @@ pub(in crate::upstream) struct Expected<'a> {
     pub(in crate::upstream) now: UnixMs,
 }
 
-/// The claims we look at.
+/// The claims that we read.
 #[derive(Debug, Deserialize)]
 pub(in crate::upstream) struct Claims {
     iss: String,
@@ -39,16 +39,16 @@ pub(in crate::upstream) struct Claims {
     at_hash: Option<String>,
     pub(in crate::upstream) sub: String,
     #[serde(default)]
-    pub(in crate::upstream) name: Said,
+    pub(in crate::upstream) name: LenientString,
     #[serde(default)]
-    pub(in crate::upstream) email: Said,
-    #[serde(default, deserialize_with = "truth")]
+    pub(in crate::upstream) email: LenientString,
+    #[serde(default, deserialize_with = "lenient_bool")]
     pub(in crate::upstream) email_verified: bool,
     #[serde(default)]
-    pub(in crate::upstream) picture: Said,
+    pub(in crate::upstream) picture: LenientString,
 }
 
-/// The id of the key that `token` claims to be signed with.
+/// The id of the key with which `token` claims to be signed.
 pub(in crate::upstream) fn key_id(token: &str) -> Result<String, Failure> {
     let header = decode_header(token).map_err(|_| Failure::IdTokenShape)?;
     if header.alg != Algorithm::RS256 {
@@ -60,7 +60,8 @@ pub(in crate::upstream) fn key_id(token: &str) -> Result<String, Failure> {
     header.kid.ok_or(Failure::IdTokenNoKey)
 }
 
-/// `crit` says that whoever does not know an extension must refuse; we know none.
+/// A recipient must reject a `crit` extension that it does not know (RFC 7515, section
+/// 4.1.11); we know none.
 fn has_critical_extension(token: &str) -> bool {
     let header = token
         .split('.')
@@ -70,15 +71,15 @@ fn has_critical_extension(token: &str) -> bool {
     header.is_some_and(|value| value.get("crit").is_some())
 }
 
-/// Checks signature and claims.
+/// Verifies the signature and the claims.
 pub(in crate::upstream) fn verify(
     token: &str,
     key: &DecodingKey,
     expected: &Expected<'_>,
 ) -> Result<Claims, Failure> {
     let mut validation = Validation::new(Algorithm::RS256);
-    // The library would ask the wall clock and knows one form of each claim;
-    // `check` judges them all at our own `now`.
+    // The library would read the wall clock and knows one form of each claim;
+    // `check` checks them all at our own `now`.
     validation.validate_exp = false;
     validation.validate_aud = false;
     validation.required_spec_claims.clear();
@@ -105,7 +106,10 @@ pub(in crate::upstream) fn check(claims: &Claims, expected: &Expected<'_>) -> Re
         (is_party, Failure::IdTokenParty),
         (claims.exp > now - SKEW_SECONDS, Failure::IdTokenExpired),
         (claims.iat <= now + SKEW_SECONDS, Failure::IdTokenEarly),
-        (came_with(claims, expected), Failure::IdTokenAccess),
+        (
+            matches_access_token(claims, expected),
+            Failure::IdTokenAccess,
+        ),
     ];
     match checks.into_iter().find(|(passed, _)| !passed) {
         Some((_, failure)) => Err(failure),
@@ -113,9 +117,9 @@ pub(in crate::upstream) fn check(claims: &Claims, expected: &Expected<'_>) -> Re
     }
 }
 
-/// Whether `at_hash`, if it is there, is of the access token that came along:
-/// the left half of its SHA-256 (OpenID Connect Core 3.1.3.6).
-fn came_with(claims: &Claims, expected: &Expected<'_>) -> bool {
+/// Whether `at_hash`, if present, is the left half of the SHA-256 of the access token
+/// in the same response (OpenID Connect Core 3.1.3.6).
+fn matches_access_token(claims: &Claims, expected: &Expected<'_>) -> bool {
     let Some(at_hash) = &claims.at_hash else {
         return true;
     };
@@ -125,9 +129,9 @@ fn came_with(claims: &Claims, expected: &Expected<'_>) -> bool {
     })
 }
 
-/// `email_verified` is a boolean, in old samples a string; anything else proves
-/// nothing.
-fn truth<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+/// `email_verified` is a boolean, in old samples a string; any other value counts as
+/// false.
+fn lenient_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(value == Value::Bool(true) || value == Value::String("true".to_owned()))
 }
@@ -148,14 +152,14 @@ mod tests {
             nonce: Some("nonce".to_owned()),
             at_hash: None,
             sub: "1".to_owned(),
-            name: Said::default(),
-            email: Said::default(),
+            name: LenientString::default(),
+            email: LenientString::default(),
             email_verified: false,
-            picture: Said::default(),
+            picture: LenientString::default(),
         }
     }
 
-    fn judged(claims: &Claims, issuer: &str) -> Result<(), Failure> {
+    fn checked(claims: &Claims, issuer: &str) -> Result<(), Failure> {
         let expected = Expected {
             issuer,
             client_id: "us",
@@ -169,7 +173,7 @@ mod tests {
     #[test]
     fn b20_clocks_may_differ_by_60_seconds_and_no_more() {
         let google = "https://accounts.google.com";
-        let check = |exp, iat, expected| assert_eq!(judged(&claims(exp, iat), google), expected);
+        let check = |exp, iat, expected| assert_eq!(checked(&claims(exp, iat), google), expected);
         check(3600, 0, Ok(()));
         check(-59, 0, Ok(()));
         check(-60, 0, Err(Failure::IdTokenExpired));
@@ -185,8 +189,8 @@ mod tests {
             iss: OLD_ISSUER.to_owned(),
             ..claims(3600, 0)
         };
-        assert_eq!(judged(&old, "https://accounts.google.com"), Ok(()));
-        let other = judged(&old, "http://127.0.0.1:8020");
+        assert_eq!(checked(&old, "https://accounts.google.com"), Ok(()));
+        let other = checked(&old, "http://127.0.0.1:8020");
         assert_eq!(other, Err(Failure::IdTokenIssuer));
     }
 }

@@ -1,4 +1,4 @@
-//! The keys that an issuer signs with.
+//! The keys with which an issuer signs.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,20 @@ use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::Failure;
-use super::super::client::Answer;
+use crate::upstream::client::Answer;
+use crate::upstream::failure::Failure;
 
 /// The RS256 keys of a JWKS document by their ids; of two with one id the first.
-pub(in crate::upstream) struct KeySet(HashMap<String, DecodingKey>);
+pub(in crate::upstream) struct Jwks(HashMap<String, DecodingKey>);
 
-/// A key of a kind that we do not know must not cost us those that we do.
+/// The keys are parsed one by one, so that a key of an unknown kind does not fail the
+/// others.
 #[derive(Deserialize)]
 struct Document {
     keys: Vec<Value>,
 }
 
-impl KeySet {
+impl Jwks {
     /// Reads the document.
     pub(in crate::upstream) fn read(answer: &Answer) -> Result<Self, Failure> {
         let document: Document = answer.json().map_err(Failure::of_document)?;
@@ -38,20 +39,20 @@ impl KeySet {
         self.0.get(id).cloned()
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub(in crate::upstream) fn len(&self) -> usize {
         self.0.len()
     }
 }
 
-/// Keys are public, and long.
-impl std::fmt::Debug for KeySet {
+/// Prints the ids alone: keys are public, and long.
+impl std::fmt::Debug for Jwks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-/// An RSA key that may check RS256 signatures, with its id.
+/// An RSA key that may verify RS256 signatures, with its id.
 fn usable(key: Value) -> Option<(String, DecodingKey)> {
     let key: Jwk = serde_json::from_value(key).ok()?;
     let is_rsa = matches!(key.algorithm, AlgorithmParameters::RSA(_));

@@ -67,9 +67,9 @@ fn checking_tells_the_guard_of_each_project() {
     tells(
         &project(""),
         &[
-            "comes home to https://app.example/cb",
-            "relay guard auto: who does not come from the origin of the login's callback \
-             is asked; account picker always",
+            "callback https://app.example/cb",
+            "relay guard auto: visits that do not begin on the origin of the login's callback \
+             need confirmation; account picker always",
         ],
     );
     tells(
@@ -78,17 +78,17 @@ fn checking_tells_the_guard_of_each_project() {
              select_account = \"unvouched\"\n",
         ),
         &[
-            "relay guard auto: who does not come from https://a.example or \
-             https://b.example is asked; account picker unvouched",
+            "relay guard auto: visits that do not begin on https://a.example or \
+             https://b.example need confirmation; account picker unvouched",
         ],
     );
     tells(
         &project("relay_guard = \"always\"\n"),
-        &["relay guard always: everybody is asked; account picker always"],
+        &["relay guard always: all visits need confirmation; account picker always"],
     );
     tells(
         &project(&previous("y")),
-        &["its previous secret is good, too"],
+        &["its previous secret is valid, too"],
     );
 }
 
@@ -97,8 +97,8 @@ fn checking_notes_what_is_worth_a_second_look() {
     tells(
         &format!("{LOCAL}{MEMORY}"),
         &[
-            "note       no provider is on: nobody can sign in",
-            "note       no project: nobody may call; see `broker new-project`",
+            "note       no provider is enabled: no user can sign in",
+            "note       no project: no client may call; see `broker new-project`",
         ],
     );
     let odd = project_of("x").replace("https://app.example/cb", "http://localhost:3000/cb");
@@ -107,13 +107,13 @@ fn checking_notes_what_is_worth_a_second_look() {
     tells(
         &format!("{PUBLIC}{exposed}{keys}{MEMORY}{odd}relay_guard = \"off\"\n"),
         &[
-            "cookies    2 keys: the first seals, any opens",
-            "note       what listens here speaks http: let only a proxy that encrypts reach it",
-            "note       no ip_header: if a proxy encrypts, all requests seem to come from it, \
-             and limits for each address do not tell one client from another",
-            "note       Ada: relay_guard is off, so whoever sends a sign-in to somebody else \
-             gets in as them",
-            "note       Ada: http://localhost:3000/cb is for development, on the visitor's own machine",
+            "cookies    2 keys: the first encrypts, any decrypts",
+            "note       this address serves http: allow only a proxy that terminates TLS to reach it",
+            "note       no ip_header: behind a proxy, all requests seem to come from one address, \
+             and the limits for each address apply to all clients together",
+            "note       Ada: relay_guard is off, so an attacker who sends a sign-in to a victim is \
+             signed in as the victim",
+            "note       Ada: http://localhost:3000/cb is for development: it is on the visitor's own machine",
         ],
     );
 }

@@ -206,7 +206,7 @@ fn the_environment_overrides_the_file() {
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(said.out.contains("http://localhost:9000"), "{}", said.out);
     assert!(said.out.contains("sqlite::memory:"), "{}", said.out);
-    assert!(said.out.contains("google     switched off"), "{}", said.out);
+    assert!(said.out.contains("google     disabled"), "{}", said.out);
     assert!(
         said.out.contains("github     not configured"),
         "{}",
@@ -287,7 +287,7 @@ fn what_an_orchestrator_injects_is_ignored_and_named_in_one_line() {
     let notes: Vec<_> = notes.collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].ends_with(&format!(
-        "9 variables that an orchestrator injects are ignored: {names}"
+        "9 variables that an orchestrator injected are ignored: {names}"
     )));
     let log = Served::start(beside_services("serve")).kill();
     let lines: Vec<_> = log

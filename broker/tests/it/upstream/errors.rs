@@ -40,27 +40,27 @@ macro_rules! rows {
 
 rows! {
     Declined is access_denied: a_person_who_declines => callback("error=access_denied");
-    CallbackTrouble is provider_unavailable: trouble_in_the_callback => callback("error=server_error");
+    CallbackServerError is provider_unavailable: trouble_in_the_callback => callback("error=server_error");
     CallbackSuspended is provider_unavailable: a_callback_that_says_we_are_suspended => callback("error=application_suspended");
     CallbackError is invalid_provider_response: any_other_error_in_the_callback => callback("error=invalid_scope");
     CallbackIssuer is invalid_provider_response: another_issuers_callback => callback("code=a&iss=https://evil.test");
     CallbackCode is invalid_provider_response: a_callback_without_a_code => callback("x=y");
 
     NotConfigured is provider_unavailable: a_provider_that_is_gone => without_it();
-    SwitchedOff is provider_unavailable: a_provider_that_is_switched_off => switched_off();
+    Disabled is provider_unavailable: a_provider_that_is_switched_off => switched_off();
     OwnCredentials is provider_unavailable: our_own_wrong_credentials => both(
         TOKEN,
         Reply::of(401, JSON, r#"{"error":"invalid_client"}"#),
         Reply::of(200, JSON, r#"{"error":"incorrect_client_credentials"}"#)
     );
 
-    Crowded is provider_unavailable: a_provider_with_which_too_many_are_busy => crowded();
+    TooManyCalls is provider_unavailable: a_provider_with_which_too_many_are_busy => crowded();
     Timeout is provider_unavailable: a_provider_that_is_silent => github_in_200_ms(TOKEN, Reply::Silence);
     Unreachable is provider_unavailable: a_provider_that_is_not_there => github_elsewhere("http://127.0.0.1:1".to_owned());
     Untrusted is provider_unavailable: a_provider_whose_certificate_nobody_signed => github_elsewhere(tls_server().await);
-    Broken is provider_unavailable: a_provider_that_hangs_up => either(TOKEN, Reply::Close);
+    ConnectionBroken is provider_unavailable: a_provider_that_hangs_up => either(TOKEN, Reply::Close);
     RateLimited is provider_unavailable: a_provider_that_limits_our_rate => either(TOKEN, Reply::of(429, HTML, "slow down"));
-    ServerTrouble is provider_unavailable: a_provider_in_trouble => either(TOKEN, Reply::of(502, HTML, "<h1>Bad gateway</h1>"));
+    ServerError is provider_unavailable: a_provider_in_trouble => either(TOKEN, Reply::of(502, HTML, "<h1>Bad gateway</h1>"));
 
     Redirected is invalid_provider_response: a_redirect => either(TOKEN, Reply::of(302, HTML, "").with("Location", "/"));
     Refused is invalid_provider_response: a_refusal_without_reason => either(TOKEN, Reply::of(404, HTML, "not found"));
@@ -312,8 +312,8 @@ async fn b09_every_call_of_a_login_is_judged_by_the_same_table() {
     for path in [TOKEN, USER, EMAILS] {
         for (failure, reply) in [
             (Failure::RateLimited, Reply::of(429, HTML, "")),
-            (Failure::ServerTrouble, Reply::of(500, HTML, "")),
-            (Failure::Broken, Reply::Close),
+            (Failure::ServerError, Reply::of(500, HTML, "")),
+            (Failure::ConnectionBroken, Reply::Close),
             (Failure::NotJson, Reply::of(200, HTML, "")),
             (Failure::Malformed, Reply::of(200, JSON, "")),
             (
@@ -343,8 +343,8 @@ async fn b09_every_call_of_a_login_is_judged_by_the_same_table() {
     for path in [DISCOVERY, KEYS] {
         for (failure, reply) in [
             (Failure::RateLimited, Reply::of(429, HTML, "")),
-            (Failure::ServerTrouble, Reply::of(503, HTML, "")),
-            (Failure::Broken, Reply::Close),
+            (Failure::ServerError, Reply::of(503, HTML, "")),
+            (Failure::ConnectionBroken, Reply::Close),
             (Failure::Document, Reply::of(200, HTML, "")),
             (Failure::Document, Reply::of(404, JSON, "{}")),
             (

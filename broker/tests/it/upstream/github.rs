@@ -30,7 +30,7 @@ async fn of_two_calls_that_fail_the_users_is_reported_and_both_are_in_the_log() 
     let trouble = Reply::of(503, "text/html", "");
     for (user, emails, failure) in [
         (refused.clone(), trouble.clone(), Failure::Refused),
-        (trouble, refused, Failure::ServerTrouble),
+        (trouble, refused, Failure::ServerError),
     ] {
         let stage = Stage::start().await;
         stage.github.replies(USER, user.held_until(&[(EMAILS, 1)]));

@@ -54,7 +54,7 @@ async fn it_says_what_it_found() {
     let said = check(&google.url(), &github.url(), "", &[]).await;
     assert!(said.is_success, "{}{}", said.out, said.err);
     for line in [
-        format!("google, discovery of {}: people sign in at", google.url()),
+        format!("google, discovery of {}: users sign in at", google.url()),
         "google, keys: 2 that sign with RS256, kept for 3600 s".to_owned(),
         format!("github, sign-in at {}: answers (404)", github.url()),
         format!("github, API at {}: answers (404)", github.url()),
@@ -78,14 +78,14 @@ async fn each_failure_comes_with_an_advice_and_fails_the_command() {
 
     let said = check(&google.url(), nowhere, "", &[]).await;
     said.failed("github, API at http://127.0.0.1:1: FAILED");
-    assert!(said.err.contains("2 questions"), "{}", said.err);
+    assert!(said.err.contains("2 checks"), "{}", said.err);
 
     for (reply, says) in [
         (Reply::of(500, "text/html", ""), "status page"),
         (Reply::of(429, "text/html", ""), "wait some minutes"),
         (Reply::Close, "closes the connection"),
         (Reply::Silence, "upstream.timeout_ms"),
-        (Reply::of(200, "text/html", "<form>"), "in its place"),
+        (Reply::of(200, "text/html", "<form>"), "seems to answer"),
     ] {
         let google = Script::start().await;
         google.replies(DISCOVERY, reply);
@@ -99,8 +99,8 @@ async fn each_failure_comes_with_an_advice_and_fails_the_command() {
 
     google.replies(KEYS, Reply::of(503, "text/html", ""));
     let said = check(&google.url(), &github.url(), "", &[]).await;
-    said.failed("google, keys: FAILED, the provider reports trouble of its own");
-    assert!(said.out.contains("people sign in at"), "{}", said.out);
+    said.failed("google, keys: FAILED, the provider reports an internal error");
+    assert!(said.out.contains("users sign in at"), "{}", said.out);
 }
 
 impl Said {

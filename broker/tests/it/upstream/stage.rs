@@ -47,7 +47,7 @@ impl Stage {
 
     /// On a clock that moves only by hand.
     pub(crate) async fn start_in_standing_time() -> Self {
-        let clock = Clock::standing_at(UnixMs(1_790_000_000_000));
+        let clock = Clock::fixed_at(UnixMs(1_790_000_000_000));
         Self::start_by(clock, |_| ()).await
     }
 
