@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         clippy::disallowed_methods,
         reason = "this is how Cargo tells a build script where to write"
     )]
-    let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: Cargo runs this script")?);
+    let out =
+        PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: Cargo runs this script")?);
     let document = bundle(Path::new("openapi.yaml"))?;
     fs::write(
         out.join("openapi.json"),
@@ -35,7 +36,8 @@ fn bundle(path: &Path) -> Result<Value, Box<dyn Error>> {
     for (name, file) in &files {
         let mut schema: Value = serde_json::from_str(&fs::read_to_string(file)?)
             .map_err(|error| format!("{file}: {error}"))?;
-        make_references_internal(&mut schema, &files).map_err(|error| format!("{file}: {error}"))?;
+        make_references_internal(&mut schema, &files)
+            .map_err(|error| format!("{file}: {error}"))?;
         // The document names the dialect once, for all of them.
         schema
             .as_object_mut()

@@ -1,16 +1,16 @@
-//! The one source of time: the system's clock, or another that is handed in, plus
-//! an offset moved by hand.
+//! The only source of time: the system's clock, or another that is injected, plus an
+//! offset that is advanced by hand.
 //!
 //! # A clock that is set
 //!
-//! The time never goes back within a process, or what has expired would live
-//! again. While the system's clock is behind a time that was shown already, the
-//! time goes on at three quarters of its speed, measured by the machine's monotonic
-//! clock, until the system's clock has caught up. So a step heals by itself: an
-//! hour, wrong and corrected, is gone after four hours at the latest. Meanwhile a
-//! lifetime is a third longer than it should be, at most. What happens once does
-//! not depend on the time. A step ahead is always believed: a machine that was
-//! asleep wakes up with one.
+//! The time never goes back within a process, or what has expired would be valid
+//! again. While the system's clock is behind a time that was returned already, the
+//! time continues at three quarters of its speed, measured by the machine's monotonic
+//! clock, until the system's clock has caught up. So an error passes by itself: a step
+//! of an hour that is corrected is over after four hours at the latest. Meanwhile a
+//! lifetime is at most a third longer than it should be. What is single-use does not
+//! depend on the time. A step ahead is always applied: a machine that was asleep wakes
+//! up with one.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::UnixMs;
 
-/// A clock that never goes back. Clones show the same time.
+/// A clock that never goes back. Clones return the same time.
 #[derive(Debug, Clone)]
-pub struct Clock(Arc<Mutex<Hands>>);
+pub struct Clock(Arc<Mutex<State>>);
 
 /// A reading of a machine's two clocks at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +32,12 @@ pub struct Reading {
     pub monotonic_ms: i64,
 }
 
-struct Hands {
-    /// What moves it by itself.
+struct State {
+    /// The source of its readings.
     source: Box<dyn Fn() -> Reading + Send>,
-    /// How far it was moved by hand, in milliseconds.
+    /// The offset by which it was advanced by hand, in milliseconds.
     advanced_ms: i64,
-    /// The latest reading whose wall clock was not behind what had been shown.
+    /// The latest reading whose wall clock was not behind the time returned before.
     caught_up: Option<Reading>,
     /// The milliseconds by which the wall clock was behind when the log last reported
     /// it, or the least since then.
@@ -45,27 +45,27 @@ struct Hands {
 }
 
 impl Clock {
-    /// A clock that shows the system's time.
+    /// A clock that returns the system's time.
     pub fn system() -> Self {
-        let running = Stopwatch::start();
-        Self::over(move || Reading {
+        let stopwatch = Stopwatch::start();
+        Self::from_source(move || Reading {
             wall: system_time(),
-            monotonic_ms: whole_ms(running.elapsed()),
+            monotonic_ms: whole_ms(stopwatch.elapsed()),
         })
     }
 
-    /// A clock that shows `at` until it is moved by hand.
-    pub fn standing_at(at: UnixMs) -> Self {
-        Self::over(move || Reading {
+    /// A clock that returns `at` until it is advanced by hand.
+    pub fn fixed_at(at: UnixMs) -> Self {
+        Self::from_source(move || Reading {
             wall: at,
             monotonic_ms: 0,
         })
     }
 
-    /// A clock that goes by what `source` shows, wherever its wall clock is set: on
-    /// with it, but never back.
-    pub fn over(source: impl Fn() -> Reading + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(Hands {
+    /// A clock that follows the readings of `source`, but never back when its wall clock
+    /// is set back.
+    pub fn from_source(source: impl Fn() -> Reading + Send + 'static) -> Self {
+        Self(Arc::new(Mutex::new(State {
             source: Box::new(source),
             advanced_ms: 0,
             caught_up: None,
@@ -73,23 +73,23 @@ impl Clock {
         })))
     }
 
-    /// What time it is.
+    /// The present time.
     pub fn now(&self) -> UnixMs {
-        self.hands().show()
+        self.state().now()
     }
 
-    /// Moves it ahead, for everyone who holds a clone.
+    /// Advances the clock and all its clones.
     pub fn advance(&self, by: Duration) {
-        let mut hands = self.hands();
-        hands.advanced_ms = hands.advanced_ms.saturating_add(whole_ms(by));
+        let mut state = self.state();
+        state.advanced_ms = state.advanced_ms.saturating_add(whole_ms(by));
     }
 
-    /// How far it has been moved, in milliseconds.
+    /// The offset by which it was advanced by hand, in milliseconds.
     pub fn advanced_ms(&self) -> i64 {
-        self.hands().advanced_ms
+        self.state().advanced_ms
     }
 
-    fn hands(&self) -> MutexGuard<'_, Hands> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,19 +100,19 @@ impl Default for Clock {
     }
 }
 
-impl fmt::Debug for Hands {
+impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hands")
+        f.debug_struct("State")
             .field("advanced_ms", &self.advanced_ms)
             .field("caught_up", &self.caught_up)
             .finish_non_exhaustive()
     }
 }
 
-impl Hands {
-    /// The time now. The caller holds the lock, or a time that was read earlier and
-    /// shown later would look like one that was set back.
-    fn show(&mut self) -> UnixMs {
+impl State {
+    /// The present time. The caller holds the lock, or a time that was read earlier and
+    /// returned later would look like a clock that was set back.
+    fn now(&mut self) -> UnixMs {
         let reading = (self.source)();
         let floor = match self.caught_up {
             Some(then) => then
@@ -128,13 +128,13 @@ impl Hands {
         time.plus_ms(self.advanced_ms)
     }
 
-    /// Writes to the log when the wall clock was set back, and when that is healed.
+    /// Logs when the wall clock was set back, and when it has caught up.
     fn report(&mut self, behind_ms: i64) {
         match self.reported_behind_ms {
             reported if behind_ms >= reported.saturating_add(LEAST_REPORTED_MS) => {
                 tracing::warn!(
                     behind_ms,
-                    "the system's clock was set back; ours goes on, a quarter slower, \
+                    "the system's clock was set back; ours continues, a quarter slower, \
                      until the system's has caught up"
                 );
                 self.reported_behind_ms = behind_ms;
@@ -148,7 +148,7 @@ impl Hands {
     }
 }
 
-/// A step back of the system's clock that is worth a line.
+/// The smallest step back of the system's clock that is logged.
 const LEAST_REPORTED_MS: i64 = 1000;
 
 /// The milliseconds that the time advances in `ms` while the wall clock is behind it.
@@ -207,7 +207,7 @@ mod tests {
     impl Machine {
         fn clock(&self) -> Clock {
             let machine = self.clone();
-            Clock::over(move || Reading {
+            Clock::from_source(move || Reading {
                 wall: machine.wall(),
                 monotonic_ms: machine.0[1].load(Ordering::SeqCst),
             })
@@ -221,7 +221,7 @@ mod tests {
             self.0[0].fetch_add(ms, Ordering::SeqCst);
         }
 
-        fn runs(&self, ms: i64) {
+        fn advance(&self, ms: i64) {
             for clock in self.0.as_ref() {
                 clock.fetch_add(ms, Ordering::SeqCst);
             }
@@ -229,8 +229,8 @@ mod tests {
     }
 
     #[test]
-    fn a_standing_clock_moves_only_by_hand_and_for_everyone() {
-        let clock = Clock::standing_at(UnixMs(5_000));
+    fn a_fixed_clock_advances_only_by_hand_and_for_all_clones() {
+        let clock = Clock::fixed_at(UnixMs(5_000));
         let other = clock.clone();
         assert_eq!(clock.now(), UnixMs(5_000));
         clock.advance(Duration::from_millis(599_999));
@@ -246,28 +246,32 @@ mod tests {
         assert_eq!(clock.now(), UnixMs(5 * HOUR_MS));
         machine.set_by(-HOUR_MS);
         assert_eq!(clock.now(), UnixMs(5 * HOUR_MS), "never back");
-        machine.runs(1_200_000);
-        assert_eq!(clock.now(), UnixMs(5 * HOUR_MS + 900_000), "and it goes on");
+        machine.advance(1_200_000);
+        assert_eq!(
+            clock.now(),
+            UnixMs(5 * HOUR_MS + 900_000),
+            "and it continues"
+        );
         machine.set_by(HOUR_MS);
         assert_eq!(clock.now(), machine.wall(), "nothing is left of the hour");
         clock.advance(Duration::from_secs(600));
-        machine.runs(7);
+        machine.advance(7);
         assert_eq!(clock.now(), machine.wall().plus_ms(600_000));
     }
 
     #[test]
-    fn an_hour_ahead_that_is_corrected_is_healed_after_four() {
+    fn an_hour_ahead_that_is_corrected_is_over_after_four() {
         let machine = Machine::default();
         let clock = machine.clock();
         clock.now();
         machine.set_by(HOUR_MS);
-        assert_eq!(clock.now(), UnixMs(HOUR_MS), "a step ahead is believed");
+        assert_eq!(clock.now(), UnixMs(HOUR_MS), "a step ahead is applied");
         machine.set_by(-HOUR_MS);
-        machine.runs(4 * HOUR_MS - 4);
+        machine.advance(4 * HOUR_MS - 4);
         assert_eq!(clock.now(), machine.wall().plus_ms(1));
-        machine.runs(4);
+        machine.advance(4);
         assert_eq!(clock.now(), machine.wall());
-        machine.runs(HOUR_MS);
+        machine.advance(HOUR_MS);
         assert_eq!(clock.now(), machine.wall());
     }
 
@@ -282,7 +286,7 @@ mod tests {
             let (began, mut last) = (clock.now(), clock.now());
             let mut ran_ms = 0;
             for (ms, set_ms) in steps {
-                machine.runs(ms);
+                machine.advance(ms);
                 machine.set_by(set_ms);
                 ran_ms += ms;
                 let now = clock.now();
@@ -290,9 +294,9 @@ mod tests {
                 prop_assert!(now.0 - began.0 >= ran_ms - ran_ms / 4);
                 last = now;
             }
-            // What is ahead at the end is gone after four times as long.
+            // Any remaining difference is gone after four times as long.
             let ahead_ms = last.0 - machine.wall().0;
-            machine.runs(4 * ahead_ms + 4);
+            machine.advance(4 * ahead_ms + 4);
             prop_assert_eq!(clock.now(), machine.wall());
         }
     }

@@ -1,7 +1,8 @@
-//! Sealing: what a browser keeps for us, it can neither read nor forge.
+//! The encryption of cookies: a browser can neither read nor forge what it stores for
+//! the broker.
 //!
 //! The cookie crate's private jar does it (AES-256-GCM, bound to the cookie's
-//! name). The newest key seals, any key opens, so that keys can be rotated.
+//! name). The newest key encrypts, any key decrypts, so that keys can be rotated.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -13,34 +14,34 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use cookie::{Cookie, CookieJar, Key};
 use serde::{Deserialize, Deserializer};
 
-/// One key: 32 random bytes, written as 43 characters of base64url.
+/// A cookie key: 32 random bytes, written as 43 characters of base64url.
 #[derive(Clone)]
 pub struct CookieKey(Key);
 
 impl CookieKey {
-    /// A key from 32 bytes drawn at random.
+    /// A key from 32 random bytes.
     pub fn from_random(bytes: &[u8; 32]) -> Self {
         Self(Key::derive_from(bytes))
     }
 
-    /// The key kept in the file at `path`, which is made from `fresh` bytes when
-    /// there is none, readable by its owner alone.
+    /// The key in the file at `path`. If there is no file, it is made from `fresh`,
+    /// readable by its owner alone.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or written, or holds something else.
+    /// When the file cannot be read or written, or contains no key.
     pub fn kept_at(path: &Path, fresh: [u8; 32]) -> std::io::Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::from_text(text.trim())
                 .ok_or_else(|| std::io::Error::new(ErrorKind::InvalidData, KEY_TEXT)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Self::keep(path, fresh),
+            Err(error) if error.kind() == ErrorKind::NotFound => Self::store(path, fresh),
             Err(error) => Err(error),
         }
     }
 
-    /// Keeps a fresh key at `path`, whole or not at all; a broker that was faster
-    /// has its key kept.
-    fn keep(path: &Path, fresh: [u8; 32]) -> std::io::Result<Self> {
+    /// Stores a fresh key at `path`, completely or not at all. If another broker was
+    /// faster, returns its key.
+    fn store(path: &Path, fresh: [u8; 32]) -> std::io::Result<Self> {
         let draft = path.with_extension(format!("cookie-key.{}", std::process::id()));
         let mut file = OpenOptions::new()
             .write(true)
@@ -80,7 +81,7 @@ impl<'de> Deserialize<'de> for CookieKey {
     }
 }
 
-/// Seals with the newest key, opens with any.
+/// Encrypts with the newest key, decrypts with any.
 #[derive(Debug, Clone)]
 pub struct CookieCipher(Vec<CookieKey>);
 
@@ -91,31 +92,31 @@ impl CookieCipher {
     ///
     /// When there is none.
     pub fn new(keys: Vec<CookieKey>) -> Self {
-        assert!(!keys.is_empty(), "a cookie_cipher has a key");
+        assert!(!keys.is_empty(), "a cookie cipher has at least one key");
         Self(keys)
     }
 
-    /// `text`, sealed for the cookie `name`, in characters that a cookie may hold
-    /// as they are.
+    /// Encrypts `text` for the cookie `name`, in characters that need no escape in a
+    /// cookie.
     pub fn encrypt(&self, name: &str, text: String) -> String {
         let mut jar = CookieJar::new();
         jar.private_mut(&self.0[0].0)
             .add(Cookie::new(name.to_owned(), text));
-        let sealed = jar.get(name).expect("it was just added").value();
-        sealed
+        let encrypted = jar.get(name).expect("it was just added").value();
+        encrypted
             .trim_end_matches('=')
             .replace('+', "-")
             .replace('/', "_")
     }
 
-    /// What was sealed for the cookie `name`, if one of our keys did it.
-    pub fn open(&self, name: &str, sealed: &str) -> Option<String> {
-        let padding = "=".repeat((4 - sealed.len() % 4) % 4);
-        let standard = sealed.replace('-', "+").replace('_', "/") + &padding;
+    /// Decrypts a value of the cookie `name`; `None` unless one of the keys encrypted it.
+    pub fn decrypt(&self, name: &str, encrypted: &str) -> Option<String> {
+        let padding = "=".repeat((4 - encrypted.len() % 4) % 4);
+        let standard = encrypted.replace('-', "+").replace('_', "/") + &padding;
         let cookie = Cookie::new(name.to_owned(), standard);
         self.0.iter().find_map(|key| {
-            let opened = CookieJar::new().private(&key.0).decrypt(cookie.clone())?;
-            Some(opened.value().to_owned())
+            let decrypted = CookieJar::new().private(&key.0).decrypt(cookie.clone())?;
+            Some(decrypted.value().to_owned())
         })
     }
 }

@@ -1,7 +1,7 @@
-//! What an operator watches, counted and measured for Prometheus.
+//! The broker's metrics for Prometheus.
 //!
-//! It hears what the audit log hears. Every label is one of a set that the source
-//! fixes: no login, no project, no address, nothing that somebody sent.
+//! They are made from the events of the audit log. Every label value is one of a fixed
+//! set: never a login, a project, an address, or a value that a client sent.
 
 mod labels;
 
@@ -17,28 +17,30 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use crate::audit::{Event, Party, Step};
-use labels::{Call, Called, Committed, Login, Refusal, Request, StoreStep, Visit};
+use labels::{
+    CallOperation, CallOutcome, CommittedStep, Login, Refusal, Request, StoreStep, Visit,
+};
 
 type Counted<L> = Family<L, Counter>;
 type Measured<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// Counts and measures. Clones count the same things.
+/// All metrics. Clones share them.
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<Registry>,
     logins: Counted<Login>,
-    steps: Counted<Committed>,
+    steps: Counted<CommittedStep>,
     refusals: Counted<Refusal>,
     visits: Counted<Visit>,
     requests: Counted<Request>,
-    calls: Counted<Call>,
-    call_seconds: Measured<Called>,
+    calls: Counted<CallOutcome>,
+    call_seconds: Measured<CallOperation>,
     store_seconds: Measured<StoreStep>,
     store_failures: Counted<StoreStep>,
 }
 
 impl Metrics {
-    /// Nothing has happened yet.
+    /// Metrics that are all zero.
     pub fn new() -> Self {
         let mut metrics = Self {
             registry: Arc::default(),
@@ -60,7 +62,7 @@ impl Metrics {
         let mut all = Registry::with_prefix("broker");
         all.register(
             "logins",
-            "Logins that ended, by provider and outcome: succeeded, or the rule that says why not",
+            "Logins that ended, by provider and outcome: succeeded, or the rule that explains the failure",
             self.logins.clone(),
         );
         all.register("steps", "Steps that were committed", self.steps.clone());
@@ -71,7 +73,7 @@ impl Metrics {
         );
         all.register(
             "visits",
-            "Browsers that came to sign in, by where their visit began",
+            "Browsers that came to sign in, by the provenance of their visit",
             self.visits.clone(),
         );
         all.register(
@@ -81,19 +83,19 @@ impl Metrics {
         );
         all.register(
             "upstream_calls",
-            "Calls to providers, by what was asked for and the class of the answer's status, \
-             or the rule that says why there was none",
+            "Calls to providers, by operation and the class of the answer's status, or the rule \
+             that explains why there was none",
             self.calls.clone(),
         );
         all.register_with_unit(
             "upstream_call",
-            "How long calls to providers took",
+            "Durations of calls to providers",
             Unit::Seconds,
             self.call_seconds.clone(),
         );
         all.register_with_unit(
             "store_step",
-            "How long the store's steps took, their commits included",
+            "Durations of the store's steps, including their commits",
             Unit::Seconds,
             self.store_seconds.clone(),
         );
@@ -105,43 +107,43 @@ impl Metrics {
         all
     }
 
-    /// Everything so far, in the text format of OpenMetrics.
+    /// All metrics in the text format of OpenMetrics.
     pub fn text(&self) -> String {
-        let mut told = String::new();
-        text::encode(&mut told, &self.registry).expect("a string takes every text");
-        told
+        let mut text = String::new();
+        text::encode(&mut text, &self.registry).expect("writing to a string never fails");
+        text
     }
 
-    /// Hears of one operation.
+    /// Counts one operation.
     pub(crate) fn observe(&self, event: &Event) {
         match event.to {
-            Party::Provider(provider) => self.hear_of_call(event, provider),
-            Party::Broker | Party::Browser | Party::Consumer => self.hear_of_request(event),
+            Party::Provider(provider) => self.observe_call(event, provider),
+            Party::Broker | Party::Browser | Party::Consumer => self.observe_request(event),
         }
     }
 
-    /// Hears how long a step of the store took, and whether it was done.
+    /// Counts and measures one step of the store.
     pub(crate) fn observe_store_step<T, E>(
         &self,
         step: &'static str,
         took: Duration,
-        done: &Result<T, E>,
+        result: &Result<T, E>,
     ) {
         let step = StoreStep { step };
         let seconds = self.store_seconds.get_or_create(&step);
         seconds.observe(took.as_secs_f64());
-        if done.is_err() {
+        if result.is_err() {
             self.store_failures.get_or_create(&step).inc();
         }
     }
 
-    fn hear_of_request(&self, event: &Event) {
+    fn observe_request(&self, event: &Event) {
         let status = event.status.unwrap_or_default();
         let operation = event.operation.clone();
         let request = Request { operation, status };
         self.requests.get_or_create(&request).inc();
         for step in event.steps.iter().map(|step| step.name()) {
-            self.steps.get_or_create(&Committed { step }).inc();
+            self.steps.get_or_create(&CommittedStep { step }).inc();
         }
         if let Some(provenance) = event.provenance {
             let provenance = provenance.as_str();
@@ -154,7 +156,7 @@ impl Metrics {
                 let login = Login { provider, outcome };
                 self.logins.get_or_create(&login).inc();
             }
-            // A page that asks is an answer, not a refusal.
+            // The confirmation page has a rule and is no refusal.
             (_, Some(rule)) if status >= 300 => {
                 let rule = rule.id();
                 self.refusals.get_or_create(&Refusal { rule }).inc();
@@ -163,9 +165,9 @@ impl Metrics {
         }
     }
 
-    fn hear_of_call(&self, event: &Event, provider: Provider) {
+    fn observe_call(&self, event: &Event, provider: Provider) {
         let (provider, operation) = (provider.as_str(), event.operation.clone());
-        let called = Called {
+        let called = CallOperation {
             provider,
             operation: operation.clone(),
         };
@@ -178,7 +180,7 @@ impl Metrics {
             (None, Some(rule)) => rule.id(),
             (None, None) => "unknown",
         };
-        let call = Call {
+        let call = CallOutcome {
             provider,
             operation,
             outcome,
@@ -199,8 +201,8 @@ impl fmt::Debug for Metrics {
     }
 }
 
-/// A login ends with an outcome or a code; when its upstream login is spent for nothing; or
-/// when its provider cannot even say where to go.
+/// A login ends with an outcome or a code; when its upstream login is consumed without
+/// either; or when the provider's authorization URL is unavailable.
 fn ends_a_login(event: &Event) -> bool {
     let ends = |step: &Step| {
         matches!(
@@ -211,7 +213,7 @@ fn ends_a_login(event: &Event) -> bool {
     event.steps.iter().any(ends) || event.rule == Some(Rule::UpstreamUnavailable)
 }
 
-/// A provider may answer with any number.
+/// The class of a status. A provider may answer with any number.
 fn class_of(status: u16) -> &'static str {
     match status {
         100..=199 => "1xx",
@@ -228,7 +230,8 @@ fn seconds_of_a_call() -> Histogram {
     Histogram::new([0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0])
 }
 
-/// From a quarter of a millisecond to 5 seconds, the patience with a locked file.
+/// From a quarter of a millisecond to 5 seconds, the time limit of waiting for a locked
+/// file.
 fn seconds_of_a_step() -> Histogram {
     Histogram::new([
         0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0,

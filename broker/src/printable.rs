@@ -1,8 +1,8 @@
-//! Texts that others wrote, made fit to be shown: nothing that does not print or
-//! that turns the text around it.
+//! Untrusted text made safe to print: without characters that do not print or that
+//! reorder the text around them.
 
 /// `text` on one line: without disruptive characters, trimmed, and cut at
-/// `max_chars`. Nothing, if nothing is left.
+/// `max_chars`. `None` if the result is empty.
 pub(crate) fn line(text: &str, max_chars: usize) -> Option<String> {
     let clean: String = text.chars().filter(|c| !is_disruptive(*c)).collect();
     let cut: String = clean.trim().chars().take(max_chars).collect();
@@ -10,13 +10,13 @@ pub(crate) fn line(text: &str, max_chars: usize) -> Option<String> {
     (!cut.is_empty()).then(|| cut.to_owned())
 }
 
-/// Whether `text` can be shown as it is.
+/// Whether `text` has no disruptive character.
 pub(crate) fn is_printable(text: &str) -> bool {
     !text.contains(is_disruptive)
 }
 
-/// Control characters, those that reorder the text around them, those that show
-/// nothing or a blank, and the two that XML does not know.
+/// Whether `c` is a control character, reorders the text around it, is invisible or
+/// blank, or is one of the two that XML does not allow.
 pub(crate) fn is_disruptive(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{061C}')

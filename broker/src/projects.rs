@@ -1,4 +1,4 @@
-//! Who may call: projects, their secrets' digests and their callbacks.
+//! The registered projects, their secrets' digests and their callbacks.
 
 mod name;
 
@@ -17,36 +17,35 @@ use crate::relay::{RelayGuard, SelectAccount};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Project {
-    /// What people know it by.
+    /// The display name.
     pub name: ProjectName,
     /// The client's identifier on the wire. A registered one is printable:
     /// logs and terminals show it.
     #[serde(deserialize_with = "printable_id")]
     pub client_id: ClientId,
-    /// SHA-256 of its secret, base64url.
+    /// SHA-256 of the client secret, in base64url.
     #[serde(deserialize_with = "digest_text")]
     pub client_secret_sha256: Digest,
-    /// SHA-256 of the secret that it had before, which is good too while its
-    /// backends change over.
+    /// SHA-256 of the previous client secret, which stays valid while backends change.
     #[serde(default, deserialize_with = "previous_digest_text")]
     pub previous_client_secret_sha256: Option<Digest>,
-    /// Where its browsers may come back to. Never empty.
+    /// The registered callbacks. Never empty.
     #[serde(deserialize_with = "callbacks")]
     pub redirect_uris: Vec<RedirectUri>,
-    /// When its visitors are asked whether they started the sign-in.
+    /// The visits that need the user's confirmation.
     #[serde(default)]
     pub relay_guard: RelayGuard,
-    /// Where its sign-ins start; if it does not say, on the origin of each login's
+    /// The origins whose pages start its sign-ins; by default the origin of each login's
     /// callback. Never empty.
     #[serde(default, deserialize_with = "start_origins")]
     pub start_origins: Option<Vec<Origin>>,
-    /// When its visitors see the provider's account picker.
+    /// The visits that see the provider's account picker.
     #[serde(default)]
     pub select_account: SelectAccount,
 }
 
 impl Project {
-    /// A project that asks and is asked as is usual.
+    /// A project with the default settings.
     pub fn new(
         name: ProjectName,
         client_id: ClientId,
@@ -65,7 +64,7 @@ impl Project {
         }
     }
 
-    /// Where the sign-ins start that come home to `callback`.
+    /// The origins whose pages start the sign-ins that return to `callback`.
     pub fn start_origins(&self, callback: &RedirectUri) -> Vec<Origin> {
         match &self.start_origins {
             Some(origins) => origins.clone(),
@@ -89,13 +88,14 @@ impl Project {
             .find(|uri| uri.digest() == *digest)
     }
 
-    /// Whether this project has the secret that everybody knows.
+    /// Whether this project has the public development secret.
     pub fn is_for_development(&self) -> bool {
         let known = Digest::of(DEVELOPMENT_SECRET.as_bytes());
         self.secrets().contains(&known)
     }
 
-    /// The digests of its secret and of the one before; without one, the same twice.
+    /// The digests of the current and the previous secret; without a previous one, the
+    /// current one twice.
     fn secrets(&self) -> [Digest; 2] {
         let current = self.client_secret_sha256;
         [
@@ -105,8 +105,8 @@ impl Project {
     }
 }
 
-/// All projects of a deployment. Clones share them; whoever assembles the broker
-/// may register more while it runs.
+/// All projects of a deployment. Clones share them; more may be registered while the
+/// broker runs.
 #[derive(Debug, Clone, Default)]
 pub struct Projects(Arc<RwLock<HashMap<ClientId, Arc<Project>>>>);
 
@@ -119,7 +119,7 @@ impl Projects {
             .insert(project.client_id.clone(), Arc::new(project));
     }
 
-    /// The project with this client id, for requests that prove nothing.
+    /// The project with this client id, for requests without credentials.
     pub fn find(&self, client_id: &ClientId) -> Option<Arc<Project>> {
         self.0
             .read()
@@ -128,8 +128,8 @@ impl Projects {
             .cloned()
     }
 
-    /// The project whose credentials these are. An unknown client and a wrong
-    /// secret take the same steps and get the same answer.
+    /// The project with these credentials. An unknown client and a wrong secret take the
+    /// same steps and get the same error.
     pub fn authenticate(
         &self,
         client_id: &str,
@@ -147,7 +147,7 @@ impl Projects {
         if !is_current {
             tracing::info!(
                 project = project.client_id.as_str(),
-                "came with its previous secret"
+                "authenticated with the previous client secret"
             );
         }
         Ok(project)

@@ -1,4 +1,4 @@
-//! Query strings, read without trusting that a parameter comes once.
+//! Query strings, in which a parameter may come more than once.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 #[derive(Debug)]
 pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-/// A parameter that must come once came again.
+/// A parameter came more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Repeated;
 
@@ -16,11 +16,11 @@ impl<'a> Query<'a> {
         Self(url::form_urlencoded::parse(query.as_bytes()).collect())
     }
 
-    /// The value of `name`, which comes at most once.
+    /// The value of `name`, if present.
     ///
     /// # Errors
     ///
-    /// When it comes again.
+    /// When the parameter comes more than once.
     pub(crate) fn once(&self, name: &str) -> Result<Option<String>, Repeated> {
         let mut values = self
             .0
@@ -39,7 +39,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// A query string of these pairs.
+/// Encodes pairs as a query string.
 pub(crate) fn encode<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs(pairs)

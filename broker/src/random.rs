@@ -1,4 +1,4 @@
-//! The one source of chance: the operating system's generator.
+//! The only source of randomness: the operating system's generator.
 
 use rand::TryRng as _;
 use rand::rngs::SysRng;
@@ -7,7 +7,7 @@ use rand::rngs::SysRng;
 ///
 /// # Panics
 ///
-/// When the operating system has no randomness to give: no broker can go on then.
+/// When the operating system provides no randomness: no broker can run then.
 pub fn bytes32() -> [u8; 32] {
     let mut bytes = [0; 32];
     SysRng

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn no_more_are_remembered_than_the_most_and_all_are_forgotten_in_time() {
-        let clock = Clock::standing_at(UnixMs(5_000));
+        let clock = Clock::fixed_at(UnixMs(5_000));
         let frequency = Frequency::per_minute(NonZeroU32::MIN, &clock);
         for who in 0..MOST_REMEMBERED {
             assert_eq!(frequency.count(&who), Ok(()));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_moved_as_far_as_it_goes_breaks_nothing() {
-        let clock = Clock::standing_at(UnixMs(5_000));
+        let clock = Clock::fixed_at(UnixMs(5_000));
         let frequency = Frequency::per_minute(NonZeroU32::MIN, &clock);
         assert_eq!(frequency.count(&()), Ok(()));
         assert_eq!(frequency.count(&()), Err(60));

@@ -1,5 +1,5 @@
-//! What is counted apart from what. Each label has as many values as the source
-//! names, and none that somebody sent.
+//! The labels of the metrics. Each has a fixed set of values, and none that a client
+//! sent.
 
 use prometheus_client::encoding::EncodeLabelSet;
 
@@ -12,7 +12,7 @@ pub(super) struct Login {
 
 /// A step that was committed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Committed {
+pub(super) struct CommittedStep {
     pub(super) step: &'static str,
 }
 
@@ -35,22 +35,22 @@ pub(super) struct Request {
     pub(super) status: u16,
 }
 
-/// A call to a provider, as it ended.
+/// A finished call to a provider, by its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Call {
+pub(super) struct CallOutcome {
     pub(super) provider: &'static str,
     pub(super) operation: String,
     pub(super) outcome: &'static str,
 }
 
-/// A call to a provider, however it ended.
+/// A finished call to a provider, whatever its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct Called {
+pub(super) struct CallOperation {
     pub(super) provider: &'static str,
     pub(super) operation: String,
 }
 
-/// A step of the store, done or not.
+/// A step of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct StoreStep {
     pub(super) step: &'static str,

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::printable::is_printable;
 
-/// Longest name, in characters: as much as fits a page.
+/// The maximum length of a name, in characters: as much as fits a page.
 const MAX_CHARS: usize = 80;
 
 /// A project's name: 1 to 80 printable characters, without white space around them.
-/// Pages, pictures and terminals show it as it is.
+/// Pages and terminals show it unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ProjectName(String);
 
-/// A text is no name of a project.
+/// A text is not a valid project name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a project's name has 1 to 80 printable characters: shorten it, and take out control \
@@ -25,7 +25,7 @@ pub struct ProjectName(String);
 pub struct MalformedName;
 
 impl ProjectName {
-    /// The text, fit to be shown.
+    /// The text, safe to print.
     pub fn as_str(&self) -> &str {
         &self.0
     }

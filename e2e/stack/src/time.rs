@@ -73,5 +73,5 @@ impl StackClock {
 }
 
 fn begin(stands_at: Option<UnixMs>) -> Clock {
-    stands_at.map_or_else(Clock::system, Clock::standing_at)
+    stands_at.map_or_else(Clock::system, Clock::fixed_at)
 }

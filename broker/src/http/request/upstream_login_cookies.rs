@@ -133,7 +133,7 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
         let held = cookies::with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| {
-                let opened = broker.cookie_cipher.open(name, value);
+                let opened = broker.cookie_cipher.decrypt(name, value);
                 (name.to_owned(), opened.and_then(|text| read(&text)))
             })
             .collect();

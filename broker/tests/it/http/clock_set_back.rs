@@ -31,7 +31,7 @@ impl Wall {
 
     fn clock(&self) -> Clock {
         let machine = self.clone();
-        Clock::over(move || Reading {
+        Clock::from_source(move || Reading {
             wall: UnixMs(machine.time.load(Ordering::SeqCst)),
             monotonic_ms: machine.running.load(Ordering::SeqCst),
         })

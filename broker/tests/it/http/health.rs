@@ -94,7 +94,7 @@ mod on_a_real_one {
     /// A broker whose clock differs from the database's, and from the machine's.
     async fn ahead_by(ms: i64) -> World {
         let system = Clock::system();
-        let clock = Clock::over(move || Reading {
+        let clock = Clock::from_source(move || Reading {
             wall: system.now().plus_ms(ms),
             monotonic_ms: 0,
         });

@@ -32,7 +32,7 @@ async fn behind_a_proxy() -> World {
 }
 
 async fn limited(change: impl FnOnce(&mut Config)) -> World {
-    let clock = Clock::standing_at(UnixMs(1_790_000_000_000));
+    let clock = Clock::fixed_at(UnixMs(1_790_000_000_000));
     World::start_by(clock, |config| {
         config.ip_header = Some(HEADER.to_owned().try_into().unwrap());
         change(config);

@@ -56,7 +56,7 @@ impl Door {
         stack::silence_rocket();
         let store = store::open(&StoreUrl::SqliteMemory, FailPoints::NONE).expect("a store");
         let store = Arc::new(Witness::of(store));
-        let clock = Clock::standing_at(UnixMs(1_800_000_000_000));
+        let clock = Clock::fixed_at(UnixMs(1_800_000_000_000));
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
         let tell = move |event: &Event| locked(&heard).push(event.clone());

@@ -39,7 +39,7 @@ impl Scene {
     pub(super) async fn set() -> Self {
         let clock_panics = Arc::new(AtomicBool::new(false));
         let is_due = clock_panics.clone();
-        let clock = Clock::over(move || {
+        let clock = Clock::from_source(move || {
             assert!(!is_due.swap(false, Ordering::SeqCst), "as the test asked");
             Reading {
                 wall: UnixMs(1_790_000_000_000),

@@ -56,7 +56,7 @@ impl Broker {
         let dependencies = Dependencies {
             audit: AuditLog::new().subscribed(writing_to(rules.clone())),
             // In a long run keys would become free again.
-            clock: Clock::standing_at(UnixMs(1_800_000_000_000)),
+            clock: Clock::fixed_at(UnixMs(1_800_000_000_000)),
             ..Dependencies::default()
         };
         let mut config = assembly::config(UNSERVED, UNSERVED, UNSERVED, "secret");

@@ -48,7 +48,7 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) async fn set(database: Database) -> Self {
-        let clock = Clock::standing_at(BEGINNING);
+        let clock = Clock::fixed_at(BEGINNING);
         let (front, base_url) = testkit::server::bind();
         let upstream = {
             let clock = clock.clone();
