@@ -1,8 +1,8 @@
 //! The ways in which a provider can misbehave, by name.
 //!
-//! [`table`] lists them all; the page, the control API and the Rust handle read it there.
-//! Each one is carried out where the sound response is made, or in the module `corrupt`
-//! of the provider if both providers misbehave alike.
+//! The module `table` lists them all; the page, the control API and the Rust handle read
+//! it. Each one is carried out where the good response is made, or in `provider::corrupt`
+//! if both providers misbehave alike.
 
 mod description;
 mod table;

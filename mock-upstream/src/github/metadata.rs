@@ -24,8 +24,8 @@ impl GitHub {
 /// device flow.
 ///
 /// The real document announces `iss`. This one does so only while every callback carries
-/// it: otherwise a client that believes it would refuse a cancelled sign-in for want of
-/// `iss`, and never see `access_denied`.
+/// it: otherwise a client that relies on it would refuse a cancelled sign-in without `iss`,
+/// and never see `access_denied`.
 fn document(url: &str, announces_iss: bool) -> Response {
     let document = json!({
         "issuer": format!("{url}/login/oauth"),

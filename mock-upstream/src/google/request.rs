@@ -132,14 +132,14 @@ impl HeapSize for AuthorizationRequest {
 }
 
 impl Prompt {
-    /// Reads the words between blanks, which are case-sensitive; `none` must be alone.
-    fn parse(words: &str) -> Result<Self, Refusal> {
-        let words: Vec<_> = words.split_whitespace().collect();
-        let is_known = |word: &&str| matches!(*word, "consent" | "select_account");
-        match words.as_slice() {
+    /// Reads a list between blanks. Its values are case-sensitive, and `none` must be alone.
+    fn parse(list: &str) -> Result<Self, Refusal> {
+        let values: Vec<_> = list.split_whitespace().collect();
+        let is_known = |value: &&str| matches!(*value, "consent" | "select_account");
+        match values.as_slice() {
             ["none"] => Ok(Self::None),
-            words if !words.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
-            words if words.contains(&"consent") => Ok(Self::Consent),
+            values if !values.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
+            values if values.contains(&"consent") => Ok(Self::Consent),
             _ => Ok(Self::Default),
         }
     }
@@ -162,7 +162,7 @@ fn is_offline(query: &Params) -> Result<bool, Refusal> {
     }
 }
 
-/// Google accepts `plain` too; the mock does not, lest a broker falls back to it
+/// Google accepts `plain` too. The mock does not, so that no broker falls back to it
 /// unnoticed.
 fn challenge(query: &Params) -> Result<Option<Challenge>, Refusal> {
     let method = query.get("code_challenge_method");

@@ -106,8 +106,8 @@ async fn a_misbehaviour_affects_its_own_sign_in_alone() {
     for provider in Provider::ALL {
         let mock = mock_with(provider, Misbehaviour::TokenEmpty).await;
         let corrupted = redemption(&mock.code(provider).await);
-        let sound = redemption(&mock.code(provider).await);
-        assert!(mock.token(provider, &sound).await.json()["access_token"].is_string());
+        let good = redemption(&mock.code(provider).await);
+        assert!(mock.token(provider, &good).await.json()["access_token"].is_string());
         assert_eq!(mock.token(provider, &corrupted).await.body, "");
     }
 }

@@ -165,7 +165,7 @@ async fn a_workspace_account_adds_hd_before_the_prompt() {
     assert_eq!(callback.get("authuser"), Some("1"));
 }
 
-// "OAuth 2.0 for Web Server Applications": the words of prompt.
+// "OAuth 2.0 for Web Server Applications": the values of prompt.
 #[tokio::test]
 async fn prompt_is_read_and_the_callback_repeats_its_outcome() {
     check_prompt("select_account", "none").await;
