@@ -1,8 +1,8 @@
-//! What happened and why: one event per operation and per call to a provider,
-//! each refusal with its rule.
+//! The audit log: one event for each request and for each call to a provider, and the
+//! rule of each refusal.
 //!
-//! An event holds fingerprints, never a secret, a URI or a body. It goes to the
-//! log, and to whoever subscribes. Both see the same events in the same order.
+//! An event contains ids, never a secret, a URI or a body. It goes to the log and to the
+//! subscribers, which see the same events in the same order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,57 +13,58 @@ use contract::{ClientId, Provider, Rule};
 use crate::model::{LoginId, UnixMs};
 use crate::relay::Provenance;
 
-/// One operation, as it ended.
+/// A request, or a call to a provider, at its end.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// When it ended.
+    /// The time of its end.
     pub at: UnixMs,
-    /// The `X-Request-Id` of the answer that it led to.
+    /// The `X-Request-Id` of the answer that it belongs to.
     pub request_id: String,
-    /// Who called.
+    /// The caller.
     pub from: Party,
-    /// Who was called.
+    /// The called party.
     pub to: Party,
-    /// Method and route, `POST /v1/token`, or what a provider was asked for, `POST
+    /// Method and route, as `POST /v1/token`, or the operation of a provider, as `POST
     /// token`; never the path as it was sent.
     pub operation: String,
     /// The HTTP status of the answer; none if a provider gave no answer.
     pub status: Option<u16>,
-    /// Whose login it was about.
+    /// The project of its login.
     pub project: Option<ClientId>,
-    /// Where the person of that login signs in.
+    /// The provider of its login.
     pub provider: Option<Provider>,
-    /// Which login it was about.
+    /// The id of its login.
     pub login: Option<LoginId>,
-    /// Where the browser's visit began that it answers.
+    /// The provenance of the visit that it answers.
     pub provenance: Option<Provenance>,
-    /// The rule that refused it or had it asked about, or by which the login failed.
+    /// The rule that refused it, that demanded confirmation, or by which the login
+    /// failed.
     pub rule: Option<Rule>,
-    /// More about that, in fixed words.
+    /// The reason behind the rule, in fixed words.
     pub why: Option<&'static str>,
-    /// How long a provider took, if one was called.
+    /// The duration of a call to a provider.
     pub took: Option<Duration>,
-    /// The steps of it that were committed to the store, in their order.
+    /// Its steps that were committed to the store, in their order.
     pub steps: Vec<Step>,
 }
 
 impl Event {
-    /// Whether anything of it was committed to the store.
+    /// Whether any step was committed to the store.
     pub fn committed(&self) -> bool {
         !self.steps.is_empty()
     }
 }
 
-/// Who takes part in a login.
+/// A party to a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Party {
-    /// The person's browser.
+    /// The user's browser.
     Browser,
     /// The consumer's backend.
     Consumer,
-    /// Ourselves.
+    /// This broker.
     Broker,
-    /// Where the person signs in.
+    /// The provider that the user signs in with.
     Provider(Provider),
 }
 
@@ -79,7 +80,7 @@ impl Party {
     }
 }
 
-/// Declares the steps, each with its name and meaning, once.
+/// Declares the steps, each with its name and meaning.
 macro_rules! steps {
     ($($step:ident = $name:literal, $meaning:literal;)+) => {
         /// A step that was committed, in the words of [`model`](crate::model).
@@ -107,7 +108,7 @@ macro_rules! steps {
 
 steps! {
     Opened = "opened", "A login is pending.";
-    Bound = "bound", "It belongs to the browser that came.";
+    Bound = "bound", "The login is bound to a browser.";
     UpstreamLoginConsumed = "upstream_login_consumed", "The upstream login cannot be used again.";
     Completed = "completed", "The login has an outcome.";
     ResultConsumed = "result_consumed", "The outcome was read, and cannot be read again.";
@@ -116,20 +117,20 @@ steps! {
     TokenRevoked = "token_revoked", "The access token is no longer good.";
 }
 
-/// Somebody who hears of every event.
+/// A function that receives every event. It must not block.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Writes events to the log, and hands them to its subscribers.
+/// The audit log, which writes events to the log and passes them to its subscribers.
 #[derive(Clone, Default)]
 pub struct AuditLog(Vec<Subscriber>);
 
 impl AuditLog {
-    /// A audit log that only logs.
+    /// An audit log without subscribers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same audit log with one more subscriber, which must not block.
+    /// The same audit log with one more subscriber.
     #[must_use]
     pub fn subscribed(mut self, subscriber: Subscriber) -> Self {
         self.0.push(subscriber);
@@ -152,7 +153,7 @@ impl fmt::Debug for AuditLog {
 }
 
 fn log(event: &Event) {
-    // Whoever floods us must not flood the log; an alarm in `limits` speaks for all.
+    // A flood of requests must not flood the log: `limits` raises one alarm for all.
     if event.status == Some(429) {
         return;
     }

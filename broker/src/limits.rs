@@ -1,7 +1,7 @@
-//! What is bounded, so that one caller cannot take what all others need.
+//! The rate limits and quotas that keep one caller from taking the share of all others.
 
-mod frequency;
-mod sessions;
+mod rate_limit;
+mod session_quota;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,8 +12,10 @@ use crate::clock::Clock;
 use crate::config::LimitsConfig;
 use crate::model::UnixMs;
 use crate::relay::Provenance;
-use frequency::Frequency;
-use sessions::Sessions;
+use rate_limit::RateLimit;
+use session_quota::SessionQuota;
+
+pub(crate) use session_quota::Counted;
 
 /// A limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,61 +25,66 @@ pub(crate) struct RetryAfter {
     pub(crate) seconds: u64,
 }
 
-/// All that is bounded. Each broker counts for itself.
+/// The limits of one broker. Each replica counts for itself.
 #[derive(Debug)]
 pub(crate) struct Limits {
-    wrong_secrets: Frequency<([u8; 32], Option<IpAddr>)>,
-    callbacks: Frequency<IpAddr>,
-    elsewhere: Frequency<ClientId>,
-    sessions: Sessions,
-    /// How long a body may take to come.
+    wrong_secrets: RateLimit<([u8; 32], Option<IpAddr>)>,
+    callbacks: RateLimit<IpAddr>,
+    visits_from_elsewhere: RateLimit<ClientId>,
+    sessions: SessionQuota,
+    /// The time limit for reading a body.
     pub(crate) body_timeout: Duration,
-    /// When the log last spoke of each rule.
-    alarms: Frequency<Rule>,
+    /// The alarms in the log: one a minute for each rule.
+    alarms: RateLimit<Rule>,
 }
 
 impl Limits {
     pub(crate) fn new(config: &LimitsConfig, clock: &Clock) -> Self {
         Self {
-            wrong_secrets: Frequency::per_minute(config.wrong_secrets_per_minute, clock),
-            callbacks: Frequency::per_minute(config.callbacks_per_minute, clock),
-            elsewhere: Frequency::per_minute(config.visits_from_elsewhere_per_minute, clock),
-            sessions: Sessions::at_most(config.live_sessions),
+            wrong_secrets: RateLimit::per_minute(config.wrong_secrets_per_minute, clock),
+            callbacks: RateLimit::per_minute(config.callbacks_per_minute, clock),
+            visits_from_elsewhere: RateLimit::per_minute(
+                config.visits_from_elsewhere_per_minute,
+                clock,
+            ),
+            sessions: SessionQuota::new(config.live_sessions),
             body_timeout: Duration::from_millis(config.body_timeout_ms.get().into()),
-            alarms: Frequency::per_minute(std::num::NonZeroU32::MIN, clock),
+            alarms: RateLimit::per_minute(std::num::NonZeroU32::MIN, clock),
         }
     }
 
-    /// Counts wrong credentials for `client_id` from `source`, which may be
-    /// unknown. The digest is counted: whoever guesses chooses the text.
+    /// Counts wrong credentials for `client_id` from `client_addr`, which may be unknown.
+    /// The digest is the key: an attacker chooses the text.
     pub(crate) fn wrong_secret(
         &self,
         client_id: &str,
-        source: Option<IpAddr>,
+        client_addr: Option<IpAddr>,
     ) -> Result<(), RetryAfter> {
         let rule = Rule::ClientRateLimit;
-        let who = (*Digest::of(client_id.as_bytes()).as_bytes(), source);
-        self.wrong_secrets.count(&who).map_err(|seconds| {
-            if self.may_sound(rule) {
+        let key = (*Digest::of(client_id.as_bytes()).as_bytes(), client_addr);
+        self.wrong_secrets.count(&key).map_err(|seconds| {
+            if self.may_alarm(rule) {
                 tracing::error!(
-                    source = source.map(tracing::field::display),
+                    source = client_addr.map(tracing::field::display),
                     "wrong secrets come too often and are answered 429, without a line for each: \
-                     a backend has an old secret, or somebody guesses"
+                     a backend has an old secret, or an attacker guesses"
                 );
             }
             RetryAfter { rule, seconds }
         })
     }
 
-    /// Counts a browser that comes back from a provider. One from nowhere known is
-    /// let in: all of them may come through one proxy.
-    pub(crate) fn callback(&self, source: Option<IpAddr>) -> Result<(), RetryAfter> {
+    /// Counts a browser that comes back from a provider. One without a known address
+    /// passes: all browsers may come through one proxy.
+    pub(crate) fn callback(&self, client_addr: Option<IpAddr>) -> Result<(), RetryAfter> {
         let rule = Rule::UpstreamLoginRateLimit;
-        let Some(source) = source else { return Ok(()) };
-        self.callbacks.count(&source).map_err(|seconds| {
-            if self.may_sound(rule) {
+        let Some(client_addr) = client_addr else {
+            return Ok(());
+        };
+        self.callbacks.count(&client_addr).map_err(|seconds| {
+            if self.may_alarm(rule) {
                 tracing::error!(
-                    %source,
+                    source = %client_addr,
                     "more browsers come back from one address than limits.callbacks_per_minute, \
                      and are answered 429: if that is your proxy's address, set ip_header"
                 );
@@ -86,45 +93,50 @@ impl Limits {
         })
     }
 
-    /// Counts a visit of one of `project`'s authorization URLs, and sounds the alarm
-    /// when many of them begin elsewhere: somebody may be sending them to people.
+    /// Counts a visit of one of `project`'s authorization URLs, and raises an alarm when
+    /// many of them begin elsewhere: an attacker may be sending the URLs to victims.
     pub(crate) fn visit(&self, project: &ClientId, provenance: Provenance) {
-        let is_usual = !provenance.is_elsewhere() || self.elsewhere.count(project).is_ok();
-        if !is_usual && self.may_sound(Rule::RelayStartOrigin) {
+        let is_usual =
+            !provenance.is_elsewhere() || self.visits_from_elsewhere.count(project).is_ok();
+        if !is_usual && self.may_alarm(Rule::RelayStartOrigin) {
             tracing::error!(
                 project = project.as_str(),
                 provenance = provenance.as_str(),
                 "more sign-ins begin elsewhere than on the project's pages than \
-                 limits.visits_from_elsewhere_per_minute: somebody may be sending \
-                 authorization URLs to people; or its pages hide where they are \
+                 limits.visits_from_elsewhere_per_minute: an attacker may be sending \
+                 authorization URLs to victims; or its pages hide their address \
                  (Referrer-Policy), or are not among its start_origins"
             );
         }
     }
 
-    /// Counts a login session that `project` begins. Returns what
-    /// [`not_begun`](Self::not_begun) asks for.
-    pub(crate) fn session(&self, project: &ClientId, now: UnixMs) -> Result<UnixMs, RetryAfter> {
+    /// Counts a login session that `project` opens. Returns the token that
+    /// [`uncount_session`](Self::uncount_session) takes.
+    pub(crate) fn count_session(
+        &self,
+        project: &ClientId,
+        now: UnixMs,
+    ) -> Result<Counted, RetryAfter> {
         let rule = Rule::SessionQuota;
         self.sessions.count(project, now).map_err(|seconds| {
-            if self.may_sound(rule) {
+            if self.may_alarm(rule) {
                 tracing::error!(
                     project = project.as_str(),
                     "a project has as many login sessions as limits.live_sessions allows, and \
-                     more are answered 429: look who makes its backend start them"
+                     more are answered 429: find out who makes its backend start them"
                 );
             }
             RetryAfter { rule, seconds }
         })
     }
 
-    /// Takes back a session that was counted and did not begin.
-    pub(crate) fn not_begun(&self, project: &ClientId, counted: UnixMs) {
+    /// Takes back a session that was counted and then not opened.
+    pub(crate) fn uncount_session(&self, project: &ClientId, counted: Counted) {
         self.sessions.uncount(project, counted);
     }
 
-    /// Whether the log may speak of `rule` again: once a minute.
-    fn may_sound(&self, rule: Rule) -> bool {
+    /// Whether the log may have another alarm for `rule`: one a minute.
+    fn may_alarm(&self, rule: Rule) -> bool {
         self.alarms.count(&rule).is_ok()
     }
 }

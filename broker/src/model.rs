@@ -1,37 +1,52 @@
 //! The states of a login in both flows, and the transitions between them.
 //!
-//! Everything here is pure: no Rocket, no serde, no sockets, no clock. `now` is an
-//! argument, a refusal is a [`Rule`](contract::Rule).
+//! This module is pure: no Rocket, no serde, no sockets, no clock. `now` is an argument,
+//! and a refusal is a [`Rule`](contract::Rule).
 //!
 //! # The clean callback flow
 //!
 //! ```text
-//!              open                complete            consume_result
-//!   (none) ───────────► pending ───────────► succeeded ───────────► consumed
-//!                         │  │                failed
-//!   consume_result: still pending            (one of three errors)
-//!                         │
-//!                         └─ bind: one browser, the first
+//!            open                  complete               consume_result
+//!   (none) ───────► pending ─────────────────► completed ────────────────► consumed
+//!                   │     │                    (a profile, or
+//!                   │     │                     one of three errors)
+//!                   │     └─ consume_result: still pending, nothing changes
+//!                   │
+//!                   └─ bind_browser: unbound ──► bound, to the first browser
 //!
-//!   open    POST /v1/login/session   a key is taken for 600 s, in any project
-//!   claim   GET  /login/{handle}     the authorization URL's first visit, if it is
-//!                                    vouched for, or else
-//!           POST /login/{handle}/…   Continue or Cancel on the page that asks
-//!   settle  GET  /callback/…         the first upstream login to finish
-//!   take    POST /v1/login/result    once; any other read is 400
+//!   open            POST /v1/login/session   takes the key for 600 s, in any project
+//!   bind_browser    GET  /login/{handle}     on the first visit that is vouched for,
+//!                                            or else
+//!                   POST /login/{handle}/…   on Continue or Cancel of the confirmation
+//!                                            page
+//!   complete        GET  /callback/…         by the first upstream login to finish
+//!   consume_result  POST /v1/login/result    once; every later read is refused
 //! ```
+//!
+//! A pending or completed session expires 600 s after its opening.
 //!
 //! # The legacy flow
 //!
 //! ```text
-//!              issue             redeem (60 s)            revoke, or a second
-//!   (nothing) ─────────► code ─────────────────► token ─── valid redemption ───► ended
-//!                                                (900 s)
-//!   issue   GET  /callback/…         after the person signed in
-//!   redeem  POST /v1/token           once, with client, callback and verifier
+//!            issue           redeem (60 s)           revoke, or a second
+//!   (none) ────────► code ────────────────► token ──────────────────────► ended
+//!                                           (900 s)   valid redemption
+//!
+//!   issue           GET  /callback/…         after the user signed in
+//!   redeem          POST /v1/token           once, with client, callback and verifier
+//!   revoke          POST /v1/revoke
 //! ```
 //!
-//! Both send the browser on a [`upstream_login`] to the provider, which counts once.
+//! # The upstream login
+//!
+//! ```text
+//!            (a cookie)                 consume_upstream_login
+//!   (none) ────────────► in the browser ──────────────────────► consumed
+//!                        (600 s)
+//! ```
+//!
+//! Both flows send the browser to the provider on an [`upstream_login`], which is
+//! consumed once.
 
 pub mod grant;
 pub mod login_session;
@@ -49,8 +64,8 @@ impl UnixMs {
         Self(self.0.saturating_add(ms))
     }
 
-    /// Whether what ends here is still valid at `now`. The one place where
-    /// expiry is judged in Rust; the store says `:now < ends_ms`.
+    /// Whether a lifetime with this end is still running at `now`. The one place where
+    /// Rust decides about expiry; the store says `:now < ends_ms`.
     pub fn is_after(self, now: UnixMs) -> bool {
         now < self
     }
@@ -61,23 +76,23 @@ impl UnixMs {
     }
 }
 
-/// What ties the events of one login together in the audit: 12 characters that
-/// lead back to no secret.
+/// The correlation id of a login in the audit log: 12 characters, from which no secret
+/// can be derived.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LoginId(String);
 
 impl LoginId {
-    /// The login that `key` starts and reads.
+    /// The id of the login that `key` starts and reads.
     pub fn of_key(key: &SessionKey) -> Self {
         Self::of(key.expose())
     }
 
-    /// The legacy login that the consumer's `state` names.
+    /// The id of the legacy login with this `state` of the consumer's.
     pub fn of_state(state: &State) -> Self {
         Self::of(state.expose())
     }
 
-    /// A fingerprint read back from where it was kept.
+    /// An id from a cookie or a row.
     pub fn kept(text: String) -> Self {
         Self(text)
     }

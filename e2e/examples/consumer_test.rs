@@ -142,7 +142,7 @@ impl TestStack {
     async fn start_with(broker: Option<String>) -> Self {
         // Free ports, providers that sign in without a page, and a clock that stands still.
         let settings = Settings {
-            clock: StackClock::fixed_at(1_790_000_000_000),
+            clock: StackClock::standing_at(1_790_000_000_000),
             ..Settings::for_tests()
         };
         let stack = Stack::start(settings).await.unwrap();

@@ -1,5 +1,5 @@
-//! How many requests are being served, so that a broker which is told to stop can
-//! go as soon as none is. Rocket itself would wait for as long as it may.
+//! The number of requests in flight, so that a broker can stop as soon as there is none.
+//! Rocket itself would always wait for its whole grace time.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Data, Request};
 use tokio::sync::watch;
 
-/// The requests that are being served. Clones count the same ones.
+/// The requests in flight. Clones share one count.
 #[derive(Clone, Default)]
 pub struct InFlight(Arc<watch::Sender<usize>>);
 

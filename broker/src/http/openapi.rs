@@ -1,9 +1,9 @@
-//! The contract itself: `GET /openapi.json`.
+//! `GET /openapi.json`.
 
 use rocket::get;
 use rocket::response::content::RawJson;
 
-/// What this broker does, for a person's or a generator's reading.
+/// The contract as an OpenAPI document.
 #[get("/openapi.json")]
 pub(super) fn read() -> RawJson<&'static str> {
     RawJson(contract::openapi::DOCUMENT)
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn the_document_knows_the_statuses_of_the_table_and_no_others() {
-        // A fault of ours is nobody's contract: it is the document's `default`.
+        // A fault of ours is no part of the contract: it is the document's `default`.
         let rules = Rule::ALL.iter().filter(|rule| **rule != Rule::BrokerFault);
         let ours: BTreeSet<u16> = rules.map(|rule| status(*rule).code).collect();
         assert_eq!(documented(), ours);

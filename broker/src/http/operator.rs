@@ -1,4 +1,4 @@
-//! What the operator alone sees, at an address of its own.
+//! `GET /metrics`, on a server of its own for the operator.
 
 use std::net::SocketAddr;
 

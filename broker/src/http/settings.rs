@@ -8,7 +8,7 @@ use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
 
 use crate::Broker;
 
-/// The settings of a broker: it may encrypt, and takes its time to stop.
+/// The settings of a broker, with its TLS certificate and its time to stop.
 pub(super) fn own_config(broker: &Broker) -> Config {
     let usual = config(broker.bind);
     let tls = |tls: &crate::config::TlsConfig| TlsConfig::from_paths(&tls.certificates, &tls.key);
@@ -24,8 +24,8 @@ pub(super) fn own_config(broker: &Broker) -> Config {
     }
 }
 
-/// Rocket's settings for a server at `bind` that reads no configuration of its
-/// own, handles no signals, and believes and logs nothing it should not.
+/// Rocket's settings for a server at `bind` that reads no configuration of its own,
+/// handles no signals, trusts no header and logs no secret.
 pub fn config(bind: SocketAddr) -> Config {
     Config {
         address: bind.ip(),
@@ -34,7 +34,7 @@ pub fn config(bind: SocketAddr) -> Config {
         log_level: LogLevel::Off,
         cli_colors: false,
         ident: Ident::none(),
-        // No client may say where it calls from.
+        // Rocket would take the client's address from a header that any client can send.
         ip_header: None,
         shutdown: Shutdown {
             ctrlc: false,

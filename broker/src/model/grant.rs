@@ -1,43 +1,42 @@
-//! The legacy flow: a grant is a handoff code first, and the access token it was
-//! redeemed for afterwards.
+//! The legacy flow: a grant is a handoff code first, and then the access token that the
+//! code was redeemed for.
 
 use contract::{ClientId, CodeChallenge, Digest, Profile, Rule, TokenLifetime, TokenRequest};
 
 use super::upstream_login::UpstreamLogin;
 use super::{LoginId, UnixMs};
 
-// The spec gives a code no lifetime; OAuth's advice is at most a minute.
-/// How long a handoff code may be redeemed.
+// The spec gives a code no lifetime; OAuth recommends a short one, and we take a minute.
+/// The lifetime of a handoff code.
 pub const CODE_LIFETIME_MS: i64 = 60_000;
 
-/// How long a token that has ended by itself is still told from one that nobody
-/// issued: long enough to explain a refusal.
+/// The time for which an expired token is known, so that its refusal can be explained.
 const EXPLAINED_MS: i64 = 600_000;
 
-/// A grant about to be stored: who signed in, for whom, under the digest of its
-/// code.
+/// A grant about to be stored, under the digest of its code.
 #[derive(Debug)]
 pub struct NewGrant {
     /// SHA-256 of the handoff code.
     pub code: Digest,
-    /// What its events are filed under.
+    /// The id of its login in the audit log.
     pub login: LoginId,
-    /// Whose login it was.
+    /// The project that the code is issued to.
     pub project: ClientId,
     /// SHA-256 of the callback that the code goes to.
     pub callback: Digest,
-    /// The challenge that the verifier must meet.
+    /// The challenge that the verifier has to match.
     pub challenge: CodeChallenge,
-    /// Who signed in.
+    /// The profile of the user who signed in.
     pub profile: Profile,
-    /// When the code ends.
+    /// The end of the code.
     pub code_ends: UnixMs,
-    /// When it is forgotten, if nobody redeems it: once a token could not live.
+    /// The time at which an unredeemed grant is forgotten: the end of the last token it
+    /// could have become.
     pub known_until: UnixMs,
 }
 
 impl NewGrant {
-    /// The grant of `profile`, who came back from `upstream_login` at `now`, for a code of
+    /// A grant of `profile`, which `upstream_login` proved at `now`, for the code with
     /// this digest.
     pub fn of(
         upstream_login: &UpstreamLogin,
@@ -60,27 +59,28 @@ impl NewGrant {
     }
 }
 
-/// What a redemption presents, without its secrets.
+/// The parameters of a redemption, without its secrets.
 #[derive(Debug)]
 pub struct Redemption {
     /// SHA-256 of the code.
     pub code: Digest,
-    /// Who redeems.
+    /// The project that redeems.
     pub project: ClientId,
-    /// SHA-256 of the callback they name.
+    /// SHA-256 of the callback that it names.
     pub callback: Digest,
-    /// The challenge that their verifier meets.
+    /// The challenge that its verifier matches.
     pub challenge: CodeChallenge,
-    /// SHA-256 of the access token that they will get.
+    /// SHA-256 of the access token that it is about to get.
     pub token: Digest,
-    /// When that token ends.
+    /// The end of that token.
     pub token_ends: UnixMs,
-    /// When the grant is forgotten then.
+    /// The time at which the redeemed grant is forgotten.
     pub known_until: UnixMs,
 }
 
 impl Redemption {
-    /// What `request` of `project` presents at `now`, for a token of this digest.
+    /// The redemption that `request` of `project` asks for at `now`, for the token with
+    /// this digest.
     pub fn of(request: &TokenRequest, project: &ClientId, token: Digest, now: UnixMs) -> Self {
         let token_ends = now.plus_ms(TokenLifetime::MS);
         Self {
@@ -95,12 +95,12 @@ impl Redemption {
     }
 }
 
-/// A stored grant, as far as a refused redemption needs it.
+/// The part of a stored grant that explains a refused redemption.
 #[derive(Debug, Clone)]
 pub struct Grant {
-    /// What its events are filed under.
+    /// The id of its login in the audit log.
     pub login: LoginId,
-    /// Whose it is.
+    /// The project that its code was issued to.
     pub project: ClientId,
     /// SHA-256 of its callback.
     pub callback: Digest,
@@ -109,8 +109,8 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Explains why `redemption` got nothing from this grant, given that it was
-    /// not a second valid one.
+    /// Explains why `redemption` got no token for this grant, given that it was not a
+    /// second valid one.
     pub fn explain(&self, redemption: &Redemption) -> Rule {
         if self.project != redemption.project {
             Rule::CodeClient
@@ -124,16 +124,16 @@ impl Grant {
     }
 }
 
-/// A stored token, as far as the bearer of one needs it.
+/// The part of a stored token that serves its bearer.
 #[derive(Debug, Clone)]
 pub struct Token {
-    /// What its events are filed under.
+    /// The id of its login in the audit log.
     pub login: LoginId,
-    /// Whose it is.
+    /// The project that it was issued to.
     pub project: ClientId,
-    /// Who signed in; gone once the token has ended.
+    /// The profile of the user who signed in; erased once the token has ended.
     pub profile: Option<Profile>,
-    /// When it ends by itself.
+    /// The end of its lifetime, unless it is revoked before.
     pub ends: UnixMs,
 }
 

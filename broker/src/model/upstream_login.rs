@@ -1,8 +1,7 @@
-//! An upstream login: one browser's way to a provider and back.
+//! The upstream login: the sign-in of one browser at a provider.
 //!
-//! It lives sealed in a cookie of the browser that makes it. The store remembers
-//! only that an upstream login is spent. Everything secret in it grows from one seed, so
-//! that the cookie stays small.
+//! It lives encrypted in a cookie of its browser; the store remembers only that it was
+//! consumed. All its secrets are derived from one seed, so that the cookie stays small.
 
 use contract::{
     ClientId, CodeChallenge, CodeVerifier, Digest, LoginLifetime, Provider, RedirectUri, Rule,
@@ -12,40 +11,40 @@ use contract::{
 use super::login_session::{BrowserBinding, LoginSession};
 use super::{LoginId, UnixMs};
 
-/// One way to a provider and back.
+/// The sign-in of one browser at a provider.
 #[derive(Debug)]
 pub struct UpstreamLogin {
-    /// The secret it all grows from.
+    /// The secret from which the others are derived.
     pub seed: Seed,
-    /// What its events are filed under.
+    /// The id of its login in the audit log.
     pub login: LoginId,
-    /// Where it leads.
+    /// The provider that the user signs in with.
     pub provider: Provider,
-    /// Whose login it serves.
+    /// The project of its login.
     pub project: ClientId,
-    /// SHA-256 of the callback it comes home to.
+    /// SHA-256 of the callback that its browser goes back to.
     pub callback: Digest,
-    /// When it stops counting.
+    /// The end of its validity.
     pub ends: UnixMs,
-    /// Which flow it belongs to, with what that flow needs.
+    /// Its flow, with the data of that flow.
     pub purpose: Purpose,
 }
 
-/// Which flow an upstream login serves.
+/// The flow that an upstream login serves.
 #[derive(Debug)]
 pub enum Purpose {
     /// The clean callback flow.
     Clean {
         /// SHA-256 of the handle in the authorization URL.
         handle: Digest,
-        /// The browser that made the upstream login.
+        /// The browser of the upstream login.
         browser: BrowserBinding,
     },
     /// The legacy flow, of which nothing is stored yet.
     Legacy {
-        /// Goes back with the browser.
+        /// The consumer's state, which goes back with the browser.
         state: State,
-        /// Goes into the grant.
+        /// The consumer's challenge, which becomes the grant's.
         challenge: CodeChallenge,
     },
 }
@@ -59,12 +58,12 @@ impl Seed {
         Self(bytes)
     }
 
-    /// The bytes, to be sealed.
+    /// The bytes, to be encrypted.
     pub fn expose(&self) -> &[u8; 32] {
         &self.0
     }
 
-    fn grow(&self, purpose: &str) -> Digest {
+    fn derive(&self, purpose: &str) -> Digest {
         Digest::derive(purpose, &self.0)
     }
 }
@@ -92,7 +91,7 @@ impl UpstreamState {
 }
 
 impl UpstreamLogin {
-    /// An upstream login for a login session, by the browser that bears `browser`.
+    /// An upstream login for a login session, in the browser with this binding.
     pub fn for_session(
         seed: Seed,
         session: &LoginSession,
@@ -130,37 +129,37 @@ impl UpstreamLogin {
         }
     }
 
-    /// Under which a spent upstream login is remembered.
+    /// The id under which a consumed upstream login is remembered.
     pub fn id(&self) -> Digest {
-        self.seed.grow("trip id")
+        self.seed.derive("trip id")
     }
 
-    /// The time for which a spent upstream login is remembered beyond its end: for a request that
-    /// looked at the time just before, and for a broker whose clock is behind.
+    /// The time beyond its end for which a consumed upstream login is remembered: for a
+    /// request that read the time just before, and for a broker whose clock is behind.
     pub const REMEMBERED_MS: i64 = 60_000;
 
-    /// Until when a spent upstream login is remembered.
+    /// The time until which a consumed upstream login is remembered.
     pub fn known_until(&self) -> UnixMs {
         self.ends.plus_ms(Self::REMEMBERED_MS)
     }
 
-    /// The `state` for the provider: 256 bits, known to this browser and the
-    /// provider alone.
+    /// The `state` for the provider: 256 bits, which only this browser and the provider
+    /// know.
     pub fn upstream_state(&self) -> UpstreamState {
-        UpstreamState(self.seed.grow("upstream state"))
+        UpstreamState(self.seed.derive("upstream state"))
     }
 
     /// The PKCE verifier for the provider.
     pub fn upstream_verifier(&self) -> CodeVerifier {
-        CodeVerifier::from_random(self.seed.grow("upstream verifier").as_bytes())
+        CodeVerifier::from_random(self.seed.derive("upstream verifier").as_bytes())
     }
 
     /// The `nonce` that must come back in an ID token.
     pub fn nonce(&self) -> String {
-        self.seed.grow("nonce").to_text()
+        self.seed.derive("nonce").to_text()
     }
 
-    /// Whether the provider's answer still counts at `now`.
+    /// Checks that the provider's answer is still accepted at `now`.
     pub fn check_time(&self, now: UnixMs) -> Result<(), Rule> {
         if self.ends.is_after(now) {
             Ok(())
@@ -169,7 +168,7 @@ impl UpstreamLogin {
         }
     }
 
-    /// The browser that made this upstream login, if it was for the login of `handle`.
+    /// The browser of this upstream login, if it is one of the session of `handle`.
     pub fn browser_of(&self, handle: &Digest) -> Option<BrowserBinding> {
         match &self.purpose {
             Purpose::Clean {

@@ -48,11 +48,11 @@ async fn open_session(
     }
     let handle = Handle::from_random(random::bytes32());
     let (client_id, limits, now) = (&project.client_id, &sign_in.limits, sign_in.now());
-    let counted = limits.session(client_id, now)?;
+    let counted = limits.count_session(client_id, now)?;
     let login = login_session::open(request, handle.digest(), now);
     let opened = sign_in.store.open(login, now).await;
     if !matches!(opened, Ok(Opened::Fresh)) {
-        limits.not_begun(client_id, counted);
+        limits.uncount_session(client_id, counted);
     }
     match opened? {
         Opened::Fresh => Ok(handle),

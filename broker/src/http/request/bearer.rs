@@ -1,4 +1,4 @@
-//! The bearer of an access token.
+//! Bearer authentication.
 
 use contract::{AccessToken, Rule};
 use rocket::Request;

@@ -10,8 +10,8 @@ use rocket::http::HeaderMap;
 
 /// The name and value of each cookie whose name starts with `prefix` and came once.
 ///
-/// Of two cookies with one name, at least one was planted. Which of them comes
-/// first depends on their paths and ages, so neither counts.
+/// Of two cookies with one name, at least one was planted. Their order depends on their
+/// paths and ages, so neither is used.
 pub(crate) fn with_prefix<'r>(
     headers: &'r HeaderMap<'_>,
     prefix: &'static str,

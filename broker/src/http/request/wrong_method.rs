@@ -11,7 +11,7 @@ use crate::http::route_table::{METHODS, WRONG_METHOD};
 /// Wrong methods come after every route.
 const RANK: isize = 100;
 
-/// For each of `routes`, which answer one method each, a 405 for the others.
+/// The routes that answer 405 to every method that `routes` do not answer.
 pub(crate) fn wrong_methods(routes: &[Route]) -> Vec<Route> {
     let own = routes.iter().filter(|route| route.method != Method::Head);
     own.flat_map(|route| {
@@ -30,7 +30,6 @@ fn wrong_method(method: Method, path: &str) -> Route {
     route
 }
 
-/// Answers 405.
 #[derive(Clone)]
 struct WrongMethod;
 

@@ -26,7 +26,7 @@ impl Stack {
     /// use stack::{Settings, Stack, StackClock};
     ///
     /// // One that stands: nothing ends while a test is busy.
-    /// let clock = StackClock::fixed_at(1_790_000_000_000);
+    /// let clock = StackClock::standing_at(1_790_000_000_000);
     /// let stack = Stack::start(Settings { clock, ..Settings::for_tests() }).await?;
     ///
     /// // The last millisecond of a login.
