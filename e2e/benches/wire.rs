@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 
 /// How often each is asked, after as many that do not count.
 const ROUNDS: usize = 5_000;
 
 #[tokio::main]
 async fn main() {
-    let stack = Stack::start(Settings::for_tests())
+    let stack = Stack::start(StackSettings::for_tests())
         .await
         .expect("free ports");
     let (direct, wired) = (
-        stack.broker_past_the_wire().await,
+        stack.broker_url_without_proxy().await,
         stack.urls().broker.clone(),
     );
     let (client, result) = (client(), pending_login(&stack).await);

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use mock_upstream::{Misbehaviour, Mode, Next, Upstream, User};
 use reqwest::{Client, Method, redirect};
-use stack::faults::{Fault, Order};
-use stack::{Settings, Stack, StackClock};
+use stack::faults::{Fault, FaultInjection};
+use stack::{Stack, StackClock, StackSettings};
 use url::Url;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -64,14 +64,14 @@ async fn a_login_ends_after_600_seconds_and_not_a_millisecond_before() {
 async fn a_lost_answer_is_not_asked_for_again() {
     let test = TestStack::start().await;
     let read = "POST /v1/login/result".parse().unwrap();
-    let order = Order::next(read, Fault::LoseResponse);
+    let order = FaultInjection::next(read, Fault::LoseResponse);
     test.stack.faults().arm(order);
     shows(&test.sign_in().await, "The answer was lost.");
     shows(&test.home().await, "Nobody is signed in.");
 
     // What the broker did: one call, which consumed the result, and no answer.
-    let name = test.stack.logbook().logins(1).remove(0);
-    let login = test.stack.login(&name).await.unwrap();
+    let name = test.stack.event_log().logins(1).remove(0);
+    let login = test.stack.login_status(&name).await.unwrap();
     let calls = login.calls.iter();
     let reads = calls.filter(|call| call.operation == read.name());
     let outcomes: Vec<_> = reads.map(|call| (call.committed, call.heard)).collect();
@@ -88,8 +88,8 @@ async fn a_head_request_reads_nothing() {
     test.sign_in().await;
     let callback = format!("{}/callback", test.url);
     test.browser.go(Method::HEAD, &callback).await;
-    let name = test.stack.logbook().logins(1).remove(0);
-    let login = test.stack.login(&name).await.unwrap();
+    let name = test.stack.event_log().logins(1).remove(0);
+    let login = test.stack.login_status(&name).await.unwrap();
     let operations: Vec<_> = login.calls.iter().map(|call| &call.operation).collect();
     assert_eq!(
         operations,
@@ -141,9 +141,9 @@ impl TestStack {
     /// The same, with a consumer that calls another server as its broker.
     async fn start_with(broker: Option<String>) -> Self {
         // Free ports, providers that sign in without a page, and a clock that stands still.
-        let settings = Settings {
-            clock: StackClock::standing_at(1_790_000_000_000),
-            ..Settings::for_tests()
+        let settings = StackSettings {
+            clock: StackClock::frozen_at(1_790_000_000_000),
+            ..StackSettings::for_tests()
         };
         let stack = Stack::start(settings).await.unwrap();
         let (consumer, url) = consumer::start().await;

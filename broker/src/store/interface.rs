@@ -7,7 +7,9 @@ use contract::Digest;
 use super::error::StoreError;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{ResultQuery, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 
@@ -53,7 +55,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Completed, StoreError>;
 
     /// Reads the outcome of a login and consumes it: no later call returns it.
-    async fn consume_result(&self, ask: ResultQuery, now: UnixMs) -> Result<ResultRead, StoreError>;
+    async fn consume_result(&self, ask: ResultQuery, now: UnixMs)
+    -> Result<ResultRead, StoreError>;
 
     /// Stores a grant under the digest of its handoff code.
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError>;

@@ -3,7 +3,7 @@
 use contract::Rule;
 
 use crate::model::grant::{Grant, Redemption};
-use crate::model::login_session::{ResultQuery, LoginOutcome, LoginSession, StillPending};
+use crate::model::login_session::{LoginOutcome, LoginSession, ResultQuery, StillPending};
 use crate::model::{LoginId, UnixMs};
 
 /// The result of opening a login.

@@ -114,7 +114,11 @@ impl Store for Sqlite {
             .await
     }
 
-    async fn consume_result(&self, ask: ResultQuery, now: UnixMs) -> Result<ResultRead, StoreError> {
+    async fn consume_result(
+        &self,
+        ask: ResultQuery,
+        now: UnixMs,
+    ) -> Result<ResultRead, StoreError> {
         self.0
             .run(move |db| at_once(steps::consume_result(db, &ask, now)))
             .await

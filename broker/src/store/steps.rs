@@ -10,7 +10,9 @@ use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
 use super::row::{self, outcome_columns, profile_text};
 use super::sql;
 use crate::model::grant::{NewGrant, Redemption, Token};
-use crate::model::login_session::{ResultQuery, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use crate::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use crate::model::{LoginId, UnixMs};
 
 pub(super) async fn open<E: Executor>(

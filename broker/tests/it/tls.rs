@@ -109,7 +109,11 @@ fn files_that_cannot_be_used_are_one_line() {
     refused(KEY, KEY, "chain.pem: holds no certificate");
     refused(CERTIFICATE, "", "key.pem: holds no private key");
     refused(CERTIFICATE, CERTIFICATE, "key.pem: holds no private key");
-    refused(CERTIFICATE, ANOTHERS_KEY, "key.pem: tls.key is not the key of");
+    refused(
+        CERTIFICATE,
+        ANOTHERS_KEY,
+        "key.pem: tls.key is not the key of",
+    );
     let cut = &KEY[..KEY.len() / 2];
     refused(CERTIFICATE, cut, "key.pem: holds");
     let smudged = KEY.replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY");

@@ -32,7 +32,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
-use stack::wire::{Watch, Wire};
+use stack::proxy::{Proxy, ProxyState};
 use tokio::task::JoinSet;
 
 use crate::Failure;
@@ -120,10 +120,10 @@ struct Soak {
 impl Soak {
     async fn start(plan: &Plan, seed: u64) -> Result<Self, Failure> {
         let fleet = Fleet::start(Engine::Sqlite, 1, Manner::Talking).await?;
-        let watch = Arc::new(Watch::default());
+        let watch = Arc::new(ProxyState::default());
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         let address = trouble::address(&fleet)?;
-        let wire = Wire::carry(listener, address, watch.clone())?;
+        let wire = Proxy::start(listener, address, watch.clone())?;
         let stage = Stage::new(&fleet, &wire, Ledger::new())?;
         stage.moved_to(address);
         let chance = Chance::of(seed, 0);

@@ -1,73 +1,73 @@
-//! The control address: everything a test in any language needs to move the
-//! stack, as JSON over HTTP. DESIGN.md's table of calls, with examples, is in
-//! `e2e/README.md`. For people it has the pages of the inspector.
+//! The control address: an HTTP API with which a test in any language controls the
+//! stack. The calls, with examples, are documented in `e2e/README.md`. The pages of the
+//! inspector are served at the same address.
 
-mod answer;
+mod call_list;
 mod clock;
-mod contract;
+mod contract_page;
 mod events;
 mod faults;
 mod guard;
 #[cfg(test)]
 mod hostile;
-mod index;
+mod json_body;
 mod logins;
 mod projects;
+mod response_headers;
 mod upstreams;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
 use rocket::shield::Shield;
 use rocket::{Build, Rocket, State, catchers, get, post, routes};
 
+use crate::control_error::{self, ControlError};
 use crate::inspector;
-use crate::world::World;
-use answer::Done;
-pub(crate) use answer::{Refused, parsed};
-pub(crate) use clock::step as advance;
+use crate::runtime::StackRuntime;
 
-/// What the control address serves, and by which names it may be called.
+/// The stack that a control address serves, and its extra host name.
 #[derive(Clone)]
-pub(crate) struct Control {
-    world: Arc<World>,
+pub(crate) struct ControlServer {
+    runtime: Arc<StackRuntime>,
     host: Option<String>,
 }
 
-impl Control {
-    pub(crate) fn new(world: Arc<World>, host: Option<String>) -> Self {
-        Self { world, host }
+impl ControlServer {
+    pub(crate) fn new(runtime: Arc<StackRuntime>, host: Option<String>) -> Self {
+        Self { runtime, host }
     }
 }
 
 /// The server of the control address.
-pub(crate) fn rocket(control: Control, bind: SocketAddr) -> Rocket<Build> {
-    rocket::custom(broker::http::config(bind))
+pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build> {
+    rocket::custom(broker::http::config(address))
         .attach(Shield::new())
-        .attach(answer::Headers)
-        .manage(control.world.clone())
-        .manage(guard::Names(control.host))
+        .attach(response_headers::ResponseHeaders)
+        .manage(server.runtime)
+        .manage(guard::ExtraHost(server.host))
         .mount("/", guard::routes())
-        .mount("/", contract::routes())
+        .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
         .mount(
             "/",
             routes![
-                index::page,
+                call_list::page,
                 stack,
                 reset,
                 clock::read,
                 clock::advance,
                 projects::list,
                 projects::register,
-                upstreams::adjust,
+                upstreams::configure,
                 upstreams::rotate_keys,
                 upstreams::next,
                 upstreams::misbehaviours,
                 upstreams::requests,
                 faults::arm,
-                faults::standing,
+                faults::armed,
                 faults::clear,
                 events::list,
                 events::stream,
@@ -76,13 +76,13 @@ pub(crate) fn rocket(control: Control, bind: SocketAddr) -> Rocket<Build> {
                 logins::one,
             ],
         )
-        .register("/", catchers![answer::catch])
+        .register("/", catchers![control_error::catch])
 }
 
-/// Where everything is.
+/// The URLs of the stack.
 #[get("/api/stack")]
-fn stack(world: &State<Arc<World>>) -> Json<Value> {
-    let urls = &world.urls;
+fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
+    let urls = &runtime.urls;
     Json(json!({
         "broker": urls.broker,
         "consumer": urls.consumer,
@@ -90,12 +90,9 @@ fn stack(world: &State<Arc<World>>) -> Json<Value> {
     }))
 }
 
-/// A new world; registered projects stay.
+/// See [`Stack::reset`](crate::Stack::reset).
 #[post("/api/reset")]
-async fn reset(world: &State<Arc<World>>) -> Result<Done, Refused> {
-    world
-        .reset()
-        .await
-        .map(|()| Done)
-        .map_err(|error| Refused::failed(error.to_string()))
+async fn reset(runtime: &State<Arc<StackRuntime>>) -> Result<NoContent, ControlError> {
+    let reset = runtime.reset().await;
+    reset.map(|()| NoContent).map_err(ControlError::internal)
 }

@@ -1,5 +1,5 @@
-//! What the wire does wrong when it is told to: which fault, at which call, once
-//! or for one login.
+//! The faults of the proxy, and the armed ones: which fault, at which call, once or for
+//! one login.
 
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,29 +8,29 @@ use std::time::Duration;
 use broker::model::LoginId;
 use serde::Serialize;
 
-use crate::operation::{Operation, list};
+use crate::operation::{BrokerOperation, list};
 
-/// Declares the faults, each with its name and what happens, once.
+/// Declares the faults, each with its name and its description.
 macro_rules! faults {
-    ($($fault:ident = $name:literal, $says:literal;)+) => {
-        /// What happens to a call.
+    ($($fault:ident = $name:literal, $description:literal;)+) => {
+        /// A fault that the proxy can inject into a call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Fault {
-            $(#[doc = $says] $fault,)+
+            $(#[doc = $description] $fault,)+
         }
 
         impl Fault {
-            /// All of them.
+            /// Every fault.
             pub const ALL: &[Self] = &[$(Self::$fault),+];
 
-            /// Its name, as the control address knows it.
+            /// The name in the control API: `lose_response`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$fault => $name,)+ }
             }
 
-            /// What happens, in a sentence.
-            pub fn says(self) -> &'static str {
-                match self { $(Self::$fault => $says,)+ }
+            /// A sentence about the effect.
+            pub fn description(self) -> &'static str {
+                match self { $(Self::$fault => $description,)+ }
             }
         }
     };
@@ -40,18 +40,18 @@ faults! {
     Refuse = "refuse",
         "The connection closes before the broker has seen the call.";
     LoseResponse = "lose_response",
-        "The broker answers and what it committed stands, but the connection closes without a byte.";
+        "The broker answers and its commit stands, but the connection closes without a byte.";
     Truncate = "truncate",
-        "The broker answers and what it committed stands, but the connection closes after half the body.";
+        "The broker answers and its commit stands, but the connection closes after half the body.";
     Html502 = "html_502",
-        "The broker answers and what it committed stands, but a proxy's page with status 502 arrives instead.";
+        "The broker answers and its commit stands, but a proxy's page with status 502 arrives instead.";
     Html200 = "html_200",
-        "The broker answers and what it committed stands, but somebody's page with status 200 arrives instead.";
+        "The broker answers and its commit stands, but a foreign page with status 200 arrives instead.";
     Delay = "delay",
-        "The broker answers and what it committed stands, but the answer arrives late.";
+        "The broker answers and its commit stands, but the answer arrives late.";
 }
 
-/// There is no such fault; the message lists those that there are.
+/// No fault has this name; the message lists the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the faults are {}", list(Fault::ALL.iter().map(|fault| fault.name())))]
 pub struct UnknownFault;
@@ -60,29 +60,34 @@ impl FromStr for Fault {
     type Err = UnknownFault;
 
     fn from_str(name: &str) -> Result<Self, UnknownFault> {
-        let named = |fault: &&Fault| fault.name() == name;
-        Fault::ALL.iter().find(named).copied().ok_or(UnknownFault)
+        let is_named = |fault: &&Fault| fault.name() == name;
+        Fault::ALL
+            .iter()
+            .find(is_named)
+            .copied()
+            .ok_or(UnknownFault)
     }
 }
 
-/// A fault that is to strike.
+/// A fault, with the calls that it applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
-    /// Which operation.
-    pub operation: Operation,
-    /// What happens to it.
+pub struct FaultInjection {
+    /// The operation whose calls are counted.
+    pub operation: BrokerOperation,
+    /// The fault.
     pub fault: Fault,
-    /// At which of its calls from now on: 1 is the next.
+    /// The number of the call, counted from now on: 1 is the next.
     pub nth: u32,
-    /// Whether every later call of it for the same login is struck as well.
+    /// Whether the fault also applies to every later call of the operation for the same
+    /// login.
     pub sticky: bool,
-    /// How late a delayed answer is.
+    /// The delay of [`Fault::Delay`].
     pub delay: Duration,
 }
 
-impl Order {
-    /// `fault` at the next call of `operation`, once. A delay is of one second.
-    pub fn next(operation: Operation, fault: Fault) -> Self {
+impl FaultInjection {
+    /// `fault` at the next call of `operation`, once, with a delay of one second.
+    pub fn next(operation: BrokerOperation, fault: Fault) -> Self {
         Self {
             operation,
             fault,
@@ -92,13 +97,13 @@ impl Order {
         }
     }
 
-    /// The same at the `nth` call.
+    /// The same fault at the `nth` call.
     #[must_use]
     pub fn nth(self, nth: u32) -> Self {
         Self { nth, ..self }
     }
 
-    /// The same for every later call for the login that it strikes first.
+    /// The same fault also for every later call of the login that it first applies to.
     #[must_use]
     pub fn sticky(self) -> Self {
         Self {
@@ -108,96 +113,99 @@ impl Order {
     }
 }
 
-/// An order and what has become of it.
+/// An armed fault, as the control API lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Standing {
-    /// What it was given when it was armed.
+pub struct ArmedFault {
+    /// The id that [`Faults::arm`] returned.
     pub id: u64,
-    /// Which operation.
+    /// The name of the operation.
     pub operation: &'static str,
-    /// Which fault.
+    /// The name of the fault.
     pub fault: &'static str,
-    /// How many calls will pass before it strikes; null once it has.
+    /// The number of calls before it triggers; null once it has.
     pub passes: Option<u32>,
-    /// The login that it sticks to.
+    /// The login whose calls a sticky fault applies to.
     pub sticks_to: Option<String>,
 }
 
-/// The faults of one wire.
+/// The armed faults of one proxy.
 #[derive(Debug, Default)]
 pub struct Faults(Mutex<Armed>);
 
 #[derive(Debug, Default)]
 struct Armed {
     last_id: u64,
-    orders: Vec<Standby>,
+    triggers: Vec<Trigger>,
 }
 
 #[derive(Debug)]
-struct Standby {
+struct Trigger {
     id: u64,
-    order: Order,
-    phase: Phase,
+    injection: FaultInjection,
+    state: TriggerState,
 }
 
 #[derive(Debug)]
-enum Phase {
-    /// It strikes after so many more calls.
+enum TriggerState {
+    /// It triggers after this number of further calls.
     Waiting(u32),
-    /// It has struck, and strikes this login again.
-    Stuck(LoginId),
+    /// It has triggered, and triggers again for this login.
+    Sticking(LoginId),
 }
 
 impl Faults {
-    /// Lets `order` strike when its time comes; an id for it.
-    pub fn arm(&self, order: Order) -> u64 {
+    /// Arms a fault and returns its id.
+    pub fn arm(&self, injection: FaultInjection) -> u64 {
         let mut armed = self.lock();
         armed.last_id += 1;
         let id = armed.last_id;
-        armed.orders.push(Standby {
+        armed.triggers.push(Trigger {
             id,
-            order,
-            phase: Phase::Waiting(order.nth.saturating_sub(1)),
+            injection,
+            state: TriggerState::Waiting(injection.nth.saturating_sub(1)),
         });
         id
     }
 
-    /// Takes back every order.
+    /// Disarms every fault.
     pub fn clear(&self) {
-        self.lock().orders.clear();
+        self.lock().triggers.clear();
     }
 
-    /// The orders that may still strike, oldest first.
-    pub fn standing(&self) -> Vec<Standing> {
-        self.lock().orders.iter().map(Standby::standing).collect()
+    /// The faults that may still trigger, oldest first.
+    pub fn armed(&self) -> Vec<ArmedFault> {
+        self.lock().triggers.iter().map(Trigger::listed).collect()
     }
 
-    /// The order that strikes this call of `operation`, if one does. Every order
-    /// that waits for such a call counts it; of two that are due the older strikes.
-    pub(crate) fn strike(&self, operation: Operation, login: Option<&LoginId>) -> Option<Order> {
-        let mut armed = self.lock();
-        let mut struck = None;
-        armed.orders.retain_mut(|standby| {
-            if standby.order.operation != operation || struck.is_some() {
+    /// The fault for this call of `operation`, if one is due. Every fault that waits for
+    /// such a call counts it; if two are due, the older one triggers.
+    pub(crate) fn trigger(
+        &self,
+        operation: BrokerOperation,
+        login: Option<&LoginId>,
+    ) -> Option<FaultInjection> {
+        let mut triggered = None;
+        self.lock().triggers.retain_mut(|trigger| {
+            if trigger.injection.operation != operation || triggered.is_some() {
                 return true;
             }
-            match &mut standby.phase {
-                Phase::Stuck(own) if Some(&*own) == login => {
-                    struck = Some(standby.order);
+            match &mut trigger.state {
+                TriggerState::Sticking(own) if Some(&*own) == login => {
+                    triggered = Some(trigger.injection);
                     true
                 }
-                Phase::Stuck(_) => true,
-                Phase::Waiting(0) => {
-                    struck = Some(standby.order);
-                    standby.sticks(login)
+                TriggerState::Sticking(_) => true,
+                TriggerState::Waiting(0) => {
+                    triggered = Some(trigger.injection);
+                    trigger.stick_to(login)
                 }
-                Phase::Waiting(passes) => {
+                TriggerState::Waiting(passes) => {
                     *passes -= 1;
                     true
                 }
             }
         });
-        struck
+        triggered
     }
 
     fn lock(&self) -> MutexGuard<'_, Armed> {
@@ -205,27 +213,27 @@ impl Faults {
     }
 }
 
-impl Standby {
-    /// Whether it goes on after it has struck `login`.
-    fn sticks(&mut self, login: Option<&LoginId>) -> bool {
+impl Trigger {
+    /// Binds a sticky fault to `login`; false if the fault has done its work.
+    fn stick_to(&mut self, login: Option<&LoginId>) -> bool {
         match login {
-            Some(login) if self.order.sticky => {
-                self.phase = Phase::Stuck(login.clone());
+            Some(login) if self.injection.sticky => {
+                self.state = TriggerState::Sticking(login.clone());
                 true
             }
             _ => false,
         }
     }
 
-    fn standing(&self) -> Standing {
-        let (passes, sticks_to) = match &self.phase {
-            Phase::Waiting(passes) => (Some(*passes), None),
-            Phase::Stuck(login) => (None, Some(login.as_str().to_owned())),
+    fn listed(&self) -> ArmedFault {
+        let (passes, sticks_to) = match &self.state {
+            TriggerState::Waiting(passes) => (Some(*passes), None),
+            TriggerState::Sticking(login) => (None, Some(login.as_str().to_owned())),
         };
-        Standing {
+        ArmedFault {
             id: self.id,
-            operation: self.order.operation.name(),
-            fault: self.order.fault.name(),
+            operation: self.injection.operation.name(),
+            fault: self.injection.fault.name(),
             passes,
             sticks_to,
         }

@@ -1,42 +1,47 @@
-//! The pages of the control address: every login drawn as it happens, and why it
-//! went as it went. The server draws; the small script only asks again when
-//! something has happened, so that all of it works without, and by keyboard.
+//! The pages of the control address: every login as a sequence diagram, live, with the
+//! reason for each refusal. The server renders the pages; a small script only reloads
+//! them when an event arrives, so that everything also works without scripts and by
+//! keyboard.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | `story` | what happened, row by row; pure |
-//! | `layout`, `diagram` | the same as a picture |
-//! | `view`, `exchange` | what the page tells of logins, and of one exchange |
 //! | `page` | the pages |
-//! | `desk` | the forms: clock, misbehaviours, faults, a new world |
-//! | `words` | plain words for all of it |
+//! | `forms` | the forms of the pages: clock, misbehaviours, faults, reset |
+//! | `login_list`, `sequence_view`, `exchange_view` | the logins, the sequence of one, and one of its exchanges |
+//! | `tools` | the state of the clock, misbehaviours and faults |
+//! | `diagram`, `layout` | the sequence diagram as SVG |
+//! | `sequence` | the rows of the diagram, computed from events |
+//! | `labels` | texts for times, states and steps |
+//! | `assets` | style sheets and the script |
 //!
-//! Nothing here sees a secret: the logbook is masked before it is written.
+//! The pages show no secret, because the event log masks what it returns.
 
 mod assets;
-mod desk;
 mod diagram;
-mod exchange;
+mod exchange_view;
+mod forms;
+mod labels;
 mod layout;
+mod login_list;
 mod page;
-mod story;
-mod view;
-mod words;
+mod sequence;
+mod sequence_view;
+mod tools;
 
 use rocket::{Route, routes};
 
-/// The pages, their forms, and what they are made of.
+/// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {
     routes![
         page::newest,
         page::login,
         page::others,
-        page::picture,
-        desk::advance,
-        desk::reset,
-        desk::misbehave,
-        desk::strike,
-        desk::clear,
+        page::diagram_file,
+        forms::advance,
+        forms::reset,
+        forms::misbehave,
+        forms::arm_fault,
+        forms::clear_faults,
         assets::style,
         assets::diagram_style,
         assets::script,

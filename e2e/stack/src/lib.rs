@@ -1,15 +1,16 @@
-//! The whole stack in one process: the broker, the imitated providers and the
-//! demo, on one clock, with a control address beside them.
+//! The whole sign-in stack in one process: the broker, imitations of Google and
+//! GitHub, and the demo, on one clock, with a control address for tests and people.
 //!
-//! The binary `stack` starts it for people; a test starts it with
-//! [`Stack::start`] and has in Rust what the control address offers over HTTP.
+//! The program `stack` starts it from the command line. A test in Rust starts it with
+//! [`Stack::start`] and has as methods everything that the control address offers over
+//! HTTP.
 //!
 //! ```
 //! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::time::Duration;
-//! use stack::{Settings, Stack};
+//! use stack::{Stack, StackSettings};
 //!
-//! let stack = Stack::start(Settings::for_tests()).await?;
+//! let stack = Stack::start(StackSettings::for_tests()).await?;
 //! stack.clock().advance(Duration::from_secs(600));
 //! println!("the demo is at {}", stack.urls().consumer);
 //! stack.stop().await;
@@ -18,47 +19,67 @@
 //!
 //! # Layout
 //!
-//! | module | what lives there |
+//! ```text
+//!  browser ──────► demo                        tests, people
+//!     │             │                               │
+//!     ▼             ▼                               ▼
+//!   proxy ─────────────► broker ──► mock      control, inspector
+//!     │  faults, operation  │     providers         │
+//!     └──► event_log ◄──────┘                       │
+//!              ▲──────────── login_status ◄─────────┘
+//! ```
+//!
+//! | module | contents |
 //! |---|---|
-//! | [`stack`] | what is started, in which order, and how it is taken down |
-//! | [`settings`] | every address and flag, once |
-//! | [`wire`] | the proxy in front of the broker |
-//! | [`faults`], [`operation`] | what it does wrong, and to which calls |
-//! | [`logbook`] | what happened, masked |
-//! | [`truth`] | where a login stands, by the store |
-//! | [`control`] | the control address |
-//! | `inspector` | its pages: every login as a sequence diagram |
+//! | [`stack`] | the order in which everything starts and stops; the handle for tests |
+//! | [`settings`] | every address and flag |
+//! | `runtime` | the running parts and their reset; listeners and servers |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |
+//! | [`proxy`] | the fault proxy in front of the broker |
+//! | [`faults`], [`operation`] | the faults that it injects, and the calls that they apply to |
+//! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
+//! | [`login_status`] | the state of one login, read from the store |
+//! | [`control`] | the control address: the HTTP API |
+//! | `inspector` | the pages of the control address: every login as a sequence diagram |
 //!
 //! # Invariants
 //!
-//! 1. The broker in here is the production broker. What is special about a test
-//!    is handed to it (clock, projects, store, provider addresses) or stands in
-//!    front of it (the wire).
-//! 2. The tests speak raw JSON, so that a shared type cannot hide a mistake.
-//! 3. Nothing listens anywhere but on loopback.
+//! 1. The broker in the stack is the production broker. Everything special about a test is
+//!    either injected (clock, projects, store, provider addresses) or happens in the proxy
+//!    in front of it.
+//! 2. The stack listens on loopback addresses only.
+//! 3. No reader of the event log sees a secret: an exchange is masked before it is
+//!    returned, and the login of a secret is looked up by the secret's digest.
+//! 4. Everything that judges time reads the [`StackClock`].
+//! 5. Imports point one way: [`stack`] → [`control`] → `inspector` → [`login_status`] →
+//!    `runtime` → [`proxy`] → [`event_log`] → [`faults`] → [`operation`].
+
+pub mod stack;
+
+pub mod settings;
+mod start_error;
+
+mod runtime;
+
+pub mod projects;
+pub mod time;
+
+pub mod proxy;
+
+pub mod faults;
+pub mod operation;
+
+pub mod event_log;
+pub mod login_status;
 
 pub mod control;
-pub mod faults;
-pub mod logbook;
-pub mod operation;
-pub mod projects;
-pub mod settings;
-pub mod stack;
-pub mod time;
-pub mod truth;
-pub mod wire;
+mod control_error;
 
-mod hosted;
 mod inspector;
-mod place;
-mod start_error;
-mod world;
 
-pub use hosted::silence_rocket;
-pub use settings::Settings;
+pub use runtime::{StackUrls, silence_rocket};
+pub use settings::StackSettings;
 pub use stack::Stack;
-pub use start_error::StartError;
+pub use start_error::StackStartError;
 pub use time::StackClock;
-pub use world::Urls;

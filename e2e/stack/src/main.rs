@@ -1,11 +1,11 @@
-//! `stack`: everything at once, until Ctrl-C.
+//! The program `stack`: it starts the whole stack and runs until Ctrl-C.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
 use contract::RedirectUri;
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The whole sign-in stack on this machine: the demo, the broker, and imitations
@@ -14,9 +14,9 @@ use tokio::signal::unix::{SignalKind, signal};
 #[command(name = "stack", version, about)]
 struct Cli {
     #[command(flatten)]
-    settings: Settings,
+    settings: StackSettings,
 
-    /// Do not log what the broker and the demo do
+    /// Do not print the log of the broker and the demo
     #[arg(long, short)]
     quiet: bool,
 }
@@ -41,8 +41,8 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(settings: Settings) -> Result<(), Box<dyn std::error::Error>> {
-    // Before the banner: whoever reads it may end us at once.
+async fn run(settings: StackSettings) -> Result<(), Box<dyn std::error::Error>> {
+    // Before the banner: a program that reads it may send a signal at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let stack = Stack::start(settings).await?;
@@ -80,7 +80,7 @@ fn banner(stack: &Stack) -> String {
          \x20   control           {}\n\
          \x20   imitated Google   {}\n\
          \x20   imitated GitHub   {}\n\n\
-         \x20 DEVELOPMENT CREDENTIALS, known to everybody, for this machine only:\n\n{projects}\n",
+         \x20 DEVELOPMENT CREDENTIALS: public knowledge, for this machine only.\n\n{projects}\n",
         urls.consumer, urls.broker, urls.control, urls.google, urls.github,
     )
 }

@@ -1,13 +1,13 @@
-//! The operations of the broker, by the names that its audit log gives them.
+//! The operations of the broker, with the names of its audit log.
 
 use hyper::Method;
 
-/// One operation.
+/// An operation of the broker: `POST /v1/login/result`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Operation(&'static str);
+pub struct BrokerOperation(&'static str);
 
-/// All of them, each with its method and its path; a path that ends in a slash
-/// stands for whatever follows it.
+/// The operations, each with its name, method and path. A path that ends in a slash
+/// matches one further segment.
 const TABLE: [(&str, Method, &str); 9] = [
     ("POST /v1/login/session", Method::POST, "/v1/login/session"),
     ("GET /login/{handle}", Method::GET, "/login/"),
@@ -20,27 +20,31 @@ const TABLE: [(&str, Method, &str); 9] = [
     ("GET /api/providers", Method::GET, "/api/providers"),
 ];
 
-impl Operation {
-    /// Every operation, in the order in which a login meets them.
+impl BrokerOperation {
+    /// Every operation, in the order of a login.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.into_iter().map(|(name, ..)| Self(name))
     }
 
-    /// The operation that `method` and `path` ask for.
-    pub(crate) fn asked_for(method: &Method, path: &str) -> Option<Self> {
+    /// The operation of a request.
+    pub(crate) fn of_request(method: &Method, path: &str) -> Option<Self> {
         TABLE
             .iter()
             .find(|(_, its, pattern)| its == method && matches(pattern, path))
             .map(|(name, ..)| Self(name))
     }
 
-    /// Who calls it: `browser` or `consumer`.
+    /// The party that calls the operation: `browser` or `consumer`.
     pub(crate) fn caller(self) -> &'static str {
-        let is_backends = ["/v1/", "/api/"].iter().any(|part| self.0.contains(part));
-        if is_backends { "consumer" } else { "browser" }
+        let is_backend_api = ["/v1/", "/api/"].iter().any(|part| self.0.contains(part));
+        if is_backend_api {
+            "consumer"
+        } else {
+            "browser"
+        }
     }
 
-    /// Its name, `POST /v1/login/result`.
+    /// The name: `POST /v1/login/result`.
     pub fn name(self) -> &'static str {
         self.0
     }
@@ -54,18 +58,18 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-impl std::fmt::Display for Operation {
+impl std::fmt::Display for BrokerOperation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0)
     }
 }
 
-/// There is no such operation; the message lists those that there are.
+/// No operation has this name; the message lists the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the operations are {}", list(Operation::all().map(Operation::name)))]
+#[error("the operations are {}", list(BrokerOperation::all().map(BrokerOperation::name)))]
 pub struct UnknownOperation;
 
-impl std::str::FromStr for Operation {
+impl std::str::FromStr for BrokerOperation {
     type Err = UnknownOperation;
 
     fn from_str(name: &str) -> Result<Self, UnknownOperation> {
@@ -75,7 +79,7 @@ impl std::str::FromStr for Operation {
     }
 }
 
-/// `names`, with commas between them.
+/// The names, separated by commas.
 pub(crate) fn list(names: impl Iterator<Item = &'static str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
-//! The projects of the stack. The broker knows digests; whoever tests against it
-//! needs the secrets too.
+//! The projects of the stack. The broker keeps only digests of their secrets; a test
+//! needs the secrets themselves.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,70 +10,73 @@ use serde::Serialize;
 
 /// A project with the secret that the broker keeps only a digest of.
 #[derive(Debug, Clone, Serialize)]
-pub struct Credentials {
-    /// What people know it by.
+pub struct ProjectCredentials {
+    /// The name that users see.
     pub name: ProjectName,
-    /// What it calls itself.
+    /// The public id.
     pub client_id: ClientId,
-    /// Its secret: for development on this machine.
+    /// The secret, for development on this machine.
     pub client_secret: ClientSecret,
-    /// Where its browsers come back to.
+    /// The registered callbacks.
     pub redirect_uris: Vec<RedirectUri>,
 }
 
-/// How the broker guards a project against relayed sign-ins.
+/// The broker's protection of a project against relayed sign-ins.
 #[derive(Debug, Clone, Default)]
-pub struct Guard {
-    /// When its visitors are asked.
+pub struct RelayPolicy {
+    /// When a user must confirm.
     pub relay_guard: RelayGuard,
-    /// Where its sign-ins start, if not on its callbacks' origins.
+    /// The origins of its sign-in pages, if they are not the callbacks' origins.
     pub start_origins: Option<Vec<Origin>>,
 }
 
-/// All projects of a stack, in the order of their registration. They survive a
-/// reset.
+/// All projects of a stack, in the order of their registration.
 #[derive(Debug, Default)]
-pub struct Registry {
-    known: Mutex<Vec<Credentials>>,
+pub struct ProjectRegistry {
+    credentials: Mutex<Vec<ProjectCredentials>>,
     at_broker: Projects,
 }
 
-impl Registry {
-    /// What the broker asks.
+impl ProjectRegistry {
+    /// The same projects, as the broker looks them up.
     pub(crate) fn at_broker(&self) -> Projects {
         self.at_broker.clone()
     }
 
     /// Every project, oldest first.
-    pub fn list(&self) -> Vec<Credentials> {
-        self.known().clone()
+    pub fn list(&self) -> Vec<ProjectCredentials> {
+        self.credentials().clone()
     }
 
     /// Registers a project with a new id and a new secret.
-    pub fn register(&self, name: ProjectName, redirect_uris: Vec<RedirectUri>) -> Credentials {
-        self.register_guarded(name, redirect_uris, Guard::default())
-    }
-
-    /// The same, guarded otherwise than is usual.
-    pub fn register_guarded(
+    pub fn register(
         &self,
         name: ProjectName,
         redirect_uris: Vec<RedirectUri>,
-        guard: Guard,
-    ) -> Credentials {
+    ) -> ProjectCredentials {
+        self.register_with_policy(name, redirect_uris, RelayPolicy::default())
+    }
+
+    /// Registers a project with a relay policy of its own.
+    pub fn register_with_policy(
+        &self,
+        name: ProjectName,
+        redirect_uris: Vec<RedirectUri>,
+        policy: RelayPolicy,
+    ) -> ProjectCredentials {
         let mut id = Digest::from_bytes(broker::random::bytes32()).to_text();
         id.truncate(22);
         let client_id = format!("prj_{id}")
             .parse()
             .expect("26 characters are an id");
         let client_secret = ClientSecret::from_random(&broker::random::bytes32());
-        let credentials = Credentials {
+        let credentials = ProjectCredentials {
             name,
             client_id,
             client_secret,
             redirect_uris,
         };
-        self.add(credentials, guard)
+        self.add(credentials, policy)
     }
 
     /// Registers a project with a known id and the development secret, so that
@@ -83,17 +86,17 @@ impl Registry {
         name: &str,
         client_id: &str,
         redirect_uris: Vec<RedirectUri>,
-    ) -> Credentials {
-        let credentials = Credentials {
+    ) -> ProjectCredentials {
+        let credentials = ProjectCredentials {
             name: name.parse().expect("a constant of ours is a name"),
             client_id: client_id.parse().expect("a constant of ours is an id"),
             client_secret: DEVELOPMENT_SECRET.parse().expect("it is a secret's length"),
             redirect_uris,
         };
-        self.add(credentials, Guard::default())
+        self.add(credentials, RelayPolicy::default())
     }
 
-    fn add(&self, credentials: Credentials, guard: Guard) -> Credentials {
+    fn add(&self, credentials: ProjectCredentials, policy: RelayPolicy) -> ProjectCredentials {
         let project = Project::new(
             credentials.name.clone(),
             credentials.client_id.clone(),
@@ -101,17 +104,19 @@ impl Registry {
             credentials.redirect_uris.clone(),
         );
         self.at_broker.register(Project {
-            relay_guard: guard.relay_guard,
-            start_origins: guard.start_origins,
+            relay_guard: policy.relay_guard,
+            start_origins: policy.start_origins,
             ..project
         });
-        let mut known = self.known();
-        known.retain(|other| other.client_id != credentials.client_id);
-        known.push(credentials.clone());
+        let mut all = self.credentials();
+        all.retain(|other| other.client_id != credentials.client_id);
+        all.push(credentials.clone());
         credentials
     }
 
-    fn known(&self) -> MutexGuard<'_, Vec<Credentials>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn credentials(&self) -> MutexGuard<'_, Vec<ProjectCredentials>> {
+        self.credentials
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

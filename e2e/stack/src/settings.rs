@@ -1,5 +1,5 @@
-//! Every address and flag of the stack, once. The binary's `--help` is made from
-//! this.
+//! Every address and flag of the stack. The program's `--help` is generated from this
+//! file.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -10,59 +10,58 @@ use mock_upstream::Mode;
 
 use crate::time::StackClock;
 
-/// Where everything listens, and how the stack begins.
+/// The addresses of all servers, and the state in which the stack starts.
 #[derive(Debug, Clone, Args)]
-pub struct Settings {
-    /// Where the demo listens; `localhost` is both 127.0.0.1 and ::1
+pub struct StackSettings {
+    /// The address of the demo; `localhost` is both 127.0.0.1 and ::1
     #[arg(long, value_name = "HOST:PORT", default_value = "localhost:3000")]
-    pub consumer: Local,
+    pub consumer: LocalAddr,
 
-    /// Where the broker is reached (through the wire)
+    /// The address of the broker (of the proxy in front of it)
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000", value_parser = loopback)]
     pub broker: SocketAddr,
 
-    /// Where the stack is controlled and inspected
+    /// The control address, with the inspector
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8010", value_parser = loopback)]
     pub control: SocketAddr,
 
-    /// Where the imitation of Google listens
+    /// The address of the imitated Google
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8020", value_parser = loopback)]
     pub google: SocketAddr,
 
-    /// Where the imitation of GitHub listens
+    /// The address of the imitated GitHub
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8030", value_parser = loopback)]
     pub github: SocketAddr,
 
-    /// Register a project for your own app that comes back to URL; repeat for more
+    /// Register a project for your own app, with this callback; repeat for more
     #[arg(long = "callback", value_name = "URL")]
     pub callbacks: Vec<RedirectUri>,
 
-    /// Let the imitated providers sign in their default person without a page
+    /// Let the imitated providers sign in their default user without showing a page
     #[arg(long)]
     pub automatic: bool,
 
-    /// How long one call of the broker to a provider may take, in milliseconds
+    /// The time limit for one call of the broker to a provider, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
     pub upstream_timeout_ms: u64,
 
-    /// A host name besides the loopback ones by which the control address may be
-    /// called
+    /// A host name that the control address accepts besides the loopback ones
     #[arg(long, value_name = "NAME")]
     pub control_host: Option<String>,
 
-    /// What everything lives by; only in Rust can it be another than the system's.
+    /// The clock of the whole stack; only a test in Rust can set it.
     #[arg(skip)]
     pub clock: StackClock,
 }
 
-impl Settings {
-    /// Free ports everywhere, providers that answer without a page, and a broker
-    /// that does not wait long for one that is silent.
+impl StackSettings {
+    /// Free ports everywhere, providers that show no page, and a short time limit for
+    /// providers that do not answer.
     pub fn for_tests() -> Self {
         let free = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         Self {
-            consumer: Local {
-                host: Host::Localhost,
+            consumer: LocalAddr {
+                host: LocalHost::Localhost,
                 port: 0,
             },
             broker: free,
@@ -77,7 +76,7 @@ impl Settings {
         }
     }
 
-    /// How the imitated providers begin.
+    /// The mode in which the imitated providers start.
     pub(crate) fn mode(&self) -> Mode {
         if self.automatic {
             Mode::Automatic
@@ -87,43 +86,43 @@ impl Settings {
     }
 }
 
-/// A host of this machine and a port: `localhost:3000`, `127.0.0.1:3000`.
+/// A loopback host and a port: `localhost:3000`, `127.0.0.1:3000`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Local {
-    /// Which of this machine's names.
-    pub host: Host,
-    /// 0 takes a free one.
+pub struct LocalAddr {
+    /// The host.
+    pub host: LocalHost,
+    /// The port; 0 is any free one.
     pub port: u16,
 }
 
-/// A name or address of this machine.
+/// A loopback name or address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Host {
-    /// The name, which resolves to either loopback address.
+pub enum LocalHost {
+    /// The name, which resolves to both loopback addresses.
     Localhost,
-    /// One address.
+    /// A single address.
     Ip(IpAddr),
 }
 
-impl Local {
-    /// The addresses behind this name.
+impl LocalAddr {
+    /// The addresses that the host resolves to.
     pub(crate) fn addresses(&self) -> Vec<IpAddr> {
         match self.host {
-            Host::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
-            Host::Ip(ip) => vec![ip],
+            LocalHost::Localhost => vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            LocalHost::Ip(ip) => vec![ip],
         }
     }
 
-    /// The URL of this name at `port`, without a trailing slash.
+    /// The URL of this host at `port`, without a trailing slash.
     pub(crate) fn url(&self, port: u16) -> String {
         match self.host {
-            Host::Localhost => format!("http://localhost:{port}"),
-            Host::Ip(ip) => format!("http://{}", SocketAddr::new(ip, port)),
+            LocalHost::Localhost => format!("http://localhost:{port}"),
+            LocalHost::Ip(ip) => format!("http://{}", SocketAddr::new(ip, port)),
         }
     }
 }
 
-impl FromStr for Local {
+impl FromStr for LocalAddr {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -131,13 +130,13 @@ impl FromStr for Local {
         if let Some(port) = text.strip_prefix("localhost:") {
             let port = port.parse().map_err(|_| EXPECTED)?;
             return Ok(Self {
-                host: Host::Localhost,
+                host: LocalHost::Localhost,
                 port,
             });
         }
         let address = loopback(text).map_err(|_| EXPECTED)?;
         Ok(Self {
-            host: Host::Ip(address.ip()),
+            host: LocalHost::Ip(address.ip()),
             port: address.port(),
         })
     }

@@ -1,5 +1,5 @@
-//! The stack: what is started, in which order, and how it is taken down. What a
-//! test does with it is in `handle`.
+//! The stack: the order in which its parts start and stop. The methods for tests are in
+//! `handle`.
 
 mod handle;
 
@@ -12,89 +12,93 @@ use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{MockUpstream, Settings as MockSettings};
 use tokio::sync::Mutex;
 
-use crate::control::{self, Control};
-use crate::hosted::{Hosted, silence_rocket};
-use crate::place::Place;
-use crate::projects::{Credentials, Registry};
-use crate::settings::Settings;
-use crate::start_error::StartError;
+use crate::control::{self, ControlServer};
+use crate::projects::{ProjectCredentials, ProjectRegistry};
+use crate::proxy::{Proxy, ProxyState};
+use crate::runtime::{
+    BoundPort, BrokerLaunch, ServerHandle, StackRuntime, StackUrls, UPSTREAM_CLIENT_ID,
+    UPSTREAM_CLIENT_SECRET, loopback_origin, silence_rocket,
+};
+use crate::settings::StackSettings;
+use crate::start_error::StackStartError;
 use crate::time::StackClock;
-use crate::wire::{Watch, Wire};
-use crate::world::{Launch, UPSTREAM_CLIENT, UPSTREAM_SECRET, Urls, World, origin};
 
-/// Everything, running.
+/// A running stack.
 pub struct Stack {
-    pub(crate) world: Arc<World>,
-    consumer: Vec<Hosted>,
-    control: Hosted,
+    pub(crate) runtime: Arc<StackRuntime>,
+    consumer: Vec<ServerHandle>,
+    control: ServerHandle,
 }
 
 impl Stack {
-    /// Starts everything; when this returns, all of it answers.
+    /// Starts everything; when this returns, every server answers.
     ///
     /// # Errors
     ///
-    /// When an address is taken; the error names it and the flag that sets it.
-    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+    /// If an address is taken; the error names it and the flag that sets it.
+    pub async fn start(settings: StackSettings) -> Result<Self, StackStartError> {
         silence_rocket();
         let clock = settings.clock.clone();
-        let place = Place::take("the broker", "broker", settings.broker)?;
-        let broker_url = place.url();
-        let upstream = start_upstream(&settings, &clock, &broker_url).await?;
-        let control = Place::take("the control address", "control", settings.control)?;
-        let projects = Registry::default();
+        let broker_port = BoundPort::bind("the broker", "broker", settings.broker)?;
+        let broker_url = broker_port.url();
+        let upstream = start_upstream(&settings, &broker_url).await?;
+        let control_port = BoundPort::bind("the control address", "control", settings.control)?;
+        let projects = ProjectRegistry::default();
         if !settings.callbacks.is_empty() {
             projects.register_for_development("My app", "my-app", settings.callbacks.clone());
         }
-        let (demo, consumer, consumer_url) =
-            start_consumer(&settings, &clock, &projects, &broker_url).await?;
-        let urls = Urls {
-            consumer: consumer_url,
+        let consumer = start_consumer(&settings, &projects, &broker_url).await?;
+        let urls = StackUrls {
+            consumer: consumer.url,
             broker: broker_url,
-            control: control.url(),
+            control: control_port.url(),
             google: upstream.google().url().to_owned(),
             github: upstream.github().url().to_owned(),
         };
-        let watch = Arc::new(Watch::by(clock.clone()));
-        let broker = Launch {
+        let proxy_state = Arc::new(ProxyState::new(clock.clone()));
+        let launch = BrokerLaunch {
             urls: &urls,
-            clock: clock.world(),
+            clock: clock.current(),
             projects: &projects,
-            watch: &watch,
+            proxy_state: &proxy_state,
             upstream_timeout_ms: settings.upstream_timeout_ms,
         };
-        let (broker, store) = broker.start().await?;
-        let wire = Wire::carry(place.into_listener(), broker.address, watch.clone())?;
-        let world = Arc::new(World {
+        let (broker, store) = launch.start().await?;
+        let listener = broker_port.into_listener();
+        let proxy = Proxy::start(listener, broker.address, proxy_state.clone())?;
+        let runtime = Arc::new(StackRuntime {
             urls,
             clock,
             projects,
             upstream,
-            demo,
-            wire,
-            watch,
+            demo: consumer.app,
+            proxy,
+            proxy_state,
             broker: Mutex::new(Some(broker)),
             store: RwLock::new(store),
             upstream_timeout_ms: settings.upstream_timeout_ms,
         });
-        let control = start_control(&settings, &world, control).await?;
+        let control = ControlServer::new(runtime.clone(), settings.control_host);
+        let control = control_port
+            .serve(|address| Ok(control::rocket(control.clone(), address)))
+            .await?;
         Ok(Self {
-            world,
-            consumer,
+            runtime,
+            consumer: consumer.servers,
             control,
         })
     }
 
-    /// Lets open requests finish, for a moment, and stops everything.
+    /// Stops everything; open requests get a moment to finish.
     pub async fn stop(self) {
-        let broker = self.world.broker.lock().await.take();
+        let broker = self.runtime.broker.lock().await.take();
         let servers: Vec<_> = self
             .consumer
             .into_iter()
             .chain([self.control])
             .chain(broker)
             .collect();
-        servers.iter().for_each(Hosted::end);
+        servers.iter().for_each(ServerHandle::request_shutdown);
         for server in servers {
             server.stop().await;
         }
@@ -102,14 +106,14 @@ impl Stack {
 }
 
 async fn start_upstream(
-    settings: &Settings,
-    clock: &StackClock,
+    settings: &StackSettings,
     broker_url: &str,
-) -> Result<MockUpstream, StartError> {
+) -> Result<MockUpstream, StackStartError> {
     let site = |provider, listen| {
         let callback = broker::upstream::callback_url(broker_url, provider);
-        let client = mock_upstream::Client::new(UPSTREAM_CLIENT, UPSTREAM_SECRET, [callback])
-            .expect("the broker's callback is a URL");
+        let client =
+            mock_upstream::Client::new(UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET, [callback])
+                .expect("the broker's callback is a URL");
         ProviderSettings {
             listen,
             mode: settings.mode(),
@@ -119,98 +123,95 @@ async fn start_upstream(
     let mocks = MockSettings {
         google: site(Provider::Google, settings.google),
         github: site(Provider::GitHub, settings.github),
-        clock: clock.for_upstream(),
+        clock: settings.clock.for_upstream(),
     };
-    MockUpstream::start(mocks).await.map_err(cannot_imitate)
+    MockUpstream::start(mocks).await.map_err(upstream_error)
 }
 
-/// The mock's error, with the flag that would help.
-fn cannot_imitate(error: mock_upstream::StartError) -> StartError {
+/// The mock's error, with the flag that sets its address.
+fn upstream_error(error: mock_upstream::StartError) -> StackStartError {
     let mock_upstream::StartError::Listen {
         provider,
         address,
         source,
     } = error;
-    let (what, flag) = match provider {
+    let (server, flag) = match provider {
         mock_upstream::Provider::Google => ("the imitated Google", "google"),
         mock_upstream::Provider::GitHub => ("the imitated GitHub", "github"),
     };
-    StartError::Listen {
-        what,
+    StackStartError::Listen {
+        server,
         address,
         source,
         flag,
     }
 }
 
-/// The demo, its servers, and its URL.
-type Consumer = (Arc<consumer_demo::App>, Vec<Hosted>, String);
-
-async fn start_control(
-    settings: &Settings,
-    world: &Arc<World>,
-    place: Place,
-) -> Result<Hosted, StartError> {
-    let control = Control::new(world.clone(), settings.control_host.clone());
-    place
-        .serve(|address| Ok(control::rocket(control.clone(), address)))
-        .await
+/// The running demo.
+struct RunningConsumer {
+    app: Arc<consumer_demo::App>,
+    /// One for each address of its host name.
+    servers: Vec<ServerHandle>,
+    url: String,
 }
 
 async fn start_consumer(
-    settings: &Settings,
-    clock: &StackClock,
-    projects: &Registry,
+    settings: &StackSettings,
+    projects: &ProjectRegistry,
     broker_url: &str,
-) -> Result<Consumer, StartError> {
-    let (places, port) = consumer_places(settings)?;
+) -> Result<RunningConsumer, StackStartError> {
+    let (ports, port) = consumer_ports(settings)?;
     let url = settings.consumer.url(port);
-    let demo = consumer_app(clock, projects, broker_url, &url)?;
+    let app = consumer_app(&settings.clock, projects, broker_url, &url)?;
     let mut servers = Vec::new();
-    for place in places {
-        let server = place.serve(|address| Ok(demo.rocket(address)?)).await?;
-        servers.push(server);
+    for port in ports {
+        servers.push(port.serve(|address| Ok(app.rocket(address)?)).await?);
     }
-    Ok((demo, servers, url))
+    Ok(RunningConsumer { app, servers, url })
 }
 
-/// A place at each address of the demo's name, all on one port, and that port.
-fn consumer_places(settings: &Settings) -> Result<(Vec<Place>, u16), StartError> {
-    let mut places = Vec::new();
+/// A listener on each address of the demo's host, all with one port number, and that
+/// number.
+fn consumer_ports(settings: &StackSettings) -> Result<(Vec<BoundPort>, u16), StackStartError> {
+    let mut bound = Vec::new();
     let mut port = settings.consumer.port;
     for ip in settings.consumer.addresses() {
-        match Place::take("the demo", "consumer", SocketAddr::new(ip, port)) {
-            Ok(place) => {
-                port = place.address().port();
-                places.push(place);
+        match BoundPort::bind("the demo", "consumer", SocketAddr::new(ip, port)) {
+            Ok(first) => {
+                port = first.address().port();
+                bound.push(first);
             }
-            // A machine without IPv6 has one address of that name.
-            Err(StartError::Listen { source, .. })
-                if source.kind() == ErrorKind::AddrNotAvailable && !places.is_empty() => {}
+            // On a machine without IPv6 `localhost` has one address.
+            Err(StackStartError::Listen { source, .. })
+                if source.kind() == ErrorKind::AddrNotAvailable && !bound.is_empty() => {}
             Err(error) => return Err(error),
         }
     }
-    Ok((places, port))
+    Ok((bound, port))
 }
 
 fn consumer_app(
     clock: &StackClock,
-    projects: &Registry,
+    projects: &ProjectRegistry,
     broker_url: &str,
     url: &str,
-) -> Result<Arc<consumer_demo::App>, StartError> {
+) -> Result<Arc<consumer_demo::App>, StackStartError> {
     let callback = |path| {
         format!("{url}{path}")
             .parse()
             .expect("an origin and a path")
     };
     let callbacks = vec![callback("/callback"), callback("/legacy/callback")];
-    let Credentials {
+    let ProjectCredentials {
         client_id,
         client_secret,
         ..
     } = projects.register_for_development("The demo", "demo", callbacks);
-    let config =
-        consumer_demo::Config::new(origin(broker_url), client_id, client_secret, origin(url));
+    let config = consumer_demo::Config::new(
+        loopback_origin(broker_url),
+        client_id,
+        client_secret,
+        loopback_origin(url),
+    );
     Ok(consumer_demo::App::new(config, clock.for_consumer())?)
 }

@@ -1,26 +1,26 @@
-//! Why the stack does not start, in one line that says what would help.
+//! The reasons why the stack does not start, each as one line that says what helps.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// Why the stack does not start.
+/// The reason why the stack does not start.
 #[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// An address cannot be listened on.
-    #[error("{what} cannot listen on {address} ({source}); choose another with --{flag}")]
+pub enum StackStartError {
+    /// A server cannot listen on its address.
+    #[error("{server} cannot listen on {address} ({source}); choose another with --{flag}")]
     Listen {
-        /// Who wants to.
-        what: &'static str,
-        /// Where.
+        /// The server, as a noun phrase: `the broker`.
+        server: &'static str,
+        /// The address that it was given.
         address: SocketAddr,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
-        /// The flag that sets it.
+        /// The flag that sets the address, without its dashes.
         flag: &'static str,
     },
-    /// The wire cannot use its listener.
-    #[error("the wire does not start: {0}")]
-    Wire(#[from] io::Error),
+    /// The proxy cannot use its listener.
+    #[error("the proxy does not start: {0}")]
+    Proxy(#[from] io::Error),
     /// The broker does not start.
     #[error(transparent)]
     Broker(#[from] broker::StartError),

@@ -1,5 +1,4 @@
-//! The one clock of the stack: the system's plus an offset, for everything that
-//! judges time.
+//! The one clock of the stack, the system's time plus an offset.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -7,58 +6,77 @@ use std::time::Duration;
 use broker::clock::Clock;
 use broker::model::UnixMs;
 
-/// What everybody in the stack asks for the time. Clones show the same one.
+/// Ten years: enough for any test, and far from where times overflow.
+const MAX_ADVANCE_SECONDS: f64 = 315_360_000.0;
+
+/// The clock of the broker, the demo and both providers. Clones show the same time.
 #[derive(Debug, Clone, Default)]
 pub struct StackClock {
-    present: Arc<RwLock<Clock>>,
-    /// Where it stands in a new world; none for one that flows.
-    stands_at: Option<UnixMs>,
+    current: Arc<RwLock<Clock>>,
+    /// The time at which a frozen clock starts; `None` for one that flows.
+    frozen_at: Option<UnixMs>,
 }
 
+/// The clock cannot be advanced by this much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "seconds must be between 0 and 315360000: the clock does not go back; \
+     POST /api/reset sets it to the system's time"
+)]
+pub(crate) struct InvalidAdvance;
+
 impl StackClock {
-    /// A clock that shows `unix_ms` until it is moved: for a test that is about a
-    /// single millisecond.
-    pub fn standing_at(unix_ms: i64) -> Self {
-        let stands_at = Some(UnixMs(unix_ms));
+    /// A clock that shows `unix_ms` until it is advanced, for tests of a single
+    /// millisecond.
+    pub fn frozen_at(unix_ms: i64) -> Self {
+        let frozen_at = Some(UnixMs(unix_ms));
         Self {
-            present: Arc::new(RwLock::new(begin(stands_at))),
-            stands_at,
+            current: Arc::new(RwLock::new(start(frozen_at))),
+            frozen_at,
         }
     }
 
-    /// Now, in Unix milliseconds.
+    /// The time, in Unix milliseconds.
     pub fn now_ms(&self) -> i64 {
-        self.world().now().0
+        self.current().now().0
     }
 
-    /// How far it has been moved, in milliseconds.
+    /// The sum of all advances, in milliseconds.
     pub fn advanced_ms(&self) -> i64 {
-        self.world().advanced_ms()
+        self.current().advanced_ms()
     }
 
-    /// Moves it ahead, for everybody.
+    /// Moves the clock ahead, for the whole stack.
     pub fn advance(&self, by: Duration) {
-        self.world().advance(by);
+        self.current().advance(by);
     }
 
-    /// The clock of the present world.
-    pub(crate) fn world(&self) -> Clock {
-        self.present
+    /// Moves the clock ahead by a number that comes from outside.
+    pub(crate) fn advance_seconds(&self, seconds: f64) -> Result<(), InvalidAdvance> {
+        if !(0.0..=MAX_ADVANCE_SECONDS).contains(&seconds) {
+            return Err(InvalidAdvance);
+        }
+        self.advance(Duration::from_secs_f64(seconds));
+        Ok(())
+    }
+
+    /// The clock of the current broker.
+    pub(crate) fn current(&self) -> Clock {
+        self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
-    /// The clock of the next world, at the system's time, or where this one began
-    /// to stand.
-    pub(crate) fn anew(&self) -> Clock {
-        begin(self.stands_at)
+    /// A clock for the next broker, at the system's time or where this one was frozen.
+    pub(crate) fn restarted(&self) -> Clock {
+        start(self.frozen_at)
     }
 
-    /// Begins a new world. A clock never goes back, so it is a new one; the old
-    /// world must be gone.
-    pub(crate) fn restart(&self, clock: Clock) {
-        *self.present.write().unwrap_or_else(PoisonError::into_inner) = clock;
+    /// Replaces the current clock, which cannot go back, after a reset. Nothing of the old
+    /// broker may still judge time.
+    pub(crate) fn replace(&self, clock: Clock) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = clock;
     }
 
     pub(crate) fn for_consumer(&self) -> consumer_demo::Clock {
@@ -72,6 +90,6 @@ impl StackClock {
     }
 }
 
-fn begin(stands_at: Option<UnixMs>) -> Clock {
-    stands_at.map_or_else(Clock::system, Clock::fixed_at)
+fn start(frozen_at: Option<UnixMs>) -> Clock {
+    frozen_at.map_or_else(Clock::system, Clock::fixed_at)
 }

@@ -1,44 +1,44 @@
 "use strict";
 
-// The server draws everything. This asks it again when something has happened, and
-// puts what is new in its place, so that nobody has to reload the page.
+// The server renders the pages. This script loads the page again when an event arrives
+// and replaces the parts that have changed, so that the reader need not reload it.
 
-const LIVE = ["clock", "queued", "standing", "logins", "story", "exchange"];
+const LIVE = ["clock", "queued", "armed", "logins", "sequence", "exchange"];
 const main = document.getElementById("main");
 const news = document.getElementById("news");
 
-/** What the server last said of each live part: the page's own copy may be marked. */
-const said = new Map(LIVE.map((id) => [id, document.getElementById(id)?.outerHTML]));
+/** The last version of each live part from the server; the script marks the page's own copy. */
+const rendered = new Map(LIVE.map((id) => [id, document.getElementById(id)?.outerHTML]));
 
-let asked = 0;
+let requests = 0;
 let lastSeq = Number(main.dataset.seq);
 
-function say(text) {
+function announce(text) {
   news.textContent = text;
 }
 
-/** The page at `url`, or after what `request` does there; nothing if it was refused. */
-async function ask(url, request) {
+/** Loads the page at `url`, or the page after a form's `request`; null after an error. */
+async function load(url, request) {
   try {
     const response = await fetch(url, request);
     if (response.headers.get("Content-Type")?.startsWith("text/html")) {
       return { url: response.url, body: await response.text() };
     }
-    say(`This was refused: ${(await response.json()).message}`);
+    announce(`This was refused: ${(await response.json()).message}`);
   } catch {
-    say("The stack does not answer. Is it running?");
+    announce("The stack does not answer. Is it running?");
   }
   return null;
 }
 
-/** Shows the page at `url`, which may be the one that is shown. */
+/** Shows the page at `url`, which may be the current one. */
 async function show(url, request) {
-  const turn = ++asked;
-  const answer = await ask(url, request);
-  // Somebody may have asked for something else meanwhile.
-  if (!answer || turn !== asked) return false;
-  if (answer.url !== location.href) history.pushState(null, "", answer.url);
-  const page = new DOMParser().parseFromString(answer.body, "text/html");
+  const number = ++requests;
+  const loaded = await load(url, request);
+  // A later request replaces this one.
+  if (!loaded || number !== requests) return false;
+  if (loaded.url !== location.href) history.pushState(null, "", loaded.url);
+  const page = new DOMParser().parseFromString(loaded.body, "text/html");
   document.title = page.title;
   LIVE.forEach((id) => replace(id, page.getElementById(id)));
   return true;
@@ -46,49 +46,49 @@ async function show(url, request) {
 
 function replace(id, fresh) {
   const old = document.getElementById(id);
-  if (fresh?.outerHTML === said.get(id)) return;
-  said.set(id, fresh?.outerHTML);
+  if (fresh?.outerHTML === rendered.get(id)) return;
+  rendered.set(id, fresh?.outerHTML);
   if (!fresh) {
     old?.remove();
   } else if (!old) {
     main.append(fresh);
   } else {
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-    const isSame = id === "story" && isSameLogin(old, fresh);
+    const isSame = id === "sequence" && isSameLogin(old, fresh);
     if (isSame) markNew(old, fresh);
     old.replaceWith(fresh);
-    if (id === "story") follow(isSame);
+    if (id === "sequence") scrollToEnd(isSame);
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 }
 
 function isSameLogin(old, fresh) {
-  const [its, other] = [old, fresh].map((story) => story.querySelector("#fingerprint")?.textContent);
-  return its === other;
+  const [before, after] = [old, fresh].map((part) => part.querySelector("#login-id")?.textContent);
+  return before === after;
 }
 
-/** Marks the arrows that were not there before. */
+/** Marks the arrows that the old sequence does not have. */
 function markNew(old, fresh) {
   for (const step of fresh.querySelectorAll(".step[id]")) {
     if (!old.querySelector(`#${CSS.escape(step.id)}`)) step.classList.add("new");
   }
 }
 
-/** Keeps what is new in sight, for whoever follows the newest login and chooses nothing. */
-function follow(isSame) {
+/** Scrolls to the latest row, on the page of the newest login and with no exchange open. */
+function scrollToEnd(isSame) {
   const isBusy = document.activeElement?.matches("select") || document.getElementById("exchange");
   if (location.pathname !== "/" || isBusy) return;
   if (isSame && !document.querySelector(".step.new")) return;
   document.querySelector(".diagram > :last-child")?.scrollIntoView({ block: "nearest" });
 }
 
-/** Keeps the chosen arrow in sight, above what it opened. */
-function showChosen() {
-  const chosen = [...document.querySelectorAll("#story [aria-current]")];
+/** Scrolls to the chosen arrow, above the exchange that it opened. */
+function scrollToChosen() {
+  const chosen = [...document.querySelectorAll("#sequence [aria-current]")];
   chosen.find((it) => it.getClientRects().length > 0)?.scrollIntoView({ block: "nearest" });
 }
 
-// Links within the page: a login, an arrow, the way back.
+// Links within the page: logins, arrows, Close.
 
 document.addEventListener("click", async (event) => {
   const link = event.target.closest("a[data-choose]");
@@ -102,7 +102,7 @@ document.addEventListener("click", async (event) => {
     document.getElementById(arrow)?.focus();
   } else {
     document.getElementById("exchange-title")?.focus({ preventScroll: true });
-    showChosen();
+    scrollToChosen();
   }
 });
 
@@ -112,42 +112,42 @@ document.addEventListener("keydown", (event) => {
 
 addEventListener("popstate", () => show(location.href));
 
-// The forms work without this, too; with it, the page stays where it is.
+// Without this script a form reloads the page; with it, the page stays.
 
 document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const fields = new FormData(form, event.submitter);
   const request = { method: "POST", body: new URLSearchParams(fields) };
-  if (await show(form.action, request)) say(form.dataset.says);
+  if (await show(form.action, request)) announce(form.dataset.message);
 });
 
-// What happens, as it happens.
+// Events, as they happen.
 
 let timer;
 
-/** Several things happen at once; one look is enough for them. */
-function lookSoon() {
+/** Loads the page once for several events at about the same time. */
+function showSoon() {
   clearTimeout(timer);
   timer = setTimeout(() => show(location.href), 120);
 }
 
 new EventSource(`/api/events/stream?after=${lastSeq}`).addEventListener("message", (message) => {
   const event = JSON.parse(message.data);
-  // After a broken connection the stream begins anew.
+  // After a lost connection the stream starts again from its first address.
   if (event.seq <= lastSeq) return;
   lastSeq = event.seq;
-  say(inWords(event));
-  lookSoon();
+  announce(describe(event));
+  showSoon();
 });
 
-function inWords(event) {
-  const end = event.fault ? `struck by ${event.fault}` : event.resend ? "comes again" : event.status ?? "no answer";
+function describe(event) {
+  const end = event.fault ? `fault ${event.fault}` : event.resend ? "sent again" : event.status ?? "no answer";
   const rule = event.rule ? `, ${event.rule}: ${event.says}` : "";
   return `${event.from} to ${event.to}, ${event.operation}: ${end}${rule}.`;
 }
 
-// The clock flows, and somebody else may move it, or begin a new world.
+// The clock flows, and another client may advance or reset it.
 
 let clock = { now: 0, since: 0, shown: null };
 

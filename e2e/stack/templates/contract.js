@@ -1,4 +1,4 @@
-// Nothing here may need, or offer, what is not on this machine.
+// The page must neither need nor offer anything outside this machine.
 Scalar.createApiReference('#contract', {
   url: '/contract/openapi.json',
   agent: { disabled: true },

@@ -4,16 +4,16 @@
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2, which Linux has.
 
 use serde_json::{Value, json};
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 use thirtyfour::error::WebDriverResult;
 
 use crate::person::{Flow, Person};
 
 async fn stack_across_sites() -> Stack {
-    Stack::start(Settings {
+    Stack::start(StackSettings {
         automatic: false,
         google: ([127, 0, 0, 2], 0).into(),
-        ..Settings::for_tests()
+        ..StackSettings::for_tests()
     })
     .await
     .unwrap()

@@ -1,20 +1,20 @@
 //! Answers that get lost, as a person meets them.
 
 use stack::Stack;
-use stack::faults::{Fault, Order};
-use stack::logbook::Source;
+use stack::event_log::EventSource;
+use stack::faults::{Fault, FaultInjection};
 
 use crate::person::Flow;
 
 fn strikes(stack: &Stack, operation: &str, fault: Fault) {
     let operation = operation.parse().unwrap();
-    stack.faults().arm(Order::next(operation, fault));
+    stack.faults().arm(FaultInjection::next(operation, fault));
 }
 
 /// How often the broker was asked.
 fn calls_of(stack: &Stack, operation: &str) -> usize {
-    let events = stack.logbook().events(0, None);
-    let is_call = |source, its: &str| source == Source::AuditLog && its == operation;
+    let events = stack.event_log().events(0, None);
+    let is_call = |source, its: &str| source == EventSource::Audit && its == operation;
     events
         .iter()
         .filter(|event| is_call(event.source, &event.operation))
@@ -52,7 +52,7 @@ async fn a_browser_sends_a_lost_callback_again_by_itself_and_the_person_gets_hom
         person.starts(Flow::Clean, "google").await?;
         person.chooses("ada").await?;
         person.is_signed_in_as("Ada Lovelace").await?;
-        let events = stack.logbook().events(0, None);
+        let events = stack.event_log().events(0, None);
         let resend = events.iter().find(|event| event.resend).unwrap();
         assert_eq!(resend.operation, "GET /callback/{provider}");
         assert!(resend.why.unwrap().contains("browsers"));

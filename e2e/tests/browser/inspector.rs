@@ -2,7 +2,7 @@
 //! signs in.
 
 use mock_upstream::{Misbehaviour, Next};
-use stack::faults::{Fault, Order};
+use stack::faults::{Fault, FaultInjection};
 use thirtyfour::Key;
 
 use crate::app::App;
@@ -40,11 +40,9 @@ async fn a_login_is_drawn_while_it_happens() {
         teacher.sees_story("Clean callback with Google").await?;
         teacher.sees_arrow(OPENS, "plain").await?;
         teacher
-            .sees_arrow("Browser to Google: the person signs in", "inferred")
+            .sees_arrow("Browser to Google: the user signs in", "inferred")
             .await?;
-        teacher
-            .sees(".login .state", "waits for the person")
-            .await?;
+        teacher.sees(".login .state", "waits for the user").await?;
         teacher.sees_no_arrow(READS).await?;
         teacher.sees_the_end_of_the_diagram().await?;
         teacher.takes_picture("inspector-1-under-way").await?;
@@ -124,11 +122,13 @@ async fn a_refused_replay_is_red_and_says_what_to_do() {
         person.meets_problem("no_session").await?;
         assert_eq!(app.reads_result().await, 200);
         assert_eq!(app.reads_result().await, 400);
-        teacher.sees("#story .text .refused", "What to do:").await?;
+        teacher
+            .sees("#sequence .text .refused", "What to do:")
+            .await?;
         teacher
             .sees_arrow("Broker to Consumer: 400 Bad Request", "refused")
             .await?;
-        teacher.sees(".login .trouble", "✕ result.").await?;
+        teacher.sees(".login .problem", "✕ result.").await?;
         teacher.has_screen(1280, 1900).await?;
         teacher.takes_picture("inspector-7-replay").await?;
     });
@@ -140,25 +140,22 @@ async fn a_fault_is_armed_by_a_button_and_the_lost_answer_breaks_off() {
         teacher.selects("fault", "lose_response").await?;
         teacher.clicks("form[action='/do/strike'] button").await?;
         teacher
-            .sees(
-                "#standing",
-                "lose_response at the next POST /v1/login/result",
-            )
+            .sees("#armed", "lose_response at the next POST /v1/login/result")
             .await?;
-        assert_eq!(stack.faults().standing().len(), 1);
+        assert_eq!(stack.faults().armed().len(), 1);
         person.goes_home().await?;
         person.starts(Flow::Clean, "github").await?;
         person.chooses("ada").await?;
         teacher
             .sees_arrow(
                 "Broker to Consumer: 200 OK, lost (does not arrive)",
-                "struck",
+                "faulted",
             )
             .await?;
-        teacher.sees("#standing", "No fault is armed.").await?;
+        teacher.sees("#armed", "No fault is armed.").await?;
         teacher
             .sees(
-                "#story .text",
+                "#sequence .text",
                 "Committed all the same: The outcome was read",
             )
             .await?;
@@ -180,14 +177,14 @@ async fn a_planned_misbehaviour_fails_the_next_login() {
         person.starts(Flow::Clean, "google").await?;
         person.meets_problem("invalid_provider_response").await?;
         teacher
-            .sees(".login .trouble", "✕ upstream.invalid")
+            .sees(".login .problem", "✕ upstream.invalid")
             .await?;
         teacher.sees("#queued", "Nothing is planned.").await?;
         teacher.has_screen(1280, 1800).await?;
         teacher.takes_picture("inspector-9-failed").await?;
         teacher.clicks("#reset").await?;
         teacher.sees_story("No login yet").await?;
-        assert!(stack.logbook().events(0, None).is_empty());
+        assert!(stack.event_log().events(0, None).is_empty());
     });
 }
 
@@ -204,7 +201,7 @@ async fn on_a_phone_the_story_is_a_list() {
         person.starts(Flow::Clean, "github").await?;
         person.meets_problem("access_denied").await?;
         teacher
-            .sees("#story .text .refused", "upstream.denied")
+            .sees("#sequence .text .refused", "upstream.denied")
             .await?;
         teacher.sees_no_sideways_scroll().await?;
         assert!(!teacher.is_shown(".canvas").await?);
@@ -233,12 +230,12 @@ async fn without_scripts_everything_but_the_news_works() {
         // It led back to where it was.
         teacher.sees("#exchange", "[masked").await?;
         assert_eq!(stack.clock().advanced_ms(), 600_000);
-        let order = Order::next("POST /v1/token".parse().unwrap(), Fault::Html502);
+        let order = FaultInjection::next("POST /v1/token".parse().unwrap(), Fault::Html502);
         stack.faults().arm(order);
         teacher.opens("/").await?;
-        teacher.sees("#standing", "html_502").await?;
+        teacher.sees("#armed", "html_502").await?;
         teacher.clicks("#clear").await?;
-        teacher.sees("#standing", "No fault is armed.").await?;
+        teacher.sees("#armed", "No fault is armed.").await?;
     });
 }
 

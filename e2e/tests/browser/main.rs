@@ -39,14 +39,14 @@ mod planted;
 mod relay;
 
 use person::{Flow, Person};
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 
 /// A stack whose providers ask who signs in.
 async fn interactive_stack() -> Stack {
     testkit::leak_check::watch_log();
-    Stack::start(Settings {
+    Stack::start(StackSettings {
         automatic: false,
-        ..Settings::for_tests()
+        ..StackSettings::for_tests()
     })
     .await
     .unwrap()
@@ -54,7 +54,7 @@ async fn interactive_stack() -> Stack {
 
 /// A stack whose providers sign in their default person without a page.
 async fn automatic_stack() -> Stack {
-    Stack::start(Settings::for_tests()).await.unwrap()
+    Stack::start(StackSettings::for_tests()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

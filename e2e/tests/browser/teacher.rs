@@ -43,7 +43,7 @@ impl<'a> Teacher<'a> {
 
     /// Waits until the story is called so.
     pub(crate) async fn sees_story(&self, title: &str) -> WebDriverResult<()> {
-        self.finds_text("#story-title", title).await.map(drop)
+        self.finds_text("#sequence-title", title).await.map(drop)
     }
 
     /// Waits until an arrow says so, and is drawn as `mood`.

@@ -4,7 +4,7 @@
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2 and .3, which Linux has.
 
-use stack::Settings;
+use stack::StackSettings;
 use url::Url;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
@@ -20,11 +20,11 @@ const OF_THE_DEMO: &str = "demo_session";
 /// A stack whose providers show a page; `providers` are where they listen.
 async fn world_with(providers: [[u8; 4]; 2]) -> TestStack {
     let [google, github] = providers.map(|ip| (ip, 0).into());
-    let stack = TestStack::start_with(Settings {
+    let stack = TestStack::start_with(StackSettings {
         google,
         github,
         automatic: false,
-        ..Settings::for_tests()
+        ..StackSettings::for_tests()
     })
     .await;
     let urls = stack.urls();

@@ -8,8 +8,8 @@ mod resends;
 
 use std::time::Duration;
 
-use stack::faults::{Fault, Order};
-use stack::operation::Operation;
+use stack::faults::{Fault, FaultInjection};
+use stack::operation::BrokerOperation;
 
 use crate::test_stack::TestStack;
 
@@ -22,14 +22,14 @@ const LOSING: [Fault; 5] = [
     Fault::Html200,
 ];
 
-fn operation(name: &str) -> Operation {
+fn operation(name: &str) -> BrokerOperation {
     name.parse().expect("one of the broker's")
 }
 
 /// The next call of `operation` is struck; a delay is over at once.
 fn strikes(stack: &TestStack, operation: &str, fault: Fault) {
-    stack.faults().arm(Order {
+    stack.faults().arm(FaultInjection {
         delay: Duration::from_millis(1),
-        ..Order::next(self::operation(operation), fault)
+        ..FaultInjection::next(self::operation(operation), fault)
     });
 }

@@ -19,7 +19,7 @@ async fn the_newest_login_is_drawn_with_every_call() {
     stack.sign_in(Flow::Legacy, GITHUB).await.is_ada(GITHUB);
     let page = page(&stack, "/").await;
     for words in [
-        "<h1 id=\"story-title\">Browser authorization with GitHub</h1>",
+        "<h1 id=\"sequence-title\">Browser authorization with GitHub</h1>",
         "Browser to Broker: GET /authorize\"",
         "Broker to GitHub: POST token",
         "Consumer to Broker: POST /v1/token\"",
@@ -120,7 +120,7 @@ async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
     assert!(lost.is_err(), "{lost:?}");
     let page = page(&stack, "/").await;
     for words in [
-        "class=\"step struck\"",
+        "class=\"step faulted\"",
         "class=\"broken\"",
         "Committed all the same: The outcome was read, and cannot be read again.",
         "No fault is armed.",

@@ -7,7 +7,7 @@ use mock_upstream::Misbehaviour;
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use serde_json::json;
-use stack::faults::{Fault, Order};
+use stack::faults::{Fault, FaultInjection};
 use testkit::leak_check::{Sentinel, drawn, suspicious};
 use url::Url;
 
@@ -364,9 +364,9 @@ impl Run {
         for fault in Fault::ALL {
             let key = fresh::secret();
             let start = "POST /v1/login/session".parse().expect("an operation");
-            stack.faults().arm(Order {
+            stack.faults().arm(FaultInjection {
                 delay: Duration::ZERO,
-                ..Order::next(start, *fault)
+                ..FaultInjection::next(start, *fault)
             });
             for _ in 0..2 {
                 let body = stack.backend.session_body(&key, provider);
@@ -428,14 +428,14 @@ async fn everything_served(stack: &TestStack) -> String {
     ];
     let mut addresses: Vec<_> = lists.map(ToOwned::to_owned).into();
     addresses.extend(journals);
-    for event in stack.logbook().events(0, None) {
+    for event in stack.event_log().events(0, None) {
         let id = &event.request_id;
         addresses.push(format!("/api/exchanges/{id}"));
         if let (Some(login), "broker") = (&event.login, event.to) {
             addresses.push(format!("/logins/{login}?call={id}"));
         }
     }
-    for login in stack.logbook().logins(usize::MAX) {
+    for login in stack.event_log().logins(usize::MAX) {
         addresses.push(format!("/api/logins/{login}"));
         addresses.push(format!("/logins/{login}/diagram.svg"));
     }

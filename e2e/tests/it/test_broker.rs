@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use broker::config::Config;
 use broker::{Broker, Dependencies};
 use mock_upstream::{Clock, MockUpstream, Settings};
-use stack::wire::Wire;
+use stack::proxy::Proxy;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::server::{ServerThread, TestServer, bind};
@@ -22,7 +22,7 @@ use assembly::UPSTREAM_SECRET;
 pub(crate) struct TestBroker {
     backend: Backend,
     _broker: TestServer,
-    _wire: Wire,
+    _wire: Proxy,
     _upstream: MockUpstream,
 }
 
@@ -77,7 +77,7 @@ impl TestBroker {
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
         let broker = assembly::launch(broker).await;
         Self {
-            _wire: Wire::carry(listener, broker.address, Default::default()).expect("a listener"),
+            _wire: Proxy::start(listener, broker.address, Default::default()).expect("a listener"),
             backend,
             _broker: broker,
             _upstream: upstream,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_upstream::{Misbehaviour, Next, Provider, Upstream, User};
 use reqwest::Method;
 use serde_json::{Value, json};
-use stack::{Settings, Stack, StackClock};
+use stack::{Stack, StackClock, StackSettings};
 use testkit::backend::{Backend, Login, Transaction};
 use testkit::browser::{Arrival, Browser, UNSERVED};
 use testkit::http::{Http, Response};
@@ -31,19 +31,19 @@ impl Deref for TestStack {
 
 impl TestStack {
     pub(crate) async fn start() -> Self {
-        Self::start_with(Settings::for_tests()).await
+        Self::start_with(StackSettings::for_tests()).await
     }
 
     /// Starts one with this clock.
     pub(crate) async fn by(clock: StackClock) -> Self {
-        Self::start_with(Settings {
+        Self::start_with(StackSettings {
             clock,
-            ..Settings::for_tests()
+            ..StackSettings::for_tests()
         })
         .await
     }
 
-    pub(crate) async fn start_with(settings: Settings) -> Self {
+    pub(crate) async fn start_with(settings: StackSettings) -> Self {
         logs::listen();
         let stack = Stack::start(settings).await.expect("free ports");
         let backend = register(&stack, "A test's app", &format!("{UNSERVED}/came/back")).await;

@@ -20,14 +20,14 @@ const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 async fn standing() -> TestStack {
-    TestStack::by(StackClock::standing_at(BEGIN_MS)).await
+    TestStack::by(StackClock::frozen_at(BEGIN_MS)).await
 }
 
 #[tokio::test]
 async fn people_sign_in_at_any_time_whatever_the_machine_says() {
     // In September 2001, and in October 2096.
     for unix_ms in [1_000_000_000_000, 4_000_000_000_000] {
-        let stack = TestStack::by(StackClock::standing_at(unix_ms)).await;
+        let stack = TestStack::by(StackClock::frozen_at(unix_ms)).await;
         for flow in FLOWS {
             for provider in PROVIDERS {
                 stack.sign_in(flow, provider).await.is_ada(provider);

@@ -4,7 +4,7 @@ use std::process::{Output, Stdio};
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::Value;
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
@@ -64,9 +64,9 @@ fn is_trouble(output: &Output, words: &[&str]) {
 #[tokio::test]
 async fn a_stack_of_ours_is_tested_with_nothing_but_its_control_address() {
     // With providers that show a page: whoever signs in is said by control.
-    let settings = Settings {
+    let settings = StackSettings {
         automatic: false,
-        ..Settings::for_tests()
+        ..StackSettings::for_tests()
     };
     let stack = Stack::start(settings).await.expect("free ports");
     let urls = stack.urls();

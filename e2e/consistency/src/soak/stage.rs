@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use broker::clock::Clock;
 use reqwest::Method;
-use stack::wire::Wire;
+use stack::proxy::Proxy;
 use tokio::sync::{RwLock, watch};
 
 use super::judge::{People, judge};
@@ -57,7 +57,7 @@ impl Stage {
         clippy::disallowed_methods,
         reason = "calls are ordered by a clock that never jumps"
     )]
-    pub(crate) fn new(fleet: &Fleet, wire: &Wire, ledger: Ledger) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn new(fleet: &Fleet, wire: &Proxy, ledger: Ledger) -> Result<Arc<Self>, Failure> {
         Ok(Arc::new(Self {
             client: Client::new()?,
             url: format!("http://{}", wire.address),

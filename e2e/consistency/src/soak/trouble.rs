@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use stack::faults::{Fault, Order};
-use stack::operation::Operation;
-use stack::wire::{Watch, Wire};
+use stack::faults::{Fault, FaultInjection};
+use stack::operation::BrokerOperation;
+use stack::proxy::{Proxy, ProxyState};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
@@ -29,8 +29,8 @@ const FAULTS_PER_CLEARING: u64 = 200;
 pub(crate) struct Trouble {
     pub(crate) stage: Arc<Stage>,
     pub(crate) fleet: Fleet,
-    pub(crate) wire: Wire,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) wire: Proxy,
+    pub(crate) watch: Arc<ProxyState>,
     /// Reads the log of the present broker.
     reader: JoinHandle<()>,
     chance: Chance,
@@ -47,8 +47,8 @@ impl Trouble {
     pub(crate) fn new(
         stage: Arc<Stage>,
         mut fleet: Fleet,
-        wire: Wire,
-        watch: Arc<Watch>,
+        wire: Proxy,
+        watch: Arc<ProxyState>,
         chance: Chance,
     ) -> Result<Self, Failure> {
         let reader = follow(&stage, &mut fleet)?;
@@ -105,14 +105,14 @@ impl Trouble {
     }
 
     fn arm(&mut self) {
-        let operations: Vec<_> = Operation::all().collect();
+        let operations: Vec<_> = BrokerOperation::all().collect();
         let operation = operations[self.chance.below(operations.len())];
         let fault = Fault::ALL[self.chance.below(Fault::ALL.len())];
         let nth = u32::try_from(1 + self.chance.below(4)).unwrap_or(1);
-        let order = Order {
+        let order = FaultInjection {
             delay: Duration::from_millis(20 + self.chance.below(400) as u64),
             sticky: self.chance.below(10) == 0,
-            ..Order::next(operation, fault).nth(nth)
+            ..FaultInjection::next(operation, fault).nth(nth)
         };
         let id = self.watch.faults.arm(order);
         if id.is_multiple_of(FAULTS_PER_CLEARING) {
@@ -176,8 +176,8 @@ fn follow(stage: &Stage, fleet: &mut Fleet) -> Result<JoinHandle<()>, Failure> {
     Ok(stage.ledger.follow(log))
 }
 
-async fn count_faults(stage: Arc<Stage>, watch: Arc<Watch>) {
-    let mut news = watch.logbook.subscribe();
+async fn count_faults(stage: Arc<Stage>, watch: Arc<ProxyState>) {
+    let mut news = watch.event_log.subscribe();
     loop {
         match news.recv().await {
             Ok(event) => {

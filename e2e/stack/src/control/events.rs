@@ -1,68 +1,67 @@
-//! What happened: as a list, as a stream, as exchanges.
+//! Events, as a list and as a stream, and the exchanges behind them.
 
 use std::sync::Arc;
 
 use rocket::request::{FromRequest, Outcome};
-use rocket::response::stream::{Event as Sent, EventStream};
+use rocket::response::stream::{Event, EventStream};
 use rocket::serde::json::Json;
 use rocket::{Request, Shutdown, State, get};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::answer::Refused;
-use crate::logbook::{Event, Exchange};
-use crate::world::World;
+use crate::control_error::ControlError;
+use crate::event_log::{Exchange, LoggedEvent};
+use crate::runtime::StackRuntime;
 
 #[get("/api/events?<after>&<login>")]
 pub(super) fn list(
     after: Option<&str>,
     login: Option<&str>,
-    world: &State<Arc<World>>,
-) -> Result<Json<Vec<Arc<Event>>>, Refused> {
-    let after = sequence_number(after)?;
-    Ok(Json(world.watch.logbook.events(after, login)))
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<Vec<Arc<LoggedEvent>>>, ControlError> {
+    let after = after.map_or(Ok(0), parse_seq)?;
+    Ok(Json(runtime.event_log().events(after, login)))
 }
 
-/// Server-sent events, from the one after `after`, or after the last that a
-/// reconnecting browser has seen, on; without either, from now on.
+/// Server-sent events, from the one after `after` or after the `Last-Event-ID` of a
+/// reconnecting browser; without either, new events only.
 #[get("/api/events/stream?<after>&<login>")]
 pub(super) fn stream(
     after: Option<&str>,
     login: Option<&str>,
-    last: LastEvent,
-    world: &State<Arc<World>>,
+    last: LastEventId,
+    runtime: &State<Arc<StackRuntime>>,
     mut shutdown: Shutdown,
-) -> Result<EventStream![], Refused> {
-    let after = after.map(ToOwned::to_owned).or(last.0);
-    // Subscribed first: what comes meanwhile is seen twice, and told once.
-    let mut news = world.watch.logbook.subscribe();
-    let mut told = Vec::new();
+) -> Result<EventStream![], ControlError> {
+    // Subscribed before the list is read: an event in between is in both, and sent once.
+    let mut new = runtime.event_log().subscribe();
+    let mut past = Vec::new();
     let mut last_seq = 0;
-    if let Some(after) = after {
-        last_seq = sequence_number(Some(&after))?;
-        told = world.watch.logbook.events(last_seq, None);
+    if let Some(after) = after.map(ToOwned::to_owned).or(last.0) {
+        last_seq = parse_seq(&after)?;
+        past = runtime.event_log().events(last_seq, None);
     }
     let login = login.map(ToOwned::to_owned);
     Ok(EventStream! {
-        for event in told {
+        for event in past {
             last_seq = event.seq;
             if is_about(&event, login.as_deref()) {
-                yield sent(&event);
+                yield server_sent(&event);
             }
         }
         loop {
             let event = tokio::select! {
                 _ = &mut shutdown => return,
-                event = news.recv() => event,
+                event = new.recv() => event,
             };
             match event {
                 Ok(event) if event.seq <= last_seq => {}
                 Ok(event) => {
                     last_seq = event.seq;
                     if is_about(&event, login.as_deref()) {
-                        yield sent(&event);
+                        yield server_sent(&event);
                     }
                 }
-                // It reconnects, and says where it was.
+                // The browser reconnects with its `Last-Event-ID`.
                 Err(RecvError::Lagged(_) | RecvError::Closed) => return,
             }
         }
@@ -72,39 +71,36 @@ pub(super) fn stream(
 #[get("/api/exchanges/<request_id>")]
 pub(super) fn exchange(
     request_id: &str,
-    world: &State<Arc<World>>,
-) -> Result<Json<Exchange>, Refused> {
-    let exchange = world.watch.logbook.exchange(request_id);
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<Exchange>, ControlError> {
+    let exchange = runtime.event_log().exchange(request_id);
     exchange.map(Json).ok_or_else(|| {
-        Refused::missing("no exchange has this request_id; the oldest are forgotten first")
+        ControlError::not_found("no exchange has this request_id; the oldest are dropped first")
     })
 }
 
-fn sequence_number(text: Option<&str>) -> Result<u64, Refused> {
-    match text.map(str::parse) {
-        None => Ok(0),
-        Some(Ok(number)) => Ok(number),
-        Some(Err(_)) => Err(Refused::bad("after: the seq of an event, or 0 for all")),
-    }
+fn parse_seq(text: &str) -> Result<u64, ControlError> {
+    text.parse()
+        .map_err(|_| ControlError::bad_request("after: the seq of an event, or 0 for all"))
 }
 
-fn is_about(event: &Event, login: Option<&str>) -> bool {
+fn is_about(event: &LoggedEvent, login: Option<&str>) -> bool {
     login.is_none() || event.login.as_deref() == login
 }
 
-fn sent(event: &Event) -> Sent {
-    Sent::json(event).id(event.seq.to_string())
+fn server_sent(event: &LoggedEvent) -> Event {
+    Event::json(event).id(event.seq.to_string())
 }
 
-/// The last event that a browser saw before it lost its connection.
-pub(super) struct LastEvent(Option<String>);
+/// The last event that a browser received before it lost its connection.
+pub(super) struct LastEventId(Option<String>);
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for LastEvent {
+impl<'r> FromRequest<'r> for LastEventId {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
         let id = request.headers().get_one("Last-Event-ID");
-        Outcome::Success(LastEvent(id.map(ToOwned::to_owned)))
+        Outcome::Success(LastEventId(id.map(ToOwned::to_owned)))
     }
 }

@@ -1,83 +1,85 @@
-//! Faults: which one strikes which call.
+//! Faults: arm, list and disarm them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use rocket::http::Status;
+use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
 use rocket::{State, delete, get, post};
 use serde::Deserialize;
 
-use super::answer::{Body, Done, Refused, parsed};
-use crate::faults::{Fault, Order, Standing};
-use crate::world::World;
+use super::json_body::JsonBody;
+use crate::control_error::{ControlError, parse_field};
+use crate::faults::{ArmedFault, Fault, FaultInjection};
+use crate::runtime::StackRuntime;
 
 /// Longer than any client waits.
-const MOST_DELAY_MS: u64 = 600_000;
+const MAX_DELAY_MS: u64 = 600_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wish {
+pub(super) struct NewFault {
     operation: String,
     fault: String,
-    #[serde(default = "next")]
+    #[serde(default = "next_call")]
     nth: u32,
     #[serde(default)]
     sticky: bool,
     delay_ms: Option<u64>,
 }
 
-fn next() -> u32 {
+fn next_call() -> u32 {
     1
 }
 
-#[post("/api/faults", data = "<wish>")]
+#[post("/api/faults", data = "<new>")]
 pub(super) fn arm(
-    wish: Body<Wish>,
-    world: &State<Arc<World>>,
-) -> Result<(Status, Json<Value>), Refused> {
-    let order = order(wish.0)?;
-    let id = world.watch.faults.arm(order);
+    new: JsonBody<NewFault>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<(Status, Json<Value>), ControlError> {
+    let id = runtime.faults().arm(new.0.parse()?);
     Ok((Status::Created, Json(json!({ "id": id }))))
 }
 
-fn order(wish: Wish) -> Result<Order, Refused> {
-    let Wish {
-        operation,
-        fault,
-        nth,
-        sticky,
-        delay_ms,
-    } = wish;
-    let fault: Fault = parsed("fault", &fault)?;
-    if nth == 0 {
-        return Err(Refused::bad("nth: 1 is the next call"));
+impl NewFault {
+    fn parse(self) -> Result<FaultInjection, ControlError> {
+        let fault: Fault = parse_field("fault", &self.fault)?;
+        if self.nth == 0 {
+            return Err(ControlError::bad_request("nth: 1 is the next call"));
+        }
+        let next = FaultInjection::next(parse_field("operation", &self.operation)?, fault);
+        Ok(FaultInjection {
+            nth: self.nth,
+            sticky: self.sticky,
+            delay: match self.delay_ms {
+                Some(ms) => parse_delay(ms, fault)?,
+                None => next.delay,
+            },
+            ..next
+        })
     }
-    let order = Order {
-        nth,
-        sticky,
-        ..Order::next(parsed("operation", &operation)?, fault)
-    };
-    match (delay_ms, fault) {
-        (None, _) => Ok(order),
-        (Some(ms), Fault::Delay) if ms <= MOST_DELAY_MS => Ok(Order {
-            delay: Duration::from_millis(ms),
-            ..order
-        }),
-        (Some(_), Fault::Delay) => Err(Refused::bad(format!(
-            "delay_ms: at most {MOST_DELAY_MS}, in milliseconds"
+}
+
+fn parse_delay(ms: u64, fault: Fault) -> Result<Duration, ControlError> {
+    match fault {
+        Fault::Delay if ms <= MAX_DELAY_MS => Ok(Duration::from_millis(ms)),
+        Fault::Delay => Err(ControlError::bad_request(format!(
+            "delay_ms: at most {MAX_DELAY_MS}, in milliseconds"
         ))),
-        (Some(_), _) => Err(Refused::bad("delay_ms belongs to the fault delay alone")),
+        _ => Err(ControlError::bad_request(
+            "delay_ms belongs to the fault delay alone",
+        )),
     }
 }
 
 #[get("/api/faults")]
-pub(super) fn standing(world: &State<Arc<World>>) -> Json<Vec<Standing>> {
-    Json(world.watch.faults.standing())
+pub(super) fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>> {
+    Json(runtime.faults().armed())
 }
 
 #[delete("/api/faults")]
-pub(super) fn clear(world: &State<Arc<World>>) -> Done {
-    world.watch.faults.clear();
-    Done
+pub(super) fn clear(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+    runtime.faults().clear();
+    NoContent
 }

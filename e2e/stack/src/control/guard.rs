@@ -1,5 +1,6 @@
-//! Who may call the control address: programs on this machine and its own page,
-//! and no page of anybody else, whatever name it found for loopback.
+//! The guard of the control address: it admits programs on this machine and its own
+//! pages, and refuses every page of another origin, also one that reaches loopback under
+//! a name of its own.
 
 use std::net::IpAddr;
 
@@ -7,12 +8,12 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use super::answer::Refused;
+use crate::control_error::ControlError;
 
-/// The name by which the control address may be called besides the loopback ones.
-pub(super) struct Names(pub(super) Option<String>);
+/// The host name that is accepted besides the loopback ones.
+pub(super) struct ExtraHost(pub(super) Option<String>);
 
-/// A gate before every route, for every method.
+/// The routes of the guard, which come before every other route, for every method.
 pub(super) fn routes() -> Vec<Route> {
     [
         Method::Get,
@@ -24,15 +25,15 @@ pub(super) fn routes() -> Vec<Route> {
         Method::Options,
         Method::Trace,
     ]
-    .map(|method| Route::ranked(-20, method, "/<path..>", Gate))
+    .map(|method| Route::ranked(-20, method, "/<path..>", Guard))
     .into()
 }
 
 #[derive(Clone)]
-struct Gate;
+struct Guard;
 
 #[rocket::async_trait]
-impl Handler for Gate {
+impl Handler for Guard {
     async fn handle<'r>(&self, request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r> {
         match check(request) {
             Err(refused) => Outcome::from(request, refused),
@@ -41,17 +42,17 @@ impl Handler for Gate {
     }
 }
 
-fn check(request: &Request<'_>) -> Result<(), Refused> {
+fn check(request: &Request<'_>) -> Result<(), ControlError> {
     let host = host(request)?;
     let mut origins = request.headers().get("Origin");
     if origins.any(|origin| origin != format!("http://{host}")) {
-        return Err(Refused::forbidden(
+        return Err(ControlError::forbidden(
             "a page of another origin may not control the stack",
         ));
     }
     let mut sites = request.headers().get("Sec-Fetch-Site");
     if sites.any(|site| site != "none" && site != "same-origin") {
-        return Err(Refused::forbidden(
+        return Err(ControlError::forbidden(
             "a page of another site may not control the stack",
         ));
     }
@@ -59,47 +60,49 @@ fn check(request: &Request<'_>) -> Result<(), Refused> {
         return check_form(request);
     }
     if has_body(request) && !request.content_type().is_some_and(|media| media.is_json()) {
-        return Err(Refused::media_type());
+        return Err(ControlError::media_type("application/json"));
     }
     Ok(())
 }
 
-/// Whether it is for one of the forms of the page.
+/// Whether the request is for one of the forms of the pages.
 fn is_form(request: &Request<'_>) -> bool {
     request.uri().path().starts_with("/do/")
 }
 
-/// A browser sends forms of any page to any address, without asking and in a media
-/// type that our other calls refuse. It says from which origin, and here it must.
-fn check_form(request: &Request<'_>) -> Result<(), Refused> {
+/// A form must name the origin of its page. A browser posts the forms of any page to any
+/// address without a preflight request, in a media type that the other calls refuse.
+fn check_form(request: &Request<'_>) -> Result<(), ControlError> {
     if !request.headers().contains("Origin") {
-        return Err(Refused::forbidden(
-            "this is for the forms of the page; the calls for programs are listed at /calls",
+        return Err(ControlError::forbidden(
+            "this path takes the forms of the pages; the calls for programs are listed at /calls",
         ));
     }
     let is_form = request.content_type().is_some_and(|media| media.is_form());
     if has_body(request) && !is_form {
-        return Err(Refused::media_type_of_form());
+        return Err(ControlError::media_type(
+            "application/x-www-form-urlencoded",
+        ));
     }
     Ok(())
 }
 
-/// The `Host` of the request: a loopback one, so that no page can reach us under
-/// a name of its own that resolves to this machine.
-fn host<'r>(request: &'r Request<'_>) -> Result<&'r str, Refused> {
+/// The `Host` of the request. It must be a loopback one: a page could otherwise reach the
+/// stack under a name of its own that resolves to this machine.
+fn host<'r>(request: &'r Request<'_>) -> Result<&'r str, ControlError> {
     let mut hosts = request.headers().get("Host");
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
-        return Err(Refused::forbidden("a call names one Host"));
+        return Err(ControlError::forbidden("a call must have exactly one Host"));
     };
     let name = name_of(host);
     let extra = request
         .rocket()
-        .state::<Names>()
-        .and_then(|names| names.0.as_deref());
+        .state::<ExtraHost>()
+        .and_then(|extra| extra.0.as_deref());
     if is_loopback(name) || extra.is_some_and(|extra| extra.eq_ignore_ascii_case(name)) {
         Ok(host)
     } else {
-        Err(Refused::forbidden(
+        Err(ControlError::forbidden(
             "the Host must be a loopback one, or the one given with --control-host",
         ))
     }

@@ -1,8 +1,8 @@
-//! Whatever is sent to the control address, bent: its calls, its pages and their forms.
+//! Fuzzing of the control address: its calls, its pages and their forms.
 //!
-//! It shows what secrets of the projects it is asked for, and nobody but this machine
-//! may ask; so what is judged is that it answers at all, in its own shapes, leads
-//! nowhere else, and that whoever is refused has moved nothing.
+//! Any program on this machine may read the secrets of the projects, so the test does not
+//! look for those. Every request must get an answer of a known shape that redirects to no
+//! other address, and a refused request must change nothing.
 
 use rocket::http::Status;
 use rocket::local::blocking::{Client, LocalResponse};
@@ -10,21 +10,21 @@ use rocket::serde::json::{Value, json};
 use testkit::fuzz::{Corpus, Request, Scene};
 use tokio::runtime::Runtime;
 
-use super::Control;
-use crate::world::{UPSTREAM_SECRET, World};
-use crate::{Settings, Stack};
+use super::ControlServer;
+use crate::runtime::{StackRuntime, UPSTREAM_CLIENT_SECRET};
+use crate::{Stack, StackSettings};
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 
-/// Instead of a status: the HTTP library would not have let it in.
+/// In place of a status: the HTTP library would not have accepted the request.
 const NO_HTTP: u16 = 0;
 
 #[test]
-fn whoever_calls_the_control_address_is_answered_and_if_refused_has_moved_nothing() {
-    let desk = Desk::open();
-    let seeds = desk.scene().doubled(CORPUS.seeds("control_request"));
+fn every_control_call_is_answered_and_a_refused_one_changes_nothing() {
+    let fixture = ControlFixture::start();
+    let seeds = fixture.scene().doubled(CORPUS.seeds("control_request"));
     let met = testkit::fuzz::judge("control_request", &seeds, |bytes| {
-        Request::read(bytes).map_or(NO_HTTP, |request| desk.hear(&request))
+        Request::read(bytes).map_or(NO_HTTP, |request| fixture.send(&request))
     });
     for status in [NO_HTTP, 200, 201, 204, 303, 400, 403, 404, 415, 422] {
         assert!(met.contains_key(&status), "never {status}: {met:?}");
@@ -32,43 +32,43 @@ fn whoever_calls_the_control_address_is_answered_and_if_refused_has_moved_nothin
 }
 
 /// A stack, and its control address without a socket.
-struct Desk {
+struct ControlFixture {
     client: Client,
     stack: Stack,
-    runtime: Runtime,
+    tokio: Runtime,
 }
 
-impl Desk {
-    fn open() -> Self {
-        let runtime = Runtime::new().expect("a runtime");
-        let stack = runtime.block_on(Stack::start(Settings::for_tests()));
+impl ControlFixture {
+    fn start() -> Self {
+        let tokio = Runtime::new().expect("a runtime");
+        let stack = tokio.block_on(Stack::start(StackSettings::for_tests()));
         let stack = stack.expect("free ports");
-        let control = Control::new(stack.world.clone(), None);
+        let control = ControlServer::new(stack.runtime.clone(), None);
         let rocket = super::rocket(control, ([127, 0, 0, 1], 0).into());
         Self {
             client: Client::untracked(rocket).expect("it can start"),
             stack,
-            runtime,
+            tokio,
         }
     }
 
-    fn world(&self) -> &World {
-        &self.stack.world
+    fn runtime(&self) -> &StackRuntime {
+        &self.stack.runtime
     }
 
-    /// Names of things that there are to be seen, of a login that has begun.
+    /// The ids of a started login and of one of its exchanges.
     fn scene(&self) -> Scene {
-        self.runtime.block_on(self.begin_a_login());
-        let events = self.world().watch.logbook.events(0, None);
+        self.tokio.block_on(self.start_login());
+        let events = self.runtime().event_log().events(0, None);
         let known = events.iter().rev().find(|it| it.login.is_some());
-        let known = known.expect("the broker told of it");
+        let known = known.expect("an event of the login");
         Scene::default()
             .with("{login}", known.login.clone().unwrap_or_default())
             .with("{request}", known.request_id.clone())
     }
 
-    async fn begin_a_login(&self) {
-        let project = self.world().projects.list().remove(0);
+    async fn start_login(&self) {
+        let project = self.runtime().projects.list().remove(0);
         let body = json!({
             "client_id": project.client_id,
             "client_secret": project.client_secret.expose(),
@@ -77,50 +77,53 @@ impl Desk {
             "redirect_uri": project.redirect_uris[0],
         });
         let http = reqwest::Client::new();
-        let start = http.post(format!("{}/v1/login/session", self.world().urls.broker));
+        let start = http.post(format!("{}/v1/login/session", self.runtime().urls.broker));
         let begun = start.json(&body).send().await.expect("an answer");
         let begun: Value = begun.json().await.expect("JSON");
         let url = begun["authorization_url"].as_str().expect("an address");
         http.get(url).send().await.expect("an answer");
     }
 
-    /// Sends `request`, and sees that its answer is one that may be.
-    fn hear(&self, request: &Request) -> u16 {
+    /// Sends `request` and checks its answer; returns the status.
+    fn send(&self, request: &Request) -> u16 {
         let before = self.state();
         let response = request.send(&self.client);
         let status = response.status();
-        let judged = carries_its_headers(&response)
-            .and_then(|()| leads_nowhere_else(&response))
-            .and_then(|()| tells(response));
-        let moved = status.code >= 400 && before != self.state();
-        if let Some(complaint) = judged.err().or(moved.then_some("refused, and moved")) {
-            panic!("{complaint}: {status}\n{request:?}");
+        let checked = check_headers(&response)
+            .and_then(|()| check_location(&response))
+            .and_then(|()| check_body(response));
+        let has_changed = status.code >= 400 && before != self.state();
+        if let Some(problem) = checked
+            .err()
+            .or(has_changed.then_some("refused, but changed"))
+        {
+            panic!("{problem}: {status}\n{request:?}");
         }
         status.code
     }
 
-    /// What a call can move, as far as it is cheap to look at.
+    /// The state that calls can change, as far as it is cheap to read.
     fn state(&self) -> (i64, usize, usize) {
-        let world = self.world();
+        let runtime = self.runtime();
         (
-            world.clock.advanced_ms(),
-            world.projects.list().len(),
-            world.watch.faults.standing().len(),
+            runtime.clock.advanced_ms(),
+            runtime.projects.list().len(),
+            runtime.faults().armed().len(),
         )
     }
 }
 
-/// What is wrong with an answer.
-type Judged = Result<(), &'static str>;
+/// An error says what is wrong with the answer.
+type Checked = Result<(), &'static str>;
 
 fn is_stream(response: &LocalResponse<'_>) -> bool {
     let media = response.content_type();
     media.is_some_and(|it| it.is_event_stream())
 }
 
-fn carries_its_headers(response: &LocalResponse<'_>) -> Judged {
+fn check_headers(response: &LocalResponse<'_>) -> Checked {
     let has = |name, value| response.headers().get_one(name) == Some(value);
-    // Rocket says `no-cache` of a stream.
+    // Rocket sets `no-cache` on a stream.
     let kept = has("Cache-Control", "no-store") || is_stream(response);
     let careful = kept && has("X-Content-Type-Options", "nosniff");
     let policy = response.headers().get_one("Content-Security-Policy");
@@ -130,26 +133,23 @@ fn carries_its_headers(response: &LocalResponse<'_>) -> Judged {
         .ok_or("a header is missing")
 }
 
-fn leads_nowhere_else(response: &LocalResponse<'_>) -> Judged {
+fn check_location(response: &LocalResponse<'_>) -> Checked {
     let location = response.headers().get_one("Location");
     let own = location.is_none_or(|it| it.starts_with('/') && !it.starts_with("//"));
-    own.then_some(()).ok_or("it leads elsewhere")
+    own.then_some(()).ok_or("a redirect to another address")
 }
 
-fn tells(response: LocalResponse<'_>) -> Judged {
+fn check_body(response: LocalResponse<'_>) -> Checked {
     let status = response.status();
-    let is_stream = response
-        .content_type()
-        .is_some_and(|it| it.is_event_stream());
-    // It goes on for as long as somebody listens.
-    let body = match is_stream {
+    // A stream goes on for as long as its reader does.
+    let body = match is_stream(&response) {
         true => String::new(),
         false => response.into_string().unwrap_or_default(),
     };
     if status.code >= 500 {
-        return Err("a panic, or a fault of ours");
+        return Err("a panic, or an error of the stack");
     }
-    if body.contains(UPSTREAM_SECRET) {
+    if body.contains(UPSTREAM_CLIENT_SECRET) {
         return Err("a secret is in the answer");
     }
     let is_page = body.starts_with("<!DOCTYPE html>") && status == Status::NotFound;
@@ -157,8 +157,8 @@ fn tells(response: LocalResponse<'_>) -> Judged {
         return Ok(());
     }
     let refusal: Value = rocket::serde::json::from_str(&body).map_err(|_| "no JSON")?;
-    let says = refusal["message"].as_str().is_some_and(|it| !it.is_empty());
-    (says && refusal["error"] == "control_refused")
+    let has_message = refusal["message"].as_str().is_some_and(|it| !it.is_empty());
+    (has_message && refusal["error"] == "control_refused")
         .then_some(())
         .ok_or("a refusal of another shape")
 }

@@ -1,23 +1,23 @@
-//! The truth about logins.
+//! The status of logins.
 
 use std::sync::Arc;
 
 use rocket::serde::json::Json;
 use rocket::{State, get};
 
-use super::answer::Refused;
-use crate::truth::{self, Login};
-use crate::world::World;
+use crate::control_error::ControlError;
+use crate::login_status::{self, LoginStatus};
+use crate::runtime::StackRuntime;
 
-/// How many logins a list tells of.
-const MOST: usize = 100;
+/// The number of logins in the list.
+const MAX_LOGINS: usize = 100;
 
-/// The latest logins, the newest first.
+/// The latest logins, newest first.
 #[get("/api/logins")]
-pub(super) async fn list(world: &State<Arc<World>>) -> Json<Vec<Login>> {
+pub(super) async fn list(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<LoginStatus>> {
     let mut logins = Vec::new();
-    for login in world.watch.logbook.logins(MOST) {
-        logins.extend(truth::login(world, &login).await);
+    for login in runtime.event_log().logins(MAX_LOGINS) {
+        logins.extend(login_status::of(runtime, &login).await);
     }
     Json(logins)
 }
@@ -25,10 +25,12 @@ pub(super) async fn list(world: &State<Arc<World>>) -> Json<Vec<Login>> {
 #[get("/api/logins/<fingerprint>")]
 pub(super) async fn one(
     fingerprint: &str,
-    world: &State<Arc<World>>,
-) -> Result<Json<Login>, Refused> {
-    let login = truth::login(world, fingerprint).await;
-    login.map(Json).ok_or_else(|| {
-        Refused::missing("no event tells of this login; GET /api/logins lists those that there are")
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<LoginStatus>, ControlError> {
+    let status = login_status::of(runtime, fingerprint).await;
+    status.map(Json).ok_or_else(|| {
+        ControlError::not_found(
+            "no event mentions this login; GET /api/logins lists the known ones",
+        )
     })
 }

@@ -1,4 +1,4 @@
-//! The projects, with their secrets, and more of them for whoever tests an app.
+//! The projects, with their secrets: list them, or register more.
 
 use std::sync::Arc;
 
@@ -10,9 +10,10 @@ use rocket::serde::json::Json;
 use rocket::{State, get, post};
 use serde::Deserialize;
 
-use super::answer::{Body, Refused};
-use crate::projects::{Credentials, Guard};
-use crate::world::World;
+use super::json_body::JsonBody;
+use crate::control_error::ControlError;
+use crate::projects::{ProjectCredentials, RelayPolicy};
+use crate::runtime::StackRuntime;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,15 +26,15 @@ pub(super) struct NewProject {
 }
 
 #[get("/api/projects")]
-pub(super) fn list(world: &State<Arc<World>>) -> Json<Vec<Credentials>> {
-    Json(world.projects.list())
+pub(super) fn list(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ProjectCredentials>> {
+    Json(runtime.projects.list())
 }
 
 #[post("/api/projects", data = "<new>")]
 pub(super) fn register(
-    new: Body<NewProject>,
-    world: &State<Arc<World>>,
-) -> Result<(Status, Json<Credentials>), Refused> {
+    new: JsonBody<NewProject>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<(Status, Json<ProjectCredentials>), ControlError> {
     let NewProject {
         name,
         redirect_uris,
@@ -41,26 +42,28 @@ pub(super) fn register(
         start_origins,
     } = new.0;
     if redirect_uris.is_empty() {
-        return Err(Refused::bad(
+        return Err(ControlError::bad_request(
             "redirect_uris must name at least one callback",
         ));
     }
-    let guard = Guard {
+    let policy = RelayPolicy {
         relay_guard,
-        start_origins: start_origins.as_deref().map(origins).transpose()?,
+        start_origins: start_origins.as_deref().map(parse_origins).transpose()?,
     };
-    let new = world.projects.register_guarded(name, redirect_uris, guard);
-    Ok((Status::Created, Json(new)))
+    let registered = runtime
+        .projects
+        .register_with_policy(name, redirect_uris, policy);
+    Ok((Status::Created, Json(registered)))
 }
 
-fn origins(texts: &[String]) -> Result<Vec<Origin>, Refused> {
+fn parse_origins(texts: &[String]) -> Result<Vec<Origin>, ControlError> {
     if texts.is_empty() {
-        return Err(Refused::bad(
+        return Err(ControlError::bad_request(
             "start_origins must name at least one origin, or be left out",
         ));
     }
     let parsed = texts.iter().map(|text| text.parse());
     parsed
         .collect::<Result<_, Malformed>>()
-        .map_err(|error| Refused::bad(format!("start_origins: {error}")))
+        .map_err(|error| ControlError::bad_request(format!("start_origins: {error}")))
 }

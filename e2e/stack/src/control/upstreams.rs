@@ -1,4 +1,4 @@
-//! The imitated providers: who signs in next, what goes wrong, what was asked.
+//! The imitated providers: their settings, next sign-ins, misbehaviours and requests.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -7,120 +7,122 @@ use std::sync::Arc;
 use mock_upstream::journal::Entry;
 use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
 use rocket::http::Status;
+use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
 use rocket::{State, get, post, put};
 use serde::Deserialize;
 
-use super::answer::{Body, Done, Refused, parsed};
-use crate::world::World;
+use super::json_body::JsonBody;
+use crate::control_error::{ControlError, parse_field};
+use crate::runtime::StackRuntime;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Switches {
+pub(super) struct ProviderSettings {
     mode: Option<String>,
     iss: Option<String>,
 }
 
-#[put("/api/upstreams/<provider>", data = "<switches>")]
-pub(super) fn adjust(
+#[put("/api/upstreams/<provider>", data = "<settings>")]
+pub(super) fn configure(
     provider: &str,
-    switches: Body<Switches>,
-    world: &State<Arc<World>>,
-) -> Result<Done, Refused> {
-    let upstream = find(world, provider)?;
-    let mode: Option<Mode> = setting("mode", switches.0.mode)?;
-    let iss: Option<Iss> = setting("iss", switches.0.iss)?;
+    settings: JsonBody<ProviderSettings>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<NoContent, ControlError> {
+    let upstream = find(runtime, provider)?;
+    let mode: Option<Mode> = setting("mode", settings.0.mode)?;
+    let iss: Option<Iss> = setting("iss", settings.0.iss)?;
     if let Some(mode) = mode {
         upstream.set_mode(mode);
     }
     if let Some(iss) = iss {
         upstream.set_iss(iss);
     }
-    Ok(Done)
+    Ok(NoContent)
 }
 
 #[post("/api/upstreams/google/keys/rotate")]
-pub(super) fn rotate_keys(world: &State<Arc<World>>) -> Done {
-    world.upstream.rotate_google_keys();
-    Done
+pub(super) fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
+    runtime.upstream.rotate_google_keys();
+    NoContent
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Script {
+pub(super) struct NextSignIn {
     person: Option<User>,
     misbehave: Option<String>,
 }
 
-#[post("/api/upstreams/<provider>/next", data = "<script>")]
+#[post("/api/upstreams/<provider>/next", data = "<next>")]
 pub(super) fn next(
     provider: &str,
-    script: Body<Script>,
-    world: &State<Arc<World>>,
-) -> Result<Status, Refused> {
-    let upstream = find(world, provider)?;
-    let next = match script.0 {
-        Script {
+    next: JsonBody<NextSignIn>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Status, ControlError> {
+    let upstream = find(runtime, provider)?;
+    let next = match next.0 {
+        NextSignIn {
             person: Some(person),
             misbehave: None,
         } => Next::User(person),
-        Script {
+        NextSignIn {
             person: None,
             misbehave: Some(name),
         } => {
-            let misbehaviour = Misbehaviour::parse(upstream.provider(), &name)
-                .map_err(|error| Refused::bad(error.to_string()))?;
-            Next::Misbehave(misbehaviour)
+            let misbehaviour = Misbehaviour::parse(upstream.provider(), &name);
+            Next::Misbehave(misbehaviour.map_err(ControlError::bad_request)?)
         }
         _ => {
-            return Err(Refused::bad(
+            return Err(ControlError::bad_request(
                 r#"send {"person":{…}} or {"misbehave":"NAME"}"#,
             ));
         }
     };
-    upstream
-        .queue(next)
-        .map_err(|error| Refused::bad(error.to_string()))?;
+    upstream.queue(next).map_err(ControlError::bad_request)?;
     Ok(Status::Created)
 }
 
 #[get("/api/upstreams/<provider>/misbehaviours")]
 pub(super) fn misbehaviours(
     provider: &str,
-    world: &State<Arc<World>>,
-) -> Result<Json<Vec<Value>>, Refused> {
-    let upstream = find(world, provider)?;
-    let says = |it: &Misbehaviour| {
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<Vec<Value>>, ControlError> {
+    let upstream = find(runtime, provider)?;
+    let listed = |it: &Misbehaviour| {
         json!({
             "name": it.name(),
             "says": it.description(upstream.provider()),
             "error": it.error(),
         })
     };
-    Ok(Json(upstream.misbehaviours().iter().map(says).collect()))
+    Ok(Json(upstream.misbehaviours().iter().map(listed).collect()))
 }
 
 #[get("/api/upstreams/<provider>/requests")]
 pub(super) fn requests(
     provider: &str,
-    world: &State<Arc<World>>,
-) -> Result<Json<Vec<Entry>>, Refused> {
-    Ok(Json(find(world, provider)?.journal()))
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<Vec<Entry>>, ControlError> {
+    Ok(Json(find(runtime, provider)?.journal()))
 }
 
-fn find<'w>(world: &'w State<Arc<World>>, name: &str) -> Result<&'w Upstream, Refused> {
+fn find<'r>(
+    runtime: &'r State<Arc<StackRuntime>>,
+    name: &str,
+) -> Result<&'r Upstream, ControlError> {
     let provider: Provider =
         name.parse()
             .map_err(|error: mock_upstream::settings::UnknownProvider| {
-                Refused::bad(error.to_string())
+                ControlError::bad_request(error)
             })?;
-    Ok(world.upstream.provider(provider))
+    Ok(runtime.upstream.provider(provider))
 }
 
-/// An optional switch; the error names it and lists what it may be.
+/// Parses an optional setting; the error names it and lists its values.
 fn setting<T: FromStr<Err: Display>>(
     name: &str,
-    word: Option<String>,
-) -> Result<Option<T>, Refused> {
-    word.map(|word| parsed(name, &word)).transpose()
+    text: Option<String>,
+) -> Result<Option<T>, ControlError> {
+    text.map(|text| parse_field(name, &text)).transpose()
 }

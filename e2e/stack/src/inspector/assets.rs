@@ -1,5 +1,4 @@
-//! The files that the pages are made of. They are part of the program: nothing is
-//! fetched from anywhere else.
+//! The style sheets, script and icon of the pages. They are compiled into the program.
 
 use rocket::get;
 use rocket::http::ContentType;

@@ -1,18 +1,18 @@
-//! A story as a picture: an SVG for the page, or one that stands alone.
+//! The sequence diagram as SVG, inside a page or as a file of its own.
 
 use askama::Template;
 
-use super::layout::{self, Layout, Mark};
-use super::story::{Party, Row};
-use super::words;
+use super::labels;
+use super::layout::{self, Layout, Shape};
+use super::sequence::{Participant, Row};
 
-/// Its colours and letters, on the page and alone.
+/// The style sheet, in the page and in the file.
 pub(crate) const STYLE: &str = include_str!("../../static/diagram.css");
 
-/// Who takes part, by the names on the lifelines.
+/// The names on the lifelines.
 #[derive(Debug, Clone)]
-pub(crate) struct Cast {
-    /// The project, as people know it.
+pub(crate) struct Participants {
+    /// The name of the project.
     pub(crate) consumer: String,
     /// `google` or `github`, once that is known.
     pub(crate) provider: Option<&'static str>,
@@ -20,9 +20,9 @@ pub(crate) struct Cast {
 
 #[derive(Template)]
 #[template(path = "diagram.svg")]
-struct Picture<'a> {
-    /// In the page, arrows lead to their exchanges; alone, they lead nowhere.
-    page: Option<&'a Links<'a>>,
+struct Diagram<'a> {
+    /// The links from arrows to exchanges; `None` in a file of its own.
+    links: Option<&'a Links<'a>>,
     style: &'static str,
     title: String,
     width: i32,
@@ -31,42 +31,42 @@ struct Picture<'a> {
     lifelines: [Lifeline; 4],
 }
 
-/// Where the arrows of a page lead.
+/// The links of the arrows in a page.
 #[derive(Debug)]
 pub(crate) struct Links<'a> {
     /// The path of the login's page.
     pub(crate) path: &'a str,
-    /// The exchange that is shown.
+    /// The id of the exchange that is open.
     pub(crate) chosen: Option<&'a str>,
 }
 
 struct Lifeline {
     x: i32,
     name: &'static str,
-    who: String,
+    subtitle: String,
 }
 
-/// The picture in a page.
-pub(crate) fn in_page(rows: &[Row], cast: &Cast, links: &Links<'_>) -> String {
-    draw(rows, cast, Some(links))
+/// The diagram inside a page.
+pub(crate) fn in_page(rows: &[Row], participants: &Participants, links: &Links<'_>) -> String {
+    draw(rows, participants, Some(links))
 }
 
-/// The picture by itself.
-pub(crate) fn alone(rows: &[Row], cast: &Cast) -> String {
-    draw(rows, cast, None)
+/// The diagram as a file of its own.
+pub(crate) fn standalone(rows: &[Row], participants: &Participants) -> String {
+    draw(rows, participants, None)
 }
 
-fn draw(rows: &[Row], cast: &Cast, page: Option<&Links<'_>>) -> String {
-    let picture = Picture {
-        page,
+fn draw(rows: &[Row], participants: &Participants, links: Option<&Links<'_>>) -> String {
+    let diagram = Diagram {
+        links,
         style: STYLE,
-        title: format!("Sequence diagram: {} signs somebody in", cast.consumer),
+        title: format!("Sequence diagram of a login at {}", participants.consumer),
         width: layout::WIDTH,
         top: layout::TOP,
-        layout: layout::place(rows, &|row| cast.says(row)),
-        lifelines: cast.lifelines(),
+        layout: layout::place(rows, &|row| participants.describe(row)),
+        lifelines: participants.lifelines(),
     };
-    picture.render().expect("the template only writes strings")
+    diagram.render().expect("the template only writes strings")
 }
 
 impl Links<'_> {
@@ -79,36 +79,32 @@ impl Links<'_> {
     }
 }
 
-impl Cast {
+impl Participants {
     fn lifelines(&self) -> [Lifeline; 4] {
-        let lifeline = |party, name, who: &str| Lifeline {
-            x: layout::x(party),
-            name,
-            who: shortened(who),
+        let lifeline = |participant, subtitle: &str| Lifeline {
+            x: layout::x(participant),
+            name: self.name(participant),
+            subtitle: shortened(subtitle),
         };
         [
-            lifeline(Party::Browser, "Browser", "of the person"),
-            lifeline(Party::Consumer, "Consumer", &self.consumer),
-            lifeline(Party::Broker, "Broker", "the service"),
-            lifeline(
-                Party::Provider,
-                words::provider(self.provider),
-                "the provider",
-            ),
+            lifeline(Participant::Browser, "of the user"),
+            lifeline(Participant::Consumer, &self.consumer),
+            lifeline(Participant::Broker, "the service"),
+            lifeline(Participant::Provider, "the provider"),
         ]
     }
 
-    pub(crate) fn name(&self, party: Party) -> &'static str {
-        match party {
-            Party::Browser => "Browser",
-            Party::Consumer => "Consumer",
-            Party::Broker => "Broker",
-            Party::Provider => words::provider(self.provider),
+    fn name(&self, participant: Participant) -> &'static str {
+        match participant {
+            Participant::Browser => "Browser",
+            Participant::Consumer => "Consumer",
+            Participant::Broker => "Broker",
+            Participant::Provider => labels::provider(self.provider),
         }
     }
 
-    /// `row`, for somebody who does not see the picture.
-    pub(crate) fn says(&self, row: &Row) -> String {
+    /// The row as text, for screen readers and the list of steps.
+    pub(crate) fn describe(&self, row: &Row) -> String {
         match row {
             Row::Arrow(arrow) => {
                 let (from, to) = (self.name(arrow.from), self.name(arrow.to));
@@ -117,75 +113,78 @@ impl Cast {
                 } else {
                     " (does not arrive)"
                 };
-                format!("{from} to {to}: {}{end}", arrow.words)
+                format!("{from} to {to}: {}{end}", arrow.label)
             }
             Row::Committed(steps) => {
-                let steps: Vec<_> = steps.iter().map(|step| words::step(step)).collect();
+                let steps: Vec<_> = steps.iter().map(|step| labels::step(step)).collect();
                 format!("Broker commits: {}", steps.join(" "))
             }
-            Row::Aside(aside) => aside.title.clone(),
-            Row::Pause(words) => words.clone(),
+            Row::Note(note) => note.title.clone(),
+            Row::Pause(text) => text.clone(),
         }
     }
 }
 
-/// So much of a name as stands above a lifeline.
+/// A name, cut to the width of the box above a lifeline.
 fn shortened(name: &str) -> String {
-    const MOST: usize = 22;
-    if name.chars().count() <= MOST {
+    const MAX_CHARACTERS: usize = 22;
+    if name.chars().count() <= MAX_CHARACTERS {
         return name.to_owned();
     }
-    let start: String = name.chars().take(MOST - 1).collect();
+    let start: String = name.chars().take(MAX_CHARACTERS - 1).collect();
     format!("{start}…")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::story::{Arrow, Mood};
+    use crate::inspector::sequence::{Arrow, Style};
 
     const HOSTILE: &str = r#""><script>alert('x')</script>&"#;
 
     fn rows() -> [Row; 1] {
         [Row::Arrow(Arrow {
-            id: "c1-ask".to_owned(),
-            from: Party::Consumer,
-            to: Party::Broker,
-            words: HOSTILE.to_owned(),
-            mood: Mood::Plain,
+            id: "c1-request".to_owned(),
+            from: Participant::Consumer,
+            to: Participant::Broker,
+            label: HOSTILE.to_owned(),
+            style: Style::Plain,
             arrives: true,
             exchange: Some("anExchange".to_owned()),
         })]
     }
 
-    fn cast() -> Cast {
-        Cast {
+    fn participants() -> Participants {
+        Participants {
             consumer: HOSTILE.to_owned(),
             provider: Some("github"),
         }
     }
 
     #[test]
-    fn whatever_it_is_told_is_escaped() {
+    fn every_name_is_escaped() {
         let links = Links {
             path: "/logins/aLogin",
             chosen: None,
         };
-        for svg in [alone(&rows(), &cast()), in_page(&rows(), &cast(), &links)] {
+        for svg in [
+            standalone(&rows(), &participants()),
+            in_page(&rows(), &participants(), &links),
+        ] {
             assert!(!svg.contains("<script") && !svg.contains("\"\">"), "{svg}");
             assert!(svg.contains("&#60;script&#62;"), "{svg}");
         }
     }
 
     #[test]
-    fn in_a_page_an_arrow_leads_to_its_exchange_and_says_if_it_is_open() {
+    fn in_a_page_an_arrow_links_to_its_exchange_and_shows_if_it_is_open() {
         for (chosen, is_marked) in [
             (None, false),
             (Some("another"), false),
             (Some("anExchange"), true),
         ] {
             let path = "/logins/aLogin";
-            let svg = in_page(&rows(), &cast(), &Links { path, chosen });
+            let svg = in_page(&rows(), &participants(), &Links { path, chosen });
             assert!(svg.contains(r#"href="/logins/aLogin?call=anExchange""#));
             assert_eq!(svg.contains("aria-current"), is_marked, "{chosen:?}");
             assert!(!svg.contains("<style"));
@@ -193,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_has_its_style_and_leads_nowhere() {
-        let svg = alone(&rows(), &cast());
+    fn a_standalone_diagram_has_its_style_and_no_links() {
+        let svg = standalone(&rows(), &participants());
         assert!(svg.contains(STYLE) && !svg.contains("href"));
     }
 
     #[test]
-    fn a_long_name_is_cut_by_letters() {
+    fn a_long_name_is_cut_by_characters() {
         assert_eq!(shortened("The demo"), "The demo");
         let cut = shortened(&"ä".repeat(40));
         assert_eq!((cut.chars().count(), cut.ends_with('…')), (22, true));

@@ -1,51 +1,51 @@
-//! Where each row of a story stands in the diagram. Lengths are in the picture's
-//! own units; it is scaled to the page.
+//! The layout of the sequence diagram: the position of each row. Lengths are in the
+//! units of the SVG, which is scaled to the page.
 
-use super::story::{Arrow, Aside, Mood, Party, Row};
+use super::sequence::{Arrow, Note, Participant, Row};
 
 pub(crate) const WIDTH: i32 = 960;
 
-/// Where the lifelines begin.
+/// The upper end of the lifelines.
 pub(crate) const TOP: i32 = 76;
 
 const ARROW_HEIGHT: i32 = 50;
 const COMMIT_HEIGHT: i32 = 40;
 const PAUSE_HEIGHT: i32 = 44;
 const LINE_HEIGHT: i32 = 23;
-const ASIDE_PADDING: i32 = 14;
+const NOTE_PADDING: i32 = 14;
 
-/// Letters of a line of an aside, at most.
-const LINE_LETTERS: usize = 102;
+/// The maximum length of a line in a note, in characters.
+const LINE_CHARACTERS: usize = 102;
 
-/// How wide a letter of what was committed is, about.
-const LETTER: i32 = 10;
+/// The approximate width of a character in a pill.
+const CHARACTER_WIDTH: i32 = 10;
 
 /// A diagram that is ready to be drawn.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) height: i32,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) shapes: Vec<Shape>,
 }
 
-/// Something to draw.
+/// A shape of the diagram.
 #[derive(Debug)]
-pub(crate) enum Mark {
+pub(crate) enum Shape {
     Line(Line),
     Pill {
         y: i32,
         x: i32,
         width: i32,
-        words: String,
+        text: String,
     },
     Box {
         y: i32,
         height: i32,
-        mood: &'static str,
+        style: &'static str,
         lines: Vec<Text>,
     },
     Pause {
         y: i32,
-        words: String,
+        text: String,
     },
 }
 
@@ -55,17 +55,17 @@ pub(crate) struct Line {
     pub(crate) id: String,
     pub(crate) y: i32,
     pub(crate) from: i32,
-    /// Where it ends: at a lifeline, or before it.
+    /// The end: at a lifeline, or before it if the message does not arrive.
     pub(crate) to: i32,
     pub(crate) middle: i32,
     pub(crate) left: i32,
     pub(crate) width: i32,
     pub(crate) head: String,
-    pub(crate) mood: &'static str,
+    pub(crate) style: &'static str,
     pub(crate) arrives: bool,
-    pub(crate) words: String,
-    /// The whole of it for somebody who does not see the picture.
-    pub(crate) says: String,
+    pub(crate) label: String,
+    /// The whole arrow as text, for screen readers.
+    pub(crate) description: String,
     pub(crate) exchange: Option<String>,
 }
 
@@ -74,126 +74,117 @@ pub(crate) struct Line {
 pub(crate) struct Text {
     pub(crate) y: i32,
     pub(crate) is_title: bool,
-    pub(crate) words: String,
+    pub(crate) text: String,
 }
 
 /// Places `rows` from top to bottom.
-pub(crate) fn place(rows: &[Row], says: &dyn Fn(&Row) -> String) -> Layout {
+pub(crate) fn place(rows: &[Row], describe: &dyn Fn(&Row) -> String) -> Layout {
     let mut y = TOP + 10;
-    let mut marks = Vec::new();
+    let mut shapes = Vec::new();
     for row in rows {
-        let (mark, height) = match row {
-            Row::Arrow(arrow) => (line(arrow, y, says(row)), ARROW_HEIGHT),
+        let (shape, height) = match row {
+            Row::Arrow(arrow) => (line(arrow, y, describe(row)), ARROW_HEIGHT),
             Row::Committed(steps) => (pill(steps, y), COMMIT_HEIGHT),
-            Row::Aside(aside) => boxed(aside, y),
-            Row::Pause(words) => (pause(words, y), PAUSE_HEIGHT),
+            Row::Note(note) => boxed(note, y),
+            Row::Pause(text) => (pause(text, y), PAUSE_HEIGHT),
         };
-        marks.push(mark);
+        shapes.push(shape);
         y += height;
     }
     Layout {
         height: y + 24,
-        marks,
+        shapes,
     }
 }
 
-/// The lifeline of `party`.
-pub(crate) const fn x(party: Party) -> i32 {
-    match party {
-        Party::Browser => 110,
-        Party::Consumer => 350,
-        Party::Broker => 605,
-        Party::Provider => 850,
+/// The position of a lifeline.
+pub(crate) const fn x(participant: Participant) -> i32 {
+    match participant {
+        Participant::Browser => 110,
+        Participant::Consumer => 350,
+        Participant::Broker => 605,
+        Participant::Provider => 850,
     }
 }
 
-pub(crate) fn mood(mood: Mood) -> &'static str {
-    match mood {
-        Mood::Plain => "plain",
-        Mood::Inferred => "inferred",
-        Mood::Refused => "refused",
-        Mood::Struck => "struck",
-    }
-}
-
-fn line(arrow: &Arrow, top: i32, says: String) -> Mark {
+fn line(arrow: &Arrow, top: i32, description: String) -> Shape {
     let y = top + 34;
-    let (from, aim) = (x(arrow.from), x(arrow.to));
+    let (from, lifeline) = (x(arrow.from), x(arrow.to));
     let to = if arrow.arrives {
-        aim
+        lifeline
     } else {
-        from + (aim - from) * 3 / 4
+        from + (lifeline - from) * 3 / 4
     };
-    // The head points the way that the arrow goes.
-    let back = if aim > from { -11 } else { 11 };
+    // The head points in the direction of the arrow.
+    let back = if lifeline > from { -11 } else { 11 };
     let head = format!("{to},{y} {},{} {},{}", to + back, y - 6, to + back, y + 6);
-    Mark::Line(Line {
+    Shape::Line(Line {
         id: arrow.id.clone(),
         y,
         from,
         to,
         middle: i32::midpoint(from, to),
-        left: from.min(aim) - 6,
-        width: (aim - from).abs() + 12,
+        left: from.min(lifeline) - 6,
+        width: (lifeline - from).abs() + 12,
         head,
-        mood: mood(arrow.mood),
+        style: arrow.style.class(),
         arrives: arrow.arrives,
-        words: arrow.words.clone(),
-        says,
+        label: arrow.label.clone(),
+        description,
         exchange: arrow.exchange.clone(),
     })
 }
 
-fn pill(steps: &[&str], y: i32) -> Mark {
-    let words = format!("✓ committed: {}", steps.join(", "));
-    let letters = i32::try_from(words.chars().count()).unwrap_or_default();
-    Mark::Pill {
+fn pill(steps: &[&str], y: i32) -> Shape {
+    let text = format!("✓ committed: {}", steps.join(", "));
+    let characters = i32::try_from(text.chars().count()).unwrap_or_default();
+    Shape::Pill {
         y: y + 7,
-        x: x(Party::Broker),
-        width: letters * LETTER + 16,
-        words,
+        x: x(Participant::Broker),
+        width: characters * CHARACTER_WIDTH + 16,
+        text,
     }
 }
 
-fn pause(words: &str, y: i32) -> Mark {
-    Mark::Pause {
+fn pause(text: &str, y: i32) -> Shape {
+    Shape::Pause {
         y: y + 24,
-        words: words.to_owned(),
+        text: text.to_owned(),
     }
 }
 
-fn boxed(aside: &Aside, top: i32) -> (Mark, i32) {
-    let advice = aside.advice.map(|advice| format!("What to do: {advice}"));
-    let law = aside.law.as_ref().map(|law| format!("Law: {law}"));
-    let texts = aside.says.iter().cloned().chain(law).chain(advice);
-    let title = (true, aside.title.clone());
+fn boxed(note: &Note, top: i32) -> (Shape, i32) {
+    let advice = note.advice.map(|advice| format!("What to do: {advice}"));
+    let law = note.law.as_ref().map(|law| format!("Source: {law}"));
+    let texts = note.sentences.iter().cloned().chain(law).chain(advice);
+    let title = (true, note.title.clone());
     let plain = texts
         .flat_map(|text| wrapped(&text))
         .map(|text| (false, text));
     let mut lines = Vec::new();
-    let mut y = top + 6 + ASIDE_PADDING + 12;
-    for (is_title, words) in std::iter::once(title).chain(plain) {
-        lines.push(Text { y, is_title, words });
+    let mut y = top + 6 + NOTE_PADDING + 12;
+    for (is_title, text) in std::iter::once(title).chain(plain) {
+        lines.push(Text { y, is_title, text });
         y += LINE_HEIGHT;
     }
-    let height = y - LINE_HEIGHT + ASIDE_PADDING - top - 2;
-    let mark = Mark::Box {
+    let height = y - LINE_HEIGHT + NOTE_PADDING - top - 2;
+    let shape = Shape::Box {
         y: top + 6,
         height,
-        mood: mood(aside.mood),
+        style: note.style.class(),
         lines,
     };
-    (mark, height + 18)
+    (shape, height + 18)
 }
 
-/// `text` in lines that fit.
+/// The text in lines of at most [`LINE_CHARACTERS`].
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("there is always a line");
         if line.is_empty() {
             line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= LINE_LETTERS {
+        } else if line.chars().count() + 1 + word.chars().count() <= LINE_CHARACTERS {
             line.push(' ');
             line.push_str(word);
         } else {
@@ -206,6 +197,7 @@ fn wrapped(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inspector::sequence::Style;
 
     #[test]
     fn a_long_sentence_is_wrapped_without_losing_a_word() {
@@ -215,28 +207,28 @@ mod tests {
         assert!(
             lines
                 .iter()
-                .all(|line| line.chars().count() <= LINE_LETTERS)
+                .all(|line| line.chars().count() <= LINE_CHARACTERS)
         );
         assert_eq!(lines.join(" "), text.trim());
     }
 
     #[test]
-    fn rows_stand_below_one_another_and_inside_the_picture() {
-        let aside = Row::Aside(Aside {
-            mood: Mood::Refused,
+    fn rows_are_placed_below_one_another_and_inside_the_diagram() {
+        let note = Row::Note(Note {
+            style: Style::Refused,
             title: "Refused".to_owned(),
-            says: vec!["because ".repeat(60)],
+            sentences: vec!["because ".repeat(60)],
             law: None,
             advice: None,
         });
         let commit = Row::Committed(vec!["opened"]);
-        let layout = place(&[aside, commit], &|_| String::new());
+        let layout = place(&[note, commit], &|_| String::new());
         let [
-            Mark::Box {
+            Shape::Box {
                 y, height, lines, ..
             },
-            Mark::Pill { y: below, .. },
-        ] = &layout.marks[..]
+            Shape::Pill { y: below, .. },
+        ] = &layout.shapes[..]
         else {
             panic!("{layout:?}");
         };

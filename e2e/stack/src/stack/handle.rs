@@ -1,33 +1,33 @@
-//! What a test in Rust has of a running stack: everything that the control address
-//! offers to the others.
+//! The methods of a running stack: everything that the control address offers to other
+//! languages, for tests in Rust.
 
 use mock_upstream::MockUpstream;
 
 use super::Stack;
+use crate::event_log::EventLog;
 use crate::faults::Faults;
-use crate::logbook::Logbook;
-use crate::projects::Registry;
-use crate::start_error::StartError;
+use crate::login_status::{self, LoginStatus};
+use crate::projects::ProjectRegistry;
+use crate::runtime::StackUrls;
+use crate::start_error::StackStartError;
 use crate::time::StackClock;
-use crate::truth::{Login, login};
-use crate::world::Urls;
 
 impl Stack {
-    /// Where everything is.
-    pub fn urls(&self) -> &Urls {
-        &self.world.urls
+    /// The URLs of all servers.
+    pub fn urls(&self) -> &StackUrls {
+        &self.runtime.urls
     }
 
-    /// The one clock, which moves ahead for everybody.
+    /// The clock of the whole stack.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use std::time::Duration;
-    /// use stack::{Settings, Stack, StackClock};
+    /// use stack::{Stack, StackClock, StackSettings};
     ///
-    /// // One that stands: nothing ends while a test is busy.
-    /// let clock = StackClock::standing_at(1_790_000_000_000);
-    /// let stack = Stack::start(Settings { clock, ..Settings::for_tests() }).await?;
+    /// // A frozen clock: nothing expires while a test is busy.
+    /// let clock = StackClock::frozen_at(1_790_000_000_000);
+    /// let stack = Stack::start(StackSettings { clock, ..StackSettings::for_tests() }).await?;
     ///
     /// // The last millisecond of a login.
     /// stack.clock().advance(Duration::from_millis(599_999));
@@ -35,39 +35,39 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn clock(&self) -> &StackClock {
-        &self.world.clock
+        &self.runtime.clock
     }
 
-    /// The imitated providers: who signs in there, and what goes wrong.
+    /// The imitated providers: their next users, misbehaviours and request journals.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use stack::{Settings, Stack};
-    /// use mock_upstream::{Misbehaviour, Next, User};
+    /// use stack::{Stack, StackSettings};
+    /// use mock_upstream::{Misbehaviour, Next, Person};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// let github = stack.upstream().github();
     ///
-    /// // The next to sign in is this person; then somebody cancels.
-    /// let nameless = User { id: "4711".into(), username: Some("octo".into()), ..User::default() };
-    /// github.queue(Next::User(nameless))?;
+    /// // This user signs in next; the user after that cancels.
+    /// let octo = Person { id: "4711".into(), username: Some("octo".into()), ..Person::default() };
+    /// github.queue(Next::Person(octo))?;
     /// github.queue(Next::Misbehave(Misbehaviour::Deny))?;
     ///
-    /// // What the broker and browsers asked of it, secrets masked.
+    /// // The requests of the broker and of browsers, secrets masked.
     /// assert!(github.journal().is_empty());
     /// # Ok(()) }
     /// ```
     pub fn upstream(&self) -> &MockUpstream {
-        &self.world.upstream
+        &self.runtime.upstream
     }
 
     /// The projects, with their secrets. They survive a [reset](Stack::reset).
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use stack::{Settings, Stack};
+    /// use stack::{Stack, StackSettings};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// let callback = "http://localhost:5173/callback".parse()?;
     /// let mine = stack.projects().register("My app".parse()?, vec![callback]);
     /// println!("client_id {}, client_secret {}", mine.client_id, mine.client_secret.expose());
@@ -76,107 +76,108 @@ impl Stack {
     /// assert!(stack.projects().list().iter().any(|it| it.client_id == mine.client_id));
     /// # Ok(()) }
     /// ```
-    pub fn projects(&self) -> &Registry {
-        &self.world.projects
+    pub fn projects(&self) -> &ProjectRegistry {
+        &self.runtime.projects
     }
 
-    /// What the wire in front of the broker does wrong, at which call.
+    /// The faults of the proxy in front of the broker.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use stack::faults::{Fault, Order};
-    /// use stack::{Settings, Stack};
+    /// use stack::faults::{Fault, FaultInjection};
+    /// use stack::{Stack, StackSettings};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// let providers = "GET /api/providers".parse()?;
-    /// stack.faults().arm(Order::next(providers, Fault::LoseResponse));
+    /// stack.faults().arm(FaultInjection::next(providers, Fault::LoseResponse));
     ///
     /// let url = format!("{}/api/providers", stack.urls().broker);
     /// assert!(reqwest::get(&url).await.is_err(), "the answer was lost");
-    /// assert!(reqwest::get(&url).await?.status().is_success(), "it strikes once");
-    /// assert!(stack.faults().standing().is_empty());
+    /// assert!(reqwest::get(&url).await?.status().is_success(), "it triggers once");
+    /// assert!(stack.faults().armed().is_empty());
     /// # Ok(()) }
     /// ```
     pub fn faults(&self) -> &Faults {
-        &self.world.watch.faults
+        self.runtime.faults()
     }
 
-    /// What happened: the broker's audit, and what the wire did.
+    /// The events of the broker's audit log and of the proxy, and the masked exchanges.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use stack::{Settings, Stack};
+    /// use stack::{Stack, StackSettings};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// let url = format!("{}/v1/token?client_secret=oh-no", stack.urls().broker);
     /// reqwest::get(&url).await?;
     ///
-    /// let event = stack.logbook().events(0, None).remove(0);
+    /// let event = stack.event_log().events(0, None).remove(0);
     /// assert_eq!(event.rule, Some("request.secret_in_url"));
     /// println!("{:?}: {:?} {:?}", event.law, event.says, event.advice);
     ///
-    /// let exchange = stack.logbook().exchange(&event.request_id).ok_or("it is kept")?;
+    /// let exchange = stack.event_log().exchange(&event.request_id).ok_or("it is kept")?;
     /// assert!(!exchange.request.start.contains("oh-no"), "secrets are masked");
     /// # Ok(()) }
     /// ```
-    pub fn logbook(&self) -> &Logbook {
-        &self.world.watch.logbook
+    pub fn event_log(&self) -> &EventLog {
+        self.runtime.event_log()
     }
 
-    /// The truth about a login, whatever its client heard; none if no event tells
-    /// of it. Its name is the fingerprint that its events bear.
+    /// The status of the login with this id, read from the store rather than from the
+    /// answers that its client received; `None` if no event mentions it. The id is the
+    /// `login` of its events.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// use stack::truth::State;
-    /// use stack::{Settings, Stack};
+    /// use stack::login_status::LoginState;
+    /// use stack::{Stack, StackSettings};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
-    /// // Somebody presses the demo's button, and goes no further.
-    /// let here = reqwest::redirect::Policy::none();
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
+    /// // A user presses the demo's button and goes no further.
+    /// let no_redirects = reqwest::redirect::Policy::none();
     /// let button = format!("{}/login/google", stack.urls().consumer);
     /// let page = stack.urls().consumer.clone();
-    /// reqwest::Client::builder().redirect(here).build()?
+    /// reqwest::Client::builder().redirect(no_redirects).build()?
     ///     .post(button).header("Origin", page).send().await?;
     ///
-    /// let name = stack.logbook().logins(1).remove(0);
-    /// let login = stack.login(&name).await.ok_or("it is known")?;
-    /// assert_eq!(login.state, State::Pending);
-    /// assert_eq!(login.calls.len(), 1, "and its backend has called once");
+    /// let id = stack.event_log().logins(1).remove(0);
+    /// let login = stack.login_status(&id).await.ok_or("it is known")?;
+    /// assert_eq!(login.state, LoginState::Pending);
+    /// assert_eq!(login.calls.len(), 1, "the demo's backend has called once");
     /// # Ok(()) }
     /// ```
-    pub async fn login(&self, fingerprint: &str) -> Option<Login> {
-        login(&self.world, fingerprint).await
+    pub async fn login_status(&self, login: &str) -> Option<LoginStatus> {
+        login_status::of(&self.runtime, login).await
     }
 
-    /// The URL of the broker past the wire, where nothing is struck or written
-    /// down: to measure what the wire adds.
-    pub async fn broker_past_the_wire(&self) -> String {
-        let broker = self.world.broker.lock().await;
+    /// The broker's own URL, which bypasses the proxy, its faults and its events: a
+    /// benchmark measures with it what the proxy adds.
+    pub async fn broker_url_without_proxy(&self) -> String {
+        let broker = self.runtime.broker.lock().await;
         let address = broker.as_ref().map(|broker| broker.address);
         format!("http://{}", address.expect("it runs until the stack stops"))
     }
 
-    /// Begins a new world: a fresh broker on an empty store, the time at which the
-    /// clock began, nobody signed in anywhere, no faults. Registered projects stay.
+    /// Begins again: a fresh broker on an empty store, the clock at its start, no session
+    /// at any provider, no events, no faults. Registered projects stay.
     ///
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use std::time::Duration;
-    /// use stack::{Settings, Stack};
+    /// use stack::{Stack, StackSettings};
     ///
-    /// let stack = Stack::start(Settings::for_tests()).await?;
+    /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// stack.clock().advance(Duration::from_secs(600));
     /// stack.reset().await?;
     /// assert_eq!(stack.clock().advanced_ms(), 0);
-    /// assert!(stack.logbook().events(0, None).is_empty());
+    /// assert!(stack.event_log().events(0, None).is_empty());
     /// # Ok(()) }
     /// ```
     ///
     /// # Errors
     ///
-    /// When the fresh broker does not start; the old world goes on then.
-    pub async fn reset(&self) -> Result<(), StartError> {
-        self.world.reset().await
+    /// If the fresh broker does not start; then everything stays as it was.
+    pub async fn reset(&self) -> Result<(), StackStartError> {
+        self.runtime.reset().await
     }
 }

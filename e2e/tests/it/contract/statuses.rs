@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use broker::{Broker, Dependencies};
 use reqwest::Method;
 use serde_json::{Value, json};
-use stack::wire::Wire;
+use stack::proxy::Proxy;
 use url::Url;
 
 use crate::login::{Flow, GITHUB, GOOGLE};
@@ -205,7 +205,7 @@ impl Witness {
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
         let broker = assembly::launch(broker).await;
-        let _wire = Wire::carry(listener, broker.address, Default::default()).expect("a wire");
+        let _wire = Proxy::start(listener, broker.address, Default::default()).expect("a wire");
         for status in [303, 429] {
             let browser = Browser::new();
             let away = browser.open(&backend.start_authorization(GITHUB).url).await;

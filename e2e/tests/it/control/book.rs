@@ -99,7 +99,7 @@ async fn the_events_of_one_login_are_those_that_bear_its_name() {
     stack.sign_in(Flow::Legacy, GITHUB).await;
     let all = events(&stack, "").await;
     let mut parted = Vec::new();
-    for login in stack.logbook().logins(9) {
+    for login in stack.event_log().logins(9) {
         let its = events(&stack, &format!("?login={login}")).await;
         assert!(its.iter().all(|event| event["login"] == login));
         parted.extend(seqs(&its));
@@ -185,7 +185,7 @@ async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
 async fn a_login_is_told_as_it_stands() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GITHUB).await;
-    let name = stack.logbook().logins(1).remove(0);
+    let name = stack.event_log().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
     let told = get(&stack, &at).await.json();
     assert_eq!(told["login"], name);
@@ -214,7 +214,7 @@ async fn a_login_is_told_as_it_stands() {
 async fn a_legacy_login_is_told_as_it_stands() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
-    let name = stack.logbook().logins(1).remove(0);
+    let name = stack.event_log().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
     assert_eq!(get(&stack, &at).await.json()["state"], "code_issued");
     let token = stack.backend.token(&transaction, &code).await;
@@ -227,7 +227,7 @@ async fn a_legacy_login_is_told_as_it_stands() {
     );
 
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
-    let name = stack.logbook().logins(1).remove(0);
+    let name = stack.event_log().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
     stack.backend.token(&transaction, &code).await;
     stack.advance_seconds(900);

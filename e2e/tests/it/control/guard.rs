@@ -2,7 +2,7 @@
 //! and no page of anybody else.
 
 use reqwest::Method;
-use stack::{Settings, Stack};
+use stack::{Stack, StackSettings};
 
 use super::{get, refuses};
 use crate::test_stack::TestStack;
@@ -91,9 +91,9 @@ async fn its_own_page_and_programs_of_this_machine_may_call() {
 
 #[tokio::test]
 async fn one_more_name_may_be_given_at_the_start_and_only_that_one() {
-    let settings = Settings {
+    let settings = StackSettings {
         control_host: Some("stack.internal".to_owned()),
-        ..Settings::for_tests()
+        ..StackSettings::for_tests()
     };
     let stack = Stack::start(settings).await.expect("free ports");
     for (host, status) in [

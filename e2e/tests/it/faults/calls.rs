@@ -1,9 +1,9 @@
 //! Each fault at each call that happens once: what the backend hears, what the
 //! audit log and the wire say, and what a second try gives.
 
+use stack::event_log::{EventSource, LoggedEvent};
 use stack::faults::Fault;
-use stack::logbook::{Event, Source};
-use stack::truth::{Call, State};
+use stack::login_status::{LoginCall, LoginState};
 
 use super::strikes;
 use crate::login::GOOGLE;
@@ -74,23 +74,23 @@ impl Ready {
     }
 
     /// Where the login stands before the call, and after the broker has seen it.
-    fn states(&self) -> (State, State) {
+    fn states(&self) -> (LoginState, LoginState) {
         match self {
-            Self::Session(_) => (State::None, State::Pending),
-            Self::Result(_) => (State::Succeeded, State::Consumed),
-            Self::Token(..) => (State::CodeIssued, State::Redeemed),
-            Self::Revoke(_) => (State::Redeemed, State::Ended),
+            Self::Session(_) => (LoginState::None, LoginState::Pending),
+            Self::Result(_) => (LoginState::Succeeded, LoginState::Consumed),
+            Self::Token(..) => (LoginState::CodeIssued, LoginState::Redeemed),
+            Self::Revoke(_) => (LoginState::Redeemed, LoginState::Ended),
         }
     }
 
     /// The status of a second try, after a first that the broker has seen, and
     /// where the login stands then.
-    fn second_try(&self) -> (u16, Option<&'static str>, State) {
+    fn second_try(&self) -> (u16, Option<&'static str>, LoginState) {
         match self {
-            Self::Session(_) => (400, Some("session_key.fresh"), State::Pending),
-            Self::Result(_) => (400, Some("result.once"), State::Consumed),
-            Self::Token(..) => (400, Some("code.once"), State::Ended),
-            Self::Revoke(_) => (200, None, State::Ended),
+            Self::Session(_) => (400, Some("session_key.fresh"), LoginState::Pending),
+            Self::Result(_) => (400, Some("result.once"), LoginState::Consumed),
+            Self::Token(..) => (400, Some("code.once"), LoginState::Ended),
+            Self::Revoke(_) => (200, None, LoginState::Ended),
         }
     }
 }
@@ -199,21 +199,21 @@ fn is_page(page: &Response, status: u16) {
 
 /// What the book says of the last call of an operation.
 struct Seen {
-    audit: Option<Event>,
-    wire: Event,
+    audit: Option<LoggedEvent>,
+    wire: LoggedEvent,
 }
 
 impl Seen {
     fn last(stack: &TestStack, operation: &str) -> Self {
-        let events = stack.logbook().events(0, None);
+        let events = stack.event_log().events(0, None);
         let of = |source| {
             let mut newest_first = events.iter().rev();
             newest_first
                 .find(|event| event.operation == operation && event.source == source)
-                .map(|event| Event::clone(event))
+                .map(|event| LoggedEvent::clone(event))
         };
-        let wire = of(Source::Wire).expect("the wire tells of its fault");
-        let audit = of(Source::AuditLog).filter(|event| event.request_id == wire.request_id);
+        let wire = of(EventSource::Proxy).expect("the wire tells of its fault");
+        let audit = of(EventSource::Audit).filter(|event| event.request_id == wire.request_id);
         Self { audit, wire }
     }
 
@@ -221,7 +221,7 @@ impl Seen {
     fn wire_says(&self, fault: Fault, steps: &[&str]) {
         let wire = &self.wire;
         assert_eq!(wire.fault, Some(fault.name()));
-        assert_eq!(wire.why, Some(fault.says()));
+        assert_eq!(wire.why, Some(fault.description()));
         assert_eq!((wire.from, wire.to), ("consumer", "broker"));
         assert_eq!(wire.steps, steps);
         assert_eq!(wire.committed, !steps.is_empty());
@@ -230,9 +230,9 @@ impl Seen {
 }
 
 /// The last call of the login that `event` is about, which stands at `state`.
-async fn truth(stack: &TestStack, event: &Event, state: State) -> Call {
+async fn truth(stack: &TestStack, event: &LoggedEvent, state: LoginState) -> LoginCall {
     let login = event.login.as_deref().expect("a login");
-    let mut login = stack.login(login).await.expect("it was told of");
+    let mut login = stack.login_status(login).await.expect("it was told of");
     assert_eq!(login.state, state);
     login.calls.pop().expect("a call")
 }

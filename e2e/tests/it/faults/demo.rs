@@ -1,8 +1,8 @@
 //! The demo under each fault: it asks once, signs nobody in, and offers a button
 //! that starts again.
 
+use stack::event_log::EventSource;
 use stack::faults::Fault;
-use stack::logbook::Source;
 
 use super::{LOSING, strikes};
 use crate::demo::{Person, field, page_of, shows_problem};
@@ -62,9 +62,9 @@ async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
 
 /// How many calls of `operation` came to the wire.
 fn calls_of(stack: &TestStack, operation: &str) -> usize {
-    let events = stack.logbook().events(0, None);
+    let events = stack.event_log().events(0, None);
     let calls = events.iter().filter(|event| {
-        let reached = event.source == Source::AuditLog || event.fault == Some("refuse");
+        let reached = event.source == EventSource::Audit || event.fault == Some("refuse");
         event.operation == operation && reached
     });
     calls.count()

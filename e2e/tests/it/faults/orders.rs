@@ -1,6 +1,6 @@
 //! Which call an order strikes.
 
-use stack::faults::{Fault, Order};
+use stack::faults::{Fault, FaultInjection};
 
 use super::{operation, strikes};
 use crate::login::GOOGLE;
@@ -23,14 +23,14 @@ async fn an_order_strikes_the_nth_call_from_then_on_and_no_other() {
     assert!(is_answered(&stack).await);
     stack
         .faults()
-        .arm(Order::next(operation(PROVIDERS), Fault::LoseResponse).nth(3));
+        .arm(FaultInjection::next(operation(PROVIDERS), Fault::LoseResponse).nth(3));
     stack.backend.start_login(GOOGLE).await;
     let mut answered = Vec::new();
     for _ in 0..5 {
         answered.push(is_answered(&stack).await);
     }
     assert_eq!(answered, [true, true, false, true, true]);
-    assert!(stack.faults().standing().is_empty());
+    assert!(stack.faults().armed().is_empty());
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn of_two_orders_each_strikes_a_call_of_its_own() {
         assert!(!is_answered(&stack).await);
     }
     assert!(is_answered(&stack).await);
-    let events = stack.logbook().events(0, None);
+    let events = stack.event_log().events(0, None);
     let faults: Vec<_> = events.iter().filter_map(|event| event.fault).collect();
     assert_eq!(faults, ["refuse", "lose_response"]);
 }
@@ -57,12 +57,12 @@ async fn a_sticky_order_goes_on_for_its_login_and_leaves_every_other_alone() {
     );
     stack
         .faults()
-        .arm(Order::next(result, Fault::Html502).sticky());
+        .arm(FaultInjection::next(result, Fault::Html502).sticky());
     for _ in 0..3 {
         assert_eq!(stack.backend.result(&unlucky.session_key).await.status, 502);
     }
     assert_eq!(stack.backend.result(&other.session_key).await.status, 200);
-    assert_eq!(stack.faults().standing().len(), 1);
+    assert_eq!(stack.faults().armed().len(), 1);
 
     stack.faults().clear();
     let response = stack.backend.result(&unlucky.session_key).await;
@@ -74,13 +74,13 @@ async fn a_new_world_has_no_faults_and_no_past() {
     let stack = TestStack::start().await;
     strikes(&stack, PROVIDERS, Fault::Refuse);
     stack.backend.start_login(GOOGLE).await;
-    let last = stack.logbook().events(0, None).pop().expect("an event");
+    let last = stack.event_log().events(0, None).pop().expect("an event");
     stack.reset().await.expect("a fresh broker");
-    assert!(stack.faults().standing().is_empty());
-    assert!(stack.logbook().events(0, None).is_empty());
-    assert!(stack.logbook().exchange(&last.request_id).is_none());
+    assert!(stack.faults().armed().is_empty());
+    assert!(stack.event_log().events(0, None).is_empty());
+    assert!(stack.event_log().exchange(&last.request_id).is_none());
     assert!(is_answered(&stack).await);
-    let first = stack.logbook().events(0, None).remove(0);
+    let first = stack.event_log().events(0, None).remove(0);
     assert!(
         first.seq > last.seq,
         "a sequence number is never used again"

@@ -1,7 +1,7 @@
 //! A call that was lost and comes again is told as such, and by whose doing.
 
+use stack::event_log::LoggedEvent;
 use stack::faults::Fault;
-use stack::logbook::Event;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -25,10 +25,10 @@ async fn ask(connection: &mut TcpStream) -> Vec<u8> {
     said
 }
 
-fn resends(stack: &TestStack) -> Vec<Event> {
-    let events = stack.logbook().events(0, None);
+fn resends(stack: &TestStack) -> Vec<LoggedEvent> {
+    let events = stack.event_log().events(0, None);
     let resends = events.iter().filter(|event| event.resend);
-    resends.map(|event| Event::clone(event)).collect()
+    resends.map(|event| LoggedEvent::clone(event)).collect()
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use broker::model::grant::{NewGrant, Redemption, Token};
-use broker::model::login_session::{ResultQuery, BrowserBinding, LoginOutcome, LoginSession, NewLogin};
+use broker::model::login_session::{
+    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery,
+};
 use broker::model::upstream_login::UpstreamLogin;
 use broker::model::{LoginId, UnixMs};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
@@ -82,7 +84,11 @@ impl Store for Witness {
         self.saw(done, |done| matches!(done, Ok(Completed::Now)))
     }
 
-    async fn consume_result(&self, ask: ResultQuery, now: UnixMs) -> Result<ResultRead, StoreError> {
+    async fn consume_result(
+        &self,
+        ask: ResultQuery,
+        now: UnixMs,
+    ) -> Result<ResultRead, StoreError> {
         let done = self.store.consume_result(ask, now).await;
         self.saw(done, |done| matches!(done, Ok(ResultRead::Outcome(_))))
     }

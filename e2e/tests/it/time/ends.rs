@@ -170,7 +170,7 @@ async fn access_token(stack: &TestStack) -> String {
 
 /// The rule of the last call of the broker that was refused.
 fn last_rule(stack: &TestStack) -> Option<&'static str> {
-    let events = stack.logbook().events(0, None);
+    let events = stack.event_log().events(0, None);
     events.last().and_then(|event| event.rule)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use serde_json::{Value, json};
-use stack::faults::{Fault, Order};
+use stack::faults::{Fault, FaultInjection};
 
 use super::direct::Direct;
 use super::{BEGIN_MS, HOUR_MS, standing};
@@ -54,7 +54,9 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         }
     }
     let operation = "GET /api/providers".parse().expect("an operation");
-    stack.faults().arm(Order::next(operation, Fault::Html502));
+    stack
+        .faults()
+        .arm(FaultInjection::next(operation, Fault::Html502));
     assert_eq!(stack.backend.providers().await.status, 502);
 
     for (path, least) in [

@@ -12,7 +12,7 @@ use broker::model::UnixMs;
 use broker::store::StoreUrl;
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
-use stack::wire::Wire;
+use stack::proxy::Proxy;
 
 use super::script::{Project, Provider};
 use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
@@ -43,7 +43,7 @@ pub(super) struct Stage {
     backends: [Backend; 2],
     config: Config,
     broker: Option<ServerThread>,
-    wire: Wire,
+    wire: Proxy,
 }
 
 impl Stage {
@@ -67,7 +67,7 @@ impl Stage {
             .collect();
         let broker = launch_in_thread(&config, by(&clock)).await;
         Self {
-            wire: Wire::carry(front, broker.address, Default::default()).expect("a listener"),
+            wire: Proxy::start(front, broker.address, Default::default()).expect("a listener"),
             broker: Some(broker),
             clock,
             upstream,

@@ -1,0 +1,72 @@
+//! The page `/calls`: the addresses of the stack and the calls of the control address.
+
+use std::sync::Arc;
+
+use askama::Template;
+use rocket::response::content::RawHtml;
+use rocket::{State, get};
+
+use crate::runtime::{StackRuntime, StackUrls};
+
+/// Every call, with an example body or a description.
+const CALLS: &[(&str, &str)] = &[
+    ("GET /api/stack", "the addresses of all servers"),
+    ("GET /api/projects", "the projects, with their secrets"),
+    (
+        "POST /api/projects",
+        r#"{"name":"…","redirect_uris":["…"],"relay_guard":"always"}"#,
+    ),
+    ("GET /api/clock", "the time of the stack"),
+    ("POST /api/clock/advance", r#"{"seconds":600}"#),
+    (
+        "PUT /api/upstreams/{provider}",
+        r#"{"mode":"automatic","iss":"off"}"#,
+    ),
+    (
+        "POST /api/upstreams/google/keys/rotate",
+        "a new signing key",
+    ),
+    (
+        "POST /api/upstreams/{provider}/next",
+        r#"{"person":{"id":"7"}} or {"misbehave":"deny"}"#,
+    ),
+    (
+        "GET /api/upstreams/{provider}/misbehaviours",
+        "the misbehaviours of a provider",
+    ),
+    (
+        "GET /api/upstreams/{provider}/requests",
+        "the requests to a provider, masked",
+    ),
+    (
+        "POST /api/faults",
+        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}"#,
+    ),
+    ("GET /api/faults", "the armed faults"),
+    ("DELETE /api/faults", "disarm all faults"),
+    ("GET /api/events?after=0", "all events, in order"),
+    ("GET /api/events/stream", "new events, as they happen"),
+    ("GET /api/exchanges/{request_id}", "one exchange, masked"),
+    ("GET /api/logins", "the latest logins, with their states"),
+    (
+        "GET /api/logins/{login}",
+        "the state and calls of one login",
+    ),
+    ("POST /api/reset", "start again, with an empty store"),
+];
+
+#[derive(Template)]
+#[template(path = "control.html")]
+struct CallList<'a> {
+    urls: &'a StackUrls,
+    calls: &'static [(&'static str, &'static str)],
+}
+
+#[get("/calls")]
+pub(super) fn page(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
+    let page = CallList {
+        urls: &runtime.urls,
+        calls: CALLS,
+    };
+    RawHtml(page.render().expect("the template only writes strings"))
+}

@@ -1,0 +1,94 @@
+//! The published contract as a page: `GET /contract`.
+//!
+//! Scalar's crate contains its whole renderer, so the page needs no network, and its
+//! content security policy limits the script to this address. A browser without scripts
+//! shows the same operations as plain tables.
+
+mod plain;
+
+use std::sync::Arc;
+
+use askama::Template;
+use rocket::http::{ContentType, Header, Status};
+use rocket::response::content::{RawHtml, RawJavaScript, RawJson};
+use rocket::serde::json::{Value, json};
+use rocket::{Responder, Route, State, get, routes};
+
+use crate::runtime::StackRuntime;
+
+/// The policy that the renderer needs: scripts and data from this address, styles that it
+/// writes itself, and pictures that it contains.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    connect-src 'self'; img-src 'self' data:; font-src 'self' data:; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'none'";
+
+pub(super) fn routes() -> Vec<Route> {
+    routes![page, script, renderer, document]
+}
+
+/// A page with a policy of its own.
+#[derive(Responder)]
+struct PageWithPolicy {
+    page: RawHtml<String>,
+    policy: Header<'static>,
+}
+
+#[derive(Template)]
+#[template(path = "contract.html")]
+struct ContractPage {
+    operations: Vec<plain::ContractOperation>,
+}
+
+#[get("/contract")]
+fn page() -> PageWithPolicy {
+    let operations = plain::operations();
+    let page = ContractPage { operations }.render();
+    PageWithPolicy {
+        page: RawHtml(page.expect("the template only writes strings")),
+        policy: Header::new("Content-Security-Policy", POLICY),
+    }
+}
+
+#[get("/contract/page.js")]
+fn script() -> RawJavaScript<&'static str> {
+    RawJavaScript(include_str!("../../templates/contract.js"))
+}
+
+/// A debug build reads the script from Cargo's registry on demand; a release build
+/// contains it.
+#[get("/contract/scalar.js")]
+fn renderer() -> Result<(ContentType, Vec<u8>), Status> {
+    let script = scalar_api_reference::get_asset("scalar.js").ok_or(Status::NotFound)?;
+    Ok((ContentType::JavaScript, script))
+}
+
+/// The document for readers: the kit's choices are part of the descriptions, and the
+/// server is this stack's broker.
+#[get("/contract/openapi.json")]
+fn document(runtime: &State<Arc<StackRuntime>>) -> RawJson<String> {
+    let document = serde_json::from_str(contract::openapi::DOCUMENT);
+    let mut document: Value = document.expect("it was made when this was built");
+    append_choices(&mut document);
+    document["servers"] =
+        json!([{ "url": runtime.urls.broker, "description": "The broker of this stack." }]);
+    RawJson(document.to_string())
+}
+
+/// Appends each `x-kit-choice` to the description beside it.
+fn append_choices(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(choice)) = members.get("x-kit-choice") {
+                let choice = format!("*This kit's choice:* {choice}");
+                let description = members.get("description").and_then(Value::as_str);
+                let description = description.map_or(choice.clone(), |text| {
+                    format!("{}\n\n{choice}", text.trim_end())
+                });
+                members.insert("description".to_owned(), description.into());
+            }
+            members.values_mut().for_each(append_choices);
+        }
+        Value::Array(items) => items.iter_mut().for_each(append_choices),
+        _ => {}
+    }
+}

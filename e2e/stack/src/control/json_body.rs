@@ -1,0 +1,47 @@
+//! The JSON body of a control call.
+
+use rocket::Request;
+use rocket::data::{self, Data, FromData, ToByteUnit as _};
+use rocket::serde::DeserializeOwned;
+
+use crate::control_error::ControlError;
+
+/// The limit for a body, far above any control call.
+const MAX_BODY_KIB: u64 = 64;
+
+/// A JSON body, or an error that says which field is wrong.
+pub(super) struct JsonBody<T>(pub(super) T);
+
+#[rocket::async_trait]
+impl<'r, T: DeserializeOwned> FromData<'r> for JsonBody<T> {
+    type Error = ();
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, ()> {
+        match read(data).await {
+            Ok(body) => data::Outcome::Success(JsonBody(body)),
+            Err(error) => {
+                let status = error.status;
+                request.local_cache(|| Some(error));
+                data::Outcome::Error((status, ()))
+            }
+        }
+    }
+}
+
+async fn read<T: DeserializeOwned>(data: Data<'_>) -> Result<T, ControlError> {
+    let bytes = data
+        .open(MAX_BODY_KIB.kibibytes())
+        .into_bytes()
+        .await
+        .map_err(|_| ControlError::bad_request("the body broke off"))?;
+    if !bytes.is_complete() {
+        let message = format!("a body has at most {MAX_BODY_KIB} KiB");
+        return Err(ControlError::bad_request(message));
+    }
+    // serde would also take an array of the fields' values in their order.
+    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(ControlError::bad_request("a body is one JSON object"));
+    }
+    // Control calls carry no secrets, so the parser's message may quote the body.
+    serde_json::from_slice(&bytes).map_err(ControlError::bad_request)
+}

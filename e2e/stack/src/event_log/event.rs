@@ -1,0 +1,138 @@
+//! One event, as the control address serves it.
+
+use broker::audit;
+use broker::model::LoginId;
+use broker::relay::Provenance;
+use contract::{ClientId, Rule};
+use serde::Serialize;
+
+use crate::faults::Fault;
+use crate::operation::BrokerOperation;
+
+/// The reporter of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventSource {
+    /// The broker's audit log.
+    Audit,
+    /// The proxy in front of the broker.
+    Proxy,
+}
+
+/// An event of the audit log or of the proxy. The fields are the members of its JSON.
+#[derive(Debug, Clone, Serialize)]
+pub struct LoggedEvent {
+    /// The sequence number, from 1; it is never used again.
+    pub seq: u64,
+    /// The time, in Unix milliseconds.
+    pub at: i64,
+    /// The reporter.
+    pub source: EventSource,
+    /// The `X-Request-Id` of the exchange.
+    pub request_id: String,
+    /// The caller: `browser`, `consumer` or `broker`.
+    pub from: &'static str,
+    /// The party that was called: `broker`, `google` or `github`.
+    pub to: &'static str,
+    /// The broker's operation, `POST /v1/token`, or the call to a provider, `POST token`.
+    pub operation: String,
+    /// The project's `client_id`.
+    pub project: Option<String>,
+    /// The id of the login, the same in all its events.
+    pub login: Option<String>,
+    /// The origin of a browser's visit, as far as its metadata shows it.
+    pub provenance: Option<&'static str>,
+    /// The HTTP status of the answer; null without one.
+    pub status: Option<u16>,
+    /// The id of the rule that refused the call, or by which the login failed.
+    pub rule: Option<&'static str>,
+    /// The sentence of the rule.
+    pub says: Option<&'static str>,
+    /// The source of the rule: a section of the specification, or `KIT-CHOICE`.
+    pub law: Option<String>,
+    /// The rule's advice to an integrator.
+    pub advice: Option<&'static str>,
+    /// A more specific reason, from a fixed set of phrases.
+    pub why: Option<&'static str>,
+    /// Whether the broker committed anything.
+    pub committed: bool,
+    /// The steps that it committed.
+    pub steps: Vec<&'static str>,
+    /// The fault that the proxy injected.
+    pub fault: Option<&'static str>,
+    /// Whether the call is a resend of a lost one.
+    pub resend: bool,
+}
+
+impl LoggedEvent {
+    /// An event of the audit log. [`EventLog::append`](super::EventLog) numbers it.
+    pub(crate) fn from_audit(event: &audit::Event) -> Self {
+        Self {
+            seq: 0,
+            at: event.at.0,
+            source: EventSource::Audit,
+            request_id: event.request_id.clone(),
+            from: event.from.name(),
+            to: event.to.name(),
+            operation: event.operation.clone(),
+            project: event.project.as_ref().map(ClientId::to_string),
+            login: event.login.as_ref().map(|login| login.as_str().to_owned()),
+            provenance: event.provenance.map(Provenance::as_str),
+            status: event.status,
+            rule: event.rule.map(Rule::id),
+            says: event.rule.map(Rule::sentence),
+            law: event.rule.map(|rule| rule.source().to_string()),
+            advice: event.rule.map(Rule::advice),
+            why: event.why,
+            committed: event.committed(),
+            steps: event.steps.iter().map(|step| step.name()).collect(),
+            fault: None,
+            resend: false,
+        }
+    }
+}
+
+/// The proxy's own event about a call: a fault, or a resend.
+#[derive(Debug)]
+pub(crate) struct ProxyEvent<'a> {
+    pub(crate) request_id: &'a str,
+    pub(crate) operation: BrokerOperation,
+    pub(crate) login: Option<&'a LoginId>,
+    /// The status that the client received, if any.
+    pub(crate) status: Option<u16>,
+    pub(crate) why: &'static str,
+    /// The broker's event about the same call.
+    pub(crate) audited: Option<&'a LoggedEvent>,
+    /// `None` for a resend.
+    pub(crate) fault: Option<Fault>,
+}
+
+impl ProxyEvent<'_> {
+    /// The event with its time, in Unix milliseconds.
+    pub(crate) fn at(self, at: i64) -> LoggedEvent {
+        let audited = self.audited;
+        let steps = audited.map(|event| event.steps.clone()).unwrap_or_default();
+        LoggedEvent {
+            seq: 0,
+            at,
+            source: EventSource::Proxy,
+            request_id: self.request_id.to_owned(),
+            from: self.operation.caller(),
+            to: "broker",
+            operation: self.operation.name().to_owned(),
+            project: audited.and_then(|event| event.project.clone()),
+            login: self.login.map(|login| login.as_str().to_owned()),
+            provenance: None,
+            status: self.status,
+            rule: None,
+            says: None,
+            law: None,
+            advice: None,
+            why: Some(self.why),
+            committed: !steps.is_empty(),
+            steps,
+            fault: self.fault.map(Fault::name),
+            resend: self.fault.is_none(),
+        }
+    }
+}

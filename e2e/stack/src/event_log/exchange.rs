@@ -1,0 +1,144 @@
+//! One exchange between a client and the broker: as it is recorded, and as it is shown,
+//! with every secret masked.
+
+use std::fmt;
+
+use hyper::header::LOCATION;
+use hyper::http::{request, response};
+use hyper::{Method, StatusCode};
+use serde::Serialize;
+
+use super::mask;
+use super::recorded::{RecordedBody, RecordedHead};
+
+/// A request and its response, masked. The fields are the members of its JSON.
+#[derive(Debug, Serialize)]
+pub struct Exchange {
+    /// The `X-Request-Id` of the response, or an id of the proxy's without one.
+    pub request_id: String,
+    /// The request.
+    pub request: Message,
+    /// The broker's response, if it saw the call.
+    pub answer: Option<Message>,
+    /// The fault that the proxy injected: the client did not get `answer` as it is.
+    pub fault: Option<&'static str>,
+}
+
+/// A request or a response, masked.
+#[derive(Debug, Clone, Serialize)]
+pub struct Message {
+    /// The first line: `POST /v1/token`, or `200 OK`.
+    pub start: String,
+    /// Names and values of the headers.
+    pub headers: Vec<(String, String)>,
+    /// A JSON body, indented. Of another or a very long body, the length.
+    pub body: Option<String>,
+}
+
+/// An exchange as it is recorded, with its secrets. It is masked when it is read, so that
+/// no call waits for that.
+pub(crate) struct RecordedExchange {
+    pub(crate) request_id: String,
+    pub(crate) request: RecordedRequest,
+    /// The `client_id` that the broker authenticated.
+    pub(crate) project: Option<String>,
+    /// The broker's response, if it saw the call.
+    pub(crate) response: Option<RecordedResponse>,
+    pub(crate) fault: Option<&'static str>,
+}
+
+/// The longest URL that is recorded whole.
+const MAX_URL_BYTES: usize = 8 * 1024;
+
+/// A request as it is recorded.
+pub(crate) struct RecordedRequest {
+    method: Method,
+    url: Box<str>,
+    head: RecordedHead,
+    body: RecordedBody,
+}
+
+/// A response of the broker as it is recorded.
+pub(crate) struct RecordedResponse {
+    status: StatusCode,
+    head: RecordedHead,
+    body: RecordedBody,
+}
+
+/// Shows nothing, because an exchange holds secrets.
+impl fmt::Debug for RecordedExchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RecordedExchange([redacted])")
+    }
+}
+
+impl RecordedExchange {
+    /// The exchange with every secret masked.
+    pub(super) fn masked(&self) -> Exchange {
+        Exchange {
+            request_id: self.request_id.clone(),
+            request: self.request.masked(self.project.as_deref()),
+            answer: self.response.as_ref().map(RecordedResponse::masked),
+            fault: self.fault,
+        }
+    }
+
+    /// The `Location` of the response, masked.
+    pub(super) fn location(&self) -> Option<String> {
+        let headers = self.response.as_ref()?.head.headers();
+        let location = headers.get(LOCATION)?.to_str().ok()?;
+        Some(mask::url(location, None))
+    }
+
+    /// The size of URL, headers and bodies, without the fixed size of every exchange.
+    pub(super) fn size_bytes(&self) -> usize {
+        let request = &self.request;
+        let response = self.response.as_ref();
+        let response = response.map_or(0, |it| it.head.size_bytes() + it.body.size_bytes());
+        request.url.len() + request.head.size_bytes() + request.body.size_bytes() + response
+    }
+}
+
+impl RecordedRequest {
+    /// A request, with the part of its body that the proxy has buffered.
+    pub(crate) fn new(head: &request::Parts, body: &[u8]) -> Self {
+        let url = head.uri.path_and_query().map_or("/", |it| it.as_str());
+        Self {
+            method: head.method.clone(),
+            url: match url.len() {
+                0..=MAX_URL_BYTES => url.into(),
+                _ => head.uri.path().chars().take(MAX_URL_BYTES).collect(),
+            },
+            head: RecordedHead::new(&head.headers),
+            body: RecordedBody::new(body),
+        }
+    }
+
+    fn masked(&self, project: Option<&str>) -> Message {
+        Message {
+            start: format!("{} {}", self.method, mask::url(&self.url, project)),
+            headers: self.head.masked(),
+            body: self
+                .body
+                .shown(&self.head, |body| mask::request(body, project)),
+        }
+    }
+}
+
+impl RecordedResponse {
+    pub(crate) fn new(head: &response::Parts, body: &[u8]) -> Self {
+        Self {
+            status: head.status,
+            head: RecordedHead::new(&head.headers),
+            body: RecordedBody::new(body),
+        }
+    }
+
+    fn masked(&self) -> Message {
+        Message {
+            start: self.status.to_string(),
+            headers: self.head.masked(),
+            body: self.body.shown(&self.head, mask::response),
+        }
+    }
+}

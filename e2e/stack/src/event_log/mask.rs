@@ -1,0 +1,306 @@
+//! The masking of exchanges. Every value that is not known to be harmless is masked. A
+//! secret is masked the same way everywhere, so that it can be followed from call to
+//! call.
+
+use contract::{Digest, Provider};
+use hyper::header::HeaderMap;
+use serde_json::{Map, Value};
+use url::Url;
+
+/// The shortest run of letters and digits that may be a secret in any place.
+const SECRET_LENGTH: usize = 22;
+
+/// Headers whose values are shown, except for parts that look like a secret.
+const PLAIN_HEADERS: [&str; 21] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "allow",
+    "cache-control",
+    "content-length",
+    "content-security-policy",
+    "content-type",
+    "cross-origin-opener-policy",
+    "date",
+    "host",
+    "origin",
+    "referrer-policy",
+    "retry-after",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+    "user-agent",
+    "www-authenticate",
+    "x-content-type-options",
+    "x-request-id",
+];
+
+/// The known members of request bodies and parameters of queries.
+const NAMES: [&str; 20] = [
+    "client_id",
+    "client_secret",
+    "code",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+    "error",
+    "error_description",
+    "grant_type",
+    "iss",
+    "login_hint",
+    "nonce",
+    "prompt",
+    "provider",
+    "redirect_uri",
+    "response_type",
+    "scope",
+    "session_key",
+    "state",
+    "token",
+];
+
+/// The masked form of a secret.
+pub(super) fn mask(secret: &str) -> String {
+    let mut text = Digest::derive("shown", secret.as_bytes()).to_text();
+    text.truncate(8);
+    format!("[masked {text}]")
+}
+
+/// The headers of a message.
+pub(super) fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (scrub(name.as_str()), header(name.as_str(), &value))
+        })
+        .collect()
+}
+
+fn header(name: &str, value: &str) -> String {
+    match name {
+        "location" | "referer" => url(value, None),
+        "authorization" => match value.split_once(' ') {
+            Some((scheme @ ("Basic" | "Bearer"), secret)) => format!("{scheme} {}", mask(secret)),
+            _ => mask(value),
+        },
+        "cookie" => {
+            let cookies: Vec<_> = value.split("; ").map(pair).collect();
+            cookies.join("; ")
+        }
+        "set-cookie" => match value.split_once(';') {
+            Some((cookie, attributes)) => format!("{};{attributes}", pair(cookie)),
+            None => pair(value),
+        },
+        _ if PLAIN_HEADERS.contains(&name) => scrub(value),
+        _ => mask(value),
+    }
+}
+
+fn pair(cookie: &str) -> String {
+    match cookie.split_once('=') {
+        Some((name, value)) => format!("{}={}", scrub(name), mask(value)),
+        None => mask(cookie),
+    }
+}
+
+/// A masked URL, absolute or relative.
+pub(super) fn url(url: &str, project: Option<&str>) -> String {
+    let (url, fragment) = match url.split_once('#') {
+        Some((url, "")) => (url, "#".to_owned()),
+        Some((url, fragment)) => (url, format!("#{}", mask(fragment))),
+        None => (url, String::new()),
+    };
+    let (path, query) = match url.split_once('?') {
+        Some((path, query)) => (path, format!("?{}", parameters(query, project))),
+        None => (url, String::new()),
+    };
+    format!("{}{query}{fragment}", scrub(path))
+}
+
+fn parameters(query: &str, project: Option<&str>) -> String {
+    let shown = url::form_urlencoded::parse(query.as_bytes()).map(|(name, value)| {
+        if NAMES.contains(&name.as_ref()) {
+            format!("{name}={}", field(&name, &value, project))
+        } else {
+            mask(&format!("{name}={value}"))
+        }
+    });
+    shown.collect::<Vec<_>>().join("&")
+}
+
+/// A masked request body. A value is shown if it has the form that its member requires.
+pub(super) fn request(body: &Value, project: Option<&str>) -> Value {
+    let Value::Object(fields) = body else {
+        return Value::String(mask(&body.to_string()));
+    };
+    let shown = fields.iter().map(|(name, value)| {
+        let value = match value {
+            Value::String(text) => Value::String(field(name, text, project)),
+            other => Value::String(mask(&other.to_string())),
+        };
+        let is_known = NAMES.contains(&name.as_str());
+        (if is_known { name.clone() } else { mask(name) }, value)
+    });
+    Value::Object(shown.collect::<Map<_, _>>())
+}
+
+fn field(name: &str, value: &str, project: Option<&str>) -> String {
+    let is_harmless = match name {
+        "client_id" => Some(value) == project || is_word(value),
+        "provider" => value.parse::<Provider>().is_ok(),
+        "redirect_uri" | "iss" => return absolute_url(value),
+        "grant_type" => value == "authorization_code",
+        "code_challenge_method" | "error" | "prompt" | "response_type" => is_word(value),
+        "scope" => value
+            .split(' ')
+            .all(|scope| is_word(&scope.replace(':', "_"))),
+        _ => false,
+    };
+    if is_harmless {
+        value.to_owned()
+    } else {
+        mask(value)
+    }
+}
+
+fn absolute_url(text: &str) -> String {
+    match Url::parse(text) {
+        Ok(_) => url(text, None),
+        Err(_) => mask(text),
+    }
+}
+
+/// A masked response body: everything that the broker writes, except for what it issues.
+pub(super) fn response(body: &Value) -> Value {
+    match body {
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), issued(name, value)))
+                .collect(),
+        ),
+        Value::Array(items) => Value::Array(items.iter().map(response).collect()),
+        other => other.clone(),
+    }
+}
+
+fn issued(name: &str, value: &Value) -> Value {
+    match (name, value) {
+        ("access_token", Value::String(token)) => Value::String(mask(token)),
+        ("authorization_url", Value::String(text)) => Value::String(url(text, None)),
+        (_, nested) => response(nested),
+    }
+}
+
+/// `text` with every run masked that is long enough to be a secret.
+pub(super) fn scrub(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(may_be_secret) {
+        let run = &rest[start..];
+        let end = run.find(|c| !may_be_secret(c)).unwrap_or(run.len());
+        shown.push_str(&rest[..start]);
+        match &run[..end] {
+            secret if end >= SECRET_LENGTH && !is_word(secret) => shown.push_str(&mask(secret)),
+            word => shown.push_str(word),
+        }
+        rest = &run[end..];
+    }
+    shown + rest
+}
+
+fn may_be_secret(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~' | '%')
+}
+
+/// Whether the text is a word of the protocol, like `access_denied`. All secrets have
+/// digits or capitals.
+fn is_word(text: &str) -> bool {
+    (1..=40).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const SECRET: &str = "QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p";
+
+    #[test]
+    fn a_secret_is_masked_the_same_way_everywhere_and_unlike_another() {
+        let shown = mask(SECRET);
+        assert_eq!(
+            request(&json!({ "session_key": SECRET }), None),
+            json!({ "session_key": shown })
+        );
+        assert_eq!(
+            url(&format!("/login/{SECRET}"), None),
+            format!("/login/{shown}")
+        );
+        assert_eq!(
+            header("authorization", &format!("Bearer {SECRET}")),
+            format!("Bearer {shown}")
+        );
+        assert_ne!(mask(&SECRET.to_lowercase()), shown);
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_a_client_puts_it() {
+        let everywhere = [
+            url(
+                &format!("/authorize?client_id={SECRET}&state={SECRET}"),
+                None,
+            ),
+            url(&format!("/authorize?{SECRET}"), None),
+            url(&format!("/{SECRET}#{SECRET}"), None),
+            url(&format!("https://app.example/{SECRET}?x={SECRET}"), None),
+            request(&json!({ SECRET: 1 }), None).to_string(),
+            request(&json!({ "provider": SECRET }), None).to_string(),
+            request(
+                &json!({ "redirect_uri": format!("https://a/?k={SECRET}") }),
+                None,
+            )
+            .to_string(),
+            request(&json!({ "client_secret": [SECRET] }), None).to_string(),
+            request(&json!([SECRET]), None).to_string(),
+            header("user-agent", SECRET),
+            header("x-anything", SECRET),
+            header("cookie", &format!("a={SECRET}; {SECRET}=b; {SECRET}")),
+            header("set-cookie", &format!("a={SECRET}; Path=/")),
+            response(&json!({ "access_token": SECRET })).to_string(),
+            response(&json!({ "authorization_url": format!("http://a/login/{SECRET}") }))
+                .to_string(),
+        ];
+        for shown in everywhere {
+            assert!(!shown.contains(SECRET), "{shown}");
+        }
+    }
+
+    #[test]
+    fn harmless_values_are_shown() {
+        assert_eq!(
+            request(
+                &json!({ "client_id": "prj_1", "provider": "google",
+                         "redirect_uri": "http://localhost:3000/callback",
+                         "grant_type": "authorization_code" }),
+                Some("prj_1")
+            ),
+            json!({ "client_id": "prj_1", "provider": "google",
+                    "redirect_uri": "http://localhost:3000/callback",
+                    "grant_type": "authorization_code" })
+        );
+        assert_eq!(
+            url("http://localhost:3000/back?error=access_denied", None),
+            "http://localhost:3000/back?error=access_denied"
+        );
+        let profile =
+            json!({ "status": "succeeded", "profile": { "name": null, "emailVerified": true } });
+        assert_eq!(response(&profile), profile);
+        let policy = "default-src 'none'; cross-origin-opener-policy-and-more";
+        assert_eq!(header("content-security-policy", policy), policy);
+    }
+}

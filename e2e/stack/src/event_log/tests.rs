@@ -1,0 +1,93 @@
+//! The bounds on recorded exchanges.
+
+use hyper::header::{CONTENT_TYPE, SET_COOKIE};
+use hyper::{Request, Response};
+
+use super::*;
+
+/// An exchange with these JSON bodies.
+fn exchange(number: usize, request_body: &[u8], response_body: &[u8]) -> RecordedExchange {
+    let request = Request::post("/v1/token").header(CONTENT_TYPE, "application/json");
+    let (request_head, ()) = request.body(()).expect("a request").into_parts();
+    let answer = Response::builder()
+        .header(CONTENT_TYPE, "application/json")
+        .header(SET_COOKIE, "one=1")
+        .header(SET_COOKIE, "two=2");
+    let (response_head, ()) = answer.body(()).expect("an answer").into_parts();
+    RecordedExchange {
+        request_id: number.to_string(),
+        request: RecordedRequest::new(&request_head, request_body),
+        project: None,
+        response: Some(RecordedResponse::new(&response_head, response_body)),
+        fault: None,
+    }
+}
+
+/// A JSON text of about this length, which takes many times that once it is parsed.
+fn lists(bytes: usize) -> Vec<u8> {
+    format!("[{}[]]", "[],".repeat((bytes - 4) / 3)).into_bytes()
+}
+
+#[test]
+fn g7_recorded_exchanges_are_bounded_in_bytes_and_the_oldest_are_dropped() {
+    let event_log = EventLog::default();
+    let body = lists(20_000);
+    for number in 0..2_000 {
+        event_log.record(exchange(number, &body, &body));
+        assert!(event_log.exchange_bytes() <= MAX_EXCHANGE_BYTES);
+    }
+    assert!(event_log.exchange_bytes() > MAX_EXCHANGE_BYTES / 2);
+    assert!(event_log.exchange("0").is_none());
+    let newest = event_log.exchange("1999").expect("the newest");
+    assert!(newest.answer.expect("an answer").body.is_some());
+    event_log.clear();
+    assert_eq!(event_log.exchange_bytes(), 0);
+}
+
+#[test]
+fn g7_small_exchanges_take_little_memory_and_are_bounded_in_number() {
+    let event_log = EventLog::default();
+    for number in 0..=MAX_EXCHANGES {
+        event_log.record(exchange(number, b"{}", b"{}"));
+    }
+    assert!(event_log.exchange("0").is_none() && event_log.exchange("1").is_some());
+    let each = event_log.exchange_bytes() / MAX_EXCHANGES;
+    assert!((50..500).contains(&each), "{each} bytes each");
+}
+
+#[test]
+fn g7_only_the_length_of_a_very_large_body_is_kept() {
+    let body = lists(63 * 1024);
+    let kept = exchange(1, &body, b"{}");
+    assert!(kept.size_bytes() < 500, "{} bytes", kept.size_bytes());
+    let says = format!("[{} bytes of application/json]", body.len());
+    assert_eq!(kept.masked().request.body, Some(says));
+}
+
+#[test]
+fn g7_only_the_length_of_a_very_large_head_is_kept() {
+    let request = Request::get("/").header("x-large", "a".repeat(60_000));
+    let (head, ()) = request.body(()).expect("a request").into_parts();
+    let kept = RecordedExchange {
+        request: RecordedRequest::new(&head, b""),
+        ..exchange(1, b"", b"")
+    };
+    assert!(kept.size_bytes() < 500, "{} bytes", kept.size_bytes());
+    let headers = kept.masked().request.headers;
+    assert_eq!(headers.len(), 1);
+    assert!(headers[0].1.contains("too many to be kept"), "{headers:?}");
+}
+
+#[test]
+fn a_header_that_comes_twice_is_shown_twice() {
+    let shown = exchange(1, b"{}", b"{}")
+        .masked()
+        .answer
+        .expect("an answer");
+    let names: Vec<_> = shown
+        .headers
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(names, ["content-type", "set-cookie", "set-cookie"]);
+}

@@ -1,0 +1,121 @@
+//! The forms of the pages. They do the same as the JSON calls, and redirect back to their
+//! page. The guard of the control address refuses forms of other origins.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "Rocket passes a form by value"
+)]
+
+use std::sync::Arc;
+
+use mock_upstream::{Misbehaviour, Next, Provider};
+use rocket::form::Form;
+use rocket::http::ext::IntoOwned as _;
+use rocket::http::uri::Origin;
+use rocket::request::{FromRequest, Outcome};
+use rocket::response::Redirect;
+use rocket::{FromForm, Request, State, post};
+
+use crate::control_error::{ControlError, parse_field};
+use crate::faults::{Fault, FaultInjection};
+use crate::operation::BrokerOperation;
+use crate::runtime::StackRuntime;
+
+type RedirectBack = Result<Redirect, ControlError>;
+
+#[derive(FromForm)]
+pub(super) struct AdvanceForm {
+    seconds: f64,
+}
+
+#[post("/do/advance", data = "<form>")]
+pub(super) fn advance(
+    form: Form<AdvanceForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let advanced = runtime.clock.advance_seconds(form.seconds);
+    advanced.map_err(ControlError::bad_request)?;
+    back.redirect()
+}
+
+#[post("/do/reset")]
+pub(super) async fn reset(runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
+    runtime.reset().await.map_err(ControlError::internal)?;
+    // The login on the page is gone.
+    Ok(Redirect::to("/"))
+}
+
+#[derive(FromForm)]
+pub(super) struct MisbehaveForm<'r> {
+    /// A provider and one of its misbehaviours: `google bad_signature`.
+    what: &'r str,
+}
+
+#[post("/do/misbehave", data = "<form>")]
+pub(super) fn misbehave(
+    form: Form<MisbehaveForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let (provider, name) = form.what.split_once(' ').unwrap_or_default();
+    let provider: Provider = parse_field("what", provider)?;
+    let misbehaviour = Misbehaviour::parse(provider, name)
+        .map_err(|error| ControlError::bad_request(format!("what: {error}")))?;
+    let upstream = runtime.upstream.provider(provider);
+    let queued = upstream.queue(Next::Misbehave(misbehaviour));
+    queued.map_err(ControlError::bad_request)?;
+    back.redirect()
+}
+
+#[derive(FromForm)]
+pub(super) struct FaultForm<'r> {
+    operation: &'r str,
+    fault: &'r str,
+}
+
+#[post("/do/strike", data = "<form>")]
+pub(super) fn arm_fault(
+    form: Form<FaultForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let operation: BrokerOperation = parse_field("operation", form.operation)?;
+    let fault: Fault = parse_field("fault", form.fault)?;
+    runtime.faults().arm(FaultInjection::next(operation, fault));
+    back.redirect()
+}
+
+#[post("/do/clear")]
+pub(super) fn clear_faults(
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    runtime.faults().clear();
+    back.redirect()
+}
+
+/// The path of the page that a form is on, from its `Referer`.
+pub(super) struct ReturnPath<'r>(Option<Origin<'r>>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for ReturnPath<'r> {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        // The guard has checked that the origin is our own. Only the path is used.
+        let referer = request.headers().get_one("Referer");
+        let origin = request.headers().get_one("Origin").unwrap_or_default();
+        let path = referer.and_then(|it| it.strip_prefix(origin));
+        let path = path.filter(|it| !it.starts_with("//"));
+        // A program can send any Referer, also one that is no URI.
+        Outcome::Success(ReturnPath(path.and_then(|it| Origin::parse(it).ok())))
+    }
+}
+
+impl ReturnPath<'_> {
+    fn redirect(self) -> RedirectBack {
+        let page = self.0.map(Origin::into_owned);
+        Ok(page.map_or_else(|| Redirect::to("/"), Redirect::to))
+    }
+}

@@ -1,0 +1,152 @@
+//! Texts for times, statuses, steps and states.
+
+use hyper::StatusCode;
+use rocket::time::OffsetDateTime;
+
+use crate::login_status::{LoginFlow, LoginState};
+
+/// A duration in its two largest units: `8 minutes`, `1 hour 5 minutes`.
+pub(crate) fn duration(ms: i64) -> String {
+    let seconds = ms / 1000;
+    let units = [
+        ("day", 86_400),
+        ("hour", 3_600),
+        ("minute", 60),
+        ("second", 1),
+    ];
+    let mut rest = seconds;
+    let mut parts = Vec::new();
+    for (unit, length) in units {
+        let count = rest / length;
+        rest %= length;
+        if count > 0 && parts.len() < 2 {
+            let plural = if count == 1 { "" } else { "s" };
+            parts.push(format!("{count} {unit}{plural}"));
+        }
+    }
+    if parts.is_empty() {
+        return "0 seconds".to_owned();
+    }
+    parts.join(" ")
+}
+
+/// The time of day in UTC: `14:03:07`.
+pub(crate) fn time_of_day(at_ms: i64) -> String {
+    let (hour, minute, second) = moment(at_ms).to_hms();
+    format!("{hour:02}:{minute:02}:{second:02}")
+}
+
+/// The date in UTC: `2026-11-21`.
+pub(crate) fn date(at_ms: i64) -> String {
+    moment(at_ms).date().to_string()
+}
+
+fn moment(at_ms: i64) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp(at_ms.div_euclid(1000))
+        .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+/// A status with its reason: `200 OK`.
+pub(crate) fn status(code: u16) -> String {
+    let reason = StatusCode::from_u16(code)
+        .ok()
+        .and_then(|status| status.canonical_reason());
+    match reason {
+        Some(reason) => format!("{code} {reason}"),
+        None => code.to_string(),
+    }
+}
+
+/// The meaning of a committed step.
+pub(crate) fn step(name: &str) -> &'static str {
+    let known = broker::audit::Step::ALL;
+    let step = known.iter().find(|step| step.name() == name);
+    step.map_or("Something was committed.", |step| step.meaning())
+}
+
+/// The text as a sentence, with a capital letter and a full stop.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    let end = if text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+/// The state of a login.
+pub(crate) fn state(state: LoginState) -> &'static str {
+    match state {
+        LoginState::None => "nothing is stored",
+        LoginState::Pending => "waits for the user",
+        LoginState::Succeeded => "a profile waits to be read",
+        LoginState::Failed => "failed",
+        LoginState::Consumed => "its result was read",
+        LoginState::CodeIssued => "a code waits to be redeemed",
+        LoginState::Redeemed => "its code was redeemed",
+        LoginState::Ended => "its token has ended",
+        LoginState::Expired => "expired",
+    }
+}
+
+/// The name of a flow.
+pub(crate) fn flow(flow: Option<LoginFlow>) -> &'static str {
+    match flow {
+        Some(LoginFlow::Clean) => "Clean callback",
+        Some(LoginFlow::Legacy) => "Browser authorization",
+        None => "A login",
+    }
+}
+
+/// The name of a provider.
+pub(crate) fn provider(name: Option<&str>) -> &'static str {
+    match name {
+        Some("google") => "Google",
+        Some("github") => "GitHub",
+        _ => "Provider",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_has_its_two_largest_units() {
+        for (ms, expected) in [
+            (0, "0 seconds"),
+            (999, "0 seconds"),
+            (1_000, "1 second"),
+            (600_000, "10 minutes"),
+            (3_661_000, "1 hour 1 minute"),
+            (90_061_000, "1 day 1 hour"),
+        ] {
+            assert_eq!(duration(ms), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_in_utc() {
+        assert_eq!(time_of_day(1_795_272_330_029), "14:45:30");
+        assert_eq!(date(1_795_272_330_029), "2026-11-21");
+    }
+
+    #[test]
+    fn every_step_has_a_meaning_of_its_own() {
+        for known in broker::audit::Step::ALL {
+            assert_eq!(step(known.name()), known.meaning());
+        }
+    }
+
+    #[test]
+    fn a_phrase_becomes_a_sentence() {
+        assert_eq!(sentence("it was read"), "It was read.");
+        assert_eq!(sentence("Really?"), "Really?");
+    }
+}

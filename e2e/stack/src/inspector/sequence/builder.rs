@@ -1,0 +1,213 @@
+//! The builder of a sequence: it adds the rows of each call, and infers the messages
+//! between the calls.
+
+use super::calls::{CallEvents, CallOrResend};
+use super::redirect::{self, RedirectTarget, answer_label, callback_label};
+use super::row::{Arrow, Note, Participant, Row, Style};
+use crate::event_log::LoggedEvent;
+use crate::inspector::labels;
+
+/// The time between two calls from which on a pause is drawn.
+const PAUSE_MS: i64 = 30_000;
+
+/// Builds the rows of one login, call by call.
+pub(super) struct SequenceBuilder<'a> {
+    pub(super) rows: Vec<Row>,
+    target_of: &'a dyn Fn(&str) -> Option<RedirectTarget>,
+    last_ended_at: Option<i64>,
+    /// Whether the consumer has sent the browser to the broker.
+    was_sent_to_broker: bool,
+    is_at_provider: bool,
+}
+
+impl<'a> SequenceBuilder<'a> {
+    pub(super) fn new(target_of: &'a dyn Fn(&str) -> Option<RedirectTarget>) -> Self {
+        Self {
+            rows: Vec::new(),
+            target_of,
+            last_ended_at: None,
+            was_sent_to_broker: false,
+            is_at_provider: false,
+        }
+    }
+
+    /// Adds the rows of the next call.
+    pub(super) fn add(&mut self, item: &CallOrResend) {
+        match item {
+            CallOrResend::Call(call) => self.add_call(call),
+            CallOrResend::Resend(event) => self.rows.push(Row::Note(Note::of_resend(event))),
+        }
+    }
+
+    fn add_call(&mut self, call: &CallEvents) {
+        self.add_pause(call);
+        self.infer_before(call);
+        self.add_request(call);
+        for event in &call.provider_calls {
+            self.add_provider_call(event);
+        }
+        if let Some(event) = call.answered {
+            if event.committed {
+                self.rows.push(Row::Committed(event.steps.clone()));
+            }
+            self.add_answer(call, event);
+        }
+        if let Some(event) = call.faulted {
+            self.rows.push(Row::Note(Note::of_fault(event)));
+        }
+        self.infer_after(call);
+    }
+
+    fn add_pause(&mut self, call: &CallEvents) {
+        if let Some(last) = self.last_ended_at {
+            let pause_ms = call.started_at() - last;
+            if pause_ms >= PAUSE_MS {
+                let text = format!("{} later", labels::duration(pause_ms));
+                self.rows.push(Row::Pause(text));
+            }
+        }
+        self.last_ended_at = Some(call.ended_at());
+    }
+
+    /// Adds the messages that must have led to this call.
+    fn infer_before(&mut self, call: &CallEvents) {
+        use Participant::{Browser, Consumer, Provider};
+        match call.operation() {
+            Some("POST /v1/login/session") => {
+                self.infer(call, "start", Browser, Consumer, "wants to sign in");
+            }
+            Some("GET /login/{handle}") if !self.was_sent_to_broker => {
+                self.infer(call, "leave", Consumer, Browser, "go to authorization_url");
+                self.was_sent_to_broker = true;
+            }
+            Some("GET /authorize") if !self.was_sent_to_broker => {
+                self.infer(call, "start", Browser, Consumer, "wants to sign in");
+                self.infer(call, "leave", Consumer, Browser, "go to /authorize");
+                self.was_sent_to_broker = true;
+            }
+            Some("GET /callback/{provider}") if self.is_at_provider => {
+                let label = "go to the broker's callback";
+                self.infer(call, "return", Provider, Browser, label);
+                self.is_at_provider = false;
+            }
+            _ => {}
+        }
+    }
+
+    fn add_request(&mut self, call: &CallEvents) {
+        let Some(event) = call.answered.or(call.faulted) else {
+            return;
+        };
+        let arrives = call.answered.is_some();
+        self.rows.push(Row::Arrow(Arrow {
+            id: format!("{}-request", call.id()),
+            from: participant(event.from),
+            to: Participant::Broker,
+            label: event.operation.clone(),
+            style: if arrives {
+                Style::Plain
+            } else {
+                Style::Faulted
+            },
+            arrives,
+            exchange: Some(event.request_id.clone()),
+        }));
+    }
+
+    /// Adds the request of the broker to the provider, and the provider's answer.
+    fn add_provider_call(&mut self, event: &LoggedEvent) {
+        let request = Arrow {
+            id: format!("p{}-request", event.seq),
+            from: Participant::Broker,
+            to: Participant::Provider,
+            label: event.operation.clone(),
+            style: Style::Plain,
+            arrives: true,
+            exchange: None,
+        };
+        let answer = Arrow {
+            id: format!("p{}-answer", event.seq),
+            from: Participant::Provider,
+            to: Participant::Broker,
+            label: event.status.map_or("no answer".to_owned(), labels::status),
+            style: match event.status {
+                Some(status) if status < 400 => Style::Plain,
+                _ => Style::Refused,
+            },
+            arrives: event.status.is_some(),
+            exchange: None,
+        };
+        self.rows.extend([Row::Arrow(request), Row::Arrow(answer)]);
+    }
+
+    fn add_answer(&mut self, call: &CallEvents, event: &LoggedEvent) {
+        let fault = call.fault();
+        self.rows.push(Row::Arrow(Arrow {
+            id: format!("{}-answer", call.id()),
+            from: Participant::Broker,
+            to: participant(event.from),
+            label: answer_label(event, fault, self.target(event)),
+            style: match (call.faulted, event.rule) {
+                (Some(_), _) => Style::Faulted,
+                (None, Some(_)) => Style::Refused,
+                (None, None) => Style::Plain,
+            },
+            arrives: !matches!(fault, Some("lose_response" | "truncate")),
+            exchange: Some(event.request_id.clone()),
+        }));
+        self.rows.extend(Note::of_refusal(event).map(Row::Note));
+    }
+
+    /// Adds the browser's next step, if it received the answer and was redirected.
+    fn infer_after(&mut self, call: &CallEvents) {
+        use Participant::{Browser, Consumer, Provider};
+        let is_received = matches!(call.fault(), None | Some("delay"));
+        let Some(event) = call.answered.filter(|_| is_received) else {
+            return;
+        };
+        match self.target(event) {
+            Some(RedirectTarget::Provider) => {
+                self.infer(call, "provider", Browser, Provider, "the user signs in");
+                self.is_at_provider = true;
+            }
+            Some(RedirectTarget::Callback) => {
+                self.infer(call, "callback", Browser, Consumer, callback_label(event));
+            }
+            None => {}
+        }
+    }
+
+    /// The redirect target, from the exchange if it is kept.
+    fn target(&self, event: &LoggedEvent) -> Option<RedirectTarget> {
+        let guess = redirect::guess(event)?;
+        Some((self.target_of)(&event.request_id).unwrap_or(guess))
+    }
+
+    fn infer(
+        &mut self,
+        call: &CallEvents,
+        suffix: &str,
+        from: Participant,
+        to: Participant,
+        label: &str,
+    ) {
+        self.rows.push(Row::Arrow(Arrow {
+            id: format!("{}-{suffix}", call.id()),
+            from,
+            to,
+            label: label.to_owned(),
+            style: Style::Inferred,
+            arrives: true,
+            exchange: None,
+        }));
+    }
+}
+
+fn participant(name: &str) -> Participant {
+    match name {
+        "browser" => Participant::Browser,
+        "consumer" => Participant::Consumer,
+        "broker" => Participant::Broker,
+        _ => Participant::Provider,
+    }
+}

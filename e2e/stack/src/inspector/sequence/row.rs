@@ -1,0 +1,70 @@
+//! The rows of a sequence diagram.
+
+/// A participant, with a lifeline of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Participant {
+    Browser,
+    Consumer,
+    Broker,
+    Provider,
+}
+
+/// One row of the diagram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Row {
+    Arrow(Arrow),
+    /// The steps that the broker's store committed.
+    Committed(Vec<&'static str>),
+    Note(Note),
+    /// A long time between two calls, as text.
+    Pause(String),
+}
+
+/// A message from one participant to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Arrow {
+    /// An id that stays the same while the event is kept.
+    pub(crate) id: String,
+    pub(crate) from: Participant,
+    pub(crate) to: Participant,
+    pub(crate) label: String,
+    pub(crate) style: Style,
+    /// Whether the message arrives; if not, the arrow ends before the other lifeline.
+    pub(crate) arrives: bool,
+    /// The `X-Request-Id` of the message's exchange.
+    pub(crate) exchange: Option<String>,
+}
+
+/// An explanation of the arrow above it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) style: Style,
+    pub(crate) title: String,
+    pub(crate) sentences: Vec<String>,
+    pub(crate) law: Option<String>,
+    pub(crate) advice: Option<&'static str>,
+}
+
+/// The style in which a row is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    /// Inferred from later calls, because neither broker nor proxy sees it.
+    Inferred,
+    /// Refused by the broker, or a login that failed.
+    Refused,
+    /// Changed by a fault, or a resend.
+    Faulted,
+}
+
+impl Style {
+    /// The CSS class.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Inferred => "inferred",
+            Self::Refused => "refused",
+            Self::Faulted => "faulted",
+        }
+    }
+}

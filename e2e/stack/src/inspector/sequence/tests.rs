@@ -1,0 +1,343 @@
+use super::*;
+use crate::event_log::EventSource;
+
+/// An event of a successful clean login; each test changes what it is about.
+fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> LoggedEvent {
+    LoggedEvent {
+        seq,
+        at: i64::try_from(seq).unwrap() * 10,
+        source: EventSource::Audit,
+        request_id: request_id.to_owned(),
+        from,
+        to: "broker",
+        operation: operation.to_owned(),
+        project: Some("demo".to_owned()),
+        login: Some("aLogin".to_owned()),
+        provenance: None,
+        status: Some(200),
+        rule: None,
+        says: None,
+        law: None,
+        advice: None,
+        why: None,
+        committed: false,
+        steps: Vec::new(),
+        fault: None,
+        resend: false,
+    }
+}
+
+fn steps(event: LoggedEvent, steps: &[&'static str]) -> LoggedEvent {
+    LoggedEvent {
+        committed: true,
+        steps: steps.to_vec(),
+        ..event
+    }
+}
+
+fn provider_call(seq: u64, request_id: &str, operation: &str) -> LoggedEvent {
+    LoggedEvent {
+        to: "google",
+        ..event(seq, request_id, "broker", operation)
+    }
+}
+
+fn faulted(call: &LoggedEvent, fault: &'static str, status: Option<u16>) -> LoggedEvent {
+    LoggedEvent {
+        seq: call.seq + 1,
+        source: EventSource::Proxy,
+        status,
+        why: Some("something happens"),
+        fault: Some(fault),
+        ..call.clone()
+    }
+}
+
+fn redirected(event: LoggedEvent) -> LoggedEvent {
+    LoggedEvent {
+        status: Some(303),
+        ..event
+    }
+}
+
+fn session() -> LoggedEvent {
+    steps(
+        event(1, "session", "consumer", "POST /v1/login/session"),
+        &["opened"],
+    )
+}
+
+fn result() -> LoggedEvent {
+    steps(
+        event(9, "result", "consumer", "POST /v1/login/result"),
+        &["result_consumed"],
+    )
+}
+
+fn rows_of(events: &[LoggedEvent]) -> Vec<Row> {
+    let events: Vec<_> = events.iter().cloned().map(Arc::new).collect();
+    rows(&events, &|_| None)
+}
+
+/// Every row on a line: `B>K label`, `B~>C` if inferred, `>|` if it breaks off.
+fn script(rows: &[Row]) -> Vec<String> {
+    let letter = |party| match party {
+        Participant::Browser => 'B',
+        Participant::Consumer => 'C',
+        Participant::Broker => 'K',
+        Participant::Provider => 'P',
+    };
+    let line = |row: &Row| match row {
+        Row::Arrow(arrow) => {
+            let shaft = if arrow.style == Style::Inferred {
+                "~"
+            } else {
+                ""
+            };
+            let end = if arrow.arrives { "" } else { "|" };
+            let (from, to) = (letter(arrow.from), letter(arrow.to));
+            format!("{from}{shaft}>{end}{to} {}", arrow.label)
+        }
+        Row::Committed(steps) => format!("+ {}", steps.join(" ")),
+        Row::Note(note) => format!("! {}", note.title),
+        Row::Pause(text) => format!("… {text}"),
+    };
+    rows.iter().map(line).collect()
+}
+
+#[test]
+fn a_clean_login_is_drawn_with_the_unseen_messages_inferred() {
+    let rows = rows_of(&[
+        session(),
+        provider_call(2, "visit", "GET discovery"),
+        redirected(steps(
+            event(3, "visit", "browser", "GET /login/{handle}"),
+            &["bound"],
+        )),
+        provider_call(4, "back", "POST token"),
+        redirected(steps(
+            event(5, "back", "browser", "GET /callback/{provider}"),
+            &["upstream_login_consumed", "completed"],
+        )),
+        result(),
+    ]);
+    let expected = [
+        "B~>C wants to sign in",
+        "C>K POST /v1/login/session",
+        "+ opened",
+        "K>C 200 OK",
+        "C~>B go to authorization_url",
+        "B>K GET /login/{handle}",
+        "K>P GET discovery",
+        "P>K 200 OK",
+        "+ bound",
+        "K>B 303 to the provider",
+        "B~>P the user signs in",
+        "P~>B go to the broker's callback",
+        "B>K GET /callback/{provider}",
+        "K>P POST token",
+        "P>K 200 OK",
+        "+ upstream_login_consumed completed",
+        "K>B 303 to the callback",
+        "B~>C the callback, without parameters",
+        "C>K POST /v1/login/result",
+        "+ result_consumed",
+        "K>C 200 OK",
+    ];
+    assert_eq!(script(&rows), expected);
+}
+
+#[test]
+fn a_legacy_login_takes_code_or_error_to_the_callback() {
+    let start = redirected(event(1, "start", "browser", "GET /authorize"));
+    let back = redirected(event(2, "back", "browser", "GET /callback/{provider}"));
+    for (committed, callback) in [
+        (
+            ["upstream_login_consumed", "code_issued"].as_slice(),
+            "B~>C callback?code=…&state=…",
+        ),
+        (
+            &["upstream_login_consumed"],
+            "B~>C callback?error=…&state=…",
+        ),
+    ] {
+        let rows = script(&rows_of(&[start.clone(), steps(back.clone(), committed)]));
+        let beginning = [
+            "B~>C wants to sign in",
+            "C~>B go to /authorize",
+            "B>K GET /authorize",
+            "K>B 303 to the provider",
+        ];
+        assert_eq!(rows[..4], beginning);
+        assert_eq!(rows.last().map(String::as_str), Some(callback));
+    }
+}
+
+#[test]
+fn a_redirect_target_is_read_from_the_answer_if_that_is_kept() {
+    let visit = redirected(event(1, "visit", "browser", "GET /login/{handle}"));
+    let rows = rows(&[Arc::new(visit)], &|id| {
+        assert_eq!(id, "visit");
+        Some(RedirectTarget::Callback)
+    });
+    let rows = script(&rows);
+    assert_eq!(rows[2..], ["K>B 303 to the callback", "B~>C the callback"]);
+}
+
+#[test]
+fn a_refusal_shows_rule_law_and_advice() {
+    let refused = LoggedEvent {
+        status: Some(400),
+        rule: Some("result.once"),
+        says: Some("a result is read once"),
+        law: Some("SPEC somewhere".to_owned()),
+        advice: Some("Start anew."),
+        why: Some("it was read before"),
+        ..event(1, "again", "consumer", "POST /v1/login/result")
+    };
+    let rows = rows_of(&[refused]);
+    let [Row::Arrow(request), Row::Arrow(answer), Row::Note(note)] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    assert_eq!(request.style, Style::Plain);
+    assert_eq!(
+        (answer.style, answer.label.as_str()),
+        (Style::Refused, "400 Bad Request")
+    );
+    assert_eq!(answer.exchange.as_deref(), Some("again"));
+    assert_eq!(note.title, "✕ Refused: result.once");
+    assert_eq!(
+        note.sentences,
+        ["A result is read once.", "It was read before."]
+    );
+    assert_eq!(note.law.as_deref(), Some("SPEC somewhere"));
+    assert_eq!(note.advice, Some("Start anew."));
+}
+
+#[test]
+fn a_lost_answer_breaks_off_with_a_note_of_the_committed_steps() {
+    for (fault, arrives) in [
+        ("lose_response", false),
+        ("truncate", false),
+        ("html_502", true),
+        ("html_200", true),
+        ("delay", true),
+    ] {
+        let rows = rows_of(&[result(), faulted(&result(), fault, None)]);
+        let [
+            Row::Arrow(request),
+            Row::Committed(_),
+            Row::Arrow(answer),
+            Row::Note(note),
+        ] = &rows[..]
+        else {
+            panic!("{rows:?}");
+        };
+        assert!(request.arrives, "{fault}");
+        assert_eq!(
+            (answer.arrives, answer.style),
+            (arrives, Style::Faulted),
+            "{fault}"
+        );
+        assert!(note.title.ends_with(fault), "{}", note.title);
+        let committed = note.sentences.last().expect("what was committed");
+        assert!(committed.contains("cannot be read again"), "{committed}");
+    }
+}
+
+#[test]
+fn a_refused_connection_never_reaches_the_broker() {
+    let call = event(1, "proxy-1", "consumer", "POST /v1/token");
+    let rows = rows_of(&[faulted(&call, "refuse", None)]);
+    assert_eq!(
+        script(&rows),
+        ["C>|K POST /v1/token", "! ⚡ Fault of the proxy: refuse"]
+    );
+    let Row::Note(note) = &rows[1] else {
+        panic!("{rows:?}");
+    };
+    assert_eq!(note.sentences[1], "Nothing was committed.");
+}
+
+#[test]
+fn a_browser_that_lost_the_answer_goes_nowhere() {
+    let visit = redirected(event(1, "visit", "browser", "GET /login/{handle}"));
+    let rows = script(&rows_of(&[
+        visit.clone(),
+        faulted(&visit, "lose_response", None),
+    ]));
+    assert!(!rows.iter().any(|row| row.starts_with("B~>P")), "{rows:?}");
+    let late = script(&rows_of(&[
+        visit.clone(),
+        faulted(&visit, "delay", Some(303)),
+    ]));
+    assert!(late.iter().any(|row| row.starts_with("B~>P")), "{late:?}");
+}
+
+#[test]
+fn a_resend_has_a_note() {
+    let again = LoggedEvent {
+        source: EventSource::Proxy,
+        status: None,
+        why: Some("the same call again"),
+        resend: true,
+        ..event(3, "proxy-1", "consumer", "POST /v1/login/result")
+    };
+    let rows = script(&rows_of(&[result(), again]));
+    assert_eq!(
+        rows.last().map(String::as_str),
+        Some("! ↻ POST /v1/login/result is sent again")
+    );
+}
+
+#[test]
+fn a_provider_that_does_not_answer_is_drawn() {
+    let silent = LoggedEvent {
+        status: None,
+        ..provider_call(1, "back", "POST token")
+    };
+    assert_eq!(
+        script(&rows_of(&[silent])),
+        ["K>P POST token", "P>|K no answer"]
+    );
+}
+
+#[test]
+fn a_long_time_between_two_calls_is_drawn() {
+    let late = LoggedEvent {
+        at: session().at + 600_000,
+        ..result()
+    };
+    let rows = script(&rows_of(&[session(), late]));
+    assert!(rows.contains(&"… 10 minutes later".to_owned()), "{rows:?}");
+    assert!(
+        !script(&rows_of(&[session(), result()]))
+            .iter()
+            .any(|row| row.starts_with('…'))
+    );
+}
+
+#[test]
+fn an_arrow_keeps_its_id_while_its_call_goes_on() {
+    let first = provider_call(4, "back", "POST token");
+    let whole = [
+        first.clone(),
+        event(5, "back", "browser", "GET /callback/{provider}"),
+    ];
+    let ids = |rows: &[Row]| {
+        let arrows = rows.iter().filter_map(|row| match row {
+            Row::Arrow(arrow) => Some(arrow.id.clone()),
+            _ => None,
+        });
+        arrows.collect::<Vec<_>>()
+    };
+    let (early, late) = (ids(&rows_of(&[first])), ids(&rows_of(&whole)));
+    assert!(
+        early.iter().all(|id| late.contains(id)),
+        "{early:?} {late:?}"
+    );
+    let mut unique = late.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), late.len());
+}

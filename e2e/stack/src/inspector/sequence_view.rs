@@ -1,0 +1,219 @@
+//! The sequence of one login, as a diagram and as text.
+
+use std::sync::Arc;
+
+use super::diagram::{self, Links, Participants};
+use super::exchange_view::ExchangeView;
+use super::labels;
+use super::sequence::{self, Note, RedirectTarget, Row};
+use crate::event_log::LoggedEvent;
+use crate::login_status::{self, LoginStatus};
+use crate::runtime::StackRuntime;
+
+/// The number of events without a login that are shown.
+const MAX_OTHER_EVENTS: usize = 60;
+
+/// The number of events of one login that are shown.
+const MAX_LOGIN_EVENTS: usize = 100;
+
+/// The path of the calls that belong to no login.
+const OTHERS_PATH: &str = "/others";
+
+/// The sequence of one login, or of the calls without one.
+pub(crate) struct SequenceView {
+    pub(crate) path: String,
+    /// `None` for the calls without a login.
+    pub(crate) login: Option<String>,
+    pub(crate) title: String,
+    pub(crate) state: Option<&'static str>,
+    pub(crate) diagram: String,
+    pub(crate) steps: Vec<TextStep>,
+    /// The open exchange.
+    pub(crate) exchange: Option<ExchangeView>,
+}
+
+/// A row of the sequence as text.
+pub(crate) struct TextStep {
+    pub(crate) class: &'static str,
+    pub(crate) text: String,
+    pub(crate) link: Option<String>,
+    pub(crate) is_chosen: bool,
+    pub(crate) note: Option<Note>,
+}
+
+/// The flow and the provider of a login: `Clean callback with Google`.
+pub(super) fn title(status: &LoginStatus) -> String {
+    let flow = labels::flow(status.flow);
+    match status.provider {
+        Some(provider) => format!("{flow} with {}", labels::provider(Some(provider))),
+        None => flow.to_owned(),
+    }
+}
+
+/// The sequence of one login, with the exchange `call` open; `None` if no event mentions
+/// the login.
+pub(crate) async fn login(
+    runtime: &StackRuntime,
+    login: &str,
+    call: Option<&str>,
+) -> Option<SequenceView> {
+    let status = login_status::of(runtime, login).await?;
+    let source = SequenceSource {
+        path: format!("/logins/{login}"),
+        participants: participants(runtime, &status),
+        call,
+    };
+    Some(SequenceView {
+        login: Some(login.to_owned()),
+        title: title(&status),
+        state: Some(labels::state(status.state)),
+        ..source.view(runtime, &login_events(runtime, login))
+    })
+}
+
+/// The calls that belong to no login.
+pub(crate) fn others(runtime: &StackRuntime, call: Option<&str>) -> SequenceView {
+    let source = SequenceSource {
+        path: OTHERS_PATH.to_owned(),
+        participants: Participants {
+            consumer: "any project".to_owned(),
+            provider: None,
+        },
+        call,
+    };
+    source.view(runtime, &other_events(runtime))
+}
+
+/// The diagram of one login as a file of its own.
+pub(crate) async fn standalone_diagram(runtime: &StackRuntime, login: &str) -> Option<String> {
+    let status = login_status::of(runtime, login).await?;
+    let rows = login_events(runtime, login).rows(runtime);
+    Some(diagram::standalone(&rows, &participants(runtime, &status)))
+}
+
+fn participants(runtime: &StackRuntime, status: &LoginStatus) -> Participants {
+    Participants {
+        consumer: project_name(runtime, status.project.as_deref()),
+        provider: status.provider,
+    }
+}
+
+/// The name of a project, or the `client_id` of an unknown one.
+pub(super) fn project_name(runtime: &StackRuntime, client_id: Option<&str>) -> String {
+    let Some(client_id) = client_id else {
+        return "not recognised".to_owned();
+    };
+    let projects = runtime.projects.list();
+    let project = projects
+        .iter()
+        .find(|it| it.client_id.as_str() == client_id);
+    project.map_or(client_id, |it| it.name.as_str()).to_owned()
+}
+
+/// The latest events of a sequence, and the number of older ones that are not shown.
+struct ShownEvents {
+    events: Vec<Arc<LoggedEvent>>,
+    omitted: usize,
+}
+
+fn login_events(runtime: &StackRuntime, login: &str) -> ShownEvents {
+    let events = runtime.event_log().events(0, Some(login));
+    ShownEvents::latest(events, MAX_LOGIN_EVENTS)
+}
+
+/// Refusals, faults and resends without a login. Health checks, for example, are left out.
+fn other_events(runtime: &StackRuntime) -> ShownEvents {
+    let mut events = runtime.event_log().events(0, None);
+    events.retain(|event| {
+        let has_problem = event.rule.is_some() || event.fault.is_some() || event.resend;
+        event.login.is_none() && has_problem
+    });
+    ShownEvents::latest(events, MAX_OTHER_EVENTS)
+}
+
+impl ShownEvents {
+    fn latest(mut events: Vec<Arc<LoggedEvent>>, limit: usize) -> Self {
+        let omitted = events.len().saturating_sub(limit);
+        events.drain(..omitted);
+        Self { events, omitted }
+    }
+
+    fn rows(&self, runtime: &StackRuntime) -> Vec<Row> {
+        let target_of = |request_id: &str| {
+            let location = runtime.event_log().location(request_id)?;
+            let mut providers = [&runtime.urls.google, &runtime.urls.github].into_iter();
+            Some(match providers.any(|url| location.starts_with(url)) {
+                true => RedirectTarget::Provider,
+                false => RedirectTarget::Callback,
+            })
+        };
+        let mut rows = sequence::rows(&self.events, &target_of);
+        if self.omitted > 0 {
+            let text = format!("{} older events are left out", self.omitted);
+            rows.insert(0, Row::Pause(text));
+        }
+        rows
+    }
+}
+
+struct SequenceSource<'a> {
+    path: String,
+    participants: Participants,
+    /// The id of the exchange to open.
+    call: Option<&'a str>,
+}
+
+impl SequenceSource<'_> {
+    fn view(self, runtime: &StackRuntime, shown: &ShownEvents) -> SequenceView {
+        let rows = shown.rows(runtime);
+        let links = Links {
+            path: &self.path,
+            chosen: self.call,
+        };
+        let exchange = self.call.and_then(|id| {
+            let exchange = runtime.event_log().exchange(id);
+            ExchangeView::new(id, &shown.events, exchange)
+        });
+        SequenceView {
+            login: None,
+            title: "Calls that belong to no login".to_owned(),
+            state: None,
+            diagram: diagram::in_page(&rows, &self.participants, &links),
+            steps: rows.iter().map(|row| self.step(row, &links)).collect(),
+            exchange,
+            path: self.path.clone(),
+        }
+    }
+
+    fn step(&self, row: &Row, links: &Links<'_>) -> TextStep {
+        let text = self.participants.describe(row);
+        match row {
+            Row::Arrow(arrow) => {
+                let exchange = arrow.exchange.as_deref();
+                TextStep {
+                    link: exchange.map(|id| links.to(id)),
+                    is_chosen: exchange.is_some_and(|id| links.is_chosen(id)),
+                    ..TextStep::plain(arrow.style.class(), text)
+                }
+            }
+            Row::Committed(_) => TextStep::plain("committed", text),
+            Row::Pause(_) => TextStep::plain("pause", text),
+            Row::Note(note) => TextStep {
+                note: Some(note.clone()),
+                ..TextStep::plain(note.style.class(), text)
+            },
+        }
+    }
+}
+
+impl TextStep {
+    fn plain(class: &'static str, text: String) -> Self {
+        Self {
+            class,
+            text,
+            link: None,
+            is_chosen: false,
+            note: None,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The status of a login, read from the broker's store. It does not depend on which
+//! answers the client received.
+
+mod calls;
+
+use broker::audit::Step;
+use broker::model::grant::CODE_LIFETIME_MS;
+use broker::model::login_session::{LoginSession, SessionStatus};
+use contract::Rule;
+use serde::Serialize;
+
+use crate::event_log::{LoggedEvent, SecretKind};
+use crate::runtime::StackRuntime;
+
+pub use calls::LoginCall;
+
+/// The status of one login. The fields are the members of its JSON.
+#[derive(Debug, Clone, Serialize)]
+pub struct LoginStatus {
+    /// The id of the login, the `login` of its events.
+    pub login: String,
+    /// The flow, once it is known.
+    pub flow: Option<LoginFlow>,
+    /// The project's `client_id`, once it is known.
+    pub project: Option<String>,
+    /// `google` or `github`, once it is known.
+    pub provider: Option<&'static str>,
+    /// The state in the store.
+    pub state: LoginState,
+    /// Every call about the login, oldest first.
+    pub calls: Vec<LoginCall>,
+}
+
+/// One of the two flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginFlow {
+    /// The clean callback flow.
+    Clean,
+    /// The legacy browser authorization.
+    Legacy,
+}
+
+/// The state of a login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoginState {
+    /// Nothing is stored: every call so far was refused or never arrived.
+    None,
+    /// The user has not come back from the provider.
+    Pending,
+    /// Clean flow: an unread result with a profile.
+    Succeeded,
+    /// Clean flow: an unread result with an error. Legacy flow: the browser was redirected
+    /// to the callback with an error.
+    Failed,
+    /// Clean flow: the result was read.
+    Consumed,
+    /// Legacy flow: a handoff code waits to be redeemed.
+    CodeIssued,
+    /// Legacy flow: the code was redeemed, and the token is valid.
+    Redeemed,
+    /// Legacy flow: the token was revoked, or its code redeemed a second time.
+    Ended,
+    /// The lifetime of the session, code or token is over.
+    Expired,
+}
+
+/// The status of the login with this id; `None` if no event mentions it.
+pub(crate) async fn of(runtime: &StackRuntime, login: &str) -> Option<LoginStatus> {
+    let events = runtime.event_log().events(0, Some(login));
+    if events.is_empty() {
+        return None;
+    }
+    let events: Vec<_> = events.iter().map(|event| &**event).collect();
+    let flow = flow(&events);
+    let (state, provider) = match flow {
+        Some(LoginFlow::Clean) => clean_state(runtime, login, &events).await,
+        _ => (legacy_state(runtime, login, &events).await, None),
+    };
+    Some(LoginStatus {
+        login: login.to_owned(),
+        flow,
+        project: events.iter().find_map(|event| event.project.clone()),
+        provider: provider.or_else(|| called_provider(&events)),
+        state,
+        calls: calls::of(&events),
+    })
+}
+
+fn flow(events: &[&LoggedEvent]) -> Option<LoginFlow> {
+    events
+        .iter()
+        .find_map(|event| match event.operation.as_str() {
+            "POST /v1/login/session" | "GET /login/{handle}" | "POST /v1/login/result" => {
+                Some(LoginFlow::Clean)
+            }
+            "GET /authorize" | "POST /v1/token" | "GET /v1/profile" | "POST /v1/revoke" => {
+                Some(LoginFlow::Legacy)
+            }
+            _ => None,
+        })
+}
+
+fn called_provider(events: &[&LoggedEvent]) -> Option<&'static str> {
+    let is_provider = |party: &&'static str| *party == "google" || *party == "github";
+    events.iter().map(|event| event.to).find(is_provider)
+}
+
+async fn clean_state(
+    runtime: &StackRuntime,
+    login: &str,
+    events: &[&LoggedEvent],
+) -> (LoginState, Option<&'static str>) {
+    let Some(session) = find_session(runtime, login).await else {
+        let state = match has_step(events, Step::Opened) {
+            true => LoginState::Expired,
+            false => LoginState::None,
+        };
+        return (state, None);
+    };
+    let is_over = !session.ends.is_after(runtime.clock.current().now());
+    let state = match session.status {
+        SessionStatus::Consumed => LoginState::Consumed,
+        SessionStatus::Erased => LoginState::Expired,
+        _ if is_over => LoginState::Expired,
+        SessionStatus::Unbound | SessionStatus::Bound(_) => LoginState::Pending,
+        SessionStatus::Completed if has_failed(events) => LoginState::Failed,
+        SessionStatus::Completed => LoginState::Succeeded,
+    };
+    (state, Some(session.provider.as_str()))
+}
+
+async fn find_session(runtime: &StackRuntime, login: &str) -> Option<LoginSession> {
+    let secrets = runtime.event_log().secrets();
+    let handle = secrets.digest_of(SecretKind::Handle, login)?;
+    let now = runtime.clock.current().now();
+    runtime.store().find(handle, now).await.ok()?
+}
+
+/// Only the redeemer of a code can look it up in the store, so the state of a code comes
+/// from the committed steps; the state of a token comes from the store.
+async fn legacy_state(runtime: &StackRuntime, login: &str, events: &[&LoggedEvent]) -> LoginState {
+    let secrets = runtime.event_log().secrets();
+    if let Some(token) = secrets.digest_of(SecretKind::Token, login) {
+        return token_state(runtime, token).await;
+    }
+    let issued = events
+        .iter()
+        .find(|event| event.steps.contains(&Step::CodeIssued.name()));
+    match issued {
+        Some(issued) if runtime.clock.now_ms() < issued.at + CODE_LIFETIME_MS => {
+            LoginState::CodeIssued
+        }
+        Some(_) => LoginState::Expired,
+        None if has_failed(events) => LoginState::Failed,
+        None if events.iter().any(|event| event.status == Some(303)) => LoginState::Pending,
+        None => LoginState::None,
+    }
+}
+
+async fn token_state(runtime: &StackRuntime, token: contract::Digest) -> LoginState {
+    let now = runtime.clock.current().now();
+    match runtime.store().token(token, now).await {
+        Ok(Some(token)) => match token.open(now) {
+            Ok(_) => LoginState::Redeemed,
+            Err(Rule::BearerEnded) => LoginState::Ended,
+            Err(_) => LoginState::Expired,
+        },
+        _ => LoginState::Expired,
+    }
+}
+
+fn has_step(events: &[&LoggedEvent], step: Step) -> bool {
+    events
+        .iter()
+        .any(|event| event.steps.contains(&step.name()))
+}
+
+/// Whether the login at the provider failed.
+fn has_failed(events: &[&LoggedEvent]) -> bool {
+    let is_upstream_rule =
+        |event: &LoggedEvent| event.rule.is_some_and(|rule| rule.starts_with("upstream."));
+    events
+        .iter()
+        .any(|event| event.from == "browser" && is_upstream_rule(event))
+}

@@ -1,0 +1,113 @@
+//! The fault proxy in front of the broker, a real HTTP/1.1 proxy.
+//!
+//! It owns the broker's public address, so that a reset can put a new broker behind it.
+//! Each client connection has one connection of its own to the broker. The proxy injects
+//! the armed [`Faults`](crate::faults::Faults) and records every exchange in the
+//! [`EventLog`](crate::event_log::EventLog).
+
+mod service;
+
+mod body;
+mod call;
+mod corrupt;
+mod headers;
+mod resends;
+mod state;
+mod target;
+mod upstream_conn;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use headers::MAX_HEADERS;
+use service::ProxyService;
+pub use state::ProxyState;
+use target::Target;
+
+/// A running proxy. Dropping it stops it from accepting connections.
+#[derive(Debug)]
+pub struct Proxy {
+    /// The address that the proxy listens on.
+    pub address: SocketAddr,
+    target: Target,
+    accepting: JoinHandle<()>,
+}
+
+impl Proxy {
+    /// Forwards the requests that arrive at `listener` to `target`, with the faults and
+    /// into the event log of `state`.
+    ///
+    /// # Errors
+    ///
+    /// If the listener cannot be used.
+    pub fn start(
+        listener: std::net::TcpListener,
+        target: SocketAddr,
+        state: Arc<ProxyState>,
+    ) -> std::io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let listener = TcpListener::from_std(listener)?;
+        let target = Target::new(target);
+        let accepting = tokio::spawn(accept(listener, target.clone(), state));
+        Ok(Self {
+            address,
+            target,
+            accepting,
+        })
+    }
+
+    /// Forwards new requests to another broker from now on.
+    pub fn retarget(&self, target: SocketAddr) {
+        self.target.set(target);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, target: Target, state: Arc<ProxyState>) {
+    loop {
+        let Ok((client, _)) = listener.accept().await else {
+            wait_for_descriptors().await;
+            continue;
+        };
+        let _ = client.set_nodelay(true);
+        tokio::spawn(serve(client, target.clone(), state.clone()));
+    }
+}
+
+/// Accepting fails when file descriptors run out, and would fail again at once.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing signals that a descriptor is free again"
+)]
+async fn wait_for_descriptors() {
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+}
+
+/// Serves one client connection to its end.
+async fn serve(client: TcpStream, target: Target, state: Arc<ProxyState>) {
+    let service = Arc::new(ProxyService::new(target, state));
+    let service = service_fn(move |request| {
+        let service = service.clone();
+        async move { service.forward(request).await }
+    });
+    // A client that disconnects is no event of the proxy.
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .max_headers(MAX_HEADERS)
+        // A client that closes its sending half still waits for the answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(client), service)
+        .await;
+}

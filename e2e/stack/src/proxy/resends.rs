@@ -1,0 +1,55 @@
+//! Lost calls that clients send again.
+//!
+//! A browser, or curl, silently repeats a request when a reused connection closes
+//! without an answer. An application that repeats a one-time call itself makes a mistake.
+//! The two differ only in whether the connection had served a call before.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use contract::Digest;
+
+/// The number of lost calls that are remembered.
+const MAX_LOST: usize = 256;
+
+/// The calls whose answers were lost.
+#[derive(Debug, Default)]
+pub(super) struct Resends(Mutex<VecDeque<LostCall>>);
+
+#[derive(Debug)]
+struct LostCall {
+    digest: Digest,
+    was_reused: bool,
+}
+
+impl Resends {
+    /// Remembers a lost call, and whether its connection had served another before.
+    pub(super) fn lost(&self, digest: Digest, was_reused: bool) {
+        let mut lost = self.lock();
+        if lost.len() == MAX_LOST {
+            lost.pop_front();
+        }
+        lost.push_back(LostCall { digest, was_reused });
+    }
+
+    /// The most likely cause of this resend; `None` if the call was not lost before.
+    pub(super) fn explain(&self, digest: Digest) -> Option<&'static str> {
+        let mut lost = self.lock();
+        let position = lost.iter().position(|lost| lost.digest == digest)?;
+        Some(if lost.remove(position)?.was_reused {
+            "the same call again, after its reused connection closed without an answer: \
+             browsers, curl and some HTTP libraries do so by themselves"
+        } else {
+            "the same call again, after its first connection closed without an answer: \
+             the application repeats it, which no one-time call allows"
+        })
+    }
+
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<LostCall>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

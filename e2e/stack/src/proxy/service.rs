@@ -1,0 +1,207 @@
+//! One call from a client to the broker and back, with its fault.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use broker::model::LoginId;
+use contract::Digest;
+use http_body_util::{BodyExt as _, Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::HeaderValue;
+use hyper::{Request, Response};
+
+use super::body::ForwardedBody;
+use super::call::ProxiedCall;
+use super::corrupt::{ClientBody, Closed, bad_gateway, broker_unreachable, foreign_page, halved};
+use super::headers::drop_hop_by_hop;
+use super::state::ProxyState;
+use super::target::Target;
+use super::upstream_conn::UpstreamConn;
+use crate::event_log::{
+    LoggedEvent, ProxyEvent, RecordedExchange, RecordedRequest, RecordedResponse,
+};
+use crate::faults::{Fault, FaultInjection};
+
+/// Forwards the calls of one client connection.
+pub(super) struct ProxyService {
+    upstream: UpstreamConn,
+    state: Arc<ProxyState>,
+    /// Whether the connection has served a call before.
+    is_reused: AtomicBool,
+}
+
+/// The proxy's knowledge of a call before the broker sees it.
+struct CallContext {
+    digest: Digest,
+    login: Option<LoginId>,
+    injected: Option<FaultInjection>,
+    was_reused: bool,
+}
+
+impl ProxyService {
+    pub(super) fn new(target: Target, state: Arc<ProxyState>) -> Self {
+        Self {
+            upstream: UpstreamConn::new(target),
+            state,
+            is_reused: AtomicBool::new(false),
+        }
+    }
+
+    /// Forwards one call.
+    pub(super) async fn forward(
+        &self,
+        request: Request<Incoming>,
+    ) -> Result<Response<ClientBody>, Closed> {
+        let call = ProxiedCall::read(request).await?;
+        let context = self.inspect(&call);
+        if let Some(injected) = context.injected.filter(|it| it.fault == Fault::Refuse) {
+            return Err(self.refuse(call, &context, injected));
+        }
+        let (request, recorded) = call.into_parts();
+        let Ok(response) = self.send(request).await else {
+            return Ok(broker_unreachable());
+        };
+        self.deliver(recorded, &context, response).await
+    }
+
+    /// Identifies the call and its login, records a resend, and triggers a fault.
+    fn inspect(&self, call: &ProxiedCall) -> CallContext {
+        let login = call.login(self.state.event_log.secrets());
+        let digest = call.digest();
+        if let Some(operation) = call.operation
+            && let Some(why) = self.state.resends.explain(digest)
+        {
+            self.state.record(ProxyEvent {
+                request_id: &new_request_id(),
+                operation,
+                login: login.as_ref(),
+                status: None,
+                why,
+                audited: None,
+                fault: None,
+            });
+        }
+        let trigger = |operation| self.state.faults.trigger(operation, login.as_ref());
+        CallContext {
+            digest,
+            injected: call.operation.and_then(trigger),
+            login,
+            was_reused: self.is_reused.swap(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Closes the connection before the broker has seen the call.
+    fn refuse(&self, call: ProxiedCall, context: &CallContext, injected: FaultInjection) -> Closed {
+        let request_id = new_request_id();
+        let (_, request) = call.into_parts();
+        self.state.event_log.record(RecordedExchange {
+            request_id: request_id.clone(),
+            request,
+            project: None,
+            response: None,
+            fault: Some(injected.fault.name()),
+        });
+        self.record_fault(injected, context, &request_id, None);
+        self.state.resends.lost(context.digest, context.was_reused);
+        Closed
+    }
+
+    /// Sends the request to the broker and reads its whole response.
+    async fn send(
+        &self,
+        request: Request<ForwardedBody>,
+    ) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
+        let (mut head, body) = self.upstream.send(request).await?.into_parts();
+        drop_hop_by_hop(&mut head.headers);
+        Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+    }
+
+    /// Records the broker's response and returns the one that the client gets.
+    async fn deliver(
+        &self,
+        request: RecordedRequest,
+        context: &CallContext,
+        response: Response<Bytes>,
+    ) -> Result<Response<ClientBody>, Closed> {
+        let header = response.headers().get("x-request-id");
+        let request_id = header.and_then(text).unwrap_or_default().to_owned();
+        let (head, body) = response.into_parts();
+        let event_log = &self.state.event_log;
+        let audited = event_log.audited(&request_id);
+        if let Some(login) = &context.login {
+            event_log.secrets().learn(login, &head, &body);
+        }
+        event_log.record(RecordedExchange {
+            request_id: request_id.clone(),
+            request,
+            project: audited.as_ref().and_then(|event| event.project.clone()),
+            response: Some(RecordedResponse::new(&head, &body)),
+            fault: context.injected.map(|injected| injected.fault.name()),
+        });
+        let response = Response::from_parts(head, body);
+        let Some(injected) = context.injected else {
+            return Ok(response.map(whole));
+        };
+        self.record_fault(injected, context, &request_id, audited.as_deref());
+        match injected.fault {
+            Fault::Refuse | Fault::LoseResponse => {
+                self.state.resends.lost(context.digest, context.was_reused);
+                Err(Closed)
+            }
+            Fault::Truncate => halved(response),
+            Fault::Html502 => Ok(bad_gateway()),
+            Fault::Html200 => Ok(foreign_page()),
+            Fault::Delay => {
+                delay(injected).await;
+                Ok(response.map(whole))
+            }
+        }
+    }
+
+    /// Records that a fault was injected into a call.
+    fn record_fault(
+        &self,
+        injected: FaultInjection,
+        context: &CallContext,
+        request_id: &str,
+        audited: Option<&LoggedEvent>,
+    ) {
+        self.state.record(ProxyEvent {
+            request_id,
+            operation: injected.operation,
+            login: context.login.as_ref(),
+            status: match injected.fault {
+                Fault::Html502 => Some(502),
+                Fault::Html200 => Some(200),
+                Fault::Truncate | Fault::Delay => audited.and_then(|event| event.status),
+                Fault::Refuse | Fault::LoseResponse => None,
+            },
+            why: injected.fault.description(),
+            audited,
+            fault: Some(injected.fault),
+        });
+    }
+}
+
+fn whole(body: Bytes) -> ClientBody {
+    Either::Left(Full::new(body))
+}
+
+fn text(value: &HeaderValue) -> Option<&str> {
+    value.to_str().ok()
+}
+
+/// An id for an exchange that has no `X-Request-Id` of the broker.
+fn new_request_id() -> String {
+    let mut id = Digest::of(&broker::random::bytes32()).to_text();
+    id.truncate(11);
+    format!("proxy-{id}")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a client waits in real time, whatever our clock shows"
+)]
+async fn delay(injected: FaultInjection) {
+    tokio::time::sleep(injected.delay).await;
+}

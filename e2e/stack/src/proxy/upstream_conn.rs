@@ -1,0 +1,80 @@
+//! The connection to the broker that belongs to one client connection.
+
+use std::error::Error;
+use std::net::SocketAddr;
+
+use hyper::client::conn::http1::{Builder as Client, SendRequest};
+use hyper::{Request, Response, body::Incoming};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+
+use super::body::ForwardedBody;
+use super::headers::MAX_HEADERS;
+use super::target::Target;
+
+type SendError = Box<dyn Error + Send + Sync>;
+
+/// A connection to the current broker, opened on demand.
+#[derive(Debug)]
+pub(super) struct UpstreamConn {
+    target: Target,
+    open: Mutex<Option<(SocketAddr, SendRequest<ForwardedBody>)>>,
+}
+
+impl UpstreamConn {
+    pub(super) fn new(target: Target) -> Self {
+        Self {
+            target,
+            open: Mutex::new(None),
+        }
+    }
+
+    /// Sends a request on the open connection, or on a new one if the broker has closed it
+    /// before a byte was written.
+    pub(super) async fn send(
+        &self,
+        request: Request<ForwardedBody>,
+    ) -> Result<Response<Incoming>, SendError> {
+        let mut open = self.open.lock().await;
+        let response = send(&mut open, self.target.get(), request).await;
+        if response.is_err() {
+            *open = None;
+        }
+        response
+    }
+}
+
+async fn send(
+    open: &mut Option<(SocketAddr, SendRequest<ForwardedBody>)>,
+    target: SocketAddr,
+    request: Request<ForwardedBody>,
+) -> Result<Response<Incoming>, SendError> {
+    let request = match open {
+        Some((address, sender)) if *address == target => {
+            // On a closed connection sending fails, too, and returns the request.
+            let _ = sender.ready().await;
+            match sender.try_send_request(request).await {
+                Ok(response) => return Ok(response),
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) => unsent,
+                    None => return Err(error.into_error().into()),
+                },
+            }
+        }
+        _ => request,
+    };
+    let (_, sender) = open.insert((target, connect(target).await?));
+    Ok(sender.send_request(request).await?)
+}
+
+async fn connect(target: SocketAddr) -> Result<SendRequest<ForwardedBody>, SendError> {
+    let stream = TcpStream::connect(target).await?;
+    stream.set_nodelay(true)?;
+    let (sender, connection) = Client::new()
+        .max_headers(MAX_HEADERS)
+        .handshake(TokioIo::new(stream))
+        .await?;
+    tokio::spawn(connection);
+    Ok(sender)
+}

@@ -1,0 +1,83 @@
+//! The running parts of a stack, and the reset that begins again with a fresh broker.
+
+mod broker_launch;
+mod port;
+mod server;
+mod urls;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use broker::store::Store;
+use mock_upstream::MockUpstream;
+use tokio::sync::Mutex;
+
+use crate::event_log::EventLog;
+use crate::faults::Faults;
+use crate::projects::ProjectRegistry;
+use crate::proxy::{Proxy, ProxyState};
+use crate::start_error::StackStartError;
+use crate::time::StackClock;
+
+pub(crate) use broker_launch::{BrokerLaunch, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
+pub(crate) use port::BoundPort;
+pub(crate) use server::ServerHandle;
+pub use server::silence_rocket;
+pub use urls::StackUrls;
+pub(crate) use urls::loopback_origin;
+
+/// The running parts of a stack, which the control address and the inspector act on.
+pub(crate) struct StackRuntime {
+    pub(crate) urls: StackUrls,
+    pub(crate) clock: StackClock,
+    pub(crate) projects: ProjectRegistry,
+    pub(crate) upstream: MockUpstream,
+    pub(crate) demo: Arc<consumer_demo::App>,
+    pub(crate) proxy: Proxy,
+    pub(crate) proxy_state: Arc<ProxyState>,
+    pub(crate) store: RwLock<Arc<dyn Store>>,
+    /// `None` once the stack has stopped.
+    pub(crate) broker: Mutex<Option<ServerHandle>>,
+    /// The time limit for one call of the broker to a provider.
+    pub(crate) upstream_timeout_ms: u64,
+}
+
+impl StackRuntime {
+    /// See [`Stack::reset`](crate::Stack::reset).
+    pub(crate) async fn reset(&self) -> Result<(), StackStartError> {
+        let mut broker = self.broker.lock().await;
+        let clock = self.clock.restarted();
+        let launch = BrokerLaunch {
+            urls: &self.urls,
+            clock: clock.clone(),
+            projects: &self.projects,
+            proxy_state: &self.proxy_state,
+            upstream_timeout_ms: self.upstream_timeout_ms,
+        };
+        let (fresh, store) = launch.start().await?;
+        self.proxy.retarget(fresh.address);
+        self.upstream.reset();
+        self.demo.reset();
+        self.clock.replace(clock);
+        *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
+        self.proxy_state.clear();
+        // The old broker may finish its open requests; the reset does not wait for it.
+        if let Some(old) = broker.replace(fresh) {
+            tokio::spawn(old.stop());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn event_log(&self) -> &EventLog {
+        &self.proxy_state.event_log
+    }
+
+    pub(crate) fn faults(&self) -> &Faults {
+        &self.proxy_state.faults
+    }
+
+    /// The current broker's store.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        store.clone()
+    }
+}

@@ -1,0 +1,82 @@
+//! The broker of a stack: its configuration and its start on an empty store.
+
+use std::sync::Arc;
+
+use broker::audit::{self, AuditLog};
+use broker::clock::Clock;
+use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
+use broker::store::fail_points::FailPoints;
+use broker::store::{self, Store};
+use broker::{Broker, Dependencies};
+
+use super::server::ServerHandle;
+use super::urls::{StackUrls, loopback_origin};
+use crate::event_log::LoggedEvent;
+use crate::projects::ProjectRegistry;
+use crate::proxy::ProxyState;
+use crate::start_error::StackStartError;
+
+/// The broker's client id and secret at the imitated providers. They protect nothing.
+pub(crate) const UPSTREAM_CLIENT_ID: &str = "federated-sign-in-kit";
+pub(crate) const UPSTREAM_CLIENT_SECRET: &str = "mock-upstream-secret";
+
+/// Everything that a broker behind the stack's proxy is started with.
+pub(crate) struct BrokerLaunch<'a> {
+    pub(crate) urls: &'a StackUrls,
+    pub(crate) clock: Clock,
+    pub(crate) projects: &'a ProjectRegistry,
+    pub(crate) proxy_state: &'a Arc<ProxyState>,
+    pub(crate) upstream_timeout_ms: u64,
+}
+
+impl BrokerLaunch<'_> {
+    /// Starts a broker on an empty store; returns both, so that the stack can read the
+    /// store as well.
+    pub(crate) async fn start(self) -> Result<(ServerHandle, Arc<dyn Store>), StackStartError> {
+        let config = self.config();
+        let store = store::open(&config.store.url, FailPoints::NONE).map_err(|source| {
+            broker::StartError::Store {
+                url: config.store.url.clone(),
+                source,
+            }
+        })?;
+        let proxy_state = self.proxy_state.clone();
+        let record = move |event: &audit::Event| {
+            proxy_state.event_log.append(LoggedEvent::from_audit(event));
+        };
+        let dependencies = Dependencies {
+            clock: self.clock,
+            projects: self.projects.at_broker(),
+            audit: AuditLog::new().subscribed(Arc::new(record)),
+            store: Some(store.clone()),
+            ..Dependencies::default()
+        };
+        let broker = Broker::assemble(config, dependencies)?;
+        let server = ServerHandle::launch(broker.rocket()).await;
+        Ok((server.map_err(StackStartError::BrokerServer)?, store))
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            upstream: UpstreamConfig {
+                google: Some(GoogleConfig {
+                    client_id: UPSTREAM_CLIENT_ID.to_owned(),
+                    client_secret: UpstreamSecret::new(UPSTREAM_CLIENT_SECRET),
+                    enabled: true,
+                    issuer: loopback_origin(&self.urls.google),
+                }),
+                github: Some(GitHubConfig {
+                    client_id: UPSTREAM_CLIENT_ID.to_owned(),
+                    client_secret: UpstreamSecret::new(UPSTREAM_CLIENT_SECRET),
+                    enabled: true,
+                    web_url: loopback_origin(&self.urls.github),
+                    api_url: loopback_origin(&self.urls.github),
+                }),
+                timeout_ms: self.upstream_timeout_ms,
+                ..UpstreamConfig::default()
+            },
+            // It listens behind the proxy, on any free port.
+            ..Config::in_process(loopback_origin(&self.urls.broker))
+        }
+    }
+}

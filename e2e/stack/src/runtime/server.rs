@@ -1,0 +1,114 @@
+//! A Rocket server in a task of its own.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Mutex;
+
+use rocket::fairing::AdHoc;
+use rocket::{Build, Rocket, Shutdown};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A running web server, which listens until it is stopped or dropped.
+pub(crate) struct ServerHandle {
+    pub(crate) address: SocketAddr,
+    shutdown: Shutdown,
+    task: JoinHandle<()>,
+}
+
+impl ServerHandle {
+    /// Launches `rocket` and waits until it listens.
+    ///
+    /// # Errors
+    ///
+    /// Rocket's reason; of the kind `AddrInUse` if the address is taken.
+    pub(crate) async fn launch(rocket: Rocket<Build>) -> io::Result<Self> {
+        let (send_address, address) = oneshot::channel();
+        let rocket = rocket
+            .attach(address_on_liftoff(send_address))
+            .ignite()
+            .await
+            .map_err(|error| reason(&error))?;
+        let shutdown = rocket.shutdown();
+        let (send_failure, failure) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            if let Err(error) = rocket.launch().await {
+                let _ = send_failure.send(reason(&error));
+            }
+        });
+        match address.await {
+            Ok(address) => Ok(Self {
+                address,
+                shutdown,
+                task,
+            }),
+            // The launch failed and dropped the fairing with its sender.
+            Err(_) => Err(failure
+                .await
+                .unwrap_or_else(|_| io::Error::other("it stopped"))),
+        }
+    }
+
+    /// Requests the shutdown: open requests get a moment to finish.
+    pub(crate) fn request_shutdown(&self) {
+        self.shutdown.clone().notify();
+    }
+
+    /// Requests the shutdown and waits for its end.
+    pub(crate) async fn stop(mut self) {
+        self.request_shutdown();
+        let _ = (&mut self.task).await;
+    }
+}
+
+impl Drop for ServerHandle {
+    fn drop(&mut self) {
+        self.request_shutdown();
+    }
+}
+
+/// A fairing that sends the address as soon as the server listens on it.
+fn address_on_liftoff(sender: oneshot::Sender<SocketAddr>) -> AdHoc {
+    let sender = Mutex::new(Some(sender));
+    AdHoc::on_liftoff("address", move |rocket| {
+        let address = SocketAddr::new(rocket.config().address, rocket.config().port);
+        if let Some(sender) = sender.lock().ok().and_then(|mut sender| sender.take()) {
+            let _ = sender.send(address);
+        }
+        Box::pin(async {})
+    })
+}
+
+/// The reason without the frame that Rocket puts around it. Reading the kind also keeps
+/// Rocket from panicking: it does so when an unread error is dropped.
+fn reason(error: &rocket::Error) -> io::Error {
+    match error.kind() {
+        rocket::error::ErrorKind::Bind(source) => io::Error::new(source.kind(), source.to_string()),
+        other => io::Error::other(other.to_string()),
+    }
+}
+
+/// Keeps Rocket from printing, for the rest of the process.
+///
+/// Building a Rocket raises the level of Rocket's logger for the whole process until
+/// that Rocket is ignited, whatever its own configuration says. Servers that already
+/// run would print request lines meanwhile, and their paths and queries are secrets.
+/// So a logger that discards everything takes the place of Rocket's; our own code logs
+/// through `tracing`.
+pub fn silence_rocket() {
+    static DISCARD: DiscardLogger = DiscardLogger;
+    // It fails if the program has set a logger of its own; then Rocket's fails too.
+    let _ = log::set_logger(&DISCARD);
+}
+
+struct DiscardLogger;
+
+impl log::Log for DiscardLogger {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        false
+    }
+
+    fn log(&self, _: &log::Record<'_>) {}
+
+    fn flush(&self) {}
+}
