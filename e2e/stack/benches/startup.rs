@@ -1,16 +1,16 @@
-//! From `exec` to the first answered request: the whole stack beside a bare
-//! Rocket server, interleaved in one run, because only their ratio carries over
-//! from one machine to another.
+//! The time from `exec` to the first answered request, of the whole stack and of a bare
+//! Rocket server. Both are measured alternately in one run, because only their ratio can
+//! be compared between machines.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often each is started.
+/// The number of starts of each.
 const ROUNDS: usize = 10;
 
-/// With this argument the benchmark itself is the bare server.
+/// The argument that makes the benchmark itself the bare server.
 const BARE: &str = "bare-rocket-server";
 
 fn main() {
@@ -45,7 +45,7 @@ fn compare() {
     let _ = writeln!(
         out,
         "from exec to the first answered request, median of {ROUNDS}:\n  \
-         the whole stack      {:>6.1} ms (its demo's home page, which asks the broker)\n  \
+         the whole stack      {:>6.1} ms (the demo's home page, which calls the broker)\n  \
          a bare Rocket server {:>6.1} ms\n  ratio                {:>6.1}",
         ms(stack),
         ms(bare),
@@ -76,18 +76,18 @@ fn start_bare() -> Duration {
 
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
 fn time_to_answer(command: &mut Command, port: u16) -> Duration {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut server = command
         .stdout(Stdio::null())
         .spawn()
         .expect("the program starts");
     while !answers(port) {
         assert!(
-            begun.elapsed() < Duration::from_secs(20),
+            started.elapsed() < Duration::from_secs(20),
             "the server never answered"
         );
     }
-    let took = begun.elapsed();
+    let took = started.elapsed();
     stop(&mut server);
     took
 }

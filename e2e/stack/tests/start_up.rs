@@ -1,4 +1,4 @@
-//! The binary `stack`, as a person starts and ends it.
+//! The program `stack`: its flags, its banner, and its end by a signal.
 
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
@@ -35,10 +35,10 @@ async fn a_taken_address_is_one_line_that_names_it_and_its_flag() {
         let output = run(&arguments).await;
         assert_eq!(output.status.code(), Some(1), "--{flag}");
         assert_eq!(text(&output.stdout), "");
-        let said = text(&output.stderr);
-        assert_eq!(said.lines().count(), 1, "{said}");
+        let message = text(&output.stderr);
+        assert_eq!(message.lines().count(), 1, "{message}");
         for word in [address.to_string(), format!("--{flag}")] {
-            assert!(said.contains(&word), "{word} in {said}");
+            assert!(message.contains(&word), "{word} in {message}");
         }
     }
 }
@@ -66,7 +66,7 @@ async fn a_callback_that_the_contract_forbids_is_refused() {
 }
 
 #[tokio::test]
-async fn ctrl_c_and_sigterm_end_it_well() {
+async fn ctrl_c_and_sigterm_end_it_with_status_zero() {
     for signal in ["INT", "TERM"] {
         let mut running = Running::start(&[]).await;
         running.send(signal).await;
@@ -76,7 +76,7 @@ async fn ctrl_c_and_sigterm_end_it_well() {
 }
 
 #[tokio::test]
-async fn the_banner_shows_where_everything_is_and_it_is_there() {
+async fn every_address_in_the_banner_answers() {
     let running = Running::start(&[]).await;
     let client = Http::new();
     for what in [
@@ -86,26 +86,26 @@ async fn the_banner_shows_where_everything_is_and_it_is_there() {
         "imitated Google",
         "imitated GitHub",
     ] {
-        let url = running.said_about(what);
+        let url = running.url_of(what);
         let answer = client.get(&url).try_send().await;
         assert!(answer.is_ok(), "{what} at {url}");
     }
 }
 
 #[tokio::test]
-async fn the_banner_shows_the_credentials_of_ones_own_callback_and_they_work() {
+async fn the_banner_shows_working_credentials_for_a_callback_flag() {
     let callback = "http://localhost:4000/signed/in";
     let running = Running::start(&["--callback", callback]).await;
     let own = running
         .banner
         .split("My app")
         .nth(1)
-        .expect("a project of one's own");
-    let said = |what: &str| word_after(own, what);
-    assert_eq!(said("callbacks"), callback);
+        .expect("the project of the callback");
+    let value = |what: &str| word_after(own, what);
+    assert_eq!(value("callbacks"), callback);
 
     let backend = Backend::new(
-        &running.said_about("broker"),
+        &running.url_of("broker"),
         &said("client_id"),
         &said("client_secret"),
         &said("callbacks"),
@@ -114,9 +114,9 @@ async fn the_banner_shows_the_credentials_of_ones_own_callback_and_they_work() {
 }
 
 #[tokio::test]
-async fn nothing_but_the_banner_is_ever_printed_not_even_while_a_world_begins() {
+async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
     let mut running = Running::start(&[]).await;
-    let (broker, control) = (running.said_about("broker"), running.said_about("control"));
+    let (broker, control) = (running.url_of("broker"), running.said_about("control"));
     let client = Http::new();
     // Browsers under way in the old world and in the new one, and new worlds.
     let visits = async {
@@ -139,7 +139,7 @@ async fn nothing_but_the_banner_is_ever_printed_not_even_while_a_world_begins() 
     assert_eq!(printed.trim(), "");
 }
 
-/// The binary, running, with its banner read.
+/// The running program, with its banner.
 struct Running {
     child: Child,
     banner: String,
@@ -170,19 +170,19 @@ impl Running {
         loop {
             let mut line = String::new();
             if self.stdout.read_line(&mut line).await.expect("text") == 0 {
-                let mut said = String::new();
-                let _ = self.stderr.read_to_string(&mut said).await;
-                panic!("it ended: {said}");
+                let mut message = String::new();
+                let _ = self.stderr.read_to_string(&mut message).await;
+                panic!("it ended: {message}");
             }
             self.banner.push_str(&line);
-            // The last project that a banner can have ends with its callbacks.
+            // The banner ends with the callbacks of the last project.
             if line.trim().is_empty() && self.banner.contains("callbacks") {
                 return;
             }
         }
     }
 
-    fn said_about(&self, what: &str) -> String {
+    fn url_of(&self, what: &str) -> String {
         word_after(&self.banner, &format!("  {what}  "))
     }
 
@@ -208,7 +208,7 @@ async fn run(arguments: &[String]) -> Output {
     in_time(ended).await.expect("it runs")
 }
 
-/// Fails for a program that neither starts nor ends.
+/// Fails if the program neither starts nor ends within a minute.
 #[expect(
     clippy::disallowed_methods,
     reason = "it would hang the test, and a process does not live by our clock"
