@@ -24,7 +24,7 @@ pub struct ProjectCredentials {
 /// The broker's protection of a project against relayed sign-ins.
 #[derive(Debug, Clone, Default)]
 pub struct RelayPolicy {
-    /// When a user must confirm.
+    /// The cases in which a user must confirm the sign-in.
     pub relay_guard: RelayGuard,
     /// The origins of its sign-in pages, if they are not the callbacks' origins.
     pub start_origins: Option<Vec<Origin>>,

@@ -5,6 +5,7 @@ mod port;
 mod server;
 mod urls;
 
+use std::net::TcpListener;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use broker::store::Store;
@@ -15,10 +16,12 @@ use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
+use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
 
-pub(crate) use broker_launch::{BrokerLaunch, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
+use broker_launch::BrokerLaunch;
+pub(crate) use broker_launch::{UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 pub(crate) use port::BoundPort;
 pub(crate) use server::ServerHandle;
 pub use server::silence_rocket;
@@ -31,17 +34,52 @@ pub(crate) struct StackRuntime {
     pub(crate) clock: StackClock,
     pub(crate) projects: ProjectRegistry,
     pub(crate) upstream: MockUpstream,
-    pub(crate) demo: Arc<consumer_demo::App>,
-    pub(crate) proxy: Proxy,
-    pub(crate) proxy_state: Arc<ProxyState>,
-    pub(crate) store: RwLock<Arc<dyn Store>>,
+    demo: Arc<consumer_demo::App>,
+    proxy: Proxy,
+    proxy_state: Arc<ProxyState>,
+    store: RwLock<Arc<dyn Store>>,
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     /// The time limit for one call of the broker to a provider.
-    pub(crate) upstream_timeout_ms: u64,
+    upstream_timeout_ms: u64,
 }
 
 impl StackRuntime {
+    /// Starts a broker, and the proxy in front of it at `listener`.
+    pub(crate) async fn start(
+        listener: TcpListener,
+        settings: &StackSettings,
+        urls: StackUrls,
+        projects: ProjectRegistry,
+        upstream: MockUpstream,
+        demo: Arc<consumer_demo::App>,
+    ) -> Result<Self, StackStartError> {
+        let clock = settings.clock.clone();
+        let upstream_timeout_ms = settings.upstream_timeout_ms;
+        let proxy_state = Arc::new(ProxyState::new(clock.clone()));
+        let launch = BrokerLaunch {
+            urls: &urls,
+            clock: clock.current(),
+            projects: &projects,
+            proxy_state: &proxy_state,
+            upstream_timeout_ms,
+        };
+        let (broker, store) = launch.start().await?;
+        let proxy = Proxy::start(listener, broker.address, proxy_state.clone())?;
+        Ok(Self {
+            urls,
+            clock,
+            projects,
+            upstream,
+            demo,
+            proxy,
+            proxy_state,
+            broker: Mutex::new(Some(broker)),
+            store: RwLock::new(store),
+            upstream_timeout_ms,
+        })
+    }
+
     /// See [`Stack::reset`](crate::Stack::reset).
     pub(crate) async fn reset(&self) -> Result<(), StackStartError> {
         let mut broker = self.broker.lock().await;

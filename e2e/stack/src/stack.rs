@@ -5,19 +5,17 @@ mod handle;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use contract::Provider;
 use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{MockUpstream, Settings as MockSettings};
-use tokio::sync::Mutex;
 
 use crate::control::{self, ControlServer};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
-use crate::proxy::{Proxy, ProxyState};
 use crate::runtime::{
-    BoundPort, BrokerLaunch, ServerHandle, StackRuntime, StackUrls, UPSTREAM_CLIENT_ID,
-    UPSTREAM_CLIENT_SECRET, loopback_origin, silence_rocket,
+    BoundPort, ServerHandle, StackRuntime, StackUrls, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET,
+    loopback_origin, silence_rocket,
 };
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
@@ -38,7 +36,6 @@ impl Stack {
     /// If an address is taken; the error names it and the flag that sets it.
     pub async fn start(settings: StackSettings) -> Result<Self, StackStartError> {
         silence_rocket();
-        let clock = settings.clock.clone();
         let broker_port = BoundPort::bind("the broker", "broker", settings.broker)?;
         let broker_url = broker_port.url();
         let upstream = start_upstream(&settings, &broker_url).await?;
@@ -55,29 +52,11 @@ impl Stack {
             google: upstream.google().url().to_owned(),
             github: upstream.github().url().to_owned(),
         };
-        let proxy_state = Arc::new(ProxyState::new(clock.clone()));
-        let launch = BrokerLaunch {
-            urls: &urls,
-            clock: clock.current(),
-            projects: &projects,
-            proxy_state: &proxy_state,
-            upstream_timeout_ms: settings.upstream_timeout_ms,
-        };
-        let (broker, store) = launch.start().await?;
         let listener = broker_port.into_listener();
-        let proxy = Proxy::start(listener, broker.address, proxy_state.clone())?;
-        let runtime = Arc::new(StackRuntime {
-            urls,
-            clock,
-            projects,
-            upstream,
-            demo: consumer.app,
-            proxy,
-            proxy_state,
-            broker: Mutex::new(Some(broker)),
-            store: RwLock::new(store),
-            upstream_timeout_ms: settings.upstream_timeout_ms,
-        });
+        let runtime =
+            StackRuntime::start(listener, &settings, urls, projects, upstream, consumer.app)
+                .await?;
+        let runtime = Arc::new(runtime);
         let control = ControlServer::new(runtime.clone(), settings.control_host);
         let control = control_port
             .serve(|address| Ok(control::rocket(control.clone(), address)))

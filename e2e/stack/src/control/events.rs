@@ -6,7 +6,7 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::stream::{Event, EventStream};
 use rocket::serde::json::Json;
 use rocket::{Request, Shutdown, State, get};
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::Receiver;
 
 use crate::control_error::ControlError;
 use crate::event_log::{Exchange, LoggedEvent};
@@ -48,24 +48,31 @@ pub(super) fn stream(
                 yield server_sent(&event);
             }
         }
-        loop {
-            let event = tokio::select! {
-                _ = &mut shutdown => return,
-                event = new.recv() => event,
-            };
-            match event {
-                Ok(event) if event.seq <= last_seq => {}
-                Ok(event) => {
-                    last_seq = event.seq;
-                    if is_about(&event, login.as_deref()) {
-                        yield server_sent(&event);
-                    }
-                }
-                // The browser reconnects with its `Last-Event-ID`.
-                Err(RecvError::Lagged(_) | RecvError::Closed) => return,
+        while let Some(event) = next_after(last_seq, &mut new, &mut shutdown).await {
+            last_seq = event.seq;
+            if is_about(&event, login.as_deref()) {
+                yield server_sent(&event);
             }
         }
     })
+}
+
+/// The next event after `last_seq`. `None` at shutdown, and after a subscriber has missed
+/// events: the stream ends, and the browser reconnects with its `Last-Event-ID`.
+async fn next_after(
+    last_seq: u64,
+    new: &mut Receiver<Arc<LoggedEvent>>,
+    shutdown: &mut Shutdown,
+) -> Option<Arc<LoggedEvent>> {
+    loop {
+        let event = tokio::select! {
+            _ = &mut *shutdown => return None,
+            event = new.recv() => event.ok()?,
+        };
+        if event.seq > last_seq {
+            return Some(event);
+        }
+    }
 }
 
 #[get("/api/exchanges/<request_id>")]

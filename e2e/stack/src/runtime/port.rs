@@ -12,7 +12,8 @@ use rocket::{Build, Rocket};
 use super::server::ServerHandle;
 use crate::start_error::StackStartError;
 
-/// How often, and how far apart, a port that was just released is bound again.
+/// The number of attempts to bind a port that was just released, and the pause between
+/// them.
 const REBIND_ATTEMPTS: usize = 100;
 const REBIND_PAUSE: Duration = Duration::from_millis(20);
 

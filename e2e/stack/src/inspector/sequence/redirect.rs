@@ -54,7 +54,7 @@ pub(super) fn callback_label(event: &LoggedEvent) -> &'static str {
     } else if event.steps.contains(&"completed")
         || !event.steps.contains(&"upstream_login_consumed")
     {
-        "the callback, without parameters"
+        "callback, no parameters"
     } else {
         "callback?error=…&state=…"
     }

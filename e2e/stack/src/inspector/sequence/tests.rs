@@ -139,7 +139,7 @@ fn a_clean_login_is_drawn_with_the_unseen_messages_inferred() {
         "P>K 200 OK",
         "+ upstream_login_consumed completed",
         "K>B 303 to the callback",
-        "B~>C the callback, without parameters",
+        "B~>C callback, no parameters",
         "C>K POST /v1/login/result",
         "+ result_consumed",
         "K>C 200 OK",
