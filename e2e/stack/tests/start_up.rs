@@ -106,9 +106,9 @@ async fn the_banner_shows_working_credentials_for_a_callback_flag() {
 
     let backend = Backend::new(
         &running.url_of("broker"),
-        &said("client_id"),
-        &said("client_secret"),
-        &said("callbacks"),
+        &value("client_id"),
+        &value("client_secret"),
+        &value("callbacks"),
     );
     backend.start_login("google").await;
 }
@@ -116,7 +116,7 @@ async fn the_banner_shows_working_credentials_for_a_callback_flag() {
 #[tokio::test]
 async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
     let mut running = Running::start(&[]).await;
-    let (broker, control) = (running.url_of("broker"), running.said_about("control"));
+    let (broker, control) = (running.url_of("broker"), running.url_of("control"));
     let client = Http::new();
     // Browsers under way in the old world and in the new one, and new worlds.
     let visits = async {

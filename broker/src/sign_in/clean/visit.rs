@@ -78,62 +78,65 @@ impl<'a> LoginVisit<'a> {
     /// Opens the authorization URL: the first browser gets the session and an
     /// upstream login, unless the relay guard demands confirmation.
     pub(crate) async fn open(mut self, visit: &Visit) -> Report<VisitResponse> {
-        let result = self.decide(visit).await;
+        let result = self.respond(visit).await;
         self.report(result)
     }
 
     /// Continues on the confirmation page.
     pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
-        let result = match self.bind_pending().await {
-            Ok(login) => self.to_provider(login, AccountPicker::Always).await,
-            Err(error) => Err(error),
-        };
+        let result = async {
+            let login = self.bind_pending().await?;
+            self.start_upstream_login(login, AccountPicker::Always).await
+        }
+        .await;
         self.report(result)
     }
 
     /// Cancels on the confirmation page, which ends the login.
     pub(crate) async fn cancel(mut self) -> Report<VisitRedirect> {
-        let result = match self.bind_pending().await {
-            Ok(login) => {
-                self.log.rule = Some(Rule::RelayCancelled);
-                self.end(login, LoginError::AccessDenied).await
-            }
-            Err(error) => Err(error),
-        };
+        let result = async {
+            let login = self.bind_pending().await?;
+            self.log.rule = Some(Rule::RelayCancelled);
+            self.end(login, LoginError::AccessDenied).await
+        }
+        .await;
         self.report(result)
     }
 
-    async fn decide(&mut self, visit: &Visit) -> Result<VisitResponse, VisitError> {
+    async fn respond(&mut self, visit: &Visit) -> Result<VisitResponse, VisitError> {
         let login = self.find().await?;
-        let start_origins = login.project.start_origins(&login.session.redirect_uri);
-        let provenance = visit.provenance(&start_origins);
-        self.log.provenance = Some(provenance);
-        self.sign_in
-            .limits
-            .visit(&login.session.project, provenance);
-        let picker = match login.project.select_account.is_for(provenance) {
-            true => AccountPicker::Always,
-            false => AccountPicker::ProviderDecides,
-        };
-        let is_local =
-            self.is_local(&login.session) && visit.is_plain(&start_origins, &self.sign_in.base_url);
-        let decision = match login.session.status {
-            // This browser has confirmed, or did not have to.
-            SessionStatus::Bound(_) => RelayDecision::Bind,
-            _ => login.project.relay_guard.decide(provenance, is_local),
-        };
+        let (decision, picker) = self.decide(&login, visit);
         match decision {
-            RelayDecision::Bind => {
-                self.bind().await?;
-            }
+            RelayDecision::Bind => self.bind().await?,
             RelayDecision::PassUnbound => {}
             RelayDecision::Confirm => {
                 return Ok(VisitResponse::Confirm(self.confirmation(login)));
             }
         }
-        self.to_provider(login, picker)
-            .await
-            .map(VisitResponse::Redirect)
+        let redirect = self.start_upstream_login(login, picker).await?;
+        Ok(redirect.into())
+    }
+
+    /// Counts the visit, and asks the relay guard.
+    fn decide(&mut self, login: &PendingLogin, visit: &Visit) -> (RelayDecision, AccountPicker) {
+        let PendingLogin { session, project } = login;
+        let start_origins = project.start_origins(&session.redirect_uri);
+        let provenance = visit.provenance(&start_origins);
+        self.log.provenance = Some(provenance);
+        self.sign_in.limits.visit(&session.project, provenance);
+        let is_plain = visit.is_plain(&start_origins, &self.sign_in.base_url);
+        let decision = match session.status {
+            // This browser has confirmed, or did not have to.
+            SessionStatus::Bound(_) => RelayDecision::Bind,
+            _ => project
+                .relay_guard
+                .decide(provenance, is_plain && self.is_local(session)),
+        };
+        let picker = match project.select_account.is_for(provenance) {
+            true => AccountPicker::Always,
+            false => AccountPicker::ProviderDecides,
+        };
+        (decision, picker)
     }
 
     /// Finds the login, changing nothing, and checks that this browser may have it.
@@ -191,7 +194,7 @@ impl<'a> LoginVisit<'a> {
 
     /// Sends the browser to the provider; or back, if the provider's address cannot
     /// be found out.
-    async fn to_provider(
+    async fn start_upstream_login(
         &mut self,
         login: PendingLogin,
         picker: AccountPicker,
