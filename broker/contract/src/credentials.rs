@@ -19,12 +19,14 @@ public_text! {
 
 secret_text! {
     /// A project's secret, 1 to 200 characters. Never in a URL.
+    #[derive(Clone)]
     ClientSecret, Rule::ClientSecretLength, |text| has_length(text, 1, 200)
 }
 
 secret_text! {
     /// The key under which a backend starts a login and reads its result: 43
     /// characters of `[A-Za-z0-9_-]`, 32 random bytes in base64url. Never in a URL.
+    #[derive(Clone)]
     SessionKey, Rule::SessionKeyPattern, is_key_text
 }
 

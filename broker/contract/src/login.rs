@@ -9,7 +9,7 @@ use crate::provider::Provider;
 use crate::redirect_uri::{AuthorizationUrl, RedirectUri};
 
 /// The body of `POST /v1/login/session`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginSessionRequest {
     /// The project's identifier.
@@ -25,7 +25,7 @@ pub struct LoginSessionRequest {
 }
 
 /// The response to a [`LoginSessionRequest`].
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct LoginSessionResponse {
     /// The address for the browser. It contains the login's handle: keep it out of logs.
     pub authorization_url: AuthorizationUrl,
@@ -34,7 +34,7 @@ pub struct LoginSessionResponse {
 }
 
 /// The body of `POST /v1/login/result`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoginResultRequest {
     /// The project's identifier.

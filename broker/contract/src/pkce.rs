@@ -9,6 +9,7 @@ use crate::text::{is_base64url, is_key_text, key_text, public_text, secret_text}
 
 secret_text! {
     /// The consumer's `state`: 43 characters of `[A-Za-z0-9_-]`, fresh per login.
+    #[derive(Clone)]
     State, Rule::StatePattern, is_key_text
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
 use crate::digest::Digest;
@@ -77,8 +77,8 @@ impl fmt::Display for RedirectUri {
 /// The URL that starts the browser's part of a login. Shaped like a [`RedirectUri`].
 /// Its path contains the handle of the login, so it is a secret until a browser is
 /// bound.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
 pub struct AuthorizationUrl(String);
 
 impl AuthorizationUrl {
@@ -112,9 +112,9 @@ impl TryFrom<String> for AuthorizationUrl {
     }
 }
 
-impl From<AuthorizationUrl> for String {
-    fn from(url: AuthorizationUrl) -> String {
-        url.0
+impl Serialize for AuthorizationUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
     }
 }
 

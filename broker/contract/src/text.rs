@@ -27,7 +27,7 @@ pub(crate) fn key_text(bytes: &[u8; 32]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// A newtype over a string that may be shown.
+/// A newtype over a string that is no secret.
 macro_rules! public_text {
     ($(#[$doc:meta])* $name:ident, $rule:expr, $check:expr) => {
         $(#[$doc])*
@@ -73,13 +73,14 @@ macro_rules! public_text {
     };
 }
 
-/// A newtype over a string that must not be shown: `Debug` is redacted, there is
-/// no `Display`, and the memory is wiped when it is dropped.
+/// A newtype over a secret string: `Debug` is redacted, there is no `Display`, and
+/// the memory is wiped when it is dropped. A secret that may be used more than once
+/// derives `Clone` itself.
 macro_rules! secret_text {
     ($(#[$doc:meta])* $name:ident, $rule:expr, $check:expr) => {
         $(#[$doc])*
-        #[derive(Clone, serde::Serialize, serde::Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[derive(serde::Deserialize)]
+        #[serde(try_from = "String")]
         pub struct $name(zeroize::Zeroizing<String>);
 
         impl $name {
@@ -112,9 +113,9 @@ macro_rules! secret_text {
             }
         }
 
-        impl From<$name> for String {
-            fn from(value: $name) -> String {
-                value.expose().to_owned()
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.expose())
             }
         }
 

@@ -83,7 +83,7 @@ impl From<GrantType> for &'static str {
 }
 
 /// The response to a [`TokenRequest`].
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct TokenResponse {
     /// The bearer token, shown only once.
     pub access_token: AccessToken,

@@ -8,7 +8,7 @@ use crate::pkce::{CodeChallenge, CodeVerifier, State};
 
 /// One legacy login in flight. The consumer's server keeps it, and the first callback
 /// that matches consumes it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Transaction {
     /// The state in the authorize URL, compared with the callback's.
