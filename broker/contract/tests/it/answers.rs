@@ -1,4 +1,4 @@
-//! The exact JSON of every answer.
+//! The exact JSON of every response.
 
 use contract::{
     AccessToken, ApiError, LoginError, LoginLifetime, LoginResult, LoginSessionResponse, Profile,
@@ -125,7 +125,7 @@ fn a_profile_has_eight_fields_in_camel_case() {
 }
 
 #[test]
-fn what_a_profile_lacks_is_null_and_never_absent() {
+fn a_missing_profile_value_is_null_and_never_absent() {
     check(
         &nobody(),
         &format!(
@@ -154,7 +154,7 @@ fn a_profile_that_lacks_a_field_is_not_read() {
 }
 
 #[test]
-fn a_subject_is_a_prefix_and_43_characters_and_depends_on_nothing_but_its_person() {
+fn a_subject_is_a_prefix_and_43_characters_and_depends_on_its_user_alone() {
     let subject = Subject::of(Provider::GitHub, "583231");
     assert_eq!(subject.as_str(), SUBJECT_OF_ADA);
     assert_eq!(subject.to_string(), SUBJECT_OF_ADA);
@@ -168,7 +168,7 @@ fn a_subject_is_a_prefix_and_43_characters_and_depends_on_nothing_but_its_person
 }
 
 #[test]
-fn the_same_number_at_two_providers_is_two_people() {
+fn the_same_number_at_two_providers_is_two_users() {
     assert_ne!(
         Subject::of(Provider::GitHub, "583231"),
         Subject::of(Provider::Google, "583231")

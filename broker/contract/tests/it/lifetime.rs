@@ -1,4 +1,4 @@
-//! `expires_in` holds one number and no other.
+//! `expires_in` accepts one number only.
 
 use contract::{LoginLifetime, TokenLifetime};
 use serde_json::{Value, json};

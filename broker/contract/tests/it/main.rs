@@ -1,5 +1,5 @@
-//! The contract against the tables of the specification: what is accepted, what
-//! is refused and by which rule, and the exact bytes of every answer.
+//! The contract against the tables of the specification: accepted values, refused values
+//! with their rules, and the exact bytes of every response.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 #![expect(

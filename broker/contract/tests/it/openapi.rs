@@ -1,5 +1,5 @@
-//! The published document by itself: whole, valid, and about the types of this
-//! crate. What a broker makes of it is asked in `e2e/tests/it/contract`.
+//! The published document: complete, valid, and about the types of this crate. The tests
+//! of a broker's conformance to it are in `e2e/tests/it/contract`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ fn document() -> Value {
     serde_json::from_str(contract::openapi::DOCUMENT).unwrap()
 }
 
-/// What judges by `schema`, which may refer to the document's components.
+/// A validator of `schema`, which may refer to the document's components.
 fn validator(schema: &Value) -> jsonschema::Validator {
     let whole = json!({
         "$schema": DIALECT,
@@ -30,7 +30,7 @@ fn validator(schema: &Value) -> jsonschema::Validator {
         .unwrap()
 }
 
-/// Hands each object in `value` to `visit`, with the way that leads to it.
+/// Calls `visit` with each object in `value` and its path.
 fn walk(value: &Value, at: &str, visit: &mut dyn FnMut(&str, &Value)) {
     match value {
         Value::Object(members) => {
@@ -70,11 +70,11 @@ fn every_reference_leads_somewhere_in_the_same_document() {
         assert!(found.is_some(), "{at} refers to {target}");
         count += 1;
     });
-    assert!(count > 100, "only {count} references were looked at");
+    assert!(count > 100, "only {count} references were checked");
 }
 
 #[test]
-fn every_schema_of_a_file_is_one_of_its_dialect_and_bears_the_specifications_name() {
+fn every_schema_of_a_file_is_valid_in_its_dialect_and_has_the_specifications_name() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/schemas");
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -96,13 +96,13 @@ fn every_schema_of_a_file_is_one_of_its_dialect_and_bears_the_specifications_nam
 }
 
 #[test]
-fn every_example_is_one() {
+fn every_example_is_valid() {
     let document = document();
     let mut count = 0;
     let mut check = |at: &str, schema: &Value, example: &Value| {
-        let judged = validator(schema);
-        let judged = judged.validate(example).map_err(|error| error.to_string());
-        assert_eq!(judged, Ok(()), "{at}");
+        let validator = validator(schema);
+        let result = validator.validate(example);
+        assert_eq!(result.map_err(|error| error.to_string()), Ok(()), "{at}");
         count += 1;
     };
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
@@ -125,7 +125,7 @@ fn every_example_is_one() {
             }
         }
     });
-    assert!(count > 40, "only {count} examples were looked at");
+    assert!(count > 40, "only {count} examples were checked");
 }
 
 fn members(value: &Value) -> &serde_json::Map<String, Value> {
@@ -133,10 +133,10 @@ fn members(value: &Value) -> &serde_json::Map<String, Value> {
 }
 
 #[test]
-fn every_json_body_shows_an_example() {
+fn every_json_body_has_an_example() {
     let document = document();
     walk(&document, "", &mut |at, object| {
-        // The document itself is no example of itself, and a fault is not planned.
+        // The document contains no example of itself, and none of an internal error.
         let is_excused = at.contains("openapi.json") || at.contains("/responses/Otherwise");
         if at.ends_with("/content") && !is_excused {
             let is_page_alone = object.get("application/json").is_none();

@@ -98,7 +98,7 @@ fn loopback_is_localhost_127_8_and_the_one_ipv6_address() {
 }
 
 #[test]
-fn https_is_told_from_http() {
+fn https_is_distinguished_from_http() {
     assert!(accepted("https://broker.example").is_https());
     assert!(!accepted("http://localhost:8000").is_https());
 }
@@ -131,7 +131,7 @@ fn every_origin_can_carry_the_authorization_urls_made_from_it() {
     }
     check("https://broker.example");
     check("http://[::1]:65535");
-    // Hosts that the URL standard lets pass although no name server would.
+    // Hosts that the URL standard accepts although no name server does.
     for odd in [
         '"', '`', '{', '}', '!', '$', '&', '\'', '(', ')', '*', '+', ',', ';', '=', '_', '~',
     ] {

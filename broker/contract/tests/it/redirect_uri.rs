@@ -3,7 +3,7 @@
 use contract::{AuthorizationUrl, Digest, Malformed, RedirectUri, Rule};
 use proptest::prelude::*;
 
-/// Checks `text` as a callback, and as an authorization URL, which is shaped alike.
+/// Checks `text` as a callback, and as an authorization URL, which has the same shape.
 #[track_caller]
 fn check(text: &str, expected: Verdict) {
     let callback = text.parse::<RedirectUri>();
@@ -157,7 +157,7 @@ fn only_the_form_that_a_browser_writes_is_a_callback() {
     check("https://app.example/\u{202e}bc", Refused);
 }
 
-/// The specification asks for a URL; that it is in one form is this kit's choice.
+/// The specification requires a URL; its canonical form is this kit's choice.
 #[test]
 fn a_url_that_a_browser_would_only_rewrite_breaks_no_rule_of_the_specification() {
     #[track_caller]

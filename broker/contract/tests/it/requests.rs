@@ -176,7 +176,7 @@ fn a_token_request_has_the_six_fields_of_its_table() {
 fn a_malformed_field_is_refused_by_its_own_rule_which_can_be_traced_back() {
     #[track_caller]
     fn check<T: Body>(field: &str, value: &str, rule: Rule) {
-        // From text, as the wire does it: there the parser adds where it stopped.
+        // From text, as on the wire, where the parser adds its position.
         let body = Value::Object(with::<T>(field, json!(value))).to_string();
         let error = serde_json::from_str::<T>(&body).err().unwrap().to_string();
         assert_eq!(Rule::begun_by(&error), Some(rule), "{error}");

@@ -1,4 +1,4 @@
-//! The catalogue is fit to be shown, and to be searched by its sentences.
+//! The form of the catalogue, and the search by its sentences.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ fn no_two_rules_share_an_id_or_a_sentence() {
 }
 
 #[test]
-fn an_id_is_an_area_and_a_what() {
+fn an_id_is_an_area_and_a_name() {
     let is_word = |word: &str| {
         !word.is_empty()
             && word
@@ -83,7 +83,7 @@ fn a_message_is_traced_back_to_the_rule_it_begins_with() {
 }
 
 #[test]
-fn what_the_specification_does_not_show_is_a_choice_of_this_kit() {
+fn a_rule_beyond_the_specification_is_a_choice_of_this_kit() {
     for rule in [
         Rule::RedirectUriCanonical,
         Rule::RequestPath,

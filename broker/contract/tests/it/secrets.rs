@@ -1,4 +1,4 @@
-//! No secret is shown by `Debug`, not by itself and not inside a request.
+//! `Debug` redacts every secret, alone and inside a request.
 
 use std::fmt::Debug;
 
@@ -9,12 +9,12 @@ use contract::{
 };
 use serde_json::json;
 
-/// Text that no type name or marker contains a part of.
+/// A text that shares no part with any type name or marker.
 const SECRET: &str = "Q7x9Zk3vW1y5Jq8Xz2Vk6Wj4Yq0Xv7Zk9Qj1Wy3Vx5K";
 
-/// Checks that no four characters of `secret` in a row are shown.
+/// Asserts that no four consecutive characters of `secret` are printed.
 #[track_caller]
-fn hidden(value: &impl Debug, secret: &str) {
+fn assert_redacted(value: &impl Debug, secret: &str) {
     for shown in [format!("{value:?}"), format!("{value:#?}")] {
         for part in secret.as_bytes().windows(4) {
             let part = std::str::from_utf8(part).unwrap();
@@ -27,7 +27,7 @@ fn hidden(value: &impl Debug, secret: &str) {
 fn a_secret_by_itself_is_redacted_under_its_own_name() {
     #[track_caller]
     fn check(value: &impl Debug, expected: &str) {
-        hidden(value, SECRET);
+        assert_redacted(value, SECRET);
         assert_eq!(format!("{value:?}"), expected);
     }
     assert_eq!(SECRET.len(), 43);
@@ -48,9 +48,9 @@ fn a_secret_by_itself_is_redacted_under_its_own_name() {
 }
 
 #[test]
-fn a_digest_is_not_shown_either() {
+fn a_digest_is_redacted_too() {
     let digest = Digest::of(SECRET.as_bytes());
-    hidden(&digest, &digest.to_text());
+    assert_redacted(&digest, &digest.to_text());
     assert_eq!(format!("{digest:?}"), "Digest(…)");
 }
 
@@ -61,19 +61,19 @@ fn a_request_shows_none_of_its_secrets() {
         "provider": "google", "redirect_uri": "https://app.example/cb",
     }))
     .unwrap();
-    hidden(&session, SECRET);
+    assert_redacted(&session, SECRET);
     let result: LoginResultRequest = serde_json::from_value(json!({
         "client_id": "prj_ada", "client_secret": SECRET, "session_key": SECRET,
         "redirect_uri": "https://app.example/cb",
     }))
     .unwrap();
-    hidden(&result, SECRET);
+    assert_redacted(&result, SECRET);
     let token: TokenRequest = serde_json::from_value(json!({
         "grant_type": "authorization_code", "client_id": "prj_ada", "client_secret": SECRET,
         "code": SECRET, "redirect_uri": "https://app.example/cb", "code_verifier": SECRET,
     }))
     .unwrap();
-    hidden(&token, SECRET);
+    assert_redacted(&token, SECRET);
 }
 
 #[test]
@@ -82,13 +82,13 @@ fn an_answer_and_a_transaction_show_none_of_their_secrets() {
         "authorization_url": format!("https://b.example/login/{SECRET}"), "expires_in": 600,
     }))
     .unwrap();
-    hidden(&session, SECRET);
-    hidden(
+    assert_redacted(&session, SECRET);
+    assert_redacted(
         &TokenResponse::issuing(format!("fsi_{SECRET}").parse().unwrap()),
         SECRET,
     );
     let transaction = Transaction::begin(SECRET.parse().unwrap(), SECRET.parse().unwrap(), 0);
-    hidden(&transaction, SECRET);
+    assert_redacted(&transaction, SECRET);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_parser_that_refuses_a_secret_does_not_repeat_it() {
     let broken = format!("{SECRET}\u{1F980}");
     #[track_caller]
     fn check(error: impl ToString + Debug, broken: &str) {
-        hidden(&error, broken.trim_end_matches('\u{1F980}'));
+        assert_redacted(&error, broken.trim_end_matches('\u{1F980}'));
         assert!(!error.to_string().contains(&broken[..8]));
     }
     check(broken.parse::<SessionKey>().unwrap_err(), &broken);

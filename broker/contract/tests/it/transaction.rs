@@ -1,4 +1,4 @@
-//! What a consumer keeps while a legacy login is under way.
+//! The transaction that a consumer keeps during a legacy login.
 
 use contract::Transaction;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The bounded strings: lengths in characters, patterns at their edges.
+//! The bounded strings: their lengths in characters, and their patterns.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -31,7 +31,7 @@ where
     }
 }
 
-/// Checks how many characters a type takes: of one byte, and of four.
+/// Checks the lengths that a type accepts, in characters of one byte and of four.
 #[track_caller]
 fn check_lengths<T>(accepted: &[usize], refused: &[usize], rule: Rule)
 where
@@ -246,7 +246,7 @@ fn a_login_fails_in_one_of_three_words() {
 }
 
 #[test]
-fn what_is_drawn_at_random_is_of_its_own_pattern_and_holds_every_byte() {
+fn a_random_value_fits_its_pattern_and_contains_every_byte() {
     #[track_caller]
     fn check<T: FromStr<Err = Malformed>>(text: &str, prefix: &str) {
         assert!(text.parse::<T>().is_ok(), "{text}");
@@ -296,7 +296,7 @@ fn a_state_matches_itself_and_nothing_else() {
 }
 
 #[test]
-fn only_the_secret_that_everybody_knows_is_for_development() {
+fn only_the_public_secret_is_for_development() {
     let secret = |text: &str| -> ClientSecret { text.parse().unwrap() };
     let known = contract::DEVELOPMENT_SECRET;
     assert!(secret(known).is_for_development());
@@ -305,9 +305,9 @@ fn only_the_secret_that_everybody_knows_is_for_development() {
     assert!(!ClientSecret::from_random(&BYTES).is_for_development());
 }
 
-/// Checks that what may be shown is shown as it was given.
+/// Checks that a value is printed unchanged.
 #[track_caller]
-fn check_shown<T>(text: &str)
+fn check_printed<T>(text: &str)
 where
     T: FromStr<Err = Malformed> + Display + Debug + Clone + serde::Serialize + Into<String>,
 {
@@ -320,10 +320,10 @@ where
 }
 
 #[test]
-fn what_is_no_secret_is_shown_as_it_was_given() {
-    check_shown::<ClientId>("prj_ada");
-    check_shown::<PresentedClientId>("prj_ada");
-    check_shown::<CodeChallenge>("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+fn a_value_that_is_no_secret_is_printed_unchanged() {
+    check_printed::<ClientId>("prj_ada");
+    check_printed::<PresentedClientId>("prj_ada");
+    check_printed::<CodeChallenge>("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
     assert_eq!("prj".parse::<ClientId>().unwrap().as_str(), "prj");
     assert_eq!("".parse::<PresentedClientId>().unwrap().as_str(), "");
 }
