@@ -1,4 +1,4 @@
-//! What a step costs: the time that passes, and the processor's.
+//! The cost of a step: elapsed time and CPU time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::steps::{Login, Step};
 /// Microseconds per step.
 #[derive(Clone, Copy)]
 pub(crate) struct Cost {
-    /// The time that passed, divided by all steps of all clients: with one client
-    /// what each waits for, with many what the store can keep up with.
+    /// The elapsed time divided by the steps of all clients: the latency with one client,
+    /// the throughput with many.
     pub(crate) time_us: f64,
-    /// This process's share of the processor; a server's is its own.
+    /// The CPU time of this process, without that of a database server.
     pub(crate) cpu_us: f64,
 }
 
@@ -32,27 +32,27 @@ impl Cost {
     }
 }
 
-/// Takes one step of every login, by so many clients at once.
+/// Runs one step of every login, with `clients` tasks at once.
 pub(crate) async fn measure(
     step: Step,
     store: &Arc<dyn Store>,
     logins: &Arc<Vec<Login>>,
     clients: usize,
 ) -> Cost {
-    let (begun, cpu_before) = (now(), cpu());
-    let mut working = JoinSet::new();
+    let (start, cpu_before) = (now(), cpu());
+    let mut tasks = JoinSet::new();
     for client in 0..clients {
         let (store, logins) = (store.clone(), logins.clone());
-        working.spawn(async move {
+        tasks.spawn(async move {
             for login in logins.iter().skip(client).step_by(clients) {
-                step.take(&*store, login).await;
+                step.run(&*store, login).await;
             }
         });
     }
-    working.join_all().await;
+    tasks.join_all().await;
     let per_step = |time: Duration| time.as_secs_f64() * 1e6 / logins.len() as f64;
     Cost {
-        time_us: per_step(now() - begun),
+        time_us: per_step(now() - start),
         cpu_us: per_step(cpu() - cpu_before),
     }
 }
@@ -62,13 +62,13 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// What the threads of this process have used. Linux counts each in nanoseconds,
-/// and the process only in hundredths of a second.
+/// The CPU time of this process's threads. Linux counts each in nanoseconds, and the
+/// process only in hundredths of a second.
 fn cpu() -> Duration {
     std::fs::read_dir("/proc/self/task")
         .unwrap()
         .map(|thread| thread.unwrap().path().join("schedstat"))
-        // A thread may end between the two.
+        // A thread may have ended since it was listed.
         .filter_map(|file| std::fs::read_to_string(file).ok())
         .map(|line| line.split(' ').next().unwrap().parse().unwrap())
         .map(Duration::from_nanos)

@@ -1,8 +1,8 @@
-//! What a step costs in both engines, beside a map behind a lock: all in one run,
-//! because only ratios carry over from one machine to another.
+//! The cost of each step in both engines, compared with a map behind a lock: all in one
+//! run, because only ratios carry over from one machine to another.
 //!
-//! SQLite is a file with production's settings, PostgreSQL a server of its own
-//! that waits for the disk.
+//! SQLite is a file with the settings of production, PostgreSQL a server of its own with
+//! durable commits.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot go on stops")]
 
@@ -23,13 +23,13 @@ use cost::{Cost, measure};
 use map::Map;
 use steps::{Login, Step};
 
-/// How many work at once, and how many logins they share.
+/// The numbers of clients at once, and of the logins they share.
 const LOADS: [(usize, usize); 2] = [(1, 200), (64, 3_200)];
 
-/// How often everything is measured, on new stores; of these the median counts.
+/// The number of measurements, each on new stores; their median counts.
 const ROUNDS: usize = 3;
 
-/// What is compared; the first is the floor.
+/// The compared stores; the first is the floor.
 const ENGINES: [&str; 3] = ["map", "SQLite", "PostgreSQL"];
 
 /// The costs of one step in each engine, round by round.
@@ -38,8 +38,8 @@ type Measured = [Vec<Cost>; ENGINES.len()];
 #[tokio::main]
 async fn main() {
     let server = Server::start(Durability::Durable).unwrap();
-    // Theirs are the connections and the prepared statements of everybody after.
-    let first = logins(0..64);
+    // These open the connections and prepare the statements, unmeasured.
+    let warm_up = logins(0..64);
     for (clients, count) in LOADS {
         let logins = logins(64..64 + count);
         let mut costs: [Measured; Step::ALL.len()] = Default::default();
@@ -49,7 +49,7 @@ async fn main() {
             let stores = stores(&folder.0, &server, &database).await;
             for (step, measured) in Step::ALL.into_iter().zip(&mut costs) {
                 for (store, costs) in stores.iter().zip(measured) {
-                    measure(step, store, &first, clients).await;
+                    measure(step, store, &warm_up, clients).await;
                     costs.push(measure(step, store, &logins, clients).await);
                 }
             }
@@ -95,19 +95,20 @@ fn print(clients: usize, costs: [Measured; Step::ALL.len()]) {
     writeln!(
         out,
         "\nµs per step, {clients} at once, median of {ROUNDS} rounds (× the {floor})\n\n\
-         {:8} {:>41}   {:>41}\n{:8} {head}   {head}",
+         {:22} {:>41}   {:>41}\n{:22} {head}   {head}",
         "", "time", "CPU of this process", "",
     )
     .unwrap();
     for (step, measured) in Step::ALL.into_iter().zip(costs) {
         let costs = measured.map(|rounds| Cost::median(&rounds));
-        let time = beside_floor(costs.map(|cost| cost.time_us));
-        let cpu = beside_floor(costs.map(|cost| cost.cpu_us));
-        writeln!(out, "{:8} {time}   {cpu}", step.name()).unwrap();
+        let time = compare(costs.map(|cost| cost.time_us));
+        let cpu = compare(costs.map(|cost| cost.cpu_us));
+        writeln!(out, "{:22} {time}   {cpu}", step.name()).unwrap();
     }
 }
 
-fn beside_floor([floor, sqlite, postgres]: [f64; ENGINES.len()]) -> String {
+/// The costs, with the engines' ratios to the floor.
+fn compare([floor, sqlite, postgres]: [f64; ENGINES.len()]) -> String {
     let ratio = |cost: f64| format!("(×{:.0})", cost / floor);
     format!(
         "{floor:7.1} {sqlite:8.1} {:>7} {postgres:8.1} {:>7}",
@@ -116,7 +117,7 @@ fn beside_floor([floor, sqlite, postgres]: [f64; ENGINES.len()]) -> String {
     )
 }
 
-/// A folder that is gone after its round.
+/// A folder that is removed when it is dropped.
 struct Folder(PathBuf);
 
 impl Folder {

@@ -1,5 +1,5 @@
-//! The floor: the same steps on maps behind one lock. It refuses what it must, in
-//! fewer words than a store, and forgets everything with the process.
+//! The floor: the same steps on maps behind one lock, in memory. It refuses the same
+//! requests as a store, with less exact rules.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard};
@@ -21,7 +21,7 @@ pub(crate) struct Map(Mutex<Rows>);
 struct Rows {
     keys: HashMap<Key, Key>,
     logins: HashMap<Key, (LoginSession, Option<LoginOutcome>)>,
-    spent: HashSet<Key>,
+    consumed: HashSet<Key>,
     codes: HashMap<Key, Option<NewGrant>>,
     tokens: HashMap<Key, Token>,
 }
@@ -95,7 +95,7 @@ impl Store for Map {
     }
 
     async fn consume_upstream_login(&self, upstream_login: &UpstreamLogin) -> Answer<Consumed> {
-        Ok(if self.rows().spent.insert(key(upstream_login.id())) {
+        Ok(if self.rows().consumed.insert(key(upstream_login.id())) {
             Consumed::Now
         } else {
             Consumed::Before

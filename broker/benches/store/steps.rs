@@ -1,5 +1,4 @@
-//! The steps of a login by each flow, in the order in which they are taken; every
-//! one of them must succeed.
+//! The steps of a login in each flow, in their order. Every step must succeed.
 
 use broker::model::grant::{NewGrant, Redemption};
 use broker::model::login_session::{
@@ -12,23 +11,23 @@ use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
 
-/// When everything ends: not while this runs.
+/// The end of every lifetime, after the benchmark.
 const END: UnixMs = UnixMs(NOW.0 + 600_000);
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
     Open,
-    Bind,
-    Spend,
-    Settle,
-    Take,
+    BindBrowser,
+    ConsumeUpstreamLogin,
+    Complete,
+    ConsumeResult,
     Issue,
     Redeem,
     Token,
     Revoke,
 }
 
-/// What the steps of one login are taken with.
+/// The arguments of one login's steps.
 pub(crate) struct Login {
     new: NewLogin,
     browser: BrowserBinding,
@@ -41,10 +40,10 @@ pub(crate) struct Login {
 impl Step {
     pub(crate) const ALL: [Self; 9] = [
         Self::Open,
-        Self::Bind,
-        Self::Spend,
-        Self::Settle,
-        Self::Take,
+        Self::BindBrowser,
+        Self::ConsumeUpstreamLogin,
+        Self::Complete,
+        Self::ConsumeResult,
         Self::Issue,
         Self::Redeem,
         Self::Token,
@@ -54,10 +53,10 @@ impl Step {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Bind => "claim",
-            Self::Spend => "spend",
-            Self::Settle => "settle",
-            Self::Take => "take",
+            Self::BindBrowser => "bind_browser",
+            Self::ConsumeUpstreamLogin => "consume_upstream_login",
+            Self::Complete => "complete",
+            Self::ConsumeResult => "consume_result",
             Self::Issue => "issue",
             Self::Redeem => "redeem",
             Self::Token => "token",
@@ -65,31 +64,27 @@ impl Step {
         }
     }
 
-    /// Takes it.
-    pub(crate) async fn take(self, store: &dyn Store, login: &Login) {
+    /// Runs the step.
+    pub(crate) async fn run(self, store: &dyn Store, login: &Login) {
         let succeeded = match self {
             Self::Open => store.open(login.new(), NOW).await.unwrap() == Opened::Fresh,
-            Self::Bind => {
-                let claim = store
-                    .bind_browser(login.new.handle, login.browser, NOW)
-                    .await;
-                matches!(claim.unwrap(), Bound::Granted(_))
+            Self::BindBrowser => {
+                let handle = login.new.handle;
+                let bound = store.bind_browser(handle, login.browser, NOW).await;
+                matches!(bound.unwrap(), Bound::Granted(_))
             }
-            Self::Spend => {
-                store
-                    .consume_upstream_login(&login.upstream_login)
-                    .await
-                    .unwrap()
-                    == Consumed::Now
+            Self::ConsumeUpstreamLogin => {
+                let consumed = store.consume_upstream_login(&login.upstream_login).await;
+                consumed.unwrap() == Consumed::Now
             }
-            Self::Settle => {
+            Self::Complete => {
                 let outcome = LoginOutcome::Succeeded(login.grant.profile.clone());
-                let settled = store.complete(login.new.handle, outcome, NOW).await;
-                settled.unwrap() == Completed::Now
+                let completed = store.complete(login.new.handle, outcome, NOW).await;
+                completed.unwrap() == Completed::Now
             }
-            Self::Take => {
-                let taken = store.consume_result(login.query(), NOW).await;
-                matches!(taken.unwrap(), ResultRead::Outcome(_))
+            Self::ConsumeResult => {
+                let read = store.consume_result(login.query(), NOW).await;
+                matches!(read.unwrap(), ResultRead::Outcome(_))
             }
             Self::Issue => store.issue(login.grant()).await.is_ok(),
             Self::Redeem => {
@@ -110,7 +105,7 @@ impl Step {
 }
 
 impl Login {
-    /// The one with this number; what is secret in it is told from the number.
+    /// The login with this number, from which its secrets are derived.
     pub(crate) fn numbered(number: usize) -> Self {
         let secret = |what: &str| Digest::derive(what, &number.to_be_bytes());
         let session = session(&SessionKey::from_random(secret("key").as_bytes()));

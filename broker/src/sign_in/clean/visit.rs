@@ -86,7 +86,8 @@ impl<'a> LoginVisit<'a> {
     pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
         let result = async {
             let login = self.bind_pending().await?;
-            self.start_upstream_login(login, AccountPicker::Always).await
+            self.start_upstream_login(login, AccountPicker::Always)
+                .await
         }
         .await;
         self.report(result)
