@@ -25,7 +25,7 @@ use crate::model::login_session::{
 };
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
-use executor::On;
+use executor::PostgresExecutor;
 use pool::Pool;
 use url::PostgresUrl;
 
@@ -64,13 +64,13 @@ impl Store for Postgres {
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
         self.0
-            .run(async |client| steps::open(&self.on(client), &login, now).await)
+            .run(async |client| steps::open(&self.executor(client), &login, now).await)
             .await
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
         self.0
-            .run(async |client| steps::find(&self.on(client), handle, now).await)
+            .run(async |client| steps::find(&self.executor(client), handle, now).await)
             .await
     }
 
@@ -81,7 +81,9 @@ impl Store for Postgres {
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
         self.0
-            .run(async |client| steps::bind_browser(&self.on(client), handle, browser, now).await)
+            .run(async |client| {
+                steps::bind_browser(&self.executor(client), handle, browser, now).await
+            })
             .await
     }
 
@@ -92,7 +94,7 @@ impl Store for Postgres {
         let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
         self.0
             .run(async |client| {
-                steps::consume_upstream_login(&self.on(client), id, known_until).await
+                steps::consume_upstream_login(&self.executor(client), id, known_until).await
             })
             .await
     }
@@ -104,7 +106,9 @@ impl Store for Postgres {
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
         self.0
-            .run(async |client| steps::complete(&self.on(client), handle, &outcome, now).await)
+            .run(async |client| {
+                steps::complete(&self.executor(client), handle, &outcome, now).await
+            })
             .await
     }
 
@@ -115,39 +119,39 @@ impl Store for Postgres {
     ) -> Result<ResultRead, StoreError> {
         self.0
             .transact(async |transaction| {
-                steps::consume_result(&self.on(transaction), &ask, now).await
+                steps::consume_result(&self.executor(transaction), &ask, now).await
             })
             .await
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
         self.0
-            .run(async |client| steps::issue(&self.on(client), &grant).await)
+            .run(async |client| steps::issue(&self.executor(client), &grant).await)
             .await
     }
 
     async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
         self.0
-            .run(async |client| steps::redeem(&self.on(client), &redemption, now).await)
+            .run(async |client| steps::redeem(&self.executor(client), &redemption, now).await)
             .await
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
         self.0
-            .run(async |client| steps::token(&self.on(client), token, now).await)
+            .run(async |client| steps::token(&self.executor(client), token, now).await)
             .await
     }
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         self.0
-            .run(async |client| steps::revoke(&self.on(client), token).await)
+            .run(async |client| steps::revoke(&self.executor(client), token).await)
             .await
     }
 
     async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
         self.0
             .transact(async |transaction| match is_sweeper(transaction).await? {
-                true => steps::sweep(&self.on(transaction), now).await,
+                true => steps::sweep(&self.executor(transaction), now).await,
                 false => Ok(0),
             })
             .await
@@ -155,8 +159,8 @@ impl Store for Postgres {
 }
 
 impl Postgres {
-    fn on<'a, C>(&'a self, client: &'a C) -> On<'a, C> {
-        On {
+    fn executor<'a, C>(&'a self, client: &'a C) -> PostgresExecutor<'a, C> {
+        PostgresExecutor {
             client,
             fail_points: self.0.fail_points(),
         }

@@ -26,7 +26,7 @@ use crate::model::login_session::{
 };
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
-use executor::at_once;
+use executor::poll_once;
 use writer::Writer;
 
 /// The embedded store.
@@ -72,13 +72,13 @@ impl Store for Sqlite {
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
         self.0
-            .run(move |db| at_once(steps::open(db, &login, now)))
+            .run(move |db| poll_once(steps::open(db, &login, now)))
             .await
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
         self.0
-            .run(move |db| at_once(steps::find(db, handle, now)))
+            .run(move |db| poll_once(steps::find(db, handle, now)))
             .await
     }
 
@@ -89,7 +89,7 @@ impl Store for Sqlite {
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
         self.0
-            .run(move |db| at_once(steps::bind_browser(db, handle, browser, now)))
+            .run(move |db| poll_once(steps::bind_browser(db, handle, browser, now)))
             .await
     }
 
@@ -99,7 +99,7 @@ impl Store for Sqlite {
     ) -> Result<Consumed, StoreError> {
         let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
         self.0
-            .run(move |db| at_once(steps::consume_upstream_login(db, id, known_until)))
+            .run(move |db| poll_once(steps::consume_upstream_login(db, id, known_until)))
             .await
     }
 
@@ -110,7 +110,7 @@ impl Store for Sqlite {
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
         self.0
-            .run(move |db| at_once(steps::complete(db, handle, &outcome, now)))
+            .run(move |db| poll_once(steps::complete(db, handle, &outcome, now)))
             .await
     }
 
@@ -120,35 +120,35 @@ impl Store for Sqlite {
         now: UnixMs,
     ) -> Result<ResultRead, StoreError> {
         self.0
-            .run(move |db| at_once(steps::consume_result(db, &ask, now)))
+            .run(move |db| poll_once(steps::consume_result(db, &ask, now)))
             .await
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
         self.0
-            .run(move |db| at_once(steps::issue(db, &grant)))
+            .run(move |db| poll_once(steps::issue(db, &grant)))
             .await
     }
 
     async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
         self.0
-            .run(move |db| at_once(steps::redeem(db, &redemption, now)))
+            .run(move |db| poll_once(steps::redeem(db, &redemption, now)))
             .await
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
         self.0
-            .run(move |db| at_once(steps::token(db, token, now)))
+            .run(move |db| poll_once(steps::token(db, token, now)))
             .await
     }
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         self.0
-            .run(move |db| at_once(steps::revoke(db, token)))
+            .run(move |db| poll_once(steps::revoke(db, token)))
             .await
     }
 
     async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        self.0.run(move |db| at_once(steps::sweep(db, now))).await
+        self.0.run(move |db| poll_once(steps::sweep(db, now))).await
     }
 }

@@ -12,12 +12,12 @@ use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::row::{Columns, Unreadable};
 
 /// Runs statements on a connection, or in a transaction.
-pub(super) struct On<'a, C> {
+pub(super) struct PostgresExecutor<'a, C> {
     pub(super) client: &'a C,
     pub(super) fail_points: &'a FailPoints,
 }
 
-impl<C: GenericClient> Executor for On<'_, C> {
+impl<C: GenericClient> Executor for PostgresExecutor<'_, C> {
     type Error = StoreError;
 
     async fn change(

@@ -12,7 +12,7 @@ use crate::store::executor::{Executor, Parameter};
 use crate::store::row::{Columns, Unreadable};
 
 /// Runs a step. SQLite blocks and never waits, so the first poll finishes it.
-pub(super) fn at_once<T>(step: impl Future<Output = T>) -> T {
+pub(super) fn poll_once<T>(step: impl Future<Output = T>) -> T {
     match pin!(step).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => unreachable!("a step on SQLite waits for nothing"),
