@@ -98,7 +98,7 @@ macro_rules! steps {
                 match self { $(Self::$step => $name,)+ }
             }
 
-            /// What it means, in a sentence.
+            /// Its meaning, in a sentence.
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$step => $meaning,)+ }
             }

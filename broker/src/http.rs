@@ -1,12 +1,12 @@
 //! The wire: routes, guards, statuses, headers, pages.
 //!
 //! One file per path of the specification, named like it. A handler takes what it
-//! needs as types of [`request`], calls one use case, hands the report to the
-//! request's [`context`], and answers with types of [`response`]. The status of every
-//! refusal is in one table, in [`response::refusal`].
+//! needs as types of `request`, calls one use case, hands the report to the request's
+//! `context`, and answers with types of `response`. The status of every refusal is in
+//! one table, in `response::refusal`.
 //!
-//! Imports go one way: routes → `request` → `response` → `context` → the tables of
-//! [`route_table`] and [`raw_headers`].
+//! Imports go one way: routes → `request` → `response` → `context`, with `route_table`
+//! and `raw_headers` below them all.
 
 mod login_session;
 

@@ -31,7 +31,8 @@
 //! 1. `model` and `sign_in` never see Rocket, serde or sockets. In `model` and
 //!    `store`, `now` is an argument.
 //! 2. Only `contract` is serializable to the wire.
-//! 3. Only `http` knows status codes. Only guards read headers and bodies.
+//! 3. Only `http` knows the statuses, headers and bodies of our own answers, and reads
+//!    those of a request.
 //! 4. Only `store` decides which request came first: every single-use step is one
 //!    atomic statement, committed before the answer leaves.
 //! 5. This crate depends neither on an imitation of the providers nor on a test, and
@@ -41,7 +42,7 @@
 //! 7. A secret leaves its type in three places: hashing, the answer that issues it,
 //!    the call to a provider. The handle of an authorization URL is a secret, too.
 //! 8. Every refusal names a [`Rule`](contract::Rule).
-//! 9. No two modules import each other.
+//! 9. No circle of imports: of two modules in this table, at most one imports the other.
 
 pub mod startup;
 

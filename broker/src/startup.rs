@@ -1,4 +1,4 @@
-//! The assembly of a broker from its configuration and what its caller injects.
+//! The assembly of a broker from its configuration and its injected dependencies.
 
 pub(crate) mod sweeper;
 
@@ -38,8 +38,8 @@ pub struct Broker {
 /// The default interval between two sweeps of expired rows.
 const SWEEP_EVERY: Duration = Duration::from_secs(15);
 
-/// What a caller injects into a broker, and may go on sharing with it. The default
-/// is production's.
+/// The dependencies that a caller injects into a broker, and may go on sharing with it.
+/// The default is production's.
 #[derive(Clone, Default)]
 pub struct Dependencies {
     /// The clock that judges every lifetime.

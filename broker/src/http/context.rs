@@ -50,8 +50,8 @@ impl RequestContext {
         self.log.get()
     }
 
-    /// Keeps the refusal of this request, for its log line and for the catcher, which
-    /// Rocket tells only the status. The first one stays.
+    /// Keeps the refusal of this request, for its log line and for the catcher, to which
+    /// Rocket passes only the status. The first one stays.
     pub(crate) fn refuse(&self, refused: Refused) {
         self.refused.get_or_init(|| refused);
     }

@@ -1,5 +1,5 @@
-//! What a handler takes: each guard reads headers or a body once and returns a type
-//! with a meaning, or refuses with the rule that was broken.
+//! The types that handlers take. Each guard reads headers or a body once, and returns a
+//! type with a meaning or refuses with the rule that was broken.
 
 pub(crate) mod authenticated;
 pub(crate) mod bearer;

@@ -1,4 +1,4 @@
-//! What a handler answers with.
+//! The types that handlers answer with.
 
 pub(crate) mod client_redirect;
 pub(crate) mod headers;

@@ -80,7 +80,7 @@ pub(crate) async fn authorize(
     };
     let started = match params {
         Ok(params) => {
-            to_provider(sign_in, &project, &redirect_uri, params, observe, &mut log).await
+            start_upstream_login(sign_in, &project, &redirect_uri, params, observe, &mut log).await
         }
         Err(rule) => {
             log.rule = Some(rule);
@@ -100,7 +100,7 @@ pub(crate) async fn authorize(
 
 /// The redirect to the provider; or the outcome, if the provider is off or its
 /// address cannot be found out.
-async fn to_provider(
+async fn start_upstream_login(
     sign_in: &SignIn,
     project: &Project,
     redirect_uri: &RedirectUri,

@@ -10,7 +10,7 @@ use crate::store::StoreError;
 use crate::upstream::Failure;
 
 /// The outcome of a use case.
-#[must_use = "a report belongs into the log line of its request"]
+#[must_use = "the log line of the request needs it"]
 pub(crate) struct Report<T> {
     /// The fields of the request's log line.
     pub(crate) log: LogFields,
@@ -68,7 +68,7 @@ impl From<RetryAfter> for Refused {
 
 impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
-        tracing::error!(%error, "a step was not taken");
+        tracing::error!(%error, "the store could not take a step");
         Rule::StoreReachable.into()
     }
 }

@@ -13,7 +13,7 @@ use crate::sign_in::clean::Confirmation;
 #[template(path = "refusal.html")]
 struct RefusalPage<'a> {
     title: &'static str,
-    says: &'static str,
+    description: &'static str,
     advice: &'static str,
     rule: &'static str,
     request_id: &'a str,
@@ -23,7 +23,7 @@ struct RefusalPage<'a> {
 pub(crate) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
     let page = RefusalPage {
         title: title(rule),
-        says: rule.sentence(),
+        description: rule.sentence(),
         advice: rule.advice(),
         rule: rule.id(),
         request_id,
