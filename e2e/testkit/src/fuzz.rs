@@ -1,63 +1,63 @@
-//! What is sent through a door, bent: the harness of every fuzz target in this tree.
+//! The harness of every fuzz target in this tree.
 //!
-//! A target is a folder of seeds and a judge, in a test of its own:
+//! A target is a folder of seeds and a check, in a test of its own:
 //!
 //! ```no_run
 //! static CORPUS: testkit::fuzz::Corpus = testkit::fuzz::Corpus::at("corpus");
 //!
 //! # fn parse(_: &[u8]) -> Option<String> { None }
-//! let met = testkit::fuzz::judge("query", &CORPUS.seeds("query"), |bytes| parse(bytes).is_some());
-//! assert!(met.len() == 2, "some are taken and some are not");
+//! let seeds = CORPUS.seeds("query");
+//! let outcomes = testkit::fuzz::run("query", &seeds, |bytes| Some(parse(bytes).is_some()));
+//! outcomes.assert_include(&[true, false]);
 //! ```
 //!
-//! The judge sees each seed as it is, and then a number of bent ones: [`USUAL`] in an
-//! ordinary run, or as many as `PROPTEST_CASES` says. It panics over what must not be,
-//! and calls by a name what it met, so that a target that meets nothing but refusals
-//! is noticed. What broke a judge is printed as a literal, to become a seed and a test.
+//! The check gets each seed as it is, and then mutated ones: [`DEFAULT_CASES`] in an
+//! ordinary run, or as many as `PROPTEST_CASES` says. It panics when an invariant does
+//! not hold, and returns an outcome otherwise, so that a target that only ever refuses
+//! is noticed. It returns `None` for an input that does not reach what is tested: such
+//! an input is no case, and [`Outcomes`] counts it apart. A failing input is printed as
+//! a literal, to become a seed and a test.
 //!
-//! There is no compiler's instrumentation in it, which needs another toolchain: bending
-//! goes by chance alone, and the seeds are chosen to reach what chance would not.
+//! There is no compiler's instrumentation in it, which needs another toolchain: the
+//! mutations are random, and the seeds are chosen to reach what chance would not.
 
-mod bend;
 mod memory;
+mod mutation;
+mod outcomes;
+mod placeholders;
 mod request;
-mod scene;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
+pub use outcomes::Outcomes;
+pub use placeholders::Placeholders;
 pub use request::Request;
-pub use scene::Scene;
 
-/// How many bent inputs a target judges when nobody asks for another number.
-pub const USUAL: u32 = 1_000;
+/// The number of mutated inputs of a target in an ordinary run.
+pub const DEFAULT_CASES: u32 = 1_000;
 
-/// No target takes much longer, however many inputs are asked for.
-const LONGEST_S: f64 = 120.0;
+/// The end of a run, however many inputs are asked for.
+const MAX_SECONDS: f64 = 120.0;
 
-/// After so many it looks how late it is.
-const AT_ONCE: u32 = 1_000;
+/// The number of cases between two looks at the time.
+const BATCH: u32 = 1_000;
 
-/// From here on a run also sees whether memory only grows.
-const LONG: u64 = 100_000;
+/// The length of a run from which on it also checks that memory does not only grow.
+const LONG_RUN: u64 = 100_000;
 
-/// More than this nothing that a target does may keep, over a long run.
-const MOST_KEPT_KB: u64 = 128 * 1024;
+/// The most memory that a target may keep over a long run.
+const MAX_KEPT_KB: u64 = 128 * 1024;
 
-/// How many proptest would run by itself: what it says when nobody asked for
-/// another number.
-const PROPTESTS_OWN: u32 = 256;
+/// proptest's own number of cases, without `PROPTEST_CASES`.
+const PROPTEST_DEFAULT: u32 = 256;
 
-/// How often each name was given to an input.
-pub type Met<M> = BTreeMap<M, u64>;
-
-/// Where a crate keeps its seeds: a folder for each target.
+/// The folder of a crate's seeds, with a folder for each target.
 pub struct Corpus(&'static str);
 
 impl Corpus {
@@ -86,65 +86,74 @@ fn read_all(folder: &Path) -> std::io::Result<Vec<Vec<u8>>> {
     paths.iter().map(fs::read).collect()
 }
 
-/// How many inputs to make up: `usual`, unless `PROPTEST_CASES` says otherwise.
-pub fn cases(usual: u32) -> u32 {
+/// The number of cases to run: `default`, unless `PROPTEST_CASES` says otherwise.
+pub fn cases(default: u32) -> u32 {
     match Config::default().cases {
-        PROPTESTS_OWN => usual,
+        PROPTEST_DEFAULT => default,
         another => another,
     }
 }
 
-/// Has `judge` see each of `seeds` as it is and then bent ones, as many as are asked
-/// for or as there is time for, tells of it under `name`, and returns what was met.
+/// Runs `check` on each of `seeds` and then on mutated ones, as many as are asked for
+/// or as there is time for, prints a report under `name`, and returns the outcomes.
 ///
 /// # Panics
 ///
-/// When the judge does; the least input that breaks it is shown.
-pub fn judge<M: Ord + Debug>(name: &str, seeds: &[Vec<u8>], judge: impl Fn(&[u8]) -> M) -> Met<M> {
-    let met = RefCell::new(Met::new());
-    let hear = |bytes: &[u8]| *met.borrow_mut().entry(judge(bytes)).or_default() += 1;
-    let begun = Begun::now();
-    seeds.iter().for_each(|seed| hear(seed));
-    // What a first request brings about is there now: the rest is what is kept.
+/// When the check does; the smallest failing input is shown.
+pub fn run<O: Ord + Debug>(
+    name: &str,
+    seeds: &[Vec<u8>],
+    check: impl Fn(&[u8]) -> Option<O>,
+) -> Outcomes<O> {
+    let outcomes = RefCell::new(Outcomes::new());
+    let count = |bytes: &[u8]| outcomes.borrow_mut().count(check(bytes));
+    let started = Started::now();
+    for seed in seeds {
+        count(seed);
+    }
+    // What a first request allocates is there now: the rest is what is kept.
     let before_kb = memory::resident_kb();
-    let mut left = cases(USUAL);
-    while left > 0 && begun.elapsed_s() < LONGEST_S {
-        let now = left.min(AT_ONCE);
-        bend_and(hear, name, seeds, now);
-        left -= now;
+    let mut left = cases(DEFAULT_CASES);
+    while left > 0 && started.elapsed_s() < MAX_SECONDS {
+        let batch = left.min(BATCH);
+        run_mutated(count, name, seeds, batch);
+        left -= batch;
     }
     let kept_kb = memory::resident_kb().saturating_sub(before_kb);
-    let (met, seconds) = (met.into_inner(), begun.elapsed_s());
-    let all: u64 = met.values().sum();
-    tell(&format!(
-        "{name}: {all} in {seconds:.1} s, {kept_kb} KiB kept, {met:?}"
+    let (outcomes, seconds) = (outcomes.into_inner(), started.elapsed_s());
+    print(&format!(
+        "{name}: {outcomes} in {seconds:.1} s, {kept_kb} KiB kept"
     ));
     assert!(
-        all < LONG || kept_kb < MOST_KEPT_KB,
+        outcomes.cases() < LONG_RUN || kept_kb < MAX_KEPT_KB,
         "{name} kept {kept_kb} KiB"
     );
-    met
+    outcomes
 }
 
-/// Lets so many bent `seeds` be heard.
-fn bend_and(hear: impl Fn(&[u8]), name: &str, seeds: &[Vec<u8>], cases: u32) {
+/// Runs a number of mutated seeds that reach what is tested.
+fn run_mutated(count: impl Fn(&[u8]) -> bool, name: &str, seeds: &[Vec<u8>], cases: u32) {
     let mut runner = TestRunner::new(Config {
         cases,
-        // What breaks a judge becomes a seed, which a person has looked at.
+        // A failing input becomes a seed, after a developer has looked at it.
         failure_persistence: None,
         max_shrink_iters: 2_000,
+        max_global_rejects: u32::MAX,
         ..Config::default()
     });
-    let ran = runner.run(&bend::bytes(seeds.to_vec()), |Shown(bytes)| {
-        hear(&bytes);
-        Ok(())
-    });
-    if let Err(broken) = ran {
-        panic!("{name}: {broken}");
+    let ran = runner.run(
+        &mutation::mutated(seeds.to_vec()),
+        |Shown(bytes)| match count(&bytes) {
+            true => Ok(()),
+            false => Err(TestCaseError::reject("it does not reach what is tested")),
+        },
+    );
+    if let Err(failure) = ran {
+        panic!("{name}: {failure}");
     }
 }
 
-/// Bytes, as a literal that can be copied into a test.
+/// Bytes that are printed as a literal, to be copied into a test.
 #[derive(Clone)]
 struct Shown(Vec<u8>);
 
@@ -154,19 +163,19 @@ impl Debug for Shown {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a long run says what it has met")]
-fn tell(what: &str) {
-    println!("{what}");
+#[expect(clippy::print_stdout, reason = "the report of a run")]
+fn print(report: &str) {
+    println!("{report}");
 }
 
-/// When a run began.
-struct Begun(Instant);
+/// The time at which a run started.
+struct Started(Instant);
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "it decides how long chance is given, and nothing else"
+    reason = "it decides how long the run goes on, and nothing else"
 )]
-impl Begun {
+impl Started {
     fn now() -> Self {
         Self(Instant::now())
     }

@@ -8,6 +8,7 @@
 //! | [`server`] | a server in the process of a test |
 //! | [`query`] | reads and changes the query of a URL |
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
+//! | [`malformed`] | the malformed requests that every endpoint refuses |
 //! | [`openapi`] | checks a response against the published contract |
 //! | [`leak_check`] | finds secrets in logs, pages, files and responses |
 //! | [`fuzz`] | mutates inputs and runs a target on them |
@@ -22,6 +23,7 @@ pub mod fresh;
 pub mod fuzz;
 pub mod http;
 pub mod leak_check;
+pub mod malformed;
 pub mod openapi;
 pub mod postgres;
 pub mod query;

@@ -1,4 +1,4 @@
-//! That a target can fail, and says over what.
+//! A fuzz target can fail, and shows the failing input.
 
 use std::cell::Cell;
 use std::panic::catch_unwind;
@@ -8,36 +8,48 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_judge_sees_each_seed_as_it_is_and_then_what_becomes_of_it() {
+fn a_target_gets_each_seed_as_it_is_and_then_mutated_ones() {
     let seen = Cell::new(0);
-    let met = testkit::fuzz::judge("all", &seeds(), |bytes| {
+    let outcomes = testkit::fuzz::run("all", &seeds(), |bytes| {
         seen.set(seen.get() + 1);
         if seen.get() <= 2 {
             assert_eq!(bytes, seeds()[seen.get() - 1]);
         }
-        bytes.contains(&b'=')
+        Some(bytes.contains(&b'='))
     });
-    let all = u64::from(testkit::fuzz::cases(testkit::fuzz::USUAL)) + 2;
-    assert_eq!(met.values().sum::<u64>(), all);
-    assert!(met[&false] > all / 100 && met[&true] > all / 2, "{met:?}");
+    let all = u64::from(testkit::fuzz::cases(testkit::fuzz::DEFAULT_CASES)) + 2;
+    assert_eq!(outcomes.cases(), all);
+    assert!(outcomes.of(&false) > all / 100, "{outcomes}");
+    assert!(outcomes.of(&true) > all / 2, "{outcomes}");
 }
 
 #[test]
-fn what_breaks_a_judge_is_shown_as_a_literal_and_small() {
+fn a_failing_input_is_shown_small_and_as_a_literal() {
     let broken = catch_unwind(|| {
-        testkit::fuzz::judge("careful", &seeds(), |bytes| {
+        testkit::fuzz::run("careful", &seeds(), |bytes| {
             assert!(!bytes.contains(&0xff), "an octet that is no text");
+            Some(())
         })
     });
-    let said = broken.expect_err("0xff is among what is put in");
-    let said = said.downcast_ref::<String>().expect("a sentence");
+    let message = broken.expect_err("0xff is among what is put in");
+    let message = message.downcast_ref::<String>().expect("a sentence");
     let names = ["careful: ", "an octet that is no text", "b\"", "\\xff"];
-    assert!(names.iter().all(|part| said.contains(part)), "{said}");
-    assert!(said.len() < 400, "{said}");
+    assert!(names.iter().all(|part| message.contains(part)), "{message}");
+    assert!(message.len() < 400, "{message}");
 }
 
 #[test]
 fn a_target_without_seeds_is_no_target() {
     let broken = catch_unwind(|| testkit::fuzz::Corpus::at("corpus").seeds("nothing"));
     assert!(broken.is_err());
+}
+
+#[test]
+fn an_input_that_does_not_reach_what_is_tested_is_no_case() {
+    let outcomes = testkit::fuzz::run("some", &seeds(), |bytes| {
+        bytes.len().is_multiple_of(2).then_some(())
+    });
+    let mutated = u64::from(testkit::fuzz::cases(testkit::fuzz::DEFAULT_CASES));
+    assert!(outcomes.cases() >= mutated, "{outcomes}");
+    assert!(!outcomes.to_string().ends_with(" 0 did not reach it"));
 }

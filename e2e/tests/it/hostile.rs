@@ -1,60 +1,53 @@
-//! Whatever comes in through a door of the broker, bent: the bodies of its
-//! operations, its addresses, cookies and headers, and the form of the page that asks.
+//! Fuzzing of the broker's endpoints: the bodies of its operations, its addresses,
+//! cookies and headers, and the form of the confirmation page.
 //!
 //! The broker is the production broker, in this process and without a socket. Each of
-//! its answers is held against the published contract and against what
-//! [`door`] says must never be; its store ([`witness`]) tells what a call has really
-//! changed. Seeds are in `e2e/corpus/NAME`.
+//! its responses is checked against the published contract and against the invariants
+//! of [`broker`]; its store ([`counting_store`]) counts what a request really changed,
+//! and [`entitlement`] says which requests may change something. Seeds are in
+//! `e2e/corpus/NAME`.
 
 mod bodies;
-mod door;
-mod plea;
+mod broker;
+mod counting_store;
+mod entitlement;
+mod issued;
 mod requests;
-mod scene;
-mod witness;
 
 use std::cell::{Cell, RefCell};
 
-use testkit::fuzz::{Corpus, Met, Request, Scene};
+use testkit::fuzz::{Corpus, Outcomes, Placeholders, Request};
+use testkit::leak_check::without_keeping_log;
 
-use door::Door;
+use broker::FuzzedBroker;
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 
-/// Bends the seeds of `target`, makes requests of them by `request`, and says how
-/// often each status came of it. In a seed `{name}` stands for a value of the scene
-/// that `set` makes, and makes anew when a request has used something of it up.
-fn judge(
+/// The number of requests after which the placeholders get new values: a code, for one,
+/// does not live long.
+const REFRESH_AFTER: u32 = 256;
+
+/// Mutates the seeds of `target`, makes requests of them by `request`, and counts the
+/// statuses. In a seed `{name}` stands for a value that `issue` makes, and makes anew
+/// when a request has used one up.
+fn run(
     target: &str,
-    set: impl Fn(&Door) -> Scene,
+    issue: impl Fn(&FuzzedBroker) -> Placeholders,
     request: impl Fn(&[u8]) -> Option<Request>,
-) -> Met<u16> {
-    testkit::leak_check::without_keeping_log(|| {
-        let door = Door::open();
-        let scene = RefCell::new(set(&door));
-        let asked = Cell::new(0_u32);
-        let seeds = scene.borrow().doubled(CORPUS.seeds(target));
-        testkit::fuzz::judge(target, &seeds, |bytes| {
-            let Some(request) = request(&scene.borrow().fill(bytes)) else {
-                return NO_HTTP;
-            };
-            let status = door.hear(&request);
-            asked.set(asked.get() + 1);
-            // A code, for one, does not live long.
-            if door.has_changed() || asked.get().is_multiple_of(256) {
-                *scene.borrow_mut() = set(&door);
+) -> Outcomes<u16> {
+    without_keeping_log(|| {
+        let broker = FuzzedBroker::start();
+        let placeholders = RefCell::new(issue(&broker));
+        let sent = Cell::new(0_u32);
+        let seeds = placeholders.borrow().doubled(CORPUS.seeds(target));
+        testkit::fuzz::run(target, &seeds, |bytes| {
+            let request = request(&placeholders.borrow().fill(bytes))?;
+            let status = broker.check(&request);
+            sent.set(sent.get() + 1);
+            if broker.has_changed() || sent.get().is_multiple_of(REFRESH_AFTER) {
+                *placeholders.borrow_mut() = issue(&broker);
             }
-            status
+            Some(status)
         })
     })
-}
-
-/// Instead of a status: the HTTP library would not have let it in.
-const NO_HTTP: u16 = 0;
-
-/// Asserts that a target has met all of these, and so has reached what it is for.
-#[track_caller]
-fn has_met(met: &Met<u16>, statuses: &[u16]) {
-    let missing: Vec<_> = statuses.iter().filter(|it| !met.contains_key(it)).collect();
-    assert!(missing.is_empty(), "never {missing:?}: {met:?}");
 }

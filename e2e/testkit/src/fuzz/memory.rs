@@ -1,8 +1,8 @@
-//! How much memory this process has, as far as the system tells.
+//! The memory of this process.
 
 use std::fs;
 
-/// What is resident, in KiB; 0 where nobody says.
+/// The resident memory in KiB; 0 where the system does not report it.
 pub(crate) fn resident_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

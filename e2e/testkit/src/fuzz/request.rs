@@ -1,4 +1,4 @@
-//! A request as the HTTP library would hand it to Rocket, out of any bytes.
+//! A request as the HTTP library would hand it to Rocket, read from any bytes.
 
 use hyper::Uri;
 use hyper::header::{HeaderName, HeaderValue};
@@ -6,22 +6,22 @@ use rocket::http::uri::Origin;
 use rocket::http::{Cookie, Header, Method};
 use rocket::local::blocking::{Client, LocalResponse};
 
-/// What crosses a door that speaks HTTP.
+/// A request to a Rocket server.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Path and query.
+    /// The path and the query.
     pub target: Uri,
-    /// Names in lower case, and values.
+    /// The headers: names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// What it brings along.
+    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// Reads `METHOD TARGET`, a line for each header, an empty line, and the body;
-    /// nothing, if method or target is what never comes as far as Rocket's routes.
+    /// Reads `METHOD TARGET`, a line for each header, an empty line, and the body.
+    /// Returns `None` for a method or a target that never gets as far as Rocket's routes.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n");
         let (head, body) = match end {
@@ -47,8 +47,8 @@ impl Request {
         self
     }
 
-    /// Hands it to the server of `client`, as Rocket takes it from the HTTP library,
-    /// which lets more pass than Rocket's own parser of addresses.
+    /// Sends it to the server of `client`, as the HTTP library would, which accepts more
+    /// than Rocket's own parser of addresses.
     pub fn send<'c>(&self, client: &'c Client) -> LocalResponse<'c> {
         let query = self.target.query().map(ToOwned::to_owned);
         let target = Origin::new(self.target.path().to_owned(), query);

@@ -1,13 +1,13 @@
-//! The bodies of the three operations that take one.
+//! Fuzzing of the three operations that take a body.
 
-use testkit::fuzz::{Request, Scene};
+use testkit::fuzz::{Placeholders, Request};
 
-use super::door::{CALLBACKS, CLIENT, Door, SECRET};
-use super::{has_met, judge};
+use super::broker::{CALLBACKS, CLIENT, FuzzedBroker, SECRET};
+use super::run;
 use testkit::fresh;
 
-fn credentials() -> Scene {
-    Scene::default()
+fn credentials() -> Placeholders {
+    Placeholders::default()
         .with("{client}", CLIENT)
         .with("{secret}", SECRET)
         .with("{home}", CALLBACKS[0])
@@ -19,35 +19,35 @@ fn posting(path: &str, body: &[u8]) -> Option<Request> {
 }
 
 #[test]
-fn a_session_is_begun_by_a_right_body_alone() {
-    let set = |_: &Door| credentials().with("{key}", fresh::secret());
-    let met = judge("session_body", set, |bytes| {
+fn only_a_valid_body_starts_a_session() {
+    let issue = |_: &FuzzedBroker| credentials().with("{key}", fresh::secret());
+    let outcomes = run("session_body", issue, |bytes| {
         posting("/v1/login/session", bytes)
     });
-    has_met(&met, &[200, 400, 401, 413]);
+    outcomes.assert_include(&[200, 400, 401, 413]);
 }
 
 #[test]
-fn a_result_is_taken_by_a_right_body_alone() {
-    let set = |door: &Door| {
+fn only_a_valid_body_consumes_a_result() {
+    let issue = |broker: &FuzzedBroker| {
         credentials()
-            .with("{settled}", door.settled())
-            .with("{pending}", door.pending().0)
+            .with("{settled}", broker.completed())
+            .with("{pending}", broker.pending().0)
     };
-    let met = judge("result_body", set, |bytes| {
+    let outcomes = run("result_body", issue, |bytes| {
         posting("/v1/login/result", bytes)
     });
-    has_met(&met, &[200, 400, 413]);
+    outcomes.assert_include(&[200, 400, 413]);
 }
 
 #[test]
-fn a_code_is_redeemed_by_a_right_body_alone() {
-    let set = |door: &Door| {
-        let (code, verifier) = door.code();
+fn only_a_valid_body_redeems_a_code() {
+    let issue = |broker: &FuzzedBroker| {
+        let (code, verifier) = broker.code();
         credentials()
             .with("{code}", code)
             .with("{verifier}", verifier)
     };
-    let met = judge("token_body", set, |bytes| posting("/v1/token", bytes));
-    has_met(&met, &[200, 400, 401, 413]);
+    let outcomes = run("token_body", issue, |bytes| posting("/v1/token", bytes));
+    outcomes.assert_include(&[200, 400, 401, 413]);
 }

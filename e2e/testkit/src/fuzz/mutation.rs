@@ -1,4 +1,4 @@
-//! The ways to bend bytes.
+//! Mutations of bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::{Index, select};
 
 use crate::fuzz::Shown;
 
-/// What has broken parsers of other people: of JSON, queries, heads and TOML.
+/// Pieces that have broken parsers of JSON, queries, HTTP heads and TOML.
 const PIECES: &[&[u8]] = &[
     b"null",
     b"true",
@@ -76,19 +76,19 @@ const PIECES: &[&[u8]] = &[
     b"_method=get&",
 ];
 
-/// One way to bend bytes.
+/// One change of bytes.
 #[derive(Debug, Clone)]
-enum Bend {
+enum Mutation {
     Flip(Index, u8),
     Cut(Index, usize),
-    Repeat(Index, usize),
+    Duplicate(Index, usize),
     Insert(Index, &'static [u8]),
-    Swell(Index, u8, usize),
-    Pile(Index, &'static [u8], usize),
-    Graft(Index, Index, Vec<u8>),
+    Repeat(Index, u8, usize),
+    Stack(Index, &'static [u8], usize),
+    Splice(Index, Index, Vec<u8>),
 }
 
-impl Bend {
+impl Mutation {
     fn apply(&self, bytes: &mut Vec<u8>) {
         let at = |index: &Index, bytes: &[u8]| index.index(bytes.len() + 1);
         match self {
@@ -103,7 +103,7 @@ impl Bend {
                 let to = bytes.len().min(from + length);
                 bytes.drain(from..to);
             }
-            Self::Repeat(index, length) => {
+            Self::Duplicate(index, length) => {
                 let from = at(index, bytes);
                 let to = bytes.len().min(from + length);
                 let piece = bytes[from..to].to_vec();
@@ -113,15 +113,15 @@ impl Bend {
                 let at = at(index, bytes);
                 bytes.splice(at..at, piece.iter().copied());
             }
-            Self::Swell(index, byte, length) => {
+            Self::Repeat(index, byte, length) => {
                 let at = at(index, bytes);
                 bytes.splice(at..at, std::iter::repeat_n(*byte, *length));
             }
-            Self::Pile(index, piece, times) => {
+            Self::Stack(index, piece, times) => {
                 let at = at(index, bytes);
                 bytes.splice(at..at, piece.repeat(*times));
             }
-            Self::Graft(index, cut, other) => {
+            Self::Splice(index, cut, other) => {
                 bytes.truncate(at(index, bytes));
                 bytes.extend_from_slice(&other[at(cut, other)..]);
             }
@@ -129,29 +129,29 @@ impl Bend {
     }
 }
 
-fn bend(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Bend> {
-    let place = any::<Index>;
+fn mutation(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Mutation> {
+    let index = any::<Index>;
     prop_oneof![
-        8 => (place(), 1..=255_u8).prop_map(|(at, by)| Bend::Flip(at, by)),
-        8 => (place(), 1..40_usize).prop_map(|(at, length)| Bend::Cut(at, length)),
-        8 => (place(), 1..200_usize).prop_map(|(at, length)| Bend::Repeat(at, length)),
-        12 => (place(), select(PIECES)).prop_map(|(at, piece)| Bend::Insert(at, piece)),
-        4 => (place(), any::<u8>(), 1..400_usize)
-            .prop_map(|(at, byte, length)| Bend::Swell(at, byte, length)),
-        // Deep, long, and now and then larger than any door takes.
-        1 => (place(), select(PIECES), 1..8_000_usize)
-            .prop_map(|(at, piece, times)| Bend::Pile(at, piece, times)),
-        3 => (place(), place(), select(seeds))
-            .prop_map(|(at, cut, other)| Bend::Graft(at, cut, other)),
+        8 => (index(), 1..=255_u8).prop_map(|(at, by)| Mutation::Flip(at, by)),
+        8 => (index(), 1..40_usize).prop_map(|(at, length)| Mutation::Cut(at, length)),
+        8 => (index(), 1..200_usize).prop_map(|(at, length)| Mutation::Duplicate(at, length)),
+        12 => (index(), select(PIECES)).prop_map(|(at, piece)| Mutation::Insert(at, piece)),
+        4 => (index(), any::<u8>(), 1..400_usize)
+            .prop_map(|(at, byte, length)| Mutation::Repeat(at, byte, length)),
+        // Deep, long, and now and then larger than any endpoint accepts.
+        1 => (index(), select(PIECES), 1..8_000_usize)
+            .prop_map(|(at, piece, times)| Mutation::Stack(at, piece, times)),
+        3 => (index(), index(), select(seeds))
+            .prop_map(|(at, cut, other)| Mutation::Splice(at, cut, other)),
     ]
 }
 
-/// One of `seeds`, bent up to five times; one time in nine nothing but noise.
-pub(crate) fn bytes(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Shown> {
-    let bends = vec(bend(seeds.clone()), 0..6);
-    let bent = (select(seeds), bends).prop_map(|(mut bytes, bends)| {
-        bends.iter().for_each(|bend| bend.apply(&mut bytes));
+/// One of `seeds` with up to five mutations; one time in nine nothing but noise.
+pub(crate) fn mutated(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Shown> {
+    let mutations = vec(mutation(seeds.clone()), 0..6);
+    let mutated = (select(seeds), mutations).prop_map(|(mut bytes, mutations)| {
+        mutations.iter().for_each(|it| it.apply(&mut bytes));
         bytes
     });
-    prop_oneof![8 => bent, 1 => vec(any::<u8>(), 0..200)].prop_map(Shown)
+    prop_oneof![8 => mutated, 1 => vec(any::<u8>(), 0..200)].prop_map(Shown)
 }

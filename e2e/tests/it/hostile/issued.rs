@@ -1,4 +1,4 @@
-//! What there is to be had: logins, upstream logins, codes and tokens, all of them good.
+//! Makes logins, upstream logins, codes and tokens that the broker accepts.
 
 use std::str::FromStr;
 
@@ -13,14 +13,14 @@ use contract::{
 use serde_json::json;
 use testkit::fuzz::Request;
 
-use super::door::{CALLBACKS, CLIENT, Door, PERSON, SECRET};
+use super::broker::{CALLBACKS, CLIENT, FuzzedBroker, SECRET, USER};
 use testkit::fresh;
 use testkit::server::runtime;
 
-impl Door {
-    /// A login that nobody has visited: its session key and its handle.
+impl FuzzedBroker {
+    /// A login that no browser has visited: its session key and its handle.
     pub(super) fn pending(&self) -> (String, String) {
-        let (key, handle) = (fresh::secret(), fresh::secret());
+        let (key, handle) = (self.issued(fresh::secret()), fresh::secret());
         let request: LoginSessionRequest = parsed(json!({
             "client_id": CLIENT,
             "client_secret": SECRET,
@@ -34,8 +34,8 @@ impl Door {
         (key, handle)
     }
 
-    /// The session key of a login whose outcome waits.
-    pub(super) fn settled(&self) -> String {
+    /// The session key of a login whose result is not read.
+    pub(super) fn completed(&self) -> String {
         let (key, handle) = self.pending();
         let handle = Digest::of(handle.as_bytes());
         let outcome = LoginOutcome::Succeeded(ada());
@@ -43,19 +43,19 @@ impl Door {
         key
     }
 
-    /// A code that waits, and the verifier of its challenge.
+    /// A code that is not redeemed, and the verifier of its challenge.
     pub(super) fn code(&self) -> (String, String) {
-        let (code, verifier) = (fresh::secret(), fresh::secret());
+        let (code, verifier) = (self.issued(fresh::secret()), self.issued(fresh::secret()));
         let challenge = text::<CodeVerifier>(&verifier).challenge();
-        let tie = (text(&fresh::secret()), challenge.clone());
+        let transaction = (text(&fresh::secret()), challenge.clone());
         let (seed, now) = (Seed::from_random([7; 32]), self.clock.now());
-        let home = text(CALLBACKS[0]);
+        let callback = text(CALLBACKS[0]);
         let upstream_login = UpstreamLogin::for_authorization(
             seed,
             &text(CLIENT),
-            &home,
+            &callback,
             Provider::GitHub,
-            tie,
+            transaction,
             now,
         );
         let digest = text::<HandoffCode>(&code).digest();
@@ -69,7 +69,7 @@ impl Door {
         (code, verifier)
     }
 
-    /// An access token that is good.
+    /// A valid access token.
     pub(super) fn token(&self) -> String {
         let (code, verifier) = self.code();
         let request: TokenRequest = parsed(json!({
@@ -80,30 +80,33 @@ impl Door {
             "redirect_uri": CALLBACKS[0],
             "code_verifier": verifier,
         }));
-        let token = format!("fsi_{}", fresh::secret());
+        let token = self.issued(format!("fsi_{}", fresh::secret()));
         let (digest, now) = (text::<AccessToken>(&token).digest(), self.clock.now());
         let redemption = Redemption::of(&request, &text(CLIENT), digest, now);
         done(self.store.redeem(redemption, now));
         token
     }
 
-    /// A browser on its way to the provider, which has come by `target`: its cookie,
-    /// and the state with which it comes back.
+    /// The cookie of a browser that the broker sent from `target` to the provider, and the
+    /// state with which it comes back.
     pub(super) fn upstream_login(&self, target: &str) -> (String, String) {
         let visit = Request::read(format!("GET {target}").as_bytes());
-        let away = self.ask(&visit.expect("an address"));
-        let cookie = away
+        let redirect = self.send(&visit.expect("an address"));
+        let cookie = redirect
             .header("set-cookie")
-            .expect("it keeps its upstream login");
+            .expect("the cookie of an upstream login");
         let cookie = cookie.split(';').next().expect("its name and value");
-        let url = away.location().expect("the way to the provider");
+        let url = redirect.location().expect("a redirect to the provider");
         let url = url::Url::parse(url).expect("an address");
         let state = url.query_pairs().find(|(name, _)| name == "state");
-        (cookie.to_owned(), state.expect("its state").1.into_owned())
+        (
+            self.issued(cookie.to_owned()),
+            state.expect("its state").1.into_owned(),
+        )
     }
 }
 
-/// Where a browser of the legacy flow begins.
+/// The address at which a browser of the legacy flow begins.
 pub(super) fn authorize() -> String {
     let challenge = fresh::challenge(&fresh::secret());
     format!(
@@ -116,9 +119,9 @@ pub(super) fn authorize() -> String {
 
 fn ada() -> Profile {
     parsed(json!({
-        "subject": fresh::subject("github", PERSON),
+        "subject": fresh::subject("github", USER),
         "provider": "github",
-        "providerSubject": PERSON,
+        "providerSubject": USER,
         "name": "Ada",
         "username": "ada",
         "email": null,
@@ -128,11 +131,11 @@ fn ada() -> Profile {
 }
 
 fn parsed<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
-    serde_json::from_value(value).expect("it is written well")
+    serde_json::from_value(value).expect("it is well-formed")
 }
 
 fn text<T: FromStr<Err: std::fmt::Debug>>(text: &str) -> T {
-    text.parse().expect("it is written well")
+    text.parse().expect("it is well-formed")
 }
 
 fn done<T>(step: impl Future<Output = Result<T, broker::store::StoreError>>) {

@@ -1,4 +1,4 @@
-//! A store that counts what it gave away and what it was made to change.
+//! A store that counts its changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,13 +13,13 @@ use broker::model::{LoginId, UnixMs};
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::Digest;
 
-/// Does what `store` does.
-pub(super) struct Witness {
+/// Passes every call on to `store`.
+pub(super) struct CountingStore {
     store: Arc<dyn Store>,
     changes: AtomicU32,
 }
 
-impl Witness {
+impl CountingStore {
     pub(super) fn of(store: Arc<dyn Store>) -> Self {
         Self {
             store,
@@ -27,13 +27,13 @@ impl Witness {
         }
     }
 
-    /// How often something has changed since this was asked last.
+    /// The number of changes since the last call.
     pub(super) fn changes(&self) -> u32 {
         self.changes.swap(0, Ordering::Relaxed)
     }
 
-    /// Hands `done` on, and counts it if it is a change.
-    fn saw<T>(&self, done: T, is_change: impl FnOnce(&T) -> bool) -> T {
+    /// Returns `done`, and counts it if it is a change.
+    fn counted<T>(&self, done: T, is_change: impl FnOnce(&T) -> bool) -> T {
         if is_change(&done) {
             self.changes.fetch_add(1, Ordering::Relaxed);
         }
@@ -42,14 +42,14 @@ impl Witness {
 }
 
 #[async_trait]
-impl Store for Witness {
+impl Store for CountingStore {
     async fn ready(&self) -> Result<(), StoreError> {
         self.store.ready().await
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
         let done = self.store.open(login, now).await;
-        self.saw(done, |done| matches!(done, Ok(Opened::Fresh)))
+        self.counted(done, |done| matches!(done, Ok(Opened::Fresh)))
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
@@ -63,7 +63,7 @@ impl Store for Witness {
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
         let done = self.store.bind_browser(handle, browser, now).await;
-        self.saw(done, |done| matches!(done, Ok(Bound::Granted(_))))
+        self.counted(done, |done| matches!(done, Ok(Bound::Granted(_))))
     }
 
     async fn consume_upstream_login(
@@ -71,7 +71,7 @@ impl Store for Witness {
         upstream_login: &UpstreamLogin,
     ) -> Result<Consumed, StoreError> {
         let done = self.store.consume_upstream_login(upstream_login).await;
-        self.saw(done, |done| matches!(done, Ok(Consumed::Now)))
+        self.counted(done, |done| matches!(done, Ok(Consumed::Now)))
     }
 
     async fn complete(
@@ -81,7 +81,7 @@ impl Store for Witness {
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
         let done = self.store.complete(handle, outcome, now).await;
-        self.saw(done, |done| matches!(done, Ok(Completed::Now)))
+        self.counted(done, |done| matches!(done, Ok(Completed::Now)))
     }
 
     async fn consume_result(
@@ -90,17 +90,17 @@ impl Store for Witness {
         now: UnixMs,
     ) -> Result<ResultRead, StoreError> {
         let done = self.store.consume_result(ask, now).await;
-        self.saw(done, |done| matches!(done, Ok(ResultRead::Outcome(_))))
+        self.counted(done, |done| matches!(done, Ok(ResultRead::Outcome(_))))
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
         let done = self.store.issue(grant).await;
-        self.saw(done, Result::is_ok)
+        self.counted(done, Result::is_ok)
     }
 
     async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
         let done = self.store.redeem(redemption, now).await;
-        self.saw(done, |done| matches!(done, Ok(Redeemed::Token(_))))
+        self.counted(done, |done| matches!(done, Ok(Redeemed::Token(_))))
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
@@ -109,7 +109,7 @@ impl Store for Witness {
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
         let done = self.store.revoke(token).await;
-        self.saw(done, |done| matches!(done, Ok(Some(_))))
+        self.counted(done, |done| matches!(done, Ok(Some(_))))
     }
 
     async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {

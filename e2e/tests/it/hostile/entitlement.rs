@@ -1,0 +1,100 @@
+//! What a request must contain before anything may change by it: credentials, a
+//! bearer token or a cookie that the broker has issued, read from the request itself.
+
+use std::collections::HashSet;
+
+use rocket::http::Method;
+use serde_json::Value;
+use testkit::fuzz::Request;
+use url::Url;
+
+use super::broker::{BASE, CALLBACKS, CLIENT, SECRET};
+
+/// Every key, code, verifier, token and cookie that is valid at the fuzzed broker.
+pub(super) type Issued = HashSet<String>;
+
+/// Whether `request` is entitled to change something.
+pub(super) fn is_entitled(request: &Request, issued: &Issued) -> bool {
+    let path = request.target.path();
+    match &request.method {
+        Method::Get if path.starts_with("/login/") => {
+            is_vouched_for(request) || has_cookie(request, issued)
+        }
+        Method::Get if path.starts_with("/callback/") => has_cookie(request, issued),
+        Method::Post if path.starts_with("/login/") => is_from_own_page(request),
+        Method::Post if path == "/v1/revoke" => has_bearer(request, issued),
+        Method::Post if path == "/v1/login/session" => has_credentials(request),
+        Method::Post if path == "/v1/login/result" => {
+            has_credentials(request) && has_issued(request, &["session_key"], issued)
+        }
+        Method::Post if path == "/v1/token" => {
+            has_credentials(request) && has_issued(request, &["code", "code_verifier"], issued)
+        }
+        _ => false,
+    }
+}
+
+/// Whether `request` is entitled to a profile.
+pub(super) fn may_read_profile(request: &Request, issued: &Issued) -> bool {
+    match request.target.path() {
+        "/v1/login/result" => is_entitled(request, issued),
+        _ => has_bearer(request, issued),
+    }
+}
+
+/// Whether it has one bearer token, and the broker issued it.
+fn has_bearer(request: &Request, issued: &Issued) -> bool {
+    let [line] = values(request, "authorization")[..] else {
+        return false;
+    };
+    let Some((scheme, token)) = line.split_once(' ') else {
+        return false;
+    };
+    scheme.eq_ignore_ascii_case("bearer") && issued.contains(token.trim_matches(' '))
+}
+
+/// Whether one of its cookies is, byte for byte, one that the broker set.
+fn has_cookie(request: &Request, issued: &Issued) -> bool {
+    let lines = values(request, "cookie");
+    let mut cookies = lines.iter().flat_map(|line| line.split(';'));
+    cookies.any(|cookie| issued.contains(cookie.trim_ascii()))
+}
+
+fn is_vouched_for(request: &Request) -> bool {
+    let origin = |page: &str| Url::parse(page).map(|url| url.origin()).ok();
+    let pages = values(request, "referer");
+    let from_consumer = pages.len() == 1 && origin(pages[0]) == origin(CALLBACKS[0]);
+    let site = values(request, "sec-fetch-site");
+    from_consumer
+        && values(request, "sec-fetch-mode") == ["navigate"]
+        && values(request, "sec-fetch-dest") == ["document"]
+        && site.len() == 1
+        && site != ["none"]
+}
+
+fn is_from_own_page(request: &Request) -> bool {
+    let sites = values(request, "sec-fetch-site");
+    values(request, "origin") == [BASE] && sites.iter().all(|site| *site == "same-origin")
+}
+
+fn has_credentials(request: &Request) -> bool {
+    let body = json(request);
+    body["client_id"] == CLIENT && body["client_secret"] == SECRET
+}
+
+/// Whether each of these members is a value that the broker knows, for the callback
+/// that belongs to it.
+fn has_issued(request: &Request, members: &[&str], issued: &Issued) -> bool {
+    let body = json(request);
+    let is_issued = |member: &&str| body[*member].as_str().is_some_and(|it| issued.contains(it));
+    body["redirect_uri"] == CALLBACKS[0] && members.iter().all(|member| is_issued(&member))
+}
+
+fn json(request: &Request) -> Value {
+    serde_json::from_slice(&request.body).unwrap_or_default()
+}
+
+fn values<'r>(request: &'r Request, name: &str) -> Vec<&'r str> {
+    let own = request.headers.iter().filter(|header| header.0 == name);
+    own.map(|(_, value)| value.as_str()).collect()
+}
