@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
 use thirtyfour::error::WebDriverResult;
 
-use crate::person::{Flow, Person};
+use crate::user::{Flow, User};
 
 async fn stack_across_sites() -> Stack {
     Stack::start(StackSettings {
@@ -21,20 +21,18 @@ async fn stack_across_sites() -> Stack {
 
 /// Sends somebody to the provider, lets the cookie whose name begins with `strict`
 /// become a Strict one there, and sends them back.
-async fn sign_in(person: &Person<'_>, flow: Flow, strict: Option<&str>) -> WebDriverResult<()> {
-    person.goes_home().await?;
-    person.starts(flow, "google").await?;
-    person.is_at_the_imitation_of("google").await?;
+async fn sign_in(user: &User<'_>, flow: Flow, strict: Option<&str>) -> WebDriverResult<()> {
+    user.opens_the_demo().await?;
+    user.starts(flow, "google").await?;
+    user.is_at_the_mock_of("google").await?;
     if let Some(prefix) = strict {
-        make_strict(person, prefix).await?;
+        make_strict(user, prefix).await?;
     }
-    person.chooses("ada").await
+    user.chooses("ada").await
 }
 
-async fn make_strict(person: &Person<'_>, prefix: &str) -> WebDriverResult<()> {
-    let all = person
-        .tells_chromium("Storage.getCookies", json!({}))
-        .await?;
+async fn make_strict(user: &User<'_>, prefix: &str) -> WebDriverResult<()> {
+    let all = user.sends_chromium("Storage.getCookies", json!({})).await?;
     let is_meant = |cookie: &&Value| cookie["name"].as_str().unwrap().starts_with(prefix);
     let found: Vec<_> = all["cookies"]
         .as_array()
@@ -58,41 +56,41 @@ async fn make_strict(person: &Person<'_>, prefix: &str) -> WebDriverResult<()> {
     ] {
         strict[same] = cookie[same].clone();
     }
-    let set = person.tells_chromium("Network.setCookie", strict).await?;
+    let set = user.sends_chromium("Network.setCookie", strict).await?;
     assert_eq!(set["success"], true);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
-    at_the_demo!(of stack_across_sites(), async |stack, person| {
+    at_the_demo!(of stack_across_sites(), async |stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&person, flow, None).await?;
-            person.is_signed_in_as("Ada Lovelace").await?;
-            person.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
-            person.signs_out().await?;
+            sign_in(&user, flow, None).await?;
+            user.is_signed_in_as("Ada Lovelace").await?;
+            user.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
+            user.signs_out().await?;
         }
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_broker_does_not_come_back_from_the_provider() {
-    at_the_demo!(of stack_across_sites(), async |_stack, person| {
+    at_the_demo!(of stack_across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&person, flow, Some("fsi_trip_")).await?;
-            person.meets_rule("upstream_login.own_browser").await?;
-            person.forgets_cookies().await?;
+            sign_in(&user, flow, Some("fsi_trip_")).await?;
+            user.sees_rule("upstream_login.own_browser").await?;
+            user.forgets_cookies().await?;
         }
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_demo_does_not_come_back_to_its_callback() {
-    at_the_demo!(of stack_across_sites(), async |_stack, person| {
+    at_the_demo!(of stack_across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&person, flow, Some("demo_session")).await?;
-            person.meets_problem("no_session").await?;
-            person.forgets_cookies().await?;
+            sign_in(&user, flow, Some("demo_session")).await?;
+            user.sees_problem("no_session").await?;
+            user.forgets_cookies().await?;
         }
     });
 }

@@ -81,7 +81,7 @@ pub(crate) async fn open_with(more: &[&str]) -> WebDriver {
     WebDriver::new(driver(), chromium).await.unwrap()
 }
 
-/// Awaits what the person does, and closes the browser whatever came of it.
+/// Awaits what the user does, and closes the browser whatever came of it.
 pub(crate) async fn close_after(
     session: &WebDriver,
     story: impl Future<Output = WebDriverResult<()>>,
@@ -89,7 +89,7 @@ pub(crate) async fn close_after(
     let told = AssertUnwindSafe(story).catch_unwind().await;
     if !matches!(told, Ok(Ok(()))) {
         let _ = session
-            .screenshot(&crate::person::picture_path("failed"))
+            .screenshot(&crate::user::picture_path("failed"))
             .await;
     }
     let _ = session.clone().quit().await;

@@ -1,10 +1,10 @@
-//! Answers that get lost, as a person meets them.
+//! Answers that get lost, as a user meets them.
 
 use stack::Stack;
 use stack::event_log::EventSource;
 use stack::faults::{Fault, FaultInjection};
 
-use crate::person::Flow;
+use crate::user::Flow;
 
 fn strikes(stack: &Stack, operation: &str, fault: Fault) {
     let operation = operation.parse().unwrap();
@@ -23,35 +23,35 @@ fn calls_of(stack: &Stack, operation: &str) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_meets_a_lost_answer_is_not_signed_in_and_starts_again_with_one_click() {
-    at_the_demo!(async |stack, person| {
+    at_the_demo!(async |stack, user| {
         for (flow, operation) in [
             (Flow::Clean, "POST /v1/login/result"),
             (Flow::Legacy, "POST /v1/token"),
         ] {
             let before = calls_of(&stack, operation);
             strikes(&stack, operation, Fault::LoseResponse);
-            person.goes_home().await?;
-            person.starts(flow, "google").await?;
-            person.chooses("ada").await?;
-            person.meets_problem("lost").await?;
-            person.takes_picture(&format!("lost-{flow:?}")).await?;
+            user.opens_the_demo().await?;
+            user.starts(flow, "google").await?;
+            user.chooses("ada").await?;
+            user.sees_problem("lost").await?;
+            user.takes_picture(&format!("lost-{flow:?}")).await?;
             assert_eq!(calls_of(&stack, operation), before + 1);
-            person.starts_again().await?;
-            person.chooses("ada").await?;
-            person.is_signed_in_as("Ada Lovelace").await?;
-            person.signs_out().await?;
+            user.starts_again().await?;
+            user.chooses("ada").await?;
+            user.is_signed_in_as("Ada Lovelace").await?;
+            user.signs_out().await?;
         }
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_sends_a_lost_callback_again_by_itself_and_the_person_gets_home() {
-    at_the_demo!(async |stack, person| {
+    at_the_demo!(async |stack, user| {
         strikes(&stack, "GET /callback/{provider}", Fault::LoseResponse);
-        person.goes_home().await?;
-        person.starts(Flow::Clean, "google").await?;
-        person.chooses("ada").await?;
-        person.is_signed_in_as("Ada Lovelace").await?;
+        user.opens_the_demo().await?;
+        user.starts(Flow::Clean, "google").await?;
+        user.chooses("ada").await?;
+        user.is_signed_in_as("Ada Lovelace").await?;
         let events = stack.event_log().events(0, None);
         let resend = events.iter().find(|event| event.resend).unwrap();
         assert_eq!(resend.operation, "GET /callback/{provider}");

@@ -1,4 +1,4 @@
-//! The stack as a person sees it, in a real headless Chromium: they click, and
+//! The stack as a user sees it, in a real headless Chromium: they click, and
 //! every page on the way is looked at. Pictures of the pages go to
 //! `target/screenshots/`.
 //!
@@ -6,15 +6,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-/// One person with a browser of their own, at the demo of a fresh stack.
+/// One user with a browser of their own, at the demo of a fresh stack.
 macro_rules! at_the_demo {
-    (async |$stack:ident, $person:ident| $body:block) => {
-        at_the_demo!(of $crate::interactive_stack(), async |$stack, $person| $body)
+    (async |$stack:ident, $user:ident| $body:block) => {
+        at_the_demo!(of $crate::interactive_stack(), async |$stack, $user| $body)
     };
-    (of $start:expr, async |$stack:ident, $person:ident| $body:block) => {{
+    (of $start:expr, async |$stack:ident, $user:ident| $body:block) => {{
         let $stack = $start.await;
         let session = $crate::chromium::open().await;
-        let $person = $crate::person::Person::at(&session, &$stack);
+        let $user = $crate::user::User::at(&session, &$stack);
         let outcome = async {
             $body
             Ok::<(), thirtyfour::error::WebDriverError>(())
@@ -23,13 +23,13 @@ macro_rules! at_the_demo {
     }};
 }
 
-mod app;
+mod application;
 mod chromium;
 mod conformance;
-mod person;
+mod inspector_page;
 mod site;
-mod teacher;
 mod tls_stack;
+mod user;
 
 mod across_sites;
 mod faults;
@@ -38,8 +38,8 @@ mod inspector;
 mod planted;
 mod relay;
 
-use person::{Flow, Person};
 use stack::{Stack, StackSettings};
+use user::{Flow, User};
 
 /// A stack whose providers ask who signs in.
 async fn interactive_stack() -> Stack {
@@ -52,69 +52,67 @@ async fn interactive_stack() -> Stack {
     .unwrap()
 }
 
-/// A stack whose providers sign in their default person without a page.
+/// A stack whose providers sign in their default user without a page.
 async fn automatic_stack() -> Stack {
     Stack::start(StackSettings::for_tests()).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_signs_in_with_google_through_the_clean_flow() {
+async fn a_user_signs_in_with_google_through_the_clean_flow() {
     signs_in_and_out(Flow::Clean, "google", "clean-google").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_signs_in_with_github_through_the_clean_flow() {
+async fn a_user_signs_in_with_github_through_the_clean_flow() {
     signs_in_and_out(Flow::Clean, "github", "clean-github").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_signs_in_with_google_through_the_legacy_flow() {
+async fn a_user_signs_in_with_google_through_the_legacy_flow() {
     signs_in_and_out(Flow::Legacy, "google", "legacy-google").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_signs_in_with_github_through_the_legacy_flow() {
+async fn a_user_signs_in_with_github_through_the_legacy_flow() {
     signs_in_and_out(Flow::Legacy, "github", "legacy-github").await;
 }
 
 async fn signs_in_and_out(flow: Flow, provider: &str, name: &str) {
-    at_the_demo!(async |stack, person| {
-        person.goes_home().await?;
-        person.takes_picture(&format!("{name}-1-home")).await?;
-        person.starts(flow, provider).await?;
-        person.is_at_the_imitation_of(provider).await?;
-        person.takes_picture(&format!("{name}-2-provider")).await?;
-        person.chooses("ada").await?;
-        person.is_signed_in_as("Ada Lovelace").await?;
-        person.sees_field("provider", provider).await?;
-        person.sees_field("emailVerified", "true").await?;
-        person
-            .is_at(&format!("{}/profile", stack.urls().consumer))
+    at_the_demo!(async |stack, user| {
+        user.opens_the_demo().await?;
+        user.takes_picture(&format!("{name}-1-home")).await?;
+        user.starts(flow, provider).await?;
+        user.is_at_the_mock_of(provider).await?;
+        user.takes_picture(&format!("{name}-2-provider")).await?;
+        user.chooses("ada").await?;
+        user.is_signed_in_as("Ada Lovelace").await?;
+        user.sees_field("provider", provider).await?;
+        user.sees_field("emailVerified", "true").await?;
+        user.is_at(&format!("{}/profile", stack.urls().consumer))
             .await?;
-        person.takes_picture(&format!("{name}-3-profile")).await?;
-        person.signs_out().await?;
-        person.is_signed_out().await?;
-        person
-            .opens(&format!("{}/profile", stack.urls().consumer))
+        user.takes_picture(&format!("{name}-3-profile")).await?;
+        user.signs_out().await?;
+        user.is_signed_out().await?;
+        user.opens(&format!("{}/profile", stack.urls().consumer))
             .await?;
-        person.is_signed_out().await?;
+        user.is_signed_out().await?;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_who_cancels_is_told_so_and_can_start_again_with_one_click() {
-    at_the_demo!(async |stack, person| {
+async fn a_user_who_cancels_is_told_so_and_can_start_again_with_one_click() {
+    at_the_demo!(async |stack, user| {
         for (flow, provider) in [(Flow::Clean, "google"), (Flow::Legacy, "github")] {
-            person.goes_home().await?;
-            person.starts(flow, provider).await?;
-            person.cancels().await?;
-            person.meets_problem("access_denied").await?;
-            person.takes_picture(&format!("cancelled-{flow:?}")).await?;
-            person.starts_again().await?;
-            person.is_at_the_imitation_of(provider).await?;
-            person.chooses("grace").await?;
-            person.sees_field("signIns", "1").await?;
-            person.signs_out().await?;
+            user.opens_the_demo().await?;
+            user.starts(flow, provider).await?;
+            user.cancels().await?;
+            user.sees_problem("access_denied").await?;
+            user.takes_picture(&format!("cancelled-{flow:?}")).await?;
+            user.starts_again().await?;
+            user.is_at_the_mock_of(provider).await?;
+            user.chooses("grace").await?;
+            user.sees_field("signIns", "1").await?;
+            user.signs_out().await?;
         }
         assert_eq!(
             stack
@@ -131,18 +129,17 @@ async fn a_person_who_cancels_is_told_so_and_can_start_again_with_one_click() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_goes_wrong_at_a_provider_is_explained_in_plain_words() {
-    at_the_demo!(async |_stack, person| {
+    at_the_demo!(async |_stack, user| {
         for (provider, misbehaviour, problem) in [
             ("google", "server_error", "provider_unavailable"),
             ("google", "bad_signature", "invalid_provider_response"),
             ("github", "reset", "provider_unavailable"),
         ] {
-            person.goes_home().await?;
-            person.starts(Flow::Clean, provider).await?;
-            person.lets_go_wrong(misbehaviour).await?;
-            person.meets_problem(problem).await?;
-            person
-                .takes_picture(&format!("problem-{provider}-{misbehaviour}"))
+            user.opens_the_demo().await?;
+            user.starts(Flow::Clean, provider).await?;
+            user.chooses_misbehaviour(misbehaviour).await?;
+            user.sees_problem(problem).await?;
+            user.takes_picture(&format!("problem-{provider}-{misbehaviour}"))
                 .await?;
         }
     });
@@ -159,137 +156,131 @@ async fn two_tabs_finish_in_the_other_order() {
 }
 
 /// Two logins under way in one browser, one per tab and flow; the tabs finish in
-/// `order`, and each finds the person it signed in.
+/// `order`, and each finds the user it signed in.
 async fn two_tabs(order: [usize; 2]) {
-    at_the_demo!(async |_stack, person| {
-        let tabs = [person.tab().await?, person.opens_tab().await?];
+    at_the_demo!(async |_stack, user| {
+        let tabs = [user.tab().await?, user.opens_tab().await?];
         let plans = [
             (Flow::Clean, "google", "ada", "Ada Lovelace"),
             (Flow::Clean, "github", "grace", "null — legitimate"),
         ];
         for (tab, (flow, provider, ..)) in tabs.iter().zip(plans) {
-            person.turns_to(tab).await?;
-            person.goes_home().await?;
-            person.starts(flow, provider).await?;
-            person.is_at_the_imitation_of(provider).await?;
+            user.switches_to(tab).await?;
+            user.opens_the_demo().await?;
+            user.starts(flow, provider).await?;
+            user.is_at_the_mock_of(provider).await?;
         }
         for turn in order {
             let (_, provider, who, name) = plans[turn];
-            person.turns_to(&tabs[turn]).await?;
-            person.chooses(who).await?;
-            person.sees_field("provider", provider).await?;
-            person.sees_field("name", name).await?;
+            user.switches_to(&tabs[turn]).await?;
+            user.chooses(who).await?;
+            user.sees_field("provider", provider).await?;
+            user.sees_field("name", name).await?;
         }
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_in_one_tab_signs_nobody_out_in_the_other() {
-    at_the_demo!(async |_stack, person| {
-        let tabs = [person.tab().await?, person.opens_tab().await?];
+    at_the_demo!(async |_stack, user| {
+        let tabs = [user.tab().await?, user.opens_tab().await?];
         for tab in &tabs {
-            person.turns_to(tab).await?;
-            person.goes_home().await?;
-            person.starts(Flow::Clean, "google").await?;
-            person.is_at_the_imitation_of("google").await?;
+            user.switches_to(tab).await?;
+            user.opens_the_demo().await?;
+            user.starts(Flow::Clean, "google").await?;
+            user.is_at_the_mock_of("google").await?;
         }
-        person.turns_to(&tabs[0]).await?;
-        person.chooses("ada").await?;
-        person.is_signed_in_as("Ada Lovelace").await?;
-        person.turns_to(&tabs[1]).await?;
-        person.cancels().await?;
-        person.meets_problem("access_denied").await?;
-        person.goes_home().await?;
-        person.sees_sign_out().await?;
+        user.switches_to(&tabs[0]).await?;
+        user.chooses("ada").await?;
+        user.is_signed_in_as("Ada Lovelace").await?;
+        user.switches_to(&tabs[1]).await?;
+        user.cancels().await?;
+        user.sees_problem("access_denied").await?;
+        user.opens_the_demo().await?;
+        user.sees_sign_out().await?;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn anybody_else_can_sign_in_by_a_form_and_their_odd_name_survives() {
-    at_the_demo!(async |_stack, person| {
-        person.goes_home().await?;
-        person.starts(Flow::Clean, "github").await?;
-        person.fills("id", "4711").await?;
-        person.fills("username", "octo<b>cat").await?;
-        person.fills("name", "<script>alert(1)</script>").await?;
-        person.is_another_person().await?;
-        person.sees_field("providerSubject", "4711").await?;
-        person
-            .sees_field("name", "<script>alert(1)</script>")
-            .await?;
-        person.sees_field("email", "null — legitimate").await?;
-        person.takes_picture("another-person").await?;
+    at_the_demo!(async |_stack, user| {
+        user.opens_the_demo().await?;
+        user.starts(Flow::Clean, "github").await?;
+        user.fills("id", "4711").await?;
+        user.fills("username", "octo<b>cat").await?;
+        user.fills("name", "<script>alert(1)</script>").await?;
+        user.enters_another_user().await?;
+        user.sees_field("providerSubject", "4711").await?;
+        user.sees_field("name", "<script>alert(1)</script>").await?;
+        user.sees_field("email", "null — legitimate").await?;
+        user.takes_picture("another-person").await?;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_authorization_url_opened_in_another_browser_belongs_to_the_first() {
-    at_the_demo!(async |stack, person| {
-        person.goes_home().await?;
-        person.starts(Flow::Clean, "google").await?;
-        person.is_at_the_imitation_of("google").await?;
-        let sent_on = person.address().await?;
+    at_the_demo!(async |stack, user| {
+        user.opens_the_demo().await?;
+        user.starts(Flow::Clean, "google").await?;
+        user.is_at_the_mock_of("google").await?;
+        let sent_on = user.address().await?;
 
         let other = chromium::open().await;
-        let victim = Person::at(&other, &stack);
+        let victim = User::at(&other, &stack);
         let seen = async {
             // The provider's page itself can be shared; its answer cannot.
             victim.opens(&sent_on).await?;
             victim.chooses("grace").await?;
-            victim.meets_rule("upstream_login.own_browser").await?;
+            victim.sees_rule("upstream_login.own_browser").await?;
             victim.takes_picture("broker-foreign-browser").await?;
             Ok::<(), thirtyfour::error::WebDriverError>(())
         };
         chromium::close_after(&other, seen).await;
 
-        person.goes_home().await?;
-        person.starts(Flow::Clean, "google").await?;
-        person.chooses("ada").await?;
-        person.is_signed_in_as("Ada Lovelace").await?;
+        user.opens_the_demo().await?;
+        user.starts(Flow::Clean, "google").await?;
+        user.chooses("ada").await?;
+        user.is_signed_in_as("Ada Lovelace").await?;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_page_fits_a_phone() {
-    at_the_demo!(async |stack, person| {
-        person.holds_a_phone().await?;
-        person.goes_home().await?;
-        person.sees_no_sideways_scroll("phone-1-home").await?;
-        person.starts(Flow::Clean, "github").await?;
-        person.is_at_the_imitation_of("github").await?;
-        person.sees_no_sideways_scroll("phone-2-provider").await?;
-        person.chooses("musa").await?;
-        person.sees_field("provider", "github").await?;
-        person.sees_no_sideways_scroll("phone-3-profile").await?;
-        person
-            .opens(&format!("{}/callback", stack.urls().consumer))
+    at_the_demo!(async |stack, user| {
+        user.uses_a_phone().await?;
+        user.opens_the_demo().await?;
+        user.sees_no_sideways_scroll("phone-1-home").await?;
+        user.starts(Flow::Clean, "github").await?;
+        user.is_at_the_mock_of("github").await?;
+        user.sees_no_sideways_scroll("phone-2-provider").await?;
+        user.chooses("musa").await?;
+        user.sees_field("provider", "github").await?;
+        user.sees_no_sideways_scroll("phone-3-profile").await?;
+        user.opens(&format!("{}/callback", stack.urls().consumer))
             .await?;
-        person.sees_no_sideways_scroll("phone-4-callback").await?;
-        person
-            .opens(&format!("{}/login/nobody-knows-this", stack.urls().broker))
+        user.sees_no_sideways_scroll("phone-4-callback").await?;
+        user.opens(&format!("{}/login/nobody-knows-this", stack.urls().broker))
             .await?;
-        person.meets_rule("handle.known").await?;
-        person
-            .sees_no_sideways_scroll("phone-5-broker-page")
-            .await?;
-        person.opens(&stack.urls().control).await?;
-        person.sees_no_sideways_scroll("phone-6-control").await?;
+        user.sees_rule("handle.known").await?;
+        user.sees_no_sideways_scroll("phone-5-broker-page").await?;
+        user.opens(&stack.urls().control).await?;
+        user.sees_no_sideways_scroll("phone-6-control").await?;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_reads_the_contract_and_their_browser_asks_nobody_else_for_it() {
-    at_the_demo!(async |stack, person| {
+async fn a_user_reads_the_contract_and_their_browser_asks_nobody_else_for_it() {
+    at_the_demo!(async |stack, user| {
         let control = &stack.urls().control;
-        person.opens(&format!("{control}/calls")).await?;
-        person.follows("the contract").await?;
-        person.reads("Register a session key").await?;
-        person.reads("is marked as this kit").await?;
-        person.takes_picture("contract").await?;
+        user.opens(&format!("{control}/calls")).await?;
+        user.follows("the contract").await?;
+        user.reads("Register a session key").await?;
+        user.reads("is marked as this kit").await?;
+        user.takes_picture("contract").await?;
         let operation = format!("{control}/contract#tag/legacy-flow/POST/v1/revoke");
-        person.opens(&operation).await?;
-        person.reads("This kit").await?;
-        person.takes_picture("contract-operation").await?;
-        person.has_loaded_only_from(control).await?;
+        user.opens(&operation).await?;
+        user.reads("This kit").await?;
+        user.takes_picture("contract-operation").await?;
+        user.has_loaded_only_from(control).await?;
     });
 }

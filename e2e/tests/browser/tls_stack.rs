@@ -15,10 +15,10 @@ use broker::{Broker, Dependencies};
 use mock_upstream::settings::ProviderSettings;
 use mock_upstream::{MockUpstream, Mode, Settings};
 use rocket::Rocket;
-use rocket::fairing::AdHoc;
+use testkit::server::TestServer;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
@@ -42,7 +42,7 @@ const SECRET: &str = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg";
 pub(crate) struct TlsStack {
     /// The demo's origin.
     pub(crate) app: String,
-    /// The demo without TLS, for a client that is no browser.
+    /// The address of the demo without TLS, for a client that is no browser.
     pub(crate) app_in_clear: SocketAddr,
     /// Between browsers and the demo.
     pub(crate) app_gate: Arc<Gate>,
@@ -50,6 +50,7 @@ pub(crate) struct TlsStack {
     pub(crate) sister_url: String,
     /// The sister site's pages.
     pub(crate) sister: Site,
+    _servers: [TestServer; 2],
     _upstream: MockUpstream,
 }
 
@@ -57,7 +58,7 @@ impl TlsStack {
     /// Starts it; the provider asks who signs in.
     pub(crate) async fn start() -> Self {
         stack::silence_rocket();
-        let (app_front, broker_front, sister_front) = (front(), front(), front());
+        let (app_front, broker_front, sister_front) = (listen(), listen(), listen());
         let app = url("app", &app_front);
         let signin = url("signin", &broker_front);
         let sister_url = url("evil", &sister_front);
@@ -65,13 +66,14 @@ impl TlsStack {
         let upstream = google(&signin).await;
         let config = broker_config(&signin, upstream.google().url(), &app);
         let broker = Broker::assemble(config, Dependencies::default()).unwrap();
-        let broker = launch(broker.rocket()).await;
-        let app_in_clear = launch(demo(broker, &signin, &app)).await;
+        let broker = TestServer::launch(broker.rocket()).await;
+        let app_server = TestServer::launch(demo(broker.address, &signin, &app)).await;
+        let app_in_clear = app_server.address;
         let sister = Site::called("evil.shop.test").await;
 
         let app_gate = Arc::new(Gate::default());
         encrypt(app_front, app_in_clear, app_gate.clone());
-        encrypt(broker_front, broker, Arc::default());
+        encrypt(broker_front, broker.address, Arc::default());
         encrypt(sister_front, sister.address(), Arc::default());
         Self {
             app,
@@ -79,12 +81,13 @@ impl TlsStack {
             app_gate,
             sister_url,
             sister,
+            _servers: [broker, app_server],
             _upstream: upstream,
         }
     }
 }
 
-fn front() -> TcpListener {
+fn listen() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
@@ -146,19 +149,7 @@ fn demo(broker: SocketAddr, signin: &str, app: &str) -> Rocket<rocket::Build> {
     demo.rocket(([127, 0, 0, 1], 0).into()).unwrap()
 }
 
-/// Starts a server, and returns where it listens.
-async fn launch(rocket: Rocket<rocket::Build>) -> SocketAddr {
-    let (send, mut receive) = mpsc::unbounded_channel();
-    let rocket = rocket.attach(AdHoc::on_liftoff("address", move |rocket| {
-        let address = SocketAddr::new(rocket.config().address, rocket.config().port);
-        let _ = send.send(address);
-        Box::pin(async {})
-    }));
-    tokio::spawn(rocket.launch());
-    receive.recv().await.expect("it listens")
-}
-
-/// Holds back what a browser sends, from when it is closed until it is opened.
+/// Holds back what a browser sends while it is closed.
 pub(crate) struct Gate {
     is_open: watch::Sender<bool>,
     waiting: watch::Sender<usize>,
@@ -182,7 +173,7 @@ impl Gate {
         self.is_open.send_replace(true);
     }
 
-    /// Waits until a browser waits in front of it.
+    /// Waits until a browser's request is held back.
     pub(crate) async fn wait_for_a_request(&self) {
         let mut waiting = self.waiting.subscribe();
         let arrived = waiting.wait_for(|count| *count > 0).await;
@@ -202,7 +193,7 @@ impl Gate {
     }
 }
 
-/// Speaks TLS at `front`, and passes what it hears on to `behind`, through `gate`.
+/// Speaks TLS at `front`, and forwards to `behind`, through `gate`.
 fn encrypt(front: TcpListener, behind: SocketAddr, gate: Arc<Gate>) {
     let acceptor = TlsAcceptor::from(Arc::new(tls_config()));
     front.set_nonblocking(true).unwrap();

@@ -1,4 +1,4 @@
-//! A person at a browser: what they do, and what they see.
+//! A user at a browser: what they do, and what they see.
 
 use std::path::PathBuf;
 
@@ -16,12 +16,12 @@ pub(crate) enum Flow {
 }
 
 /// Somebody at one browser, who knows where the demo is.
-pub(crate) struct Person<'a> {
+pub(crate) struct User<'a> {
     browser: &'a WebDriver,
     demo: String,
 }
 
-impl<'a> Person<'a> {
+impl<'a> User<'a> {
     pub(crate) fn at(browser: &'a WebDriver, stack: &Stack) -> Self {
         Self {
             browser,
@@ -41,7 +41,7 @@ impl<'a> Person<'a> {
         self.browser.goto(url).await
     }
 
-    pub(crate) async fn goes_home(&self) -> WebDriverResult<()> {
+    pub(crate) async fn opens_the_demo(&self) -> WebDriverResult<()> {
         self.opens(&self.demo).await
     }
 
@@ -53,11 +53,11 @@ impl<'a> Person<'a> {
         self.clicks(&format!("[data-start='{hook}']")).await
     }
 
-    pub(crate) async fn chooses(&self, person: &str) -> WebDriverResult<()> {
-        self.clicks(&format!("[data-person='{person}']")).await
+    pub(crate) async fn chooses(&self, user: &str) -> WebDriverResult<()> {
+        self.clicks(&format!("[data-user='{user}']")).await
     }
 
-    pub(crate) async fn lets_go_wrong(&self, misbehaviour: &str) -> WebDriverResult<()> {
+    pub(crate) async fn chooses_misbehaviour(&self, misbehaviour: &str) -> WebDriverResult<()> {
         self.clicks(&format!("[data-misbehave='{misbehaviour}']"))
             .await
     }
@@ -74,7 +74,7 @@ impl<'a> Person<'a> {
         self.clicks("#sign-out").await
     }
 
-    pub(crate) async fn is_another_person(&self) -> WebDriverResult<()> {
+    pub(crate) async fn enters_another_user(&self) -> WebDriverResult<()> {
         self.clicks("#other").await
     }
 
@@ -85,7 +85,7 @@ impl<'a> Person<'a> {
             .await
     }
 
-    pub(crate) async fn holds_a_phone(&self) -> WebDriverResult<()> {
+    pub(crate) async fn uses_a_phone(&self) -> WebDriverResult<()> {
         self.browser.set_window_rect(0, 0, 390, 844).await
     }
 
@@ -94,15 +94,15 @@ impl<'a> Person<'a> {
         let size = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
         });
-        let set = self.tells_chromium("Emulation.setDeviceMetricsOverride", size);
+        let set = self.sends_chromium("Emulation.setDeviceMetricsOverride", size);
         set.await.map(drop)
     }
 
     /// Nothing at an address of this pattern reaches the browser any more.
     pub(crate) async fn cannot_load(&self, pattern: &str) -> WebDriverResult<()> {
-        self.tells_chromium("Network.enable", json!({})).await?;
+        self.sends_chromium("Network.enable", json!({})).await?;
         let blocked = json!({ "urls": [pattern] });
-        let set = self.tells_chromium("Network.setBlockedURLs", blocked);
+        let set = self.sends_chromium("Network.setBlockedURLs", blocked);
         set.await.map(drop)
     }
 
@@ -122,7 +122,7 @@ impl<'a> Person<'a> {
         self.browser.new_tab().await
     }
 
-    pub(crate) async fn turns_to(&self, tab: &WindowHandle) -> WebDriverResult<()> {
+    pub(crate) async fn switches_to(&self, tab: &WindowHandle) -> WebDriverResult<()> {
         self.browser.switch_to_window(tab.clone()).await
     }
 
@@ -135,7 +135,7 @@ impl<'a> Person<'a> {
         Ok(())
     }
 
-    pub(crate) async fn is_at_the_imitation_of(&self, provider: &str) -> WebDriverResult<()> {
+    pub(crate) async fn is_at_the_mock_of(&self, provider: &str) -> WebDriverResult<()> {
         self.finds(&format!("html[data-provider='{provider}']"))
             .await?;
         let warning = self.finds(".mock").await?.text().await?;
@@ -173,14 +173,14 @@ impl<'a> Person<'a> {
         Ok(())
     }
 
-    pub(crate) async fn meets_problem(&self, problem: &str) -> WebDriverResult<()> {
+    pub(crate) async fn sees_problem(&self, problem: &str) -> WebDriverResult<()> {
         self.finds(&format!("#problem[data-problem='{problem}']"))
             .await
             .map(drop)
     }
 
     /// One of the broker's own pages, and the rule that it names.
-    pub(crate) async fn meets_rule(&self, rule: &str) -> WebDriverResult<()> {
+    pub(crate) async fn sees_rule(&self, rule: &str) -> WebDriverResult<()> {
         self.finds(&format!("main[data-rule='{rule}']"))
             .await
             .map(drop)
@@ -197,19 +197,23 @@ impl<'a> Person<'a> {
         heading.desc(text).first().await.map(drop)
     }
 
-    pub(crate) async fn finds_the_question(&self) -> WebDriverResult<()> {
+    pub(crate) async fn sees_confirmation_page(&self) -> WebDriverResult<()> {
         self.finds("main[data-question='relay']").await.map(drop)
     }
 
     /// The broker's page that asks, and whom it names.
-    pub(crate) async fn is_asked(&self, project: &str, origin: &str) -> WebDriverResult<()> {
+    pub(crate) async fn is_asked_to_confirm(
+        &self,
+        project: &str,
+        origin: &str,
+    ) -> WebDriverResult<()> {
         let page = self.finds("main[data-question='relay']").await?;
         let (text, host) = (page.text().await?, origin.replace("http://", ""));
         assert!(text.contains(project) && text.contains(&host), "{text}");
         Ok(())
     }
 
-    /// The number of elements of this kind that a person can see.
+    /// The number of elements of this kind that a user can see.
     pub(crate) async fn counts_shown(&self, selector: &str) -> WebDriverResult<usize> {
         let mut shown = 0;
         for element in self.browser.find_all(By::Css(selector)).await? {
@@ -218,19 +222,19 @@ impl<'a> Person<'a> {
         Ok(shown)
     }
 
-    pub(crate) async fn cancels_the_question(&self) -> WebDriverResult<()> {
+    pub(crate) async fn cancels_confirmation(&self) -> WebDriverResult<()> {
         self.clicks("form[action$='/cancel'] button").await
     }
 
     /// Continue, once it is there and can be pressed.
-    pub(crate) async fn sees_continue_awake(&self) -> WebDriverResult<WebElement> {
+    pub(crate) async fn sees_continue_enabled(&self) -> WebDriverResult<WebElement> {
         let awake = "form[action$='/continue'] button:not([aria-disabled])";
         let button = self.browser.query(By::Css(awake)).and_displayed();
         button.desc("Continue, awake").first().await
     }
 
     pub(crate) async fn waits_and_continues(&self) -> WebDriverResult<()> {
-        self.sees_continue_awake().await?.click().await
+        self.sees_continue_enabled().await?.click().await
     }
 
     /// Presses Continue as soon as there is something to press, and stays.
@@ -270,8 +274,8 @@ impl<'a> Person<'a> {
     }
 
     /// Runs a script on every page from now on, before any of its own.
-    pub(crate) async fn lets_pages_begin_with(&self, script: &str) -> WebDriverResult<()> {
-        self.tells_chromium(
+    pub(crate) async fn runs_on_every_page(&self, script: &str) -> WebDriverResult<()> {
+        self.sends_chromium(
             "Page.addScriptToEvaluateOnNewDocument",
             json!({ "source": script }),
         )
@@ -279,8 +283,8 @@ impl<'a> Person<'a> {
         .map(drop)
     }
 
-    pub(crate) async fn forbids_scripts(&self) -> WebDriverResult<()> {
-        self.tells_chromium(
+    pub(crate) async fn disables_scripts(&self) -> WebDriverResult<()> {
+        self.sends_chromium(
             "Emulation.setScriptExecutionDisabled",
             json!({ "value": true }),
         )
@@ -289,32 +293,32 @@ impl<'a> Person<'a> {
     }
 
     pub(crate) async fn forgets_cookies(&self) -> WebDriverResult<()> {
-        let all = self.tells_chromium("Network.clearBrowserCookies", json!({}));
+        let all = self.sends_chromium("Network.clearBrowserCookies", json!({}));
         all.await.map(drop)
     }
 
     /// Every cookie that the browser holds, as Chromium's protocol writes them.
     pub(crate) async fn holds_cookies(&self) -> WebDriverResult<Vec<Value>> {
-        let all = self.tells_chromium("Storage.getCookies", json!({})).await?;
+        let all = self.sends_chromium("Storage.getCookies", json!({})).await?;
         Ok(all["cookies"].as_array().unwrap().clone())
     }
 
     /// Has Chromium keep these cookies, whoever may set them.
     pub(crate) async fn is_given_cookies(&self, cookies: &[Value]) -> WebDriverResult<()> {
         let cookies = json!({ "cookies": cookies });
-        let set = self.tells_chromium("Storage.setCookies", cookies);
+        let set = self.sends_chromium("Storage.setCookies", cookies);
         set.await.map(drop)
     }
 
-    pub(crate) async fn sits_in_the_dark(&self) -> WebDriverResult<()> {
+    pub(crate) async fn prefers_dark_colours(&self) -> WebDriverResult<()> {
         let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
-        self.tells_chromium("Emulation.setEmulatedMedia", json!({ "features": dark }))
+        self.sends_chromium("Emulation.setEmulatedMedia", json!({ "features": dark }))
             .await
             .map(drop)
     }
 
     /// A command of Chromium's own protocol.
-    pub(crate) async fn tells_chromium(&self, what: &str, how: Value) -> WebDriverResult<Value> {
+    pub(crate) async fn sends_chromium(&self, what: &str, how: Value) -> WebDriverResult<Value> {
         self.browser.cdp().send_raw(what, how).await
     }
 

@@ -5,7 +5,7 @@ use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key, WebDriver, WebElement};
 
-use crate::person::picture_path;
+use crate::user::picture_path;
 
 /// As many presses of Tab as anybody would bear.
 const MOST_TABS: usize = 60;
@@ -15,26 +15,26 @@ const NO_LOOKING_NOW_AND_THEN: &str = "const often = window.setInterval; \
      window.setInterval = (look, ms) => ms < 1000 ? often(look, ms) : 0;";
 
 /// Somebody who shows a class what happens.
-pub(crate) struct Teacher<'a> {
+pub(crate) struct InspectorPage<'a> {
     browser: &'a WebDriver,
     control: String,
 }
 
-impl<'a> Teacher<'a> {
+impl<'a> InspectorPage<'a> {
     /// Opens the control address at `control`.
     pub(crate) async fn at(browser: &'a WebDriver, control: &str) -> WebDriverResult<Self> {
-        let teacher = Self {
+        let inspector = Self {
             browser,
             control: control.to_owned(),
         };
-        teacher.prefers("light").await?;
+        inspector.prefers("light").await?;
         let script = json!({ "source": NO_LOOKING_NOW_AND_THEN });
-        teacher
+        inspector
             .commands("Page.addScriptToEvaluateOnNewDocument", script)
             .await?;
         browser.goto(control).await?;
-        teacher.execute("window.isTheSamePage = true;").await?;
-        Ok(teacher)
+        inspector.execute("window.isTheSamePage = true;").await?;
+        Ok(inspector)
     }
 
     pub(crate) async fn opens(&self, path: &str) -> WebDriverResult<()> {
@@ -42,7 +42,7 @@ impl<'a> Teacher<'a> {
     }
 
     /// Waits until the story is called so.
-    pub(crate) async fn sees_story(&self, title: &str) -> WebDriverResult<()> {
+    pub(crate) async fn sees_sequence(&self, title: &str) -> WebDriverResult<()> {
         self.finds_text("#sequence-title", title).await.map(drop)
     }
 
@@ -106,7 +106,7 @@ impl<'a> Teacher<'a> {
     }
 
     /// Waits until `selector` has the focus.
-    pub(crate) async fn is_led_to(&self, selector: &str) -> WebDriverResult<()> {
+    pub(crate) async fn waits_for_focus(&self, selector: &str) -> WebDriverResult<()> {
         self.finds(&format!("{selector}:focus")).await.map(drop)
     }
 
@@ -182,7 +182,7 @@ impl<'a> Teacher<'a> {
             .await
     }
 
-    pub(crate) async fn likes_it_dark(&self) -> WebDriverResult<()> {
+    pub(crate) async fn prefers_dark_colours(&self) -> WebDriverResult<()> {
         self.prefers("dark").await
     }
 
@@ -196,7 +196,7 @@ impl<'a> Teacher<'a> {
         self.commands("Emulation.setEmulatedMedia", media).await
     }
 
-    pub(crate) async fn runs_no_scripts(&self) -> WebDriverResult<()> {
+    pub(crate) async fn disables_scripts(&self) -> WebDriverResult<()> {
         let disabled = json!({ "value": true });
         self.commands("Emulation.setScriptExecutionDisabled", disabled)
             .await
