@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use testkit::leak_check::{MARK, Sentinel};
+use testkit::leak_check::{LeakCheck, MARK};
 
 static LOG: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(Mutex::default);
 
@@ -38,5 +38,8 @@ fn a_panic_says_where_it_was_and_not_what_it_held() {
     let text = String::from_utf8_lossy(&log);
     assert!(text.contains("ERROR"), "{text}");
     assert!(text.contains(file!()), "{text}");
-    assert_eq!(Sentinel::over([("what it held", secret)]).search(&*log), []);
+    assert_eq!(
+        LeakCheck::over([("what it held", secret)]).search(&*log),
+        []
+    );
 }

@@ -1,16 +1,16 @@
 //! Finds the secrets of a test in whatever was written meanwhile: pages, log
 //! lines, database files, a proxy's log.
 //!
-//! There are two ways to look. A [`Sentinel`] knows the secrets and finds each in
+//! There are two ways to look. A [`LeakCheck`] knows the secrets and finds each in
 //! every spelling, also when it was cut short. Who does not know them asks
 //! [`suspicious`], which goes by what all of them look like. [`watch_log`] does so
 //! with every line that a process logs: one call in each suite.
 //!
 //! ```
-//! use testkit::leak_check::{Sentinel, suspicious};
+//! use testkit::leak_check::{LeakCheck, suspicious};
 //!
-//! let sentinel = Sentinel::over([("client secret", "hunter2/hunter3")]);
-//! let leaks = sentinel.search("GET /?client_secret=hunter2%2Fhunter3");
+//! let leak_check = LeakCheck::over([("client secret", "hunter2/hunter3")]);
+//! let leaks = leak_check.search("GET /?client_secret=hunter2%2Fhunter3");
 //! assert_eq!(leaks.len(), 1);
 //! assert_eq!(leaks[0].to_string(), "client secret, url-encoded");
 //!
@@ -34,7 +34,7 @@ pub use shape::{MARK, drawn, suspicious};
 
 /// Knows some secrets, and finds them in every spelling.
 #[derive(Debug)]
-pub struct Sentinel {
+pub struct LeakCheck {
     secrets: Vec<String>,
     /// Of each needle: whose spelling it is, by place in `secrets`, and which.
     needles: Vec<(usize, Form)>,
@@ -44,9 +44,9 @@ pub struct Sentinel {
 /// A secret that was found where it was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
-    /// Which secret: its place among those that the sentinel was given.
+    /// Which secret: its place among those that the leak_check was given.
     pub secret: usize,
-    /// What it is, as the sentinel was told.
+    /// What it is, as the leak_check was told.
     pub what: String,
     /// How it was spelt.
     pub form: Form,
@@ -58,7 +58,7 @@ impl fmt::Display for Leak {
     }
 }
 
-impl Sentinel {
+impl LeakCheck {
     /// Knows these secrets: what each is, and the secret itself.
     ///
     /// # Panics

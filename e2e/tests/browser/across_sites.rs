@@ -74,7 +74,7 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_strict_cookie_of_the_broker_does_not_come_back_from_the_provider() {
+async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_provider() {
     at_the_demo!(of stack_across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
             sign_in(&user, flow, Some("fsi_trip_")).await?;
@@ -85,7 +85,7 @@ async fn a_strict_cookie_of_the_broker_does_not_come_back_from_the_provider() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_strict_cookie_of_the_demo_does_not_come_back_to_its_callback() {
+async fn a_strict_cookie_of_the_demo_is_not_sent_to_its_callback() {
     at_the_demo!(of stack_across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
             sign_in(&user, flow, Some("demo_session")).await?;

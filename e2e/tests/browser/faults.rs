@@ -22,7 +22,7 @@ fn calls_of(stack: &Stack, operation: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_meets_a_lost_answer_is_not_signed_in_and_starts_again_with_one_click() {
+async fn a_user_whose_result_was_lost_starts_again_with_one_click() {
     at_the_demo!(async |stack, user| {
         for (flow, operation) in [
             (Flow::Clean, "POST /v1/login/result"),
@@ -45,7 +45,7 @@ async fn whoever_meets_a_lost_answer_is_not_signed_in_and_starts_again_with_one_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_sends_a_lost_callback_again_by_itself_and_the_person_gets_home() {
+async fn a_browser_resends_a_lost_callback_and_the_user_gets_back_to_the_consumer() {
     at_the_demo!(async |stack, user| {
         strikes(&stack, "GET /callback/{provider}", Fault::LoseResponse);
         user.opens_the_demo().await?;

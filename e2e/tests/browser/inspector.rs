@@ -118,7 +118,7 @@ async fn the_keyboard_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_replay_is_red_and_says_what_to_do() {
+async fn a_refused_replay_is_red_and_shows_advice() {
     with_inspector!(async |stack, inspector, user| {
         let backend = backend_at_the_demo(&stack).await;
         let login = backend.start_login("google").await;

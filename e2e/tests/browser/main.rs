@@ -100,7 +100,7 @@ async fn signs_in_and_out(flow: Flow, provider: &str, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_cancels_is_told_so_and_can_start_again_with_one_click() {
+async fn a_user_who_cancels_sees_a_page_and_can_start_again_with_one_click() {
     at_the_demo!(async |stack, user| {
         for (flow, provider) in [(Flow::Clean, "google"), (Flow::Legacy, "github")] {
             user.opens_the_demo().await?;
@@ -146,7 +146,7 @@ async fn what_goes_wrong_at_a_provider_is_explained_in_plain_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_tabs_finish_in_the_order_in_which_they_began() {
+async fn two_tabs_finish_in_the_order_of_their_start() {
     two_tabs([0, 1]).await;
 }
 
@@ -181,7 +181,7 @@ async fn two_tabs(order: [usize; 2]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_in_one_tab_signs_nobody_out_in_the_other() {
+async fn a_failure_in_one_tab_does_not_sign_out_the_other() {
     at_the_demo!(async |_stack, user| {
         let tabs = [user.tab().await?, user.opens_tab().await?];
         for tab in &tabs {
@@ -202,7 +202,7 @@ async fn a_failure_in_one_tab_signs_nobody_out_in_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn anybody_else_can_sign_in_by_a_form_and_their_odd_name_survives() {
+async fn a_user_entered_in_the_form_signs_in_and_an_unusual_name_survives() {
     at_the_demo!(async |_stack, user| {
         user.opens_the_demo().await?;
         user.starts(Flow::Clean, "github").await?;
@@ -269,7 +269,7 @@ async fn every_page_fits_a_phone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_reads_the_contract_and_their_browser_asks_nobody_else_for_it() {
+async fn the_contract_page_loads_nothing_from_elsewhere() {
     at_the_demo!(async |stack, user| {
         let control = &stack.urls().control;
         user.opens(&format!("{control}/calls")).await?;

@@ -17,7 +17,7 @@ async fn lure(bait: &str) -> Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_follows_a_strangers_link_is_asked_and_signs_in_only_by_a_click() {
+async fn a_user_who_follows_a_foreign_link_signs_in_only_by_confirming() {
     at_the_demo!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
@@ -40,7 +40,7 @@ async fn who_follows_a_strangers_link_is_asked_and_signs_in_only_by_a_click() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_cancels_ends_the_strangers_login() {
+async fn cancelling_ends_the_attackers_login() {
     at_the_demo!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
@@ -305,7 +305,7 @@ async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_legacy_flow_ends_the_attack_without_a_question() {
+async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
     at_the_demo!(async |stack, user| {
         user.opens_the_demo().await?;
         // The attacker's own address, as the demo built it.

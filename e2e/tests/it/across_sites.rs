@@ -1,6 +1,6 @@
 //! The cookies on every step, with consumer, broker and provider on three different
 //! sites, as in production. On one site, and without a page of the provider's in
-//! between, a `SameSite=Strict` cookie would come back and nobody would notice.
+//! between, a `SameSite=Strict` cookie would be sent and no test would fail.
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2 and .3, which Linux has.
 
@@ -17,7 +17,7 @@ use testkit::http::Response;
 const OF_THE_BROKER: &str = "fsi_trip_";
 const OF_THE_DEMO: &str = "demo_session";
 
-/// A stack whose providers show a page; `providers` are where they listen.
+/// A stack whose providers show a page and listen at `providers`.
 async fn world_with(providers: [[u8; 4]; 2]) -> TestStack {
     let [google, github] = providers.map(|ip| (ip, 0).into());
     let stack = TestStack::start_with(StackSettings {
@@ -79,7 +79,7 @@ async fn signs_in_until(
         .await
 }
 
-/// What stands in `page` from `begin` to the next quotation mark.
+/// The text of `page` from `begin` to the next quotation mark.
 fn between<'p>(page: &'p str, begin: &str) -> &'p str {
     let (_, rest) = page.split_once(begin).expect("it is on the page");
     rest.split_once('"').expect("it ends").0
@@ -103,7 +103,7 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
 }
 
 #[tokio::test]
-async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
+async fn a_strict_cookie_of_the_broker_would_not_be_sent_on_the_way_back_from_the_provider() {
     let stack = world_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
@@ -116,7 +116,7 @@ async fn a_strict_cookie_of_the_broker_would_not_come_back_from_the_provider() {
 }
 
 #[tokio::test]
-async fn a_strict_cookie_of_the_demo_would_not_come_back_to_its_callback() {
+async fn a_strict_cookie_of_the_demo_would_not_be_sent_to_its_callback() {
     let stack = world_across_sites().await;
     for flow in FLOWS {
         let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_DEMO));
@@ -152,7 +152,7 @@ async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
         // The session of the demo is another now.
         let page = page_of(thief.type_in(&stack.demo("/profile")).await);
         assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
-        // The upstream login is spent.
+        // The upstream login is consumed.
         let answer = browser.last_step_to(&stack.broker_callback(GOOGLE)).url;
         thief.type_in(&answer).await;
         assert_eq!(stack.token_calls(GOOGLE), calls + 1);

@@ -1,18 +1,18 @@
 //! The broker as operators run it: off loopback, behind Debian's nginx with the
 //! configuration that is shipped, over TLS.
 //!
-//! Needs nginx; `just test` installs it. The stage: `nginx` (one in a folder of its
-//! own), `front` (a broker behind it), `pretender` (what stands in a broker's place
-//! and writes down what it is sent), `tls` (what no client would send).
+//! Needs nginx; `just test` installs it. Fixtures: `nginx` (one in a folder of its own),
+//! `proxied_brokers` (brokers behind it), `stub_broker` (records requests and sends a
+//! fixed response), `tls` (bytes that no client would send).
 
-mod front;
 mod nginx;
-mod pretender;
+mod proxied_brokers;
+mod stub_broker;
 mod tls;
 
 mod addresses;
 mod flows;
+mod logs;
 mod refusals;
 mod replicas;
 mod slow;
-mod written;

@@ -44,7 +44,7 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
+async fn the_responses_of_the_api_are_json_with_no_store() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     for response in [
@@ -60,7 +60,7 @@ async fn the_answers_of_the_api_are_json_that_no_cache_may_keep() {
 }
 
 #[tokio::test]
-async fn every_seeded_person_becomes_the_profile_that_the_contract_promises() {
+async fn every_seed_user_becomes_the_profile_that_the_contract_promises() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
@@ -87,7 +87,7 @@ async fn check_null(provider: &str, key: &str, field: &str) {
 }
 
 #[tokio::test]
-async fn an_address_counts_as_verified_only_if_the_provider_says_so() {
+async fn an_email_address_is_verified_only_if_the_provider_says_so() {
     let stack = TestStack::start().await;
     let verified = profile_of(&stack, GOOGLE, "ada").await;
     assert_eq!(verified["email"], "ada@people.example");
@@ -97,7 +97,7 @@ async fn an_address_counts_as_verified_only_if_the_provider_says_so() {
     assert_eq!(unverified["email"], "alan@people.example");
     assert_eq!(unverified["emailVerified"], false);
 
-    // GitHub's private address is listed among the person's own, verified.
+    // GitHub's private address is listed among the user's own, verified.
     let private = profile_of(&stack, GITHUB, "hedy").await;
     assert_eq!(private["email"], "hedy@people.example");
     assert_eq!(private["emailVerified"], true);
@@ -119,7 +119,7 @@ async fn a_name_keeps_its_emoji_and_its_direction_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn two_people_who_share_an_address_are_two_subjects() {
+async fn two_users_with_one_email_address_are_two_subjects() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let emmy = profile_of(&stack, provider, "emmy").await;
@@ -179,7 +179,7 @@ async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment()
 }
 
 #[tokio::test]
-async fn the_provider_is_asked_for_the_least_and_to_let_the_person_choose() {
+async fn the_authorization_request_has_the_least_scope_and_asks_for_account_selection() {
     let stack = TestStack::start().await;
     for (provider, scope) in [
         (GOOGLE, "openid+email+profile"),
@@ -203,7 +203,7 @@ async fn the_provider_is_asked_for_the_least_and_to_let_the_person_choose() {
 }
 
 #[tokio::test]
-async fn what_is_on_offer_is_said_to_whoever_asks() {
+async fn the_list_of_providers_is_public() {
     let stack = TestStack::start().await;
     stack.backend.providers().await.is(
         200,
@@ -211,7 +211,7 @@ async fn what_is_on_offer_is_said_to_whoever_asks() {
     );
 }
 
-/// The profile of the seeded person `key`, by a whole login.
+/// The profile of the seed user `key`, by a whole login.
 pub(crate) async fn profile_of(stack: &TestStack, provider: &str, key: &str) -> Value {
     stack.queue_user(provider, &person(provider, key));
     stack.sign_in(Flow::Clean, provider).await.profile()
@@ -224,7 +224,7 @@ fn person(provider: &str, key: &str) -> User {
     someone.expect("a seed user").at(provider).clone()
 }
 
-/// The default person's profile, as JSON on the wire.
+/// The default user's profile as JSON.
 pub(crate) fn ada(provider: &str) -> Value {
     match provider {
         GOOGLE => json!({
@@ -250,7 +250,7 @@ pub(crate) fn ada(provider: &str) -> Value {
     }
 }
 
-/// What DESIGN and the documents of the providers make of `person`.
+/// The profile of `person` by the design and the providers' documents.
 fn expected(provider: &str, person: &User) -> Value {
     let is_google = provider == GOOGLE;
     // GitHub proves an address by having verified it, or it shows none.

@@ -1,8 +1,7 @@
-//! The control address: every call, and what it refuses. Who may call at all is
-//! the guard's question.
+//! The calls of the control API, and its refusals. [`guard`] covers the callers.
 
-mod book;
 mod clock;
+mod events;
 mod faults;
 mod guard;
 mod projects;
@@ -18,7 +17,7 @@ use testkit::http::Http;
 use testkit::http::Response;
 
 #[tokio::test]
-async fn it_tells_where_everything_is() {
+async fn the_index_lists_every_address() {
     let stack = TestStack::start().await;
     let urls = stack.urls();
     let response = get(&stack, "/api/stack").await;
@@ -138,7 +137,7 @@ async fn a_body_that_is_broken_or_huge_is_refused() {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_exist_says_where_the_calls_are_listed() {
+async fn a_call_that_does_not_exist_names_the_list_of_calls() {
     let stack = TestStack::start().await;
     refuses(&get(&stack, "/api/nothing").await, 404, "listed at /calls");
 }

@@ -1,5 +1,4 @@
-//! The cookies that the broker and the demo set: what each says of itself, and
-//! how large it is.
+//! The attributes and the size of the cookies that the broker and the demo set.
 
 use reqwest::header::SET_COOKIE;
 use serde_json::json;
@@ -10,7 +9,7 @@ use testkit::backend::Backend;
 use testkit::browser::{Browser, Step, UNSERVED};
 
 #[tokio::test]
-async fn every_cookie_is_lax_unseen_by_scripts_and_of_its_host_alone() {
+async fn every_cookie_is_lax_http_only_and_host_only() {
     let stack = TestStack::start().await;
     let browser = Browser::new();
     for flow in FLOWS {
@@ -74,7 +73,7 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
 }
 
 #[tokio::test]
-async fn a_cookie_that_was_tampered_with_is_a_strangers() {
+async fn a_modified_cookie_is_not_accepted() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         let begun = stack.halfway(flow, PROVIDERS[0]).await;

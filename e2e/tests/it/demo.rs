@@ -1,4 +1,4 @@
-//! The demo as people use it: its pages through the whole stack.
+//! The demo's pages through the whole stack.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ async fn either_flow_with_either_provider_ends_on_the_profile_page() {
 }
 
 #[tokio::test]
-async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
+async fn the_profile_page_shows_each_user_as_in_the_brokers_profile() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
@@ -50,7 +50,7 @@ async fn the_profile_page_shows_everybody_as_the_broker_tells_of_them() {
 }
 
 #[tokio::test]
-async fn the_same_person_by_both_flows_is_one_account() {
+async fn the_same_user_by_both_flows_is_one_account() {
     let stack = TestStack::start().await;
     let person = Person::at(&stack);
     person.signs_in(Flow::Clean, GITHUB).await;
@@ -59,7 +59,7 @@ async fn the_same_person_by_both_flows_is_one_account() {
 }
 
 #[tokio::test]
-async fn who_cancels_is_told_so_and_is_not_signed_in() {
+async fn a_user_who_cancels_at_the_provider_is_not_signed_in() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let stack = TestStack::start().await;
@@ -131,7 +131,7 @@ async fn a_failure_in_one_tab_leaves_the_other_alone() {
 }
 
 #[tokio::test]
-async fn a_failure_in_one_tab_leaves_who_is_signed_in_signed_in() {
+async fn a_failure_in_one_tab_keeps_the_user_signed_in() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
         let person = Person::at(&stack);
@@ -162,7 +162,7 @@ async fn signing_out_ends_the_session_wherever_its_cookie_went() {
 }
 
 #[tokio::test]
-async fn a_form_of_another_site_signs_nobody_in_or_out() {
+async fn a_form_of_another_site_neither_signs_in_nor_out() {
     let stack = TestStack::start().await;
     let person = Person::at(&stack);
     person.signs_in(Flow::Clean, GOOGLE).await;
@@ -185,9 +185,9 @@ async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
         stack.advance_seconds(600);
         let page = page_of(&person.browser.follow(&answer).await);
         match flow {
-            // The broker sends the browser home, where nothing is under way any more.
+            // The broker redirects to the callback, where no login is pending any more.
             Flow::Clean => shows_problem(&page, "no_session"),
-            // The broker has nothing to send it home with.
+            // The broker has no callback to redirect to.
             Flow::Legacy => page.is_page(400, "This sign-in is over"),
         }
         assert!(!person.is_signed_in().await);
@@ -197,7 +197,7 @@ async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
 }
 
 #[tokio::test]
-async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
+async fn a_reload_of_the_callback_keeps_the_user_signed_in() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
         let person = Person::at(&stack);
@@ -209,7 +209,7 @@ async fn a_reload_of_the_callback_changes_nothing_for_who_is_signed_in() {
 }
 
 #[tokio::test]
-async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
+async fn a_browser_under_the_other_loopback_name_is_another_browser() {
     // Cookies know hosts: `127.0.0.1` is not `localhost`.
     let stack = TestStack::start().await;
     let person = Person::at(&stack);
@@ -222,7 +222,7 @@ async fn a_browser_that_comes_by_the_other_loopback_name_is_another_browser() {
 /// No address begins like this: the browser goes wherever it is sent.
 const NOT_HERE: &str = "nowhere:";
 
-/// Somebody at a browser, in front of the demo.
+/// A user's browser at the demo.
 pub(crate) struct Person<'w> {
     stack: &'w TestStack,
     browser: Arc<Browser>,
@@ -306,7 +306,7 @@ pub(crate) fn shows_problem(page: &Response, problem: &str) {
     assert!(page.text().contains(&mark), "{mark} in {}", page.text());
 }
 
-/// What a cell of the profile page says.
+/// The text of a cell of the profile page.
 #[track_caller]
 pub(crate) fn field(page: &Response, name: &str) -> String {
     let mark = format!("data-field=\"{name}\">");

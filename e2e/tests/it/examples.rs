@@ -1,4 +1,4 @@
-//! What the README shows of the examples is what is in them.
+//! The README quotes the examples exactly.
 
 #[test]
 fn the_excerpt_in_the_readme_is_in_its_example() {
@@ -7,7 +7,7 @@ fn the_excerpt_in_the_readme_is_in_its_example() {
     let (_, rest) = readme.split_once("```python\n").expect("an excerpt");
     let (excerpt, _) = rest.split_once("```").expect("its end");
     assert!(excerpt.lines().count() > 5, "{excerpt}");
-    // In the example it stands in a class.
+    // In the example it is in a class.
     let indented = |line: &str| match line {
         "" => "\n".to_owned(),
         line => format!("    {line}\n"),

@@ -1,5 +1,5 @@
-//! What goes wrong at a provider ends as one of three errors, and the browser
-//! always comes home.
+//! Every failure of a provider ends as one of three errors, and the browser always gets
+//! back to the consumer.
 
 use mock_upstream::Misbehaviour;
 use reqwest::Method;
@@ -10,22 +10,22 @@ use crate::test_broker::{ProviderFailure, TestBroker};
 use crate::test_stack::TestStack;
 
 #[tokio::test]
-async fn a_clean_login_with_google_ends_as_the_table_says() {
+async fn each_misbehaviour_of_google_ends_a_clean_login_with_its_error() {
     check_table(Flow::Clean, GOOGLE).await;
 }
 
 #[tokio::test]
-async fn a_clean_login_with_github_ends_as_the_table_says() {
+async fn each_misbehaviour_of_github_ends_a_clean_login_with_its_error() {
     check_table(Flow::Clean, GITHUB).await;
 }
 
 #[tokio::test]
-async fn a_legacy_login_with_google_ends_as_the_table_says() {
+async fn each_misbehaviour_of_google_ends_a_legacy_login_with_its_error() {
     check_table(Flow::Legacy, GOOGLE).await;
 }
 
 #[tokio::test]
-async fn a_legacy_login_with_github_ends_as_the_table_says() {
+async fn each_misbehaviour_of_github_ends_a_legacy_login_with_its_error() {
     check_table(Flow::Legacy, GITHUB).await;
 }
 
@@ -49,7 +49,7 @@ async fn check_table(flow: Flow, provider: &str) {
     assert!(surprises.is_empty(), "{surprises:#?}");
 }
 
-/// What the control address says of `provider`'s misbehaviours.
+/// The description of `provider`'s misbehaviours by the control API.
 async fn table(stack: &TestStack, provider: &str) -> Vec<Value> {
     let path = format!("/api/upstreams/{provider}/misbehaviours");
     let response = stack.control(Method::GET, &path, None).await;
@@ -63,7 +63,7 @@ async fn queue(stack: &TestStack, provider: &str, row: &Value) {
     assert_eq!(response.status, 201, "{}", response.text());
 }
 
-/// The error of the row, or, where it has none, a clean profile of the person.
+/// The error of the row, or, where it has none, a clean profile of the user.
 fn is_expected(outcome: &Outcome, row: &Value) -> bool {
     match (outcome, row["error"].as_str()) {
         (Outcome::Error(error), Some(expected)) => error == expected,
@@ -72,7 +72,7 @@ fn is_expected(outcome: &Outcome, row: &Value) -> bool {
     }
 }
 
-/// Ada by her id, and nothing that could harm whoever shows the profile.
+/// Asserts that the profile is Ada's, without anything harmful to display.
 fn is_clean(profile: &Value) -> bool {
     let is_good = |field: &str, good: fn(&str) -> bool| match &profile[field] {
         Value::Null => true,
@@ -89,7 +89,7 @@ fn is_clean(profile: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_person_who_declines_is_never_asked_about_at_the_token_endpoint() {
+async fn a_declined_sign_in_makes_no_token_call() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
@@ -157,7 +157,7 @@ async fn our_own_wrong_credentials_look_like_an_unavailable_provider() {
 async fn a_provider_that_cannot_be_reached_is_unavailable() {
     let broker = TestBroker::with_failing_providers(ProviderFailure::Unreachable).await;
     for flow in FLOWS {
-        // Google says by discovery where the person goes; without it nobody leaves.
+        // Google's discovery document names the authorization endpoint.
         broker
             .sign_in(flow, GOOGLE)
             .await

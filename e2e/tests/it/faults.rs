@@ -1,9 +1,9 @@
-//! Faults of the wire: what the client hears, what the broker has committed, what
-//! the book says of it, and what the next call gives.
+//! Faults of the proxy: the client's response, the broker's committed steps, the events,
+//! and the result of the next call.
 
+mod armed;
 mod calls;
 mod demo;
-mod orders;
 mod resends;
 
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The pages of the control address: what they show of logins, what they never
-//! show, and who may use their forms.
+//! The inspector's pages: the logins that they show, the secrets that they do not, and
+//! their forms.
 
 mod forms;
 mod safety;
@@ -51,7 +51,7 @@ async fn g7_the_page_of_a_login_with_very_many_calls_shows_the_last_of_them() {
 }
 
 #[tokio::test]
-async fn an_arrow_leads_to_what_crossed_the_wire() {
+async fn an_arrow_links_to_its_http_exchange() {
     let stack = TestStack::start().await;
     stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     let call = call_of(&stack, "POST /v1/login/session").await;
@@ -77,7 +77,7 @@ async fn an_arrow_leads_to_what_crossed_the_wire() {
 }
 
 #[tokio::test]
-async fn a_refused_replay_says_rule_law_and_advice() {
+async fn a_refused_replay_shows_rule_source_and_advice() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     stack.backend.result(&login.session_key).await;
@@ -97,7 +97,7 @@ async fn a_refused_replay_says_rule_law_and_advice() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_breaks_off_and_what_was_committed_is_said() {
+async fn a_lost_response_is_shown_as_cut_with_its_committed_steps() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     let fault = json!({ "operation": "POST /v1/login/result", "fault": "lose_response" });
@@ -148,7 +148,7 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
 }
 
 #[tokio::test]
-async fn a_login_that_nobody_knows_is_a_page_that_says_so() {
+async fn an_unknown_login_is_a_page_that_says_so() {
     let stack = TestStack::start().await;
     for path in ["/logins/nobody", "/logins/%3Cscript%3E"] {
         let response = get(&stack, path).await;
@@ -181,7 +181,7 @@ async fn the_diagram_can_be_saved_with_its_own_style_and_nothing_to_load() {
     assert!(picture.text().contains("POST /v1/login/session"));
 }
 
-/// As a template writes it.
+/// Escaped as in a template.
 fn escaped(text: &str) -> String {
     text.replace('&', "&#38;")
         .replace('<', "&#60;")

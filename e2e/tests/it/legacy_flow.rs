@@ -1,4 +1,4 @@
-//! The legacy flow, from the consumer's own URL to the profile and its end.
+//! The legacy flow, from the consumer's URL to the profile and the revocation.
 
 use mock_upstream::users::seed_users;
 use serde_json::json;
@@ -85,7 +85,7 @@ async fn the_provider_need_not_ask_again_because_the_state_protects_this_flow() 
 }
 
 #[tokio::test]
-async fn a_bad_wish_goes_home_with_an_error_and_a_good_state() {
+async fn malformed_parameters_redirect_with_an_error_and_a_well_formed_state() {
     check_wish(&[("provider", "gitlab")]).await;
     check_wish(&[("code_challenge", "short")]).await;
     check_wish(&[("code_challenge_method", "plain")]).await;

@@ -1,4 +1,4 @@
-//! A login by either flow, so that what holds in both is said once.
+//! A login by either flow, for tests that hold in both.
 
 use serde_json::{Value, json};
 use url::Url;
@@ -18,14 +18,14 @@ pub(crate) const GOOGLE: &str = "google";
 pub(crate) const GITHUB: &str = "github";
 pub(crate) const PROVIDERS: [&str; 2] = [GOOGLE, GITHUB];
 
-/// What the backend keeps of a login that it started.
+/// The state that a backend keeps of a login that it started.
 #[derive(Debug, Clone)]
 pub(crate) enum StartedLogin {
     Clean(Login),
     Legacy(Transaction),
 }
 
-/// How a login ended, by either flow.
+/// The outcome of a login, by either flow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     Profile(Value),
@@ -43,7 +43,7 @@ impl Flow {
 }
 
 impl StartedLogin {
-    /// Where the browser is sent to begin.
+    /// The address at which the browser starts.
     pub(crate) fn url(&self) -> &str {
         match self {
             Self::Clean(login) => &login.authorization_url,
@@ -62,9 +62,9 @@ impl StartedLogin {
         }
     }
 
-    /// How the login ended, for a backend whose browser came home to `url`.
+    /// The outcome of the login, for a browser that was redirected to `url`.
     /// Asserts that it came to the exact callback, with nothing on it that does
-    /// not belong there, and that the outcome can be had once.
+    /// not belong there, and that the outcome can be read once.
     pub(crate) async fn outcome(&self, backend: &Backend, url: &str) -> Outcome {
         match self {
             Self::Clean(login) => {
@@ -144,7 +144,7 @@ impl Outcome {
         }
     }
 
-    /// Asserts that the default person signed in at `provider`.
+    /// Asserts that the default user signed in at `provider`.
     #[track_caller]
     pub(crate) fn is_ada(&self, provider: &str) {
         let profile = self.clone().profile();

@@ -1,16 +1,15 @@
-//! Every line that anything in this process logs, at the most talkative level.
+//! Every line that this process logs, at the most verbose level.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 static LINES: LazyLock<Mutex<String>> = LazyLock::new(Mutex::default);
 
-/// Collects from now on what is logged. Called once or more, by whoever starts
-/// something that logs.
+/// Starts to collect the log. Every fixture calls it; the first call counts.
 pub(crate) fn listen() {
     testkit::leak_check::watch_log_and(|line| lines().push_str(line));
 }
 
-/// What was logged so far.
+/// The log so far.
 pub(crate) fn text() -> String {
     lines().clone()
 }
@@ -24,7 +23,7 @@ pub(crate) fn lines_with(words: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// How often the broker served `operation` for the login that the request
+/// The number of calls of `operation` for the login that the request
 /// `request_id` was about.
 pub(crate) fn calls_about_login_of(request_id: &str, operation: &str) -> usize {
     let of_request = lines_with(&[&format!("request_id=\"{request_id}\"")]);

@@ -1,14 +1,11 @@
-//! The whole stack from outside: real HTTP, raw JSON, a browser that writes down
-//! every step. No type of the broker's contract appears here, so that none can
-//! hide a mistake on the wire.
+//! The whole stack from outside: real HTTP, raw JSON, and a browser that records every
+//! step. No type of the broker's contract appears here, so that none can hide a mistake
+//! on the wire.
 //!
-//! One module per question. The stage that they share: `world` (a stack and a
-//! project of its own), `assembly` (a broker by itself), `lone` (one whose
-//! providers are in trouble), `process` (one in a thread of its own), `backend` (a
-//! consumer's server side), `browser` and its `jar`, `tcp` (what no client would
-//! send), `login` (either flow), `response`, `published` (what each of a broker's
-//! answers is held against), `sentinel` (what none of them may tell), `logs`,
-//! `fresh`.
+//! The fixtures are `test_stack` (a stack, with a project of its own) and `test_broker`
+//! (a broker outside it). Beside them are `login` (either flow), `logs` (every logged
+//! line) and `tcp` (bytes that no client would send). The HTTP client, the browser and
+//! the backend are testkit's.
 
 mod login;
 mod logs;
@@ -20,10 +17,9 @@ mod clean_flow;
 mod legacy_flow;
 
 mod across_sites;
-mod answers;
-mod arrivals;
 #[cfg(feature = "nginx")]
 mod behind_nginx;
+mod browser_visits;
 mod commands;
 mod contract;
 mod control;
@@ -37,6 +33,7 @@ mod http_input;
 mod inspector;
 mod malformed_requests;
 mod other_browser;
+mod provider_answers;
 mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;

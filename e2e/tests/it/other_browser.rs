@@ -1,5 +1,5 @@
-//! A callback in another browser than the one that began: refused in both flows,
-//! by the broker at its own callback and by the consumer at its.
+//! A callback in another browser than the one that started the login: refused in both
+//! flows, by the broker at its callback and by the consumer at its own.
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::logs;
@@ -36,7 +36,7 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
 }
 
 #[tokio::test]
-async fn a_held_back_answer_signs_nobody_else_in() {
+async fn a_provider_answer_delivered_by_another_browser_signs_nobody_in() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         let attacker = stack.halfway(flow, GOOGLE).await;
@@ -47,7 +47,7 @@ async fn a_held_back_answer_signs_nobody_else_in() {
 }
 
 #[tokio::test]
-async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
+async fn the_demos_callback_without_its_cookie_makes_no_call_to_the_broker() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
         let begun = at_the_demos_callback(&stack, flow).await;
@@ -70,7 +70,7 @@ async fn the_demos_callback_without_its_cookie_never_asks_the_broker() {
 }
 
 #[tokio::test]
-async fn the_demo_refuses_a_legacy_answer_in_a_browser_that_began_another_login() {
+async fn the_demo_refuses_a_legacy_callback_in_a_browser_that_started_another_login() {
     let stack = TestStack::start().await;
     let attacker = at_the_demos_callback(&stack, Flow::Legacy).await;
     let victim = at_the_demos_callback(&stack, Flow::Legacy).await;
@@ -86,7 +86,7 @@ async fn the_demo_refuses_a_legacy_answer_in_a_browser_that_began_another_login(
     assert_eq!(victim.exchanges(Flow::Legacy), 0);
 }
 
-/// A browser about to come home to the demo.
+/// A browser whose next request is the demo's callback.
 struct Homecoming {
     browser: Browser,
     callback: String,
@@ -95,7 +95,7 @@ struct Homecoming {
 }
 
 impl Homecoming {
-    /// How often the broker was asked to exchange or read something for this login.
+    /// The number of calls to exchange or read something for this login.
     fn exchanges(&self, flow: Flow) -> usize {
         let operation = match flow {
             Flow::Clean => "POST /v1/login/result",

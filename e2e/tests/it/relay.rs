@@ -1,9 +1,9 @@
-//! The relayed sign-in: an attacker starts a login at the demo, and has somebody
-//! else's browser finish it. In the clean flow it takes the victim's click on the
-//! broker's page, which says what it is, and leaves its provenance in the audit log;
-//! in the legacy flow it fails.
+//! The relayed sign-in: an attacker starts a login at the demo, and the victim's browser
+//! finishes it. In the clean flow it needs the victim's click on the broker's
+//! confirmation page, and the audit log records its provenance. In the legacy flow it
+//! fails.
 //!
-//! What succeeds here is not approved of: it is what remains, kept true.
+//! The tests document the remaining risk; they do not approve of it.
 
 use crate::login::{Flow, GOOGLE};
 use crate::logs;
@@ -11,7 +11,7 @@ use crate::test_stack::TestStack;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::{PENDING, Response};
 
-/// Where the victim meets the attacker's link.
+/// The page with the attacker's link.
 const LURE: &str = "https://evil.example/free-tickets";
 
 /// An attacker with a login of the demo under way, and the address that they send
@@ -84,7 +84,7 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
     let go_on = format!("{}/continue", attacker.bait);
     let end = victim.press_until(&attacker.bait, &go_on, UNSERVED).await;
 
-    // The victim stands at the demo, which knows nothing of them …
+    // The victim's browser is at the demo, which does not know it …
     assert_eq!(end.url, stack.demo("/callback"));
     has_nobody_in(&end.response.expect("a page"), "no_session");
     // … and the attacker is in, as the victim.
@@ -174,7 +174,7 @@ async fn the_demos_own_sign_ins_are_vouched_for() {
 }
 
 #[tokio::test]
-async fn a_fragment_does_not_pass_the_page_that_asks() {
+async fn a_fragment_does_not_survive_the_confirmation_page() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
     let url = format!("{}#planted", login.authorization_url);

@@ -1,5 +1,5 @@
-//! What is valid once is valid once, and what ends ends on the millisecond: read
-//! again, read at once, read too late.
+//! Single use and expiry: values that are used again, used concurrently, and used too
+//! late.
 
 mod codes;
 mod model;
@@ -11,13 +11,13 @@ use std::sync::Arc;
 use testkit::backend::Backend;
 use testkit::http::Response;
 
-/// How close to its end something is still used.
+/// The time before its end at which a value is still used.
 const MARGIN_MS: i64 = 100;
 
-/// How often a round that was too slow to prove anything is played again.
+/// The most repetitions of a round that was too slow to prove anything.
 const MOST_ROUNDS: usize = 50;
 
-/// Plays `round` until it was quick enough to prove something: a flowing clock
+/// Repeats `round` until it was quick enough to prove something: a running clock
 /// may run past the end between two requests on a busy machine.
 async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
     for _ in 0..MOST_ROUNDS {

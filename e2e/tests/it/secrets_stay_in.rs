@@ -1,5 +1,5 @@
-//! No secret leaves where it belongs: not into an address, a page, a cookie, a
-//! `Referer`, nor into a single line of the log of anybody in this process.
+//! No secret is outside its place: in an address, a page, a cookie, a
+//! `Referer` or any line that this process logs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
-use testkit::leak_check::{Sentinel, drawn, suspicious};
+use testkit::leak_check::{LeakCheck, drawn, suspicious};
 use url::Url;
 
 use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_answer};
@@ -24,7 +24,7 @@ async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
     for provider in PROVIDERS {
         for flow in FLOWS {
             run.logs_in(&stack, flow, provider).await;
-            // One of each kind: what they lack is said by `failures`.
+            // One of each kind; `failures` covers what they lack.
             let all = stack.provider(provider).misbehaviours();
             for kind in all.chunk_by(|one, other| one.group() == other.group()) {
                 stack.queue_misbehaviour(provider, kind[0]);
@@ -41,7 +41,7 @@ async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
 }
 
 #[tokio::test]
-async fn the_log_of_everybody_holds_nothing_that_looks_like_a_secret() {
+async fn no_log_holds_anything_that_looks_like_a_secret() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
@@ -83,8 +83,8 @@ async fn a_careless_line_of_the_log_is_found() {
     // Neither drawn nor marked: else it would fail every test of this process.
     let planted = "planted-Secret_7/+ü=&%?";
     tracing::trace!(target: "planted", "a careless line with {planted}");
-    let sentinel = Sentinel::over([("planted", planted)]);
-    assert_eq!(sentinel.search(logs::text()).len(), 1);
+    let leak_check = LeakCheck::over([("planted", planted)]);
+    assert_eq!(leak_check.search(logs::text()).len(), 1);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn the_search_fails_a_run_in_which_a_browser_saw_a_secret() {
     assert_eq!(run.leaks(&stack).len(), 1, "{:?}", run.leaks(&stack));
 }
 
-/// Something that must be found nowhere but where it is at home.
+/// A value that may appear only in its own places.
 struct Secret {
     what: &'static str,
     value: String,
@@ -123,7 +123,7 @@ impl Secret {
     }
 }
 
-/// What was secret, and what browsers saw.
+/// The secrets of a run, and the pages that browsers saw.
 #[derive(Default)]
 struct Run {
     secrets: Vec<Secret>,
@@ -356,10 +356,10 @@ impl Run {
         assert!(leaks.is_empty(), "{leaks:#?}");
         let log = logs::text();
         assert!(log.contains("POST /v1/token"), "nothing was logged");
-        assert_eq!(self.sentinel().search(&log), [], "in the log");
+        assert_eq!(self.leak_check().search(&log), [], "in the log");
     }
 
-    /// Calls whose answers the wire loses, each in another way, and their repetition.
+    /// Makes calls whose responses the proxy loses, each in another way, and repeats them.
     async fn loses_answers(&mut self, stack: &TestStack, provider: &str) {
         for fault in Fault::ALL {
             let key = fresh::secret();
@@ -381,18 +381,18 @@ impl Run {
     async fn check_control(&self, stack: &TestStack) {
         let served = everything_served(stack).await;
         assert!(served.len() > 100_000, "{} bytes", served.len());
-        let found = self.sentinel().search(&served);
+        let found = self.leak_check().search(&served);
         assert_eq!(found, [], "at the control address");
     }
 
-    fn sentinel(&self) -> Sentinel {
+    fn leak_check(&self) -> LeakCheck {
         let secrets = self.secrets.iter();
-        Sentinel::over(secrets.map(|secret| (secret.what, &*secret.value)))
+        LeakCheck::over(secrets.map(|secret| (secret.what, &*secret.value)))
     }
 
-    /// What browsers saw and should not have.
+    /// The secrets that browsers saw outside their places.
     fn leaks(&self, stack: &TestStack) -> Vec<String> {
-        let sentinel = self.sentinel();
+        let leak_check = self.leak_check();
         let mut leaks = Vec::new();
         for step in self
             .steps
@@ -400,7 +400,7 @@ impl Run {
             .filter(|step| !is_the_providers_own(stack, step))
         {
             for (place, text) in seen(step) {
-                for leak in sentinel.search(&text) {
+                for leak in leak_check.search(&text) {
                     let secret = &self.secrets[leak.secret];
                     let may_be_there = (place == "address" || place == "Location")
                         && secret.home.iter().any(|home| text.starts_with(home));
@@ -414,7 +414,7 @@ impl Run {
     }
 }
 
-/// Everything that the control address tells of what happened.
+/// Everything that the control API serves about past events.
 async fn everything_served(stack: &TestStack) -> String {
     let journals = PROVIDERS.map(|provider| format!("/api/upstreams/{provider}/requests"));
     let lists = [
@@ -448,7 +448,7 @@ async fn everything_served(stack: &TestStack) -> String {
     served
 }
 
-/// What an imitated provider's pages hold is its own affair, and none of ours.
+/// The pages of an imitated provider are not checked.
 fn is_the_providers_own(stack: &TestStack, step: &Step) -> bool {
     PROVIDERS.iter().any(|provider| {
         step.url.starts_with(stack.provider(provider).url()) && step.response.location().is_none()

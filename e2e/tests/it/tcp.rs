@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 
 use crate::test_stack::TestStack;
 
-/// Nobody waits longer for a server that waits for more.
+/// The longest wait for a server that waits for more bytes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends `bytes`, and returns all that comes back until the server closes.
@@ -15,7 +15,7 @@ pub(crate) async fn exchange(stack: &TestStack, bytes: &[u8]) -> String {
     talk(stack, bytes, Manner::Wait).await
 }
 
-/// Sends `bytes` and says that no more will come, whatever they promised.
+/// Sends `bytes` and closes its side, whatever length they announced.
 pub(crate) async fn break_off(stack: &TestStack, bytes: &[u8]) -> String {
     talk(stack, bytes, Manner::BreakOff).await
 }
@@ -51,7 +51,7 @@ async fn talk(stack: &TestStack, bytes: &[u8], manner: Manner) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// The statuses of the answers in what a server said, in order.
+/// The statuses of the responses in `said`, in order.
 pub(crate) fn statuses(said: &str) -> Vec<u16> {
     said.split("HTTP/1.")
         .skip(1)

@@ -1,4 +1,4 @@
-//! `THREATS.md` names tests that exist, and leaves out no id.
+//! `THREATS.md` names existing tests, and has an entry for every id.
 
 mod sources;
 
@@ -8,10 +8,10 @@ use std::path::Path;
 /// those of published flaws. What is taken out here was decided to be no threat.
 const CATALOGUE: &str = include_str!("threats/catalogue.txt");
 
-/// What an entry says that names no test.
+/// The beginnings of a remark that stands for a test.
 const REASONS: [&str; 3] = ["Not yet: ", "Does not apply: ", "Held by the build: "];
 
-/// One id: the tests that show it (file, name), and what is said beside them.
+/// One id: its tests (file, name), and the remarks.
 struct Entry {
     id: String,
     tests: Vec<(String, String)>,
@@ -31,7 +31,7 @@ fn the_page_has_every_id_of_the_catalogue_once_and_no_other() {
 }
 
 #[test]
-fn every_test_that_is_named_is_one_and_is_compiled() {
+fn every_test_that_is_named_exists_and_is_compiled() {
     let compiled = sources::compiled();
     for entry in entries() {
         for (file, name) in &entry.tests {
@@ -55,7 +55,7 @@ fn an_entry_names_a_test_or_a_reason() {
 }
 
 #[test]
-fn a_test_that_bears_an_id_stands_under_it() {
+fn a_test_with_an_id_in_its_name_is_listed_under_that_id() {
     let entries = entries();
     let mut found = 0;
     for file in sources::compiled() {

@@ -1,17 +1,17 @@
-//! One clock for everything: whatever ends, ends by it on its millisecond;
-//! whatever tells a time, tells its; and nothing in the sources asks another.
+//! One clock for everything: every lifetime ends by it, to the millisecond; every shown
+//! time is its; and nothing in the sources reads another one.
 
 mod direct;
 mod ends;
+mod shown;
 mod sources;
-mod told;
 
 use stack::StackClock;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
 
-/// When the worlds of these tests begin: a whole second, far from the machine's
+/// The start of the stacks' clocks: a whole second, far from the machine's
 /// time, 2026-09-21 14:13:20 UTC.
 const BEGIN_MS: i64 = 1_790_000_000_000;
 
@@ -24,7 +24,7 @@ async fn standing() -> TestStack {
 }
 
 #[tokio::test]
-async fn people_sign_in_at_any_time_whatever_the_machine_says() {
+async fn users_sign_in_at_any_time_of_the_stacks_clock() {
     // In September 2001, and in October 2096.
     for unix_ms in [1_000_000_000_000, 4_000_000_000_000] {
         let stack = TestStack::by(StackClock::frozen_at(unix_ms)).await;
@@ -38,7 +38,7 @@ async fn people_sign_in_at_any_time_whatever_the_machine_says() {
 }
 
 #[tokio::test]
-async fn a_new_world_begins_where_a_standing_clock_stood() {
+async fn a_reset_sets_a_standing_clock_back_to_its_start() {
     let stack = standing().await;
     stack.advance_to(BEGIN_MS + HOUR_MS);
     stack.reset().await.expect("a fresh broker");

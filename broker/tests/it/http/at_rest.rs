@@ -3,7 +3,7 @@
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
-use testkit::leak_check::Sentinel;
+use testkit::leak_check::LeakCheck;
 
 use super::world::{
     ADA_SECRET, Browser, UPSTREAM_TOKEN, World, authorize_path, key, parameter, state, verifier,
@@ -67,10 +67,10 @@ async fn no_secret_is_in_what_postgresql_writes_down() {
 
 /// Checks that none of the secrets is in one of the files, in whatever spelling.
 #[track_caller]
-fn check(files: &[(String, Vec<u8>)], secrets: &Sentinel) {
+fn check(files: &[(String, Vec<u8>)], secrets: &LeakCheck) {
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
     assert!(total > 4096, "the rows are in the files");
-    let stored = Sentinel::over([("address", "ada@mail.example")]);
+    let stored = LeakCheck::over([("address", "ada@mail.example")]);
     let mut contents = files.iter().map(|(_, bytes)| bytes);
     assert!(
         contents.any(|bytes| !stored.search(bytes).is_empty()),
@@ -82,7 +82,7 @@ fn check(files: &[(String, Vec<u8>)], secrets: &Sentinel) {
 }
 
 /// Signs in as far as one can come in either flow, and knows what was secret.
-async fn secrets_of_a_whole_life(world: &World) -> Sentinel {
+async fn secrets_of_a_whole_life(world: &World) -> LeakCheck {
     let mut secrets = vec![
         ("client secret", ADA_SECRET.to_owned()),
         (
@@ -142,5 +142,5 @@ async fn secrets_of_a_whole_life(world: &World) -> Sentinel {
     }
     let cookies = browser.cookies().into_values();
     secrets.extend(cookies.map(|cookie| ("cookie", cookie)));
-    Sentinel::over(secrets)
+    LeakCheck::over(secrets)
 }

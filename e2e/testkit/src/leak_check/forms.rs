@@ -139,7 +139,7 @@ fn hex(bytes: &[u8]) -> String {
 mod tests {
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-    use crate::leak_check::Sentinel;
+    use crate::leak_check::LeakCheck;
 
     use super::*;
 
@@ -181,21 +181,21 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_in_every_spelling_and_nothing_else_is() {
-        let sentinel = Sentinel::over([("one", SECRET), ("key", KEY)]);
+        let leak_check = LeakCheck::over([("one", SECRET), ("key", KEY)]);
         for secret in [SECRET, KEY] {
             for spelt in spellings(secret) {
                 let text = [b"before ", &*spelt, b" after"].concat();
                 let shown = String::from_utf8_lossy(&text);
-                assert_eq!(sentinel.search(&text).len(), 1, "{shown}");
+                assert_eq!(leak_check.search(&text).len(), 1, "{shown}");
             }
         }
-        assert!(sentinel.search("before after").is_empty());
-        assert!(sentinel.search(SECRET.to_uppercase()).is_empty());
+        assert!(leak_check.search("before after").is_empty());
+        assert!(leak_check.search(SECRET.to_uppercase()).is_empty());
     }
 
     #[test]
     fn the_bytes_that_a_secret_stands_for_are_found_in_every_spelling() {
-        let sentinel = Sentinel::over([("key", KEY)]);
+        let leak_check = LeakCheck::over([("key", KEY)]);
         let decoded = URL_SAFE_NO_PAD.decode(KEY).expect("a key");
         let digits: String = decoded.iter().map(|byte| format!("{byte:02x}")).collect();
         for (form, spelt) in [
@@ -214,7 +214,7 @@ mod tests {
                 URL_SAFE.encode([b"xy", &*decoded].concat()).into(),
             ),
         ] {
-            let found = sentinel.search(&spelt);
+            let found = leak_check.search(&spelt);
             assert_eq!(
                 found.len(),
                 1,
@@ -227,8 +227,9 @@ mod tests {
 
     #[test]
     fn two_secrets_of_which_one_holds_the_other_are_both_found() {
-        let sentinel = Sentinel::over([("token", KEY.to_owned()), ("whole", format!("fsi_{KEY}"))]);
-        let leaks = sentinel.search(format!("Bearer fsi_{KEY}"));
+        let leak_check =
+            LeakCheck::over([("token", KEY.to_owned()), ("whole", format!("fsi_{KEY}"))]);
+        let leaks = leak_check.search(format!("Bearer fsi_{KEY}"));
         let mut found: Vec<_> = leaks.iter().map(|leak| &*leak.what).collect();
         found.sort_unstable();
         assert_eq!(found, ["token", "whole"]);
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_secret_that_would_be_found_everywhere_is_refused() {
-        let refused = std::panic::catch_unwind(|| Sentinel::over([("nothing", "")]));
+        let refused = std::panic::catch_unwind(|| LeakCheck::over([("nothing", "")]));
         let panic = refused.expect_err("it panics");
         let message = panic.downcast_ref::<String>().unwrap();
         assert!(message.starts_with("nothing is too short"), "{message}");

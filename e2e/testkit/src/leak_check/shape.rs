@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
 
-use super::Sentinel;
+use super::LeakCheck;
 
 /// The prefix of the secrets that a test chooses, so that they are recognised although
 /// they are cut off. All its characters are of base64url.
@@ -46,7 +46,7 @@ const MEMBERS: [&str; 6] = [
     "session_key",
 ];
 
-static MARKS: LazyLock<Sentinel> = LazyLock::new(|| Sentinel::over([("mark", MARK)]));
+static MARKS: LazyLock<LeakCheck> = LazyLock::new(|| LeakCheck::over([("mark", MARK)]));
 
 /// The first part of `text` that must be a secret, whoever chose it: see this module.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Where a request comes from, by one header that nginx alone may set.
+//! The client's address, by one header that only nginx can set.
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -7,9 +7,9 @@ use broker::config::Config;
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::front::Front;
 use super::nginx::{Change, NAME, Nginx, Ports};
-use super::pretender::{DONE, Pretender};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{DONE, StubBroker};
 use crate::login::GOOGLE;
 use crate::logs;
 use testkit::backend::Backend;
@@ -17,7 +17,7 @@ use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Http;
 
-/// What clients say who would come from elsewhere.
+/// Headers by which a client claims another address.
 const CLAIMS: [(&str, &str); 8] = [
     ("X-Real-IP", "198.51.100.1"),
     ("X_Real_IP", "198.51.100.2"),
@@ -30,8 +30,8 @@ const CLAIMS: [(&str, &str); 8] = [
 ];
 
 #[tokio::test]
-async fn a_broker_is_told_the_clients_address_and_nothing_that_a_client_says_of_it() {
-    let broker = Pretender::saying(DONE).await;
+async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header() {
+    let broker = StubBroker::answering(DONE).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     for source in [[127, 0, 0, 2], [127, 0, 0, 3]] {
         let mut request = nginx.http_from(source).get(nginx.url("/livez"));
@@ -56,7 +56,7 @@ async fn a_broker_is_told_the_clients_address_and_nothing_that_a_client_says_of_
 #[tokio::test]
 async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.wrong_secrets_per_minute = NonZeroU32::MIN;
-    let front = Front::start_with(one, &BEHIND_A_BALANCER).await;
+    let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
     let here = client_from(&front.nginx, 90, "203.0.113.90").await;
     let there = client_from(&front.nginx, 91, "203.0.113.91").await;
     for (guess, told) in [401, 429, 429, 429].into_iter().enumerate() {
@@ -68,7 +68,7 @@ async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     assert_eq!(alarms.len(), 1, "{alarms:?}");
 }
 
-/// Tries a wrong secret, and claims to be somebody else each time.
+/// Tries a wrong secret, each time with another claimed address.
 async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
     let mut body = backend.session_body(&fresh::secret(), GOOGLE);
     body["client_secret"] = "wrong".into();
@@ -81,9 +81,9 @@ async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
 }
 
 #[tokio::test]
-async fn a_broker_counts_browsers_that_come_back_by_the_address_that_nginx_sees() {
+async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.callbacks_per_minute = NonZeroU32::MIN;
-    let front = Front::start_with(one, &BEHIND_A_BALANCER).await;
+    let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
     let here = client_from(&front.nginx, 90, "203.0.113.92").await;
     let there = client_from(&front.nginx, 91, "203.0.113.93").await;
     for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
@@ -98,7 +98,7 @@ async fn a_broker_counts_browsers_that_come_back_by_the_address_that_nginx_sees(
     }
 }
 
-/// Lets a balancer in front of nginx say who connects to it.
+/// Makes nginx accept the client's address from a balancer in front of it.
 const BEHIND_A_BALANCER: [Change<'_>; 2] = [
     (" ssl;\n", " ssl proxy_protocol;\n"),
     (

@@ -1,13 +1,13 @@
-//! Both flows, as operators serve them.
+//! Both flows through nginx.
 
-use super::front::Front;
 use super::nginx::{Nginx, Ports};
-use super::pretender::{Pretender, Says};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{StubBroker, StubResponse};
 use crate::login::{FLOWS, PROVIDERS};
 
 #[tokio::test]
-async fn a_person_signs_in_through_nginx_by_either_flow() {
-    let front = Front::start().await;
+async fn a_user_signs_in_through_nginx_by_either_flow() {
+    let front = ProxiedBrokers::start().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
             front.sign_in(flow, provider).await.is_ada(provider);
@@ -18,7 +18,7 @@ async fn a_person_signs_in_through_nginx_by_either_flow() {
 #[tokio::test]
 async fn an_answer_of_the_broker_is_passed_on_as_it_is() {
     // An address that nginx would take for its own, and text that it could compress.
-    let broker = Pretender::saying(Says::This(
+    let broker = StubBroker::answering(StubResponse::This(
         "HTTP/1.1 200 OK\r\nLocation: http://broker/back\r\n\
          Content-Type: text/html\r\nStrict-Transport-Security: max-age=1\r\n\
          Cache-Control: no-store\r\nContent-Length: 26\r\nConnection: close\r\n\r\n\

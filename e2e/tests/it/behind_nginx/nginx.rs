@@ -1,5 +1,5 @@
-//! An nginx of a test's own: the shipped configuration, on ports and in a folder of
-//! its own.
+//! An nginx of a test's own, with the shipped configuration, its own ports and its own
+//! folder.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -13,14 +13,14 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use testkit::http::{Http, client_builder};
 
-/// What operators install.
+/// The shipped configuration.
 const SHIPPED: &str = include_str!("../../../../broker/nginx/nginx.conf");
 
 /// The name in it that operators change, and no test needs to.
 pub(crate) const NAME: &str = "signin.example";
 
-/// Where the shipped one listens by IPv4, and by IPv6, which not every machine has.
-/// Nobody else here listens at these addresses, so a port that was free stays so.
+/// The addresses in place of the shipped one's for IPv4 and for IPv6, which not every
+/// machine has. No other program listens at them, so a free port stays free.
 const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 80);
 const AND_HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 81);
 
@@ -39,7 +39,7 @@ impl Ports {
         }
     }
 
-    /// Where TLS will be spoken.
+    /// The address for TLS.
     pub(crate) fn https(&self) -> SocketAddr {
         self.https.local_addr().expect("an address")
     }
@@ -49,7 +49,7 @@ impl Ports {
     }
 }
 
-/// A text of the shipped configuration, and what stands there in a test.
+/// A text of the shipped configuration, and its replacement in a test.
 pub(crate) type Change<'a> = (&'a str, &'a str);
 
 /// A running nginx, until this is dropped.
@@ -63,7 +63,7 @@ pub(crate) struct Nginx {
     keeper: Child,
 }
 
-/// What it wrote while it ran.
+/// The logs of a run.
 pub(crate) struct Written {
     pub(crate) access: String,
     pub(crate) errors: String,
@@ -107,12 +107,12 @@ impl Nginx {
         }
     }
 
-    /// Where TLS is spoken.
+    /// The address for TLS.
     pub(crate) fn https(&self) -> SocketAddr {
         self.https
     }
 
-    /// Whom its clients trust.
+    /// The certificate that its clients trust.
     pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
@@ -168,7 +168,7 @@ impl Drop for Nginx {
     }
 }
 
-/// Writes a certificate of `NAME` that nobody signed but itself, and its key.
+/// Writes a self-signed certificate of `NAME`, and its key.
 fn certify(folder: &Path) -> CertificateDer<'static> {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([NAME.to_owned()]).expect("a certificate");
@@ -177,7 +177,7 @@ fn certify(folder: &Path) -> CertificateDer<'static> {
     cert.der().clone()
 }
 
-/// What is shipped, with only addresses and folders replaced.
+/// The shipped configuration with other addresses and folders.
 fn rendered(ports: &Ports, brokers: &[SocketAddr], folder: &Path) -> String {
     let folder = folder.display();
     let listen = |here, at: SocketAddr| format!("listen {here}:{}", at.port());

@@ -1,11 +1,11 @@
-//! What nginx answers by itself, and what it leaves to the broker.
+//! Refusals by nginx itself, and those that it leaves to the broker.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::front::Front;
 use super::nginx::{Nginx, Ports};
-use super::pretender::{Pretender, Says};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{StubBroker, StubResponse};
 use testkit::http::{Http, REFUSED, Request, Response};
 
 const TOO_LARGE: &str = r#"{"error":"request_failed","message":"The request is too large."}"#;
@@ -64,7 +64,7 @@ async fn body_of(client: &Http, url: &str, bytes: usize) -> Response {
 
 #[tokio::test]
 async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let client = front.nginx.http();
     let long = "a".repeat(8 * 1024);
     let url = front.nginx.url(&format!("/login/{long}"));
@@ -82,7 +82,7 @@ async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
 
 #[tokio::test]
 async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let long = "a".repeat(8 * 1024);
     for (path, is_page) in [
         ("/v1/token", false),
@@ -102,7 +102,7 @@ async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
 /// The broker's HTTP library makes an owned cookie of each pair, whatever it is.
 #[tokio::test]
 async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let client = front.nginx.http();
     let url = front.nginx.url("/login/x");
     let cookies = |bytes: usize| "0=;".repeat(bytes / 3);
@@ -117,13 +117,13 @@ async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
 
 #[tokio::test]
 async fn the_longest_first_line_of_a_sign_in_is_let_in() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     // A callback of 2048 characters, each of them escaped.
     let callback = "%2F".repeat(2048);
     let url = format!("/authorize?client_id=x&redirect_uri={callback}");
     let request = || front.nginx.http().get(front.nginx.url(&url));
     request().send().await.is_the_brokers(400, REFUSED);
-    // In a browser that holds eight upstream logins, and says what browsers say.
+    // In a browser that holds eight upstream logins, with a browser's headers.
     let cookies: Vec<_> = (0..8)
         .map(|n| format!("__Host-fsi_trip_{n:012}={}", "a".repeat(570)))
         .collect();
@@ -137,7 +137,7 @@ async fn the_longest_first_line_of_a_sign_in_is_let_in() {
 
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let client = front.nginx.http();
     let url = front.nginx.url("/v1/token");
     for bytes in [33 * 1024, 48 * 1024, 64 * 1024] {
@@ -150,8 +150,8 @@ async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
 }
 
 #[tokio::test]
-async fn in_clear_nobody_is_served_or_sent_on() {
-    let broker = Pretender::saying(Says::Dies).await;
+async fn plain_http_is_neither_served_nor_redirected() {
+    let broker = StubBroker::answering(StubResponse::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     let body = r#"{"error":"request_failed","message":"The service is reached by https alone."}"#;
@@ -170,8 +170,8 @@ async fn in_clear_nobody_is_served_or_sent_on() {
 }
 
 #[tokio::test]
-async fn who_asks_for_another_name_gets_nothing() {
-    let broker = Pretender::saying(Says::Dies).await;
+async fn a_request_for_another_host_gets_no_response() {
+    let broker = StubBroker::answering(StubResponse::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     for url in [nginx.url("/"), nginx.url_in_clear("/")] {
@@ -191,8 +191,8 @@ async fn who_asks_for_another_name_gets_nothing() {
 }
 
 #[tokio::test]
-async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
-    let broker = Pretender::saying(Says::Dies).await;
+async fn without_a_broker_nginx_answers_503_as_json_or_as_a_page() {
+    let broker = StubBroker::answering(StubResponse::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     let response = client.post(nginx.url("/v1/token")).send().await;
@@ -211,7 +211,7 @@ async fn without_a_broker_every_client_is_told_so_in_its_own_way() {
 
 #[tokio::test]
 async fn nothing_but_the_broker_is_behind_it() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let client = front.nginx.http();
     for path in ["/metrics", "/refused/as.json", "/nginx_status", "/.env"] {
         let response = client.get(front.nginx.url(path)).send().await;
@@ -219,7 +219,7 @@ async fn nothing_but_the_broker_is_behind_it() {
     }
 }
 
-/// What a client says first that speaks no newer TLS than `version`, of 1.1 and 1.2.
+/// The first message of a client that supports no newer TLS than `version`, 1.1 or 1.2.
 fn hello(version: u8) -> Vec<u8> {
     let server_name: &[u8] = b"\0\0\0\x13\0\x11\0\0\x0esignin.example";
     let groups_and_points: &[u8] = b"\0\x0a\0\x04\0\x02\0\x17\0\x0b\0\x02\x01\0";
@@ -249,7 +249,7 @@ fn hello(version: u8) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_client_that_speaks_only_an_old_tls_is_refused() {
-    let broker = Pretender::saying(Says::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Dies).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let answer = async |version| {
         let mut stream = TcpStream::connect(nginx.https()).await.expect("it listens");

@@ -1,13 +1,13 @@
 //! Several brokers behind one nginx.
 
-use super::front::Front;
 use super::nginx::{Nginx, Ports};
-use super::pretender::{DONE, Pretender, Says};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{DONE, StubBroker, StubResponse};
 use crate::login::{FLOWS, PROVIDERS};
 
 #[tokio::test]
-async fn a_person_signs_in_whichever_broker_a_request_comes_to() {
-    let front = Front::of_two().await;
+async fn a_user_signs_in_whichever_broker_serves_a_request() {
+    let front = ProxiedBrokers::of_two().await;
     for provider in PROVIDERS {
         for flow in FLOWS {
             front.sign_in(flow, provider).await.is_ada(provider);
@@ -24,23 +24,23 @@ async fn a_person_signs_in_whichever_broker_a_request_comes_to() {
 #[tokio::test]
 async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
     let brokers = [
-        Pretender::saying(Says::Dies).await,
-        Pretender::saying(Says::Dies).await,
+        StubBroker::answering(StubResponse::Dies).await,
+        StubBroker::answering(StubResponse::Dies).await,
     ];
     let nginx = Nginx::start(Ports::draw(), &brokers.each_ref().map(|it| it.address), &[]);
     let callback = nginx.url("/callback/google?code=one&state=two");
     let answer = nginx.http().get(callback).send().await;
     assert_eq!(answer.status, 503);
-    let heard: Vec<_> = brokers.iter().flat_map(Pretender::heads).collect();
+    let heard: Vec<_> = brokers.iter().flat_map(StubBroker::heads).collect();
     assert_eq!(heard.len(), 1, "{heard:?}");
     assert!(heard[0].starts_with("get /callback/google?code=one&state=two http/1.1\r\n"));
 }
 
 #[tokio::test]
-async fn whoever_comes_after_a_broker_died_is_served_by_another() {
+async fn after_a_broker_dies_the_next_request_is_served_by_another() {
     let brokers = [
-        Pretender::saying(Says::Dies).await,
-        Pretender::saying(DONE).await,
+        StubBroker::answering(StubResponse::Dies).await,
+        StubBroker::answering(DONE).await,
     ];
     let nginx = Nginx::start(
         Ports::draw(),

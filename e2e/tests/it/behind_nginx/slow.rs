@@ -1,4 +1,4 @@
-//! Clients that take their time, and people who sign in meanwhile.
+//! Slow clients, and users who sign in meanwhile.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::front::Front;
 use super::nginx::{NAME, Nginx, Ports};
-use super::pretender::{Pretender, Says};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{StubBroker, StubResponse};
 use super::tls::Connector;
 use crate::login::{FLOWS, GITHUB};
 
-/// How a client holds a connection without getting anywhere.
+/// A way to hold a connection without finishing a request.
 #[derive(Debug, Clone, Copy)]
 enum Manner {
-    /// It connects, and says nothing.
+    /// It connects, and sends nothing.
     Silent,
     /// It begins a TLS handshake.
     HalfAHandshake,
-    /// It ends that, and says nothing more.
+    /// It ends that, and sends nothing more.
     NoHead,
     /// It begins a head, and stops.
     HalfAHead,
@@ -49,16 +49,16 @@ const MANNERS: [Manner; 8] = [
 
 const CLIENTS: usize = 1000;
 
-/// As many addresses as clients may come from, so that none has too many of them.
+/// The number of client addresses, so that no address has too many connections.
 const ADDRESSES: usize = 20;
 
-/// Nobody is let wait so long by the shipped limits.
+/// Longer than every timeout of the shipped configuration.
 const FOR_EVER: Duration = Duration::from_secs(120);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_slow_clients_are_cut_off_and_hold_up_nobody() {
+async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
     rlimit::increase_nofile_limit(u64::MAX).expect("a limit");
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let connector = Arc::new(Connector::to(&front.nginx));
     let (tell, mut told) = unbounded_channel();
     let mut clients = JoinSet::new();
@@ -140,7 +140,7 @@ async fn connect(from: Ipv4Addr, server: SocketAddr) -> TcpStream {
     socket.connect(server).await.expect("it listens")
 }
 
-/// Says what a client says before it becomes slow.
+/// Sends the bytes that a client sends before it becomes slow.
 async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner) {
     let said = match manner {
         Manner::Silent | Manner::HalfAHandshake | Manner::NoHead => return,
@@ -160,14 +160,14 @@ async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner
     }
 }
 
-/// Says nothing more, and waits for the end.
+/// StubResponse nothing more, and waits for the end.
 async fn wait<S: AsyncRead + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
     standing.send(()).expect("somebody counts");
-    // Whoever is cut off for time is not always told so in order.
+    // A client that is cut off does not always get an orderly close.
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
 
-/// Says a byte each second until the end.
+/// StubResponse a byte each second until the end.
 async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
     let (mut reads, mut writes) = tokio::io::split(stream);
     tokio::select! {
@@ -176,7 +176,7 @@ async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &Unbo
     }
 }
 
-/// Writes a byte each second, until nobody takes them any more.
+/// Writes a byte each second, until the server accepts no more.
 #[expect(
     clippy::disallowed_methods,
     reason = "a client that drips is made of waiting"
@@ -191,8 +191,8 @@ async fn drop_by_drop<S: AsyncWrite + Unpin>(stream: &mut S) {
 const UNREAD: usize = 400;
 
 #[tokio::test]
-async fn who_reads_no_answer_is_cut_off() {
-    let front = Front::start().await;
+async fn a_client_that_reads_no_response_is_cut_off() {
+    let front = ProxiedBrokers::start().await;
     let connector = Connector::to(&front.nginx);
     let bare = connect(Ipv4Addr::LOCALHOST, connector.server()).await;
     let mut stream = connector.encrypt(bare).await;
@@ -214,15 +214,15 @@ async fn who_reads_no_answer_is_cut_off() {
 const UNDER_WAY: usize = 100;
 
 #[tokio::test]
-async fn from_one_address_only_so_many_requests_are_under_way() {
-    let broker = Pretender::saying(Says::Waits).await;
+async fn nginx_limits_the_concurrent_requests_of_an_address() {
+    let broker = StubBroker::answering(StubResponse::Waits).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let (here, there) = (nginx.http(), nginx.http_from([127, 0, 0, 2]));
     let mut waiting = JoinSet::new();
     for _ in 0..UNDER_WAY {
         waiting.spawn(here.get(nginx.url("/readyz")).send());
     }
-    not_for_ever(broker.has_heard(UNDER_WAY)).await;
+    not_for_ever(broker.wait_for_requests(UNDER_WAY)).await;
     let later = here.get(nginx.url("/readyz")).send().await;
     assert_eq!(
         (later.status, later.header("retry-after")),
@@ -234,5 +234,5 @@ async fn from_one_address_only_so_many_requests_are_under_way() {
         later.text()
     );
     waiting.spawn(there.get(nginx.url("/readyz")).send());
-    not_for_ever(broker.has_heard(UNDER_WAY + 1)).await;
+    not_for_ever(broker.wait_for_requests(UNDER_WAY + 1)).await;
 }

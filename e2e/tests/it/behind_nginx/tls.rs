@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::nginx::{NAME, Nginx};
 
-/// What encrypts connections to one nginx.
+/// Opens TLS connections to one nginx.
 pub(crate) struct Connector {
     server: SocketAddr,
     connector: TlsConnector,
@@ -33,7 +33,7 @@ impl Connector {
         }
     }
 
-    /// Where connections are made to.
+    /// The address of the server.
     pub(crate) fn server(&self) -> SocketAddr {
         self.server
     }

@@ -1,15 +1,15 @@
-//! Of a request body three judges must say the same: the published JSON Schema,
-//! a running broker, and a plain reading of the specification's tables.
+//! Three implementations must agree on every request body: the published JSON Schema,
+//! a running broker, and a plain implementation of the specification's tables.
 //!
-//! Where they may differ is listed in one place, [`reading::Beyond`]. Each
+//! [`reading::Beyond`] lists the allowed differences. Each
 //! request type has 10,000 bodies in every run; `PROPTEST_CASES`, or
 //! `just differential`, asks for another number.
 
 mod addresses;
 mod bodies;
 mod body;
-mod broker;
 mod reading;
+mod served;
 mod uris;
 mod values;
 
@@ -21,10 +21,10 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::Value;
 
 use body::{Body, Endpoint};
-use broker::{Broker, Verdict};
 use reading::{Begun, Reading};
+use served::{Broker, Verdict};
 
-/// How many bodies of each request type a run judges.
+/// The number of bodies of each request type in a run.
 const BODIES: u32 = 10_000;
 
 #[test]
@@ -72,7 +72,7 @@ fn tell(what: &str) {
     println!("{what}");
 }
 
-/// How often each rule refused a body; nothing, when its form was right.
+/// The number of bodies by the rule that refused them; `None` for well-formed ones.
 type Met = BTreeMap<Option<String>, u32>;
 
 /// Agreement on nothing but refusals, or on one kind of them, would prove little.

@@ -1,4 +1,4 @@
-//! The contract as people read it, at the control address.
+//! The contract's page at the control address.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::test_stack::TestStack;
 
 #[tokio::test]
-async fn the_page_needs_and_may_reach_nothing_but_its_own_address() {
+async fn the_page_loads_only_from_its_own_origin() {
     let stack = TestStack::start().await;
     let page = stack.control(Method::GET, "/contract", None).await;
     assert_eq!(page.status, 200);
@@ -75,7 +75,7 @@ async fn without_scripts_the_page_lists_operations_parameters_fields_and_statuse
 }
 
 #[tokio::test]
-async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text() {
+async fn the_contract_page_shows_the_published_document_with_the_kit_choices() {
     let stack = TestStack::start().await;
     let shown = stack.control(Method::GET, "/contract/openapi.json", None);
     let shown = shown.await.json();
@@ -93,7 +93,7 @@ async fn a_person_reads_the_published_document_with_the_kits_choices_in_its_text
     );
 }
 
-/// What is left when nobody describes anything.
+/// The document without its descriptions.
 fn without_text(mut document: Value) -> Value {
     document["servers"] = Value::Null;
     strip(&mut document);

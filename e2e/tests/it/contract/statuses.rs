@@ -1,5 +1,5 @@
-//! Every status that the document shows is answered by a running broker; that it
-//! answers no other is asserted wherever a suite sees an answer.
+//! A running broker sends every documented status. That it sends no other is asserted
+//! for every response that a suite receives.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,13 +20,13 @@ use testkit::fresh;
 use testkit::http::{Request, Response};
 use testkit::openapi::{operations, unlisted};
 
-/// What was seen: method, path template, status.
+/// Method, path template and status of the responses so far.
 type Seen = RefCell<BTreeSet<(String, String, u16)>>;
 
 /// A path that is no operation's, by which the document's `x-unlisted` is meant.
 const UNLISTED: &str = "/nowhere";
 
-/// As many as are told so within a minute, by default.
+/// The default number of wrong secrets in a minute before 429.
 const WRONG_SECRETS: u32 = 19;
 
 struct Witness {
@@ -58,7 +58,7 @@ impl Witness {
         self.sees("POST", path, status, request).await
     }
 
-    /// What any operation answers, whatever it is.
+    /// The refusals that every operation has.
     async fn knocks(&self, method: &str, path: &str) {
         let real = path
             .replace("{handle}", "handle")
@@ -129,7 +129,7 @@ impl Witness {
         }
     }
 
-    /// Wrong secrets of nobody's, until they are too many.
+    /// Wrong secrets of an unknown project, until they are too many.
     async fn guesses(&self) {
         let backend = &self.stack.backend;
         let nobodys = |body| with(body, "client_id", "prj_nobody");
@@ -293,7 +293,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
 }
 
 #[tokio::test]
-async fn the_examples_of_refusals_are_what_the_broker_says() {
+async fn the_examples_of_refusals_are_the_brokers_bodies() {
     let stack = TestStack::start().await;
     let examples = &testkit::openapi::document()["components"]["examples"];
     let says = async |name: &str, request: Request| {

@@ -1,4 +1,4 @@
-//! The clock of the stack, which is only ever moved ahead.
+//! The control API for the stack's clock, which only moves ahead.
 
 use serde_json::{Value, json};
 

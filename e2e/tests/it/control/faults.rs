@@ -1,4 +1,4 @@
-//! Faults by the control address.
+//! The control API for faults.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn arm(stack: &TestStack, body: Value) -> testkit::http::Response {
 }
 
 #[tokio::test]
-async fn a_fault_strikes_once_and_is_told() {
+async fn a_fault_triggers_once_and_is_logged() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     let response = arm(
@@ -53,7 +53,7 @@ async fn faults_are_taken_back() {
 }
 
 #[tokio::test]
-async fn each_order_has_an_id_of_its_own() {
+async fn each_fault_has_an_id_of_its_own() {
     let stack = TestStack::start().await;
     let order = json!({ "operation": RESULT, "fault": "refuse" });
     let first = arm(&stack, order.clone()).await.json();

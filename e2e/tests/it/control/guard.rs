@@ -1,5 +1,5 @@
-//! Who may call the control address: programs of this machine and its own page,
-//! and no page of anybody else.
+//! The callers of the control API: programs of this machine and its own page are
+//! allowed, pages of other origins are not.
 
 use reqwest::Method;
 use stack::{Stack, StackSettings};
@@ -30,7 +30,7 @@ const METHODS: [Method; 8] = [
 ];
 
 #[tokio::test]
-async fn no_page_of_another_origin_may_call_anything() {
+async fn no_page_of_another_origin_can_call_anything() {
     let stack = TestStack::start().await;
     let control = stack.urls().control.clone();
     let port = control.rsplit(':').next().expect("a port").to_owned();
@@ -64,7 +64,7 @@ async fn no_page_of_another_origin_may_call_anything() {
 }
 
 #[tokio::test]
-async fn its_own_page_and_programs_of_this_machine_may_call() {
+async fn its_own_page_and_programs_of_this_machine_are_allowed() {
     let stack = TestStack::start().await;
     let control = stack.urls().control.clone();
     let port = control.rsplit(':').next().expect("a port").to_owned();
@@ -90,7 +90,7 @@ async fn its_own_page_and_programs_of_this_machine_may_call() {
 }
 
 #[tokio::test]
-async fn one_more_name_may_be_given_at_the_start_and_only_that_one() {
+async fn one_more_host_name_can_be_configured() {
     let settings = StackSettings {
         control_host: Some("stack.internal".to_owned()),
         ..StackSettings::for_tests()

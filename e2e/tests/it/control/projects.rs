@@ -1,4 +1,4 @@
-//! The projects that it lists, and new ones.
+//! The control API for projects.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ async fn a_new_project_can_sign_in_at_once() {
 }
 
 #[tokio::test]
-async fn a_new_project_may_say_whom_the_broker_asks() {
+async fn a_new_project_sets_its_relay_guard() {
     let stack = TestStack::start().await;
     let visit = async |more: Value| {
         let mut new = json!({ "name": "New", "redirect_uris": [stack.backend.callback] });

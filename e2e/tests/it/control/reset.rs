@@ -1,4 +1,4 @@
-//! A new world, in which nothing of the old one is left.
+//! A reset, which leaves nothing of the state before it.
 
 use mock_upstream::Misbehaviour;
 use reqwest::Method;
@@ -9,10 +9,10 @@ use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 
-// A new world.
+// A reset.
 
 #[tokio::test]
-async fn a_reset_begins_a_new_world_in_which_logins_work() {
+async fn logins_work_after_a_reset() {
     let stack = TestStack::start().await;
     stack.advance_seconds(10_000);
     let settled = stack.completed_login(GOOGLE).await;
@@ -72,7 +72,7 @@ async fn a_reset_begins_a_new_world_in_which_logins_work() {
 }
 
 #[tokio::test]
-async fn an_upstream_login_of_the_old_world_is_a_strangers_in_the_new_one() {
+async fn an_upstream_login_is_not_accepted_after_a_reset() {
     let stack = TestStack::start().await;
     let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     stack
@@ -84,7 +84,7 @@ async fn an_upstream_login_of_the_old_world_is_a_strangers_in_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_old_world_is_fresh_in_the_new_one() {
+async fn a_used_session_key_is_unused_after_a_reset() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
     stack

@@ -1,4 +1,4 @@
-//! What the imitated providers are told to do, and what they were asked.
+//! The control API for the imitated providers: their queues and their journals.
 
 use mock_upstream::users::Visibility;
 use mock_upstream::{Misbehaviour, Next};
@@ -76,7 +76,7 @@ async fn logins_go_on_while_googles_keys_are_rotated() {
 }
 
 #[tokio::test]
-async fn a_queued_person_signs_in_once_and_then_the_default_again() {
+async fn a_queued_user_signs_in_once_and_the_default_user_after_that() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let path = format!("/api/upstreams/{provider}/next");
@@ -151,7 +151,7 @@ async fn a_queued_misbehaviour_happens_once_and_is_documented() {
 }
 
 #[tokio::test]
-async fn the_journal_shows_what_was_asked_without_its_secrets() {
+async fn the_journal_shows_requests_without_secrets() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let begun = stack.halfway(Flow::Clean, provider).await;

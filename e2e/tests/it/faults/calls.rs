@@ -1,5 +1,5 @@
-//! Each fault at each call that happens once: what the backend hears, what the
-//! audit log and the wire say, and what a second try gives.
+//! Each fault at each single-use call: the backend's response, the events of the audit
+//! log and the proxy, and the result of a retry.
 
 use stack::event_log::{EventSource, LoggedEvent};
 use stack::faults::Fault;
@@ -63,7 +63,7 @@ impl Ready {
         self.request(stack).try_send().await
     }
 
-    /// What the broker commits when it sees the call.
+    /// The steps that the broker commits when it receives the call.
     fn steps(&self) -> [&'static str; 1] {
         match self {
             Self::Session(_) => ["opened"],
@@ -73,7 +73,7 @@ impl Ready {
         }
     }
 
-    /// Where the login stands before the call, and after the broker has seen it.
+    /// The login's status before the call, and after the broker has received it.
     fn states(&self) -> (LoginState, LoginState) {
         match self {
             Self::Session(_) => (LoginState::None, LoginState::Pending),
@@ -120,7 +120,7 @@ async fn a_call_that_the_broker_never_saw_can_be_made_again() {
 }
 
 #[tokio::test]
-async fn a_call_whose_answer_was_lost_has_happened() {
+async fn a_call_whose_response_was_lost_has_taken_effect() {
     for operation in OPERATIONS {
         for fault in [
             Fault::LoseResponse,
@@ -157,7 +157,7 @@ async fn a_call_whose_answer_was_lost_has_happened() {
 }
 
 #[tokio::test]
-async fn a_late_answer_is_the_answer() {
+async fn a_delayed_response_is_still_delivered() {
     for operation in OPERATIONS {
         let stack = TestStack::start().await;
         let ready = Ready::to(operation, &stack).await;
@@ -170,13 +170,13 @@ async fn a_late_answer_is_the_answer() {
     }
 }
 
-/// What a backend gets in place of an answer.
+/// The backend's error or partial response.
 fn hears_no_answer(fault: Fault, heard: reqwest::Result<Response>) {
     match (fault, heard) {
         (Fault::LoseResponse, Err(error)) => {
             assert!(error.is_request() && !error.is_timeout(), "{error:?}");
         }
-        // The head says 200, and the body breaks off.
+        // The status is 200, and the body is truncated.
         (Fault::Truncate, Err(error)) => assert!(error.is_body() || error.is_decode(), "{error:?}"),
         (Fault::Html502, Ok(page)) => is_page(&page, 502),
         (Fault::Html200, Ok(page)) => is_page(&page, 200),
@@ -197,7 +197,7 @@ fn is_page(page: &Response, status: u16) {
     assert!(!page.text().contains("profile") && !page.text().contains("fsi_"));
 }
 
-/// What the book says of the last call of an operation.
+/// The last event of an operation.
 struct Seen {
     audit: Option<LoggedEvent>,
     wire: LoggedEvent,
@@ -217,7 +217,7 @@ impl Seen {
         Self { audit, wire }
     }
 
-    /// The wire tells of `fault`, of what had been committed, and no secret.
+    /// Asserts that the proxy reports `fault` and the committed steps, and no secret.
     fn wire_says(&self, fault: Fault, steps: &[&str]) {
         let wire = &self.wire;
         assert_eq!(wire.fault, Some(fault.name()));

@@ -1,5 +1,5 @@
-//! The demo under each fault: it asks once, signs nobody in, and offers a button
-//! that starts again.
+//! The demo under each fault: it calls once, signs nobody in, and offers a button that
+//! starts again.
 
 use stack::event_log::EventSource;
 use stack::faults::Fault;
@@ -9,7 +9,7 @@ use crate::demo::{Person, field, page_of, shows_problem};
 use crate::login::{Flow, GOOGLE};
 use crate::test_stack::TestStack;
 
-/// The calls of the demo's backend without whose answer nobody is signed in.
+/// The calls of the demo's backend whose response a sign-in needs.
 const NEEDED: [(Flow, &str); 4] = [
     (Flow::Clean, "POST /v1/login/session"),
     (Flow::Clean, "POST /v1/login/result"),
@@ -18,7 +18,7 @@ const NEEDED: [(Flow, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn a_lost_answer_is_asked_for_once_and_signs_nobody_in() {
+async fn the_demo_reads_a_lost_result_only_once_and_signs_nobody_in() {
     for (flow, operation) in NEEDED {
         for fault in LOSING {
             let stack = TestStack::start().await;
@@ -37,7 +37,7 @@ async fn a_lost_answer_is_asked_for_once_and_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_late_answer_signs_in() {
+async fn a_delayed_response_signs_the_user_in() {
     for (flow, operation) in NEEDED {
         let stack = TestStack::start().await;
         strikes(&stack, operation, Fault::Delay);
@@ -47,7 +47,7 @@ async fn a_late_answer_signs_in() {
 }
 
 #[tokio::test]
-async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
+async fn signing_out_works_even_if_the_revocation_fails() {
     for fault in LOSING {
         let stack = TestStack::start().await;
         let person = Person::at(&stack);
@@ -60,7 +60,7 @@ async fn whoever_signs_out_is_signed_out_whatever_becomes_of_the_token() {
     }
 }
 
-/// How many calls of `operation` came to the wire.
+/// The number of calls of `operation` that reached the proxy.
 fn calls_of(stack: &TestStack, operation: &str) -> usize {
     let events = stack.event_log().events(0, None);
     let calls = events.iter().filter(|event| {

@@ -1,4 +1,4 @@
-//! A call that was lost and comes again is told as such, and by whose doing.
+//! A resent call is recognised, and so is the party that resends it.
 
 use stack::event_log::LoggedEvent;
 use stack::faults::Fault;
@@ -43,7 +43,7 @@ async fn a_lost_answer_closes_the_connection_without_a_byte() {
 }
 
 #[tokio::test]
-async fn what_dies_on_a_used_connection_and_comes_again_is_a_librarys_doing() {
+async fn a_call_resent_after_a_failure_on_a_reused_connection_is_the_librarys_retry() {
     let stack = TestStack::start().await;
     let mut used = connect(&stack).await;
     assert!(ask(&mut used).await.starts_with(b"HTTP/1.1 200"));
@@ -62,7 +62,7 @@ async fn what_dies_on_a_used_connection_and_comes_again_is_a_librarys_doing() {
 }
 
 #[tokio::test]
-async fn what_dies_on_a_new_connection_and_comes_again_is_the_applications_doing() {
+async fn a_call_resent_after_a_failure_on_a_new_connection_is_the_applications_retry() {
     let stack = TestStack::start().await;
     strikes(&stack, PROVIDERS, Fault::LoseResponse);
     for _ in 0..3 {

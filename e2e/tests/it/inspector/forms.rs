@@ -1,4 +1,4 @@
-//! The forms of the page: what they do, and that no other page may send them.
+//! The forms of the page, and requests that imitate them.
 
 use reqwest::header::{CONTENT_TYPE, ORIGIN, REFERER};
 
@@ -17,7 +17,7 @@ const FORMS: [(&str, &str); 5] = [
 ];
 
 #[tokio::test]
-async fn the_clock_is_moved_and_the_page_says_how_far() {
+async fn the_clock_is_advanced_and_the_page_shows_by_how_much() {
     let stack = TestStack::start().await;
     assert!(page(&stack, "/").await.contains("the system’s time"));
     for seconds in [60, 600, 900] {
@@ -34,7 +34,7 @@ async fn the_clock_is_moved_and_the_page_says_how_far() {
 }
 
 #[tokio::test]
-async fn a_misbehaviour_waits_until_somebody_signs_in() {
+async fn a_misbehaviour_is_queued_until_the_next_sign_in() {
     let stack = TestStack::start().await;
     own(&stack, "/do/misbehave", "what=google+deny")
         .await
@@ -64,7 +64,7 @@ async fn a_fault_is_armed_and_taken_back() {
 }
 
 #[tokio::test]
-async fn a_new_world_leads_to_the_beginning() {
+async fn after_a_reset_the_inspector_shows_the_first_page() {
     let stack = TestStack::start().await;
     stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
     own(&stack, "/do/reset", "").await.redirects_to("/");
@@ -131,7 +131,7 @@ async fn a_form_is_sent_as_a_form() {
         .header(CONTENT_TYPE, "application/json")
         .body(r#"{"seconds":600}"#);
     assert_eq!(json.send().await.status, 415);
-    // And the calls for programs take none, whoever sends it.
+    // The calls for programs accept no form.
     let form = Http::new()
         .post(format!("{control}/api/clock/advance"))
         .header(ORIGIN, control)
@@ -142,7 +142,7 @@ async fn a_form_is_sent_as_a_form() {
 }
 
 #[tokio::test]
-async fn a_form_leads_back_to_no_page_of_anybody_else() {
+async fn a_form_never_redirects_to_a_foreign_page() {
     let stack = TestStack::start().await;
     let control = &stack.urls().control;
     for referer in [

@@ -1,6 +1,6 @@
-//! What the pages never show, and what they never run.
+//! The pages show no secret and run no foreign script.
 
-use testkit::leak_check::Sentinel;
+use testkit::leak_check::LeakCheck;
 
 use super::{escaped, events, get, page};
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS, StartedLogin};
@@ -84,12 +84,12 @@ async fn no_page_shows_a_secret() {
         }
     }
     assert!(pages.contains("[masked"));
-    let secrets = Sentinel::over(secrets.into_iter().map(|secret| ("secret", secret)));
+    let secrets = LeakCheck::over(secrets.into_iter().map(|secret| ("secret", secret)));
     assert_eq!(secrets.search(&pages), []);
 }
 
 #[tokio::test]
-async fn a_project_may_be_called_anything() {
+async fn a_project_can_have_any_printable_name() {
     let stack = TestStack::start().await;
     let name = "<script>alert(1)</script>\" onload=\"";
     let backend: Backend = stack.other_project(name).await;

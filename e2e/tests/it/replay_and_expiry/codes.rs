@@ -72,7 +72,7 @@ async fn a_second_invalid_redemption_leaves_the_first_ones_token_alone() {
 }
 
 #[tokio::test]
-async fn an_invalid_redemption_leaves_the_code_alone() {
+async fn an_invalid_redemption_does_not_consume_the_code() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     redeem_wrongly(&stack, &transaction, &code).await;
@@ -163,7 +163,7 @@ async fn a_token_is_good_for_900_seconds() {
 }
 
 #[tokio::test]
-async fn a_profile_may_be_read_as_often_as_one_likes() {
+async fn a_profile_can_be_read_any_number_of_times() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     let token = stack.backend.token(&transaction, &code).await;
@@ -188,7 +188,7 @@ async fn revoking_is_the_same_for_live_dead_and_unknown_tokens() {
 }
 
 #[tokio::test]
-async fn revoking_one_token_leaves_another_of_the_same_person_alone() {
+async fn revoking_one_token_does_not_revoke_another_of_the_same_user() {
     let stack = TestStack::start().await;
     let mut tokens = Vec::new();
     for _ in 0..2 {

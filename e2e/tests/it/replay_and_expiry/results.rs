@@ -25,7 +25,7 @@ async fn a_result_is_readable_until_600_seconds_have_passed() {
 }
 
 #[tokio::test]
-async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it() {
+async fn an_unread_result_expires_after_600_seconds() {
     let stack = TestStack::start().await;
     let settled = stack.completed_login(GOOGLE).await;
     let pending = stack.backend.start_login(GOOGLE).await;
@@ -43,7 +43,7 @@ async fn a_result_is_gone_when_600_seconds_have_passed_although_nobody_read_it()
 }
 
 #[tokio::test]
-async fn a_pending_login_may_be_asked_about_until_its_end() {
+async fn a_pending_login_can_be_polled_until_it_expires() {
     let stack = TestStack::start().await;
     in_time(async || {
         let begun = stack.now_ms();
@@ -91,7 +91,7 @@ async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
 }
 
 #[tokio::test]
-async fn whoever_asks_wrongly_for_a_result_does_not_consume_it() {
+async fn an_invalid_result_request_does_not_consume_the_result() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     let right = stack.backend.result_body(&login.session_key);
@@ -148,7 +148,7 @@ async fn of_64_reads_of_a_result_at_once_one_gets_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_is_home_has_an_outcome_behind_it_without_any_delay() {
+async fn a_browser_is_back_at_the_consumer_only_after_the_login_has_its_outcome() {
     let stack = TestStack::start().await;
     for round in 0..200 {
         let provider = PROVIDERS[round % 2];
@@ -259,7 +259,7 @@ async fn of_32_starts_with_one_key_at_once_one_succeeds() {
 // The upstream login.
 
 #[tokio::test]
-async fn an_upstream_login_counts_until_the_logins_600_seconds_have_passed() {
+async fn an_upstream_login_is_valid_until_the_logins_600_seconds_have_passed() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         in_time(async || {
@@ -275,7 +275,7 @@ async fn an_upstream_login_counts_until_the_logins_600_seconds_have_passed() {
     }
 }
 
-/// What of a response could tell its reader something: all but the id of the
+/// The parts of a response by which two could be told apart: all but the id of the
 /// request and the date.
 fn visible(response: &Response) -> (u16, Vec<(String, Vec<u8>)>, String) {
     let headers = response

@@ -1,5 +1,5 @@
-//! The sources of the suites: which files are compiled into one, and which of their
-//! functions are tests.
+//! The sources of the suites: the files that are compiled into one, and the tests in
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs;

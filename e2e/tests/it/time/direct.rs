@@ -1,4 +1,4 @@
-//! An imitated provider, asked directly as the broker asks it.
+//! A client that calls an imitated provider as the broker does.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -48,7 +48,7 @@ impl Direct {
         format!("{}{path}?{query}", self.url)
     }
 
-    /// The code that the default person brings.
+    /// A code for the default user.
     pub(super) async fn code(&self) -> String {
         let way = Browser::new();
         let arrival = way
@@ -88,7 +88,7 @@ impl Direct {
         tokens["access_token"].as_str().expect("a token").to_owned()
     }
 
-    /// What an ID token says.
+    /// The claims of an ID token.
     pub(super) async fn claims(&self) -> Value {
         let tokens = self.tokens().await;
         let id_token = tokens["id_token"].as_str().expect("an ID token");
@@ -97,7 +97,7 @@ impl Direct {
         serde_json::from_slice(&claims).expect("JSON")
     }
 
-    /// Who `token` belongs to.
+    /// The user to whom `token` belongs.
     pub(super) async fn who_is(&self, token: &str) -> Response {
         let path = self.path("/v1/userinfo", "/user");
         self.agent(self.http.get(format!("{}{path}", self.url)))
@@ -106,12 +106,12 @@ impl Direct {
             .await
     }
 
-    /// GitHub answers nobody without a name.
+    /// GitHub refuses requests without a user agent.
     fn agent(&self, request: Request) -> Request {
         request.header("User-Agent", CLIENT_ID)
     }
 
-    /// The page that asks who signs in.
+    /// The page on which the user is chosen.
     pub(super) async fn page(&self) -> Response {
         Browser::new().open(&self.authorize_url()).await
     }

@@ -1,5 +1,4 @@
-//! What ends: each thing is there on the last millisecond of its life, and gone
-//! on the next.
+//! Lifetimes: each value is valid on its last millisecond, and not on the next.
 
 mod around;
 

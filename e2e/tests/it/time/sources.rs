@@ -1,10 +1,10 @@
-//! What Clippy cannot see: SQL and scripts that would ask another clock. (What it
-//! can, `.clippy.toml` forbids.)
+//! SQL and scripts that would read another clock. (Clippy cannot see those; Rust's
+//! clocks are forbidden in `.clippy.toml`.)
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What asks the database for the time.
+/// The words of SQL that read the database's time.
 const OF_DATABASES: &[&str] = &[
     "now()",
     "'now'",
@@ -18,7 +18,7 @@ const OF_DATABASES: &[&str] = &[
     "strftime",
 ];
 
-/// What asks the browser for the time. `new Date(at)` only writes one out.
+/// The expressions that read the browser's time. `new Date(at)` only formats one.
 const OF_BROWSERS: &[&str] = &[
     "date.now",
     "new date()",
@@ -26,7 +26,7 @@ const OF_BROWSERS: &[&str] = &[
     "http-equiv=\"refresh\"",
 ];
 
-/// Where the one and the other could be, from the top of the tree.
+/// The folders with SQL and with scripts, from the top of the tree.
 const PLACES: &[(&str, &[&str], &[&str])] = &[
     ("broker/src/store", &["rs", "sql"], OF_DATABASES),
     ("broker/templates", &["html", "js", "css"], OF_BROWSERS),
@@ -37,7 +37,7 @@ const PLACES: &[(&str, &[&str], &[&str])] = &[
 ];
 
 #[test]
-fn no_statement_and_no_page_asks_another_clock() {
+fn no_statement_and_no_page_reads_another_clock() {
     for (place, endings, forbidden) in PLACES {
         let files = files_in(Path::new(place), endings);
         assert!(!files.is_empty(), "there is nothing in {place}");

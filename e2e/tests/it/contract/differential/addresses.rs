@@ -1,5 +1,5 @@
-//! Addresses made up for a `redirect_uri`: long ones, and ones put together from
-//! parts that are right, wrong, or right elsewhere.
+//! Generated addresses for a `redirect_uri`: long ones, and ones put together from
+//! parts that are valid, invalid, or valid elsewhere.
 
 use proptest::prelude::*;
 use proptest::sample::select;

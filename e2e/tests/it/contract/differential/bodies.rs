@@ -1,4 +1,4 @@
-//! Bodies made up: a right one, and up to two things done to it.
+//! Generated bodies: a valid one with up to two changes.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -10,7 +10,7 @@ use super::values;
 /// A field's name, a right value for it and an odd one.
 type Field = (&'static str, String, String);
 
-/// What is done to a right body.
+/// A change of a valid body.
 #[derive(Debug, Clone)]
 enum Change {
     /// A field gets its odd value.
@@ -20,7 +20,7 @@ enum Change {
     Remove(Index),
     /// A field's name is spelt in another way.
     Rename(Index, &'static str),
-    /// A field that nobody knows comes along.
+    /// An unknown field is added.
     Add(&'static str, Value),
     /// A field comes a second time, with its odd value first or last.
     Repeat(Index, bool),

@@ -1,4 +1,4 @@
-//! A request body as it is made up, and as it crosses the wire.
+//! A generated request body, and its bytes.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub(super) enum Endpoint {
     Token,
 }
 
-/// What a field must hold, by the specification's tables.
+/// The type of a field in the specification's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     ClientId { min: usize },
@@ -87,7 +87,7 @@ pub(super) enum Shape {
     Broken(String),
 }
 
-/// How an object is written down: it must not matter.
+/// The spelling of an object, which must not matter.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Spelling {
     Plain,

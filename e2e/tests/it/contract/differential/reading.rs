@@ -1,5 +1,5 @@
-//! What the specification's tables say of a body, written down plainly and by
-//! nobody's library.
+//! A plain implementation of the specification's tables for bodies, without any
+//! library.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::body::{Body, Endpoint, Kind, Shape};
 use super::{uris, values};
 
-/// What is wrong with a body by one rule of the catalogue.
+/// A violated rule of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) rule: &'static str,
@@ -16,7 +16,7 @@ pub(super) struct Fault {
     pub(super) beyond: Option<Beyond>,
 }
 
-/// What a JSON Schema cannot say. Besides these the three judges agree on every
+/// The rules that a JSON Schema cannot express. Besides these the three agree on every
 /// body; that a callback is *registered* is no matter of form, so all three call
 /// a body with another one well formed, and the broker refuses it by a rule of
 /// its own, `redirect_uri.registered`.
@@ -26,12 +26,12 @@ pub(super) enum Beyond {
     BodySize,
     /// A schema judges a parsed object, in which of two members the last is left.
     DuplicateField,
-    /// A pattern tells neither a port's range and default, nor a path's dot
+    /// A pattern recognises neither a port's range and default, nor a path's dot
     /// segments, nor how an address of numbers is written canonically.
     UriForm,
 }
 
-/// What the tables say of one body.
+/// The verdict of the tables on one body.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) faults: Vec<Fault>,
@@ -49,10 +49,10 @@ impl Reading {
     }
 }
 
-/// How many bytes a body has at most.
+/// The most bytes of a body.
 const MOST_BYTES: usize = 32 * 1024;
 
-/// What a request for a login gets that begins one.
+/// The status of a request that starts a login.
 const BEGINS: (u16, Option<&str>) = (200, None);
 
 /// Whether `rule` is about a body's form, and not about what it asks for.
@@ -122,7 +122,7 @@ fn read_parsed(body: &Body) -> Reading {
             faults: vec![seen("body.json")],
             outcome: (400, None),
         },
-        // Whoever reads from the front may meet any fault before the break.
+        // A parser that reads from the front can find any fault before the truncation.
         Shape::Broken(_) => Reading {
             faults: rules(body.endpoint).into_iter().map(seen).collect(),
             outcome: (400, None),
@@ -177,7 +177,7 @@ fn faults_of(kind: Kind, value: &Value) -> Vec<Fault> {
                     .chars()
                     .all(|it| is_base64url(it) || it == '.' || it == '~')
         }
-        // Only a parser tells a URL that a browser would rewrite from one that is none.
+        // Only a parser distinguishes a URL that a browser would rewrite from no URL.
         Kind::RedirectUri if !uris::looks_right(text) => {
             return vec![seen(rule(kind)), seen(CANONICAL)];
         }
@@ -223,7 +223,7 @@ fn unseen(rule: &'static str, beyond: Beyond) -> Fault {
     }
 }
 
-/// What a well-formed body gets: nothing that it names was ever started or issued.
+/// The status of a well-formed body: nothing that it names was started or issued.
 fn outcome(endpoint: Endpoint, members: &[(String, Value)]) -> (u16, Option<&'static str>) {
     let sends = |name: &str, text: &str| {
         let mut members = members.iter();

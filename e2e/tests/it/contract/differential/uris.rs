@@ -1,5 +1,5 @@
-//! What a callback looks like, as the specification and this kit's choices say
-//! it: first what a pattern can see, then what it cannot.
+//! The shape of a callback by the specification and this kit's choices: first what a
+//! pattern can express, then what it cannot.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -140,7 +140,7 @@ fn is_host_canonical(host: &str) -> bool {
     !is_number || host.parse::<Ipv4Addr>().is_ok()
 }
 
-/// As a browser writes it: never with the dots of version 4.
+/// As a browser spells it: never with the dots of version 4.
 fn written(address: Ipv6Addr) -> String {
     match address.segments() {
         [0, 0, 0, 0, 0, 0xffff, high, low] => format!("::ffff:{high:x}:{low:x}"),

@@ -1,4 +1,4 @@
-//! What is put into fields: right, at the edge, and just beyond it.
+//! Values of fields: valid, at the limit, and just beyond it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::addresses;
 use super::body::Kind;
 
-/// Who calls: the one project that the broker knows.
+/// The one project that the broker knows.
 pub(super) const CLIENT_ID: &str = "prj_differential";
 pub(super) const CLIENT_SECRET: &str = "the secret of the differential project";
 
@@ -110,7 +110,7 @@ fn key() -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// 43 characters that no 32 bytes make: the last says more than 256 bits hold.
+/// 43 characters that encode no 32 bytes: the last one exceeds 256 bits.
 fn not_canonical() -> BoxedStrategy<String> {
     (
         key(),

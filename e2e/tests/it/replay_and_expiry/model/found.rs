@@ -49,7 +49,7 @@ fn a_key_that_is_used_again_takes_its_old_login_away() {
 }
 
 #[test]
-fn a_restart_forgets_neither_a_spent_upstream_login_nor_a_token_nor_whose_a_login_is() {
+fn a_restart_keeps_consumed_upstream_logins_tokens_and_browser_bindings() {
     check(&[
         Start { login: 1, key: 1, by: A, at: Google, wrong: None },
         Visit { login: 1, by: Bob, upstream_login: 1 },

@@ -1,4 +1,4 @@
-//! What is kept around the broker: by the imitated providers, and by the demo.
+//! Lifetimes at the imitated providers and at the demo.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ async fn what_the_demo_keeps_ends_by_the_clock() {
         async |it, browser| Person::with(it, browser).is_signed_in().await,
     )
     .await;
-    // The broker hears of a legacy login later than the demo, so that the demo's
+    // The broker learns of a legacy login later than the demo, so that the demo's
     // transaction is the first to end.
     ends(
         "a transaction",

@@ -1,4 +1,4 @@
-//! What happened, by the control address: events, their stream, exchanges, logins.
+//! The control API for events, their stream, exchanges and logins.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn seqs(events: &[Value]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn events_come_in_order_and_from_a_place_on() {
+async fn events_are_listed_in_order_after_a_sequence_number() {
     let stack = TestStack::start().await;
     stack.sign_in(Flow::Clean, GOOGLE).await;
     let all = events(&stack, "").await;
@@ -37,7 +37,7 @@ async fn events_come_in_order_and_from_a_place_on() {
 }
 
 #[tokio::test]
-async fn an_event_says_who_called_whom_when_and_how_it_ended() {
+async fn an_event_has_caller_callee_time_and_outcome() {
     let stack = TestStack::start().await;
     let before = stack.now_ms();
     let login = stack.completed_login(GOOGLE).await;
@@ -110,7 +110,7 @@ async fn the_events_of_one_login_are_those_that_bear_its_name() {
 }
 
 #[tokio::test]
-async fn the_stream_tells_what_was_and_what_comes() {
+async fn the_event_stream_sends_past_and_new_events() {
     let stack = TestStack::start().await;
     stack.backend.start_login(GOOGLE).await;
     let url = format!("{}/api/events/stream?after=0", stack.urls().control);
@@ -152,7 +152,7 @@ async fn next(stream: &mut reqwest::Response) -> Value {
 }
 
 #[tokio::test]
-async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
+async fn an_exchange_shows_the_http_messages_without_secrets() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     let response = stack.backend.result(&login.session_key).await;
@@ -182,7 +182,7 @@ async fn an_exchange_shows_what_crossed_the_wire_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn a_login_is_told_as_it_stands() {
+async fn the_status_of_a_login_follows_its_steps() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GITHUB).await;
     let name = stack.event_log().logins(1).remove(0);
@@ -211,7 +211,7 @@ async fn a_login_is_told_as_it_stands() {
 }
 
 #[tokio::test]
-async fn a_legacy_login_is_told_as_it_stands() {
+async fn the_status_of_a_legacy_login_follows_its_steps() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     let name = stack.event_log().logins(1).remove(0);
@@ -235,7 +235,7 @@ async fn a_legacy_login_is_told_as_it_stands() {
 }
 
 #[tokio::test]
-async fn what_a_page_of_another_origin_asks_stays_unanswered() {
+async fn a_script_of_another_origin_gets_no_response() {
     let stack = TestStack::start().await;
     stack.backend.start_login(GOOGLE).await;
     for path in [

@@ -1,4 +1,4 @@
-//! Brokers whose address is not this machine's, and the nginx in front of them.
+//! Brokers off loopback, and the nginx in front of them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use testkit::fresh;
 use testkit::server::TestServer;
 
 /// All of them, and a project's backend outside.
-pub(crate) struct Front {
+pub(crate) struct ProxiedBrokers {
     /// Its calls go through nginx.
     pub(crate) backend: Backend,
     pub(crate) nginx: Nginx,
@@ -29,7 +29,7 @@ pub(crate) struct Front {
     _upstream: MockUpstream,
 }
 
-impl Front {
+impl ProxiedBrokers {
     pub(crate) async fn start() -> Self {
         Self::start_with(|_| (), &[]).await
     }
@@ -74,7 +74,7 @@ impl Front {
         }
     }
 
-    /// Where the brokers listen.
+    /// The addresses of the brokers.
     pub(crate) fn brokers(&self) -> Vec<SocketAddr> {
         addresses(&self.brokers)
     }
@@ -97,7 +97,7 @@ impl Front {
     }
 }
 
-/// So many brokers that share a store, as several do that share a database.
+/// `count` brokers that share a store, as with a shared database.
 async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
     let store = store::open(&StoreUrl::SqliteMemory, FailPoints::default()).expect("a store");
     let mut brokers = Vec::new();

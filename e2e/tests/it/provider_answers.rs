@@ -1,4 +1,4 @@
-//! What a provider's answer may look like, delivered by the right browser: the
+//! The answers of a provider, delivered by the right browser: the
 //! state, the code or error, the issuer, and whatever else comes along.
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
@@ -8,7 +8,7 @@ use testkit::query::{parameter, with_more, with_parameter, without_parameter};
 const INVALID: &str = "invalid_provider_response";
 
 #[tokio::test]
-async fn an_answer_without_this_upstream_logins_state_is_refused_and_spends_nothing() {
+async fn an_answer_without_the_state_of_this_upstream_login_consumes_nothing() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
@@ -36,7 +36,7 @@ async fn an_answer_without_this_upstream_logins_state_is_refused_and_spends_noth
 }
 
 #[tokio::test]
-async fn an_answer_on_the_other_providers_path_is_refused_and_spends_nothing() {
+async fn an_answer_on_the_other_providers_path_consumes_nothing() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
@@ -155,7 +155,7 @@ async fn an_errors_issuer_is_judged_like_a_codes() {
 }
 
 #[tokio::test]
-async fn parameters_that_nobody_knows_change_nothing() {
+async fn unknown_parameters_change_nothing() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
@@ -177,7 +177,7 @@ async fn parameters_that_nobody_knows_change_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_neither_a_code_nor_an_error_is_invalid_and_asks_nobody() {
+async fn an_answer_that_is_neither_a_code_nor_an_error_is_invalid() {
     let stack = TestStack::start().await;
     let long = "x".repeat(2049);
     for flow in FLOWS {
@@ -252,7 +252,7 @@ async fn an_error_of_the_provider_becomes_one_of_three() {
 }
 
 #[tokio::test]
-async fn another_logins_code_is_worth_nothing_here() {
+async fn the_code_of_another_login_is_not_accepted() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {

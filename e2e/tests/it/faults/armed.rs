@@ -1,4 +1,4 @@
-//! Which call an order strikes.
+//! The call at which an armed fault triggers.
 
 use stack::faults::{Fault, FaultInjection};
 
@@ -9,7 +9,7 @@ use testkit::http::REFUSED;
 
 const PROVIDERS: &str = "GET /api/providers";
 
-/// Whether the next question for the providers is answered.
+/// Whether the next request for the providers gets a response.
 async fn is_answered(stack: &TestStack) -> bool {
     let request = stack
         .backend
@@ -18,7 +18,7 @@ async fn is_answered(stack: &TestStack) -> bool {
 }
 
 #[tokio::test]
-async fn an_order_strikes_the_nth_call_from_then_on_and_no_other() {
+async fn a_fault_triggers_at_the_nth_call_only() {
     let stack = TestStack::start().await;
     assert!(is_answered(&stack).await);
     stack
@@ -34,7 +34,7 @@ async fn an_order_strikes_the_nth_call_from_then_on_and_no_other() {
 }
 
 #[tokio::test]
-async fn of_two_orders_each_strikes_a_call_of_its_own() {
+async fn of_two_faults_each_triggers_at_a_call_of_its_own() {
     let stack = TestStack::start().await;
     strikes(&stack, PROVIDERS, Fault::Refuse);
     strikes(&stack, PROVIDERS, Fault::LoseResponse);
@@ -48,7 +48,7 @@ async fn of_two_orders_each_strikes_a_call_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_sticky_order_goes_on_for_its_login_and_leaves_every_other_alone() {
+async fn a_sticky_fault_triggers_for_one_login_only() {
     let stack = TestStack::start().await;
     let result = operation("POST /v1/login/result");
     let (unlucky, other) = (
@@ -70,7 +70,7 @@ async fn a_sticky_order_goes_on_for_its_login_and_leaves_every_other_alone() {
 }
 
 #[tokio::test]
-async fn a_new_world_has_no_faults_and_no_past() {
+async fn a_reset_clears_faults_and_events() {
     let stack = TestStack::start().await;
     strikes(&stack, PROVIDERS, Fault::Refuse);
     stack.backend.start_login(GOOGLE).await;

@@ -39,7 +39,7 @@ fn complains(method: &Method, path: &str, response: &Response, about: &str) {
 }
 
 #[test]
-fn what_the_contract_shows_passes() {
+fn a_documented_response_is_no_violation() {
     assert_eq!(check(&Method::POST, RESULT, &json(200, PENDING)), Ok(()));
     assert_eq!(check(&Method::POST, RESULT, &json(400, REFUSED)), Ok(()));
     assert_eq!(check(&Method::GET, "/nowhere", &json(404, REFUSED)), Ok(()));
@@ -52,7 +52,7 @@ fn what_the_contract_shows_passes() {
 }
 
 #[test]
-fn another_status_is_complained_about() {
+fn a_status_that_is_not_documented_is_a_violation() {
     let post = &Method::POST;
     complains(post, RESULT, &json(401, REFUSED), "it documents only");
     complains(post, RESULT, &json(500, REFUSED), "it documents only");
@@ -72,7 +72,7 @@ fn another_status_is_complained_about() {
 }
 
 #[test]
-fn another_body_is_complained_about() {
+fn a_body_that_is_not_documented_is_a_violation() {
     let post = &Method::POST;
     let wrong = |body: &str, about: &str| complains(post, RESULT, &json(200, body), about);
     wrong(r#"{"status":"waiting"}"#, "oneOf");
@@ -86,7 +86,7 @@ fn another_body_is_complained_about() {
 }
 
 #[test]
-fn another_content_type_or_a_missing_header_is_complained_about() {
+fn another_content_type_or_a_missing_header_is_a_violation() {
     let page = response(400, &[("content-type", "text/html")], "<h1>");
     complains(&Method::POST, RESULT, &page, "content type");
     let nowhere = response(303, &[], "");
@@ -106,7 +106,7 @@ fn another_content_type_or_a_missing_header_is_complained_about() {
 }
 
 #[tokio::test]
-async fn what_is_served_is_what_the_suites_are_held_against() {
+async fn the_served_contract_is_the_one_that_responses_are_checked_against() {
     let stack = TestStack::start().await;
     let request = stack.backend.request(Method::GET, "/openapi.json");
     let response = request.send().await;

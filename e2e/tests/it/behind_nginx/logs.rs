@@ -1,11 +1,11 @@
-//! What nginx writes down: nothing of a sign-in but its steps.
+//! The logs of nginx: the steps of a sign-in, and no secret.
 
 use reqwest::Method;
-use testkit::leak_check::{Sentinel, suspicious};
+use testkit::leak_check::{LeakCheck, suspicious};
 
-use super::front::Front;
 use super::nginx::{Nginx, Ports, Written};
-use super::pretender::{Pretender, Says};
+use super::proxied_brokers::ProxiedBrokers;
+use super::stub_broker::{StubBroker, StubResponse};
 use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_code};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
@@ -14,9 +14,9 @@ impl Written {
     /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
     #[track_caller]
     fn keeps(&self, secrets: &[String]) {
-        let sentinel = Sentinel::over(secrets.iter().map(|secret| ("secret", secret)));
+        let leak_check = LeakCheck::over(secrets.iter().map(|secret| ("secret", secret)));
         for (name, log) in [("access.log", &self.access), ("error.log", &self.errors)] {
-            assert_eq!(sentinel.search(log), [], "in {name}");
+            assert_eq!(leak_check.search(log), [], "in {name}");
             assert_eq!(suspicious(log), None, "in {name}");
         }
     }
@@ -34,7 +34,7 @@ impl Written {
 
 #[tokio::test]
 async fn a_whole_run_leaves_no_secret_in_either_log() {
-    let front = Front::start().await;
+    let front = ProxiedBrokers::start().await;
     let mut secrets = vec![front.backend.client_secret.clone()];
     for provider in PROVIDERS {
         for flow in FLOWS {
@@ -61,7 +61,7 @@ async fn a_whole_run_leaves_no_secret_in_either_log() {
 }
 
 /// A login to its end; its secrets.
-async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
+async fn signs_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<String> {
     let backend = &front.backend;
     let ticket = flow.start(backend, provider).await;
     let browser = front.browser();
@@ -84,8 +84,8 @@ async fn signs_in(front: &Front, flow: Flow, provider: &str) -> Vec<String> {
     secrets
 }
 
-/// Somebody comes from elsewhere, is asked, and continues.
-async fn presses_a_button(front: &Front) -> Vec<String> {
+/// A user who follows a foreign link, gets the confirmation page, and continues.
+async fn presses_a_button(front: &ProxiedBrokers) -> Vec<String> {
     let login = front.backend.start_login("google").await;
     let (browser, page) = (front.browser(), &login.authorization_url);
     let seen = browser.type_in(page).await.response.expect("a question");
@@ -96,7 +96,7 @@ async fn presses_a_button(front: &Front) -> Vec<String> {
 }
 
 /// Requests that go wrong with a secret in a place where none belongs.
-async fn goes_astray(front: &Front) -> Vec<String> {
+async fn goes_astray(front: &ProxiedBrokers) -> Vec<String> {
     let secrets: Vec<_> = (0..6).map(|_| fresh::secret()).collect();
     let [a, b, c, d, e, f] = &secrets[..] else {
         unreachable!("there are six");
@@ -149,7 +149,7 @@ fn secrets_of(browser: &Browser) -> Vec<String> {
 
 #[tokio::test]
 async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
-    let broker = Pretender::saying(Says::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Dies).await;
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
     for broker in [broker.address, nobody] {
         let nginx = Nginx::start(Ports::draw(), &[broker], &[]);

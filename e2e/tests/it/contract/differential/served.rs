@@ -1,4 +1,4 @@
-//! A broker that is asked over HTTP, and whose audit log says why.
+//! A broker that is called over HTTP, and its audit log.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -34,7 +34,7 @@ pub(super) struct Broker {
 /// By request id, the rule that refused it.
 type Rules = Arc<Mutex<HashMap<String, Option<&'static str>>>>;
 
-/// What a broker says of a body.
+/// The broker's verdict on a body.
 #[derive(Debug)]
 pub(super) struct Verdict {
     pub(super) status: u16,

@@ -1,5 +1,5 @@
-//! What stands in a broker's place: it writes down what nginx sends, and says what it
-//! was told to say.
+//! A stub in the place of a broker: it records nginx's requests and sends a fixed
+//! response.
 
 use std::net::SocketAddr;
 
@@ -7,29 +7,29 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What it says of a request.
+/// The response to each request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Says {
+pub(crate) enum StubResponse {
     /// This, and hangs up.
     This(&'static str),
-    /// Nothing, as whoever dies over it.
+    /// None: it closes the connection.
     Dies,
     /// Nothing yet.
     Waits,
 }
 
 /// It does as it was asked.
-pub(crate) const DONE: Says =
-    Says::This("HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n");
+pub(crate) const DONE: StubResponse =
+    StubResponse::This("HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n");
 
-pub(crate) struct Pretender {
+pub(crate) struct StubBroker {
     pub(crate) address: SocketAddr,
     heads: watch::Receiver<Vec<String>>,
 }
 
-impl Pretender {
-    /// Says `answer` to each request.
-    pub(crate) async fn saying(answer: Says) -> Self {
+impl StubBroker {
+    /// StubResponse `answer` to each request.
+    pub(crate) async fn answering(answer: StubResponse) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let (tell, heads) = watch::channel(Vec::new());
@@ -47,14 +47,14 @@ impl Pretender {
     }
 
     /// Waits until it was sent so many requests.
-    pub(crate) async fn has_heard(&self, requests: usize) {
+    pub(crate) async fn wait_for_requests(&self, requests: usize) {
         let mut heads = self.heads.clone();
         let heard = heads.wait_for(|heads| heads.len() == requests).await;
         heard.expect("it listens");
     }
 }
 
-async fn hear(mut stream: TcpStream, answer: Says, tell: watch::Sender<Vec<String>>) {
+async fn hear(mut stream: TcpStream, answer: StubResponse, tell: watch::Sender<Vec<String>>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else {
@@ -65,11 +65,11 @@ async fn hear(mut stream: TcpStream, answer: Says, tell: watch::Sender<Vec<Strin
     let head = String::from_utf8_lossy(&head).to_lowercase();
     tell.send_modify(|heads| heads.push(head));
     match answer {
-        Says::This(answer) => {
+        StubResponse::This(answer) => {
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-        Says::Dies => {}
-        Says::Waits => {
+        StubResponse::Dies => {}
+        StubResponse::Waits => {
             let _ = stream.read_u8().await;
         }
     }

@@ -1,5 +1,4 @@
-//! What is told: each time in an answer, a cookie, an ID token or a journal is
-//! the stack's.
+//! Each time in a response, a cookie, an ID token or a journal is the stack's.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use testkit::browser::{Browser, Step};
 use testkit::fresh;
 use testkit::http::Response;
 
-/// How far the clock is moved before anything is told: no round number.
+/// The advance of the clock before anything is read: no round number.
 const MOVED_MS: i64 = 12_345_678;
 
 async fn moved() -> TestStack {
@@ -27,7 +26,7 @@ async fn moved() -> TestStack {
 }
 
 #[tokio::test]
-async fn the_control_address_tells_the_time_of_the_stack() {
+async fn the_control_api_shows_the_time_of_the_stack() {
     let stack = moved().await;
     let clock = async |method, path, body| stack.control(method, path, body).await.json();
     let step = json!({ "seconds": 54.322 });
@@ -91,7 +90,7 @@ async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
 }
 
 #[tokio::test]
-async fn what_the_broker_says_of_lifetimes_does_not_age() {
+async fn lifetimes_in_responses_do_not_change_with_time() {
     for stack in [standing().await, moved().await] {
         let started = stack.backend.start_with_key(&fresh::secret(), GOOGLE).await;
         assert_eq!(started.json()["expires_in"], 600);
@@ -130,7 +129,7 @@ async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
 }
 
 #[tokio::test]
-async fn the_demo_shows_when_somebody_came_by_the_time_of_the_stack() {
+async fn the_demo_shows_the_time_of_a_sign_in_by_the_stacks_clock() {
     let stack = standing().await;
     let browser = Arc::new(Browser::new());
     let person = Person::with(&stack, &browser);
@@ -149,7 +148,7 @@ async fn the_demo_shows_when_somebody_came_by_the_time_of_the_stack() {
     );
 }
 
-/// Every number with this name, however deep.
+/// Every number with this name, at any depth.
 fn all_called(name: &str, value: &Value) -> Vec<i64> {
     match value {
         Value::Array(all) => all.iter().flat_map(|it| all_called(name, it)).collect(),

@@ -1,5 +1,5 @@
-//! What a browser gets, wherever and whenever it arrives: the table of the
-//! design, row by row.
+//! The browser's visits at the broker, as the table of the design lists them, row by
+//! row.
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, StartedLogin};
 use crate::test_stack::TestStack;
@@ -23,7 +23,7 @@ async fn the_first_browser_is_sent_to_the_provider_with_one_cookie_for_its_upstr
 }
 
 #[tokio::test]
-async fn the_browser_that_has_the_login_may_come_again_and_still_completes() {
+async fn the_bound_browser_can_visit_again_and_still_completes() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
     let browser = Browser::new();
@@ -38,7 +38,7 @@ async fn the_browser_that_has_the_login_may_come_again_and_still_completes() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_no_browser_may_look_first_and_a_browser_still_completes() {
+async fn a_client_that_is_no_browser_visits_first_and_a_browser_still_completes() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
     let looking = Browser::plain().open(&login.authorization_url).await;
@@ -67,7 +67,7 @@ async fn a_client_that_is_no_browser_can_complete_a_login_too() {
 }
 
 #[tokio::test]
-async fn a_second_browser_sees_that_the_login_is_anothers_and_leaves_it_alone() {
+async fn a_second_browser_gets_410_and_leaves_the_login_alone() {
     let stack = TestStack::start().await;
     let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     let late = Browser::new().open(begun.login.url()).await;
@@ -86,7 +86,7 @@ async fn a_client_that_is_no_browser_cannot_enter_a_browsers_login_either() {
 }
 
 #[tokio::test]
-async fn a_login_that_has_ended_sends_every_browser_home() {
+async fn an_ended_login_redirects_every_browser_to_the_callback() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
     // Before its result is read, and after.
@@ -99,7 +99,7 @@ async fn a_login_that_has_ended_sends_every_browser_home() {
 }
 
 #[tokio::test]
-async fn an_expired_login_sends_browsers_home_while_it_is_known_and_is_unknown_then() {
+async fn an_expired_login_redirects_browsers_until_its_row_is_deleted() {
     let stack = TestStack::start().await;
     let login = stack.backend.start_login(GOOGLE).await;
     stack.advance_seconds(600);
@@ -111,7 +111,7 @@ async fn an_expired_login_sends_browsers_home_while_it_is_known_and_is_unknown_t
 }
 
 #[tokio::test]
-async fn an_unknown_login_is_a_page_that_says_what_to_do() {
+async fn an_unknown_login_is_a_page_with_advice() {
     let stack = TestStack::start().await;
     for handle in [testkit::fresh::secret(), "x".to_owned(), "%00".to_owned()] {
         let url = format!("{}/login/{handle}", stack.broker());
@@ -131,7 +131,7 @@ async fn an_unknown_login_is_a_page_that_says_what_to_do() {
 // At the broker's callback.
 
 #[tokio::test]
-async fn an_upstream_login_that_was_spent_sends_home_in_the_clean_flow_and_asks_nobody() {
+async fn a_consumed_upstream_login_redirects_in_the_clean_flow_without_a_token_call() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let begun = stack.halfway(Flow::Clean, provider).await;
@@ -143,7 +143,7 @@ async fn an_upstream_login_that_was_spent_sends_home_in_the_clean_flow_and_asks_
 }
 
 #[tokio::test]
-async fn an_upstream_login_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_nobody() {
+async fn a_consumed_upstream_login_is_a_page_in_the_legacy_flow_without_a_token_call() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let begun = stack.halfway(Flow::Legacy, provider).await;
@@ -155,7 +155,7 @@ async fn an_upstream_login_that_was_spent_is_a_page_in_the_legacy_flow_and_asks_
 }
 
 #[tokio::test]
-async fn an_upstream_login_that_has_ended_sends_home_in_the_clean_flow_and_asks_nobody() {
+async fn an_expired_upstream_login_redirects_in_the_clean_flow_without_a_token_call() {
     let stack = TestStack::start().await;
     let begun = stack.halfway(Flow::Clean, GITHUB).await;
     stack.advance_seconds(600);
@@ -165,7 +165,7 @@ async fn an_upstream_login_that_has_ended_sends_home_in_the_clean_flow_and_asks_
 }
 
 #[tokio::test]
-async fn an_upstream_login_that_has_ended_is_a_page_in_the_legacy_flow_and_asks_nobody() {
+async fn an_expired_upstream_login_is_a_page_in_the_legacy_flow_without_a_token_call() {
     let stack = TestStack::start().await;
     let begun = stack.halfway(Flow::Legacy, GITHUB).await;
     stack.advance_seconds(600);
@@ -210,7 +210,7 @@ fn refuses_stranger(response: &testkit::http::Response) {
     response.is_page(400, "This sign-in did not begin in this browser");
 }
 
-// Requests that no person made.
+// Requests without a user.
 
 #[tokio::test]
 async fn a_look_without_a_body_changes_nothing_anywhere() {
@@ -334,7 +334,7 @@ async fn two_tabs_of_one_browser_end_in_either_order() {
 }
 
 #[tokio::test]
-async fn a_browser_keeps_eight_upstream_logins_and_the_latest_of_them_counts() {
+async fn a_browser_keeps_eight_upstream_logins_and_the_latest_one_completes() {
     let stack = TestStack::start().await;
     let browser = Browser::new();
     for _ in 0..12 {
@@ -353,7 +353,7 @@ async fn a_browser_keeps_eight_upstream_logins_and_the_latest_of_them_counts() {
 // Delivered at once.
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_delivered_32_times_at_once_asks_the_provider_once() {
+async fn an_answer_delivered_32_times_at_once_is_exchanged_once() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
         let begun = std::sync::Arc::new(stack.halfway(flow, GOOGLE).await);
