@@ -1,10 +1,10 @@
-//! Finds the secrets of a test in whatever was written meanwhile: pages, log
+//! Finds the secrets of a test in everything that was written meanwhile: pages, log
 //! lines, database files, a proxy's log.
 //!
-//! There are two ways to look. A [`LeakCheck`] knows the secrets and finds each in
-//! every spelling, also when it was cut short. Who does not know them asks
-//! [`suspicious`], which goes by what all of them look like. [`watch_log`] does so
-//! with every line that a process logs: one call in each suite.
+//! There are two ways to search. A [`LeakCheck`] knows the secrets and finds each in
+//! every spelling, also when it was cut short. [`suspicious`] does not know them, and
+//! goes by what all of them look like. [`watch_log`] applies it to every line that a
+//! process logs: one call in each suite.
 //!
 //! ```
 //! use testkit::leak_check::{LeakCheck, suspicious};
@@ -32,23 +32,23 @@ pub use log::{watch_log, watch_log_and, without_keeping_log};
 pub use response::in_response;
 pub use shape::{MARK, drawn, suspicious};
 
-/// Knows some secrets, and finds them in every spelling.
+/// A search for some secrets, in every spelling.
 #[derive(Debug)]
 pub struct LeakCheck {
     secrets: Vec<String>,
-    /// Of each needle: whose spelling it is, by place in `secrets`, and which.
+    /// Of each needle: the index of its secret in `secrets`, and its spelling.
     needles: Vec<(usize, Form)>,
     automaton: AhoCorasick,
 }
 
-/// A secret that was found where it was looked for.
+/// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Leak {
-    /// Which secret: its place among those that the leak_check was given.
+    /// The index of the secret among those that were given.
     pub secret: usize,
-    /// What it is, as the leak_check was told.
+    /// The name of the secret, as it was given.
     pub what: String,
-    /// How it was spelt.
+    /// The spelling.
     pub form: Form,
 }
 
@@ -59,12 +59,12 @@ impl fmt::Display for Leak {
 }
 
 impl LeakCheck {
-    /// Knows these secrets: what each is, and the secret itself.
+    /// A search for these secrets, each with its name.
     ///
     /// # Panics
     ///
-    /// If a secret is too short to be told from chance, or if there are more of
-    /// them than memory holds.
+    /// If a secret is so short that it occurs by chance, or if there are more of them
+    /// than memory holds.
     pub fn over<W: Into<String>, S: AsRef<str>>(secrets: impl IntoIterator<Item = (W, S)>) -> Self {
         let mut sought: Vec<Vec<u8>> = Vec::new();
         let mut needles = Vec::new();
@@ -85,13 +85,13 @@ impl LeakCheck {
         }
     }
 
-    /// How many secrets it knows.
+    /// The number of secrets.
     #[must_use]
     pub fn secrets(&self) -> usize {
         self.secrets.len()
     }
 
-    /// The secrets in `written`, each once, in the first spelling that is met.
+    /// The secrets in `written`, each once, in the first spelling that is found.
     pub fn search(&self, written: impl AsRef<[u8]>) -> Vec<Leak> {
         let mut leaks: Vec<Leak> = Vec::new();
         for found in self.automaton.find_overlapping_iter(written.as_ref()) {

@@ -1,24 +1,24 @@
-//! A PostgreSQL server of a test's own: made in a temporary folder, reached over
-//! a unix socket, gone with the process that started it.
+//! A throwaway PostgreSQL server: its cluster is in a temporary folder, it listens at a
+//! unix socket, and it ends with the process that started it.
 //!
-//! Needs PostgreSQL's programs (Debian's package `postgresql`), and root or
-//! anybody else to run it; never root itself, which PostgreSQL refuses.
+//! Needs PostgreSQL's programs (Debian's package `postgresql`). It may be started by
+//! root, and runs as another user then: PostgreSQL refuses root.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// The group whose members must prove a password; everybody else is trusted. It
-/// is there from the start, without members.
-pub const GUARDED: &str = "guarded";
+/// The group whose members need a password; every other role is trusted. It exists from
+/// the start, without members.
+pub const PASSWORD_GROUP: &str = "guarded";
 
 /// Whether a commit waits for the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// It does, as in production.
     Durable,
-    /// It does not: for tests that crash nothing.
-    Hasty,
+    /// It does not: for tests without a crash.
+    Relaxed,
 }
 
 /// A running server; killed, it can be started again on the same folder.
@@ -35,8 +35,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When PostgreSQL is not installed, or does not start; it says why on
-    /// standard error.
+    /// When PostgreSQL is not installed, or does not start; the reason is on standard
+    /// error.
     pub fn start(durability: Durability) -> io::Result<Self> {
         Self::start_with(durability, &[])
     }
@@ -49,7 +49,7 @@ impl Server {
     pub fn start_with(durability: Durability, settings: &[&str]) -> io::Result<Self> {
         let fsync = match durability {
             Durability::Durable => "on",
-            Durability::Hasty => "off",
+            Durability::Relaxed => "off",
         };
         let mut process = Command::new("sh")
             .args([
@@ -57,7 +57,7 @@ impl Server {
                 include_str!("postgres/serve.sh"),
                 "serve.sh",
                 fsync,
-                GUARDED,
+                PASSWORD_GROUP,
             ])
             .args(settings.iter().flat_map(|setting| ["-c", *setting]))
             .stdin(Stdio::piped())
@@ -71,7 +71,7 @@ impl Server {
             replies,
             _process: process,
         };
-        server.folder = server.hear_up()?;
+        server.folder = server.read_up()?;
         Ok(server)
     }
 
@@ -81,8 +81,8 @@ impl Server {
         format!("postgres://broker@{folder}/{database}")
     }
 
-    /// The URL of its database `postgres`, with `schema` as what is meant by an
-    /// unqualified name. The schema is not made by this.
+    /// The URL of its database `postgres`, with `schema` as the search path. This
+    /// does not create the schema.
     pub fn url_of_schema(&self, schema: &str) -> String {
         format!("{}?options=-csearch_path%3D{schema}", self.url("postgres"))
     }
@@ -94,7 +94,7 @@ impl Server {
             .replacen("broker@", &format!("{role}:{password}@"), 1)
     }
 
-    /// Where its cluster is.
+    /// The folder of its cluster.
     pub fn cluster(&self) -> PathBuf {
         Path::new(&self.folder).join("data")
     }
@@ -106,7 +106,7 @@ impl Server {
     /// When there is nothing to kill.
     pub fn kill(&mut self) -> io::Result<()> {
         self.commands.write_all(b"kill\n")?;
-        match self.hear()?.as_str() {
+        match self.read_line()?.as_str() {
             "down" => Ok(()),
             other => Err(unexpected(other)),
         }
@@ -119,18 +119,18 @@ impl Server {
     /// When it does not start.
     pub fn start_again(&mut self) -> io::Result<()> {
         self.commands.write_all(b"start\n")?;
-        self.hear_up().map(drop)
+        self.read_up().map(drop)
     }
 
-    fn hear_up(&mut self) -> io::Result<String> {
-        let said = self.hear()?;
+    fn read_up(&mut self) -> io::Result<String> {
+        let said = self.read_line()?;
         match said.strip_prefix("up ") {
             Some(folder) => Ok(folder.to_owned()),
             None => Err(unexpected(&said)),
         }
     }
 
-    fn hear(&mut self) -> io::Result<String> {
+    fn read_line(&mut self) -> io::Result<String> {
         let mut line = String::new();
         self.replies.read_line(&mut line)?;
         Ok(line.trim_end().to_owned())
@@ -141,6 +141,6 @@ fn unexpected(said: &str) -> io::Error {
     io::Error::other(if said.is_empty() {
         "PostgreSQL does not start; is Debian's package `postgresql` installed?".to_owned()
     } else {
-        format!("PostgreSQL's keeper said {said:?}")
+        format!("PostgreSQL's supervisor printed {said:?}")
     })
 }

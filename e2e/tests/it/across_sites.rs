@@ -18,7 +18,7 @@ const OF_THE_BROKER: &str = "fsi_trip_";
 const OF_THE_DEMO: &str = "demo_session";
 
 /// A stack whose providers show a page and listen at `providers`.
-async fn world_with(providers: [[u8; 4]; 2]) -> TestStack {
+async fn stack_with(providers: [[u8; 4]; 2]) -> TestStack {
     let [google, github] = providers.map(|ip| (ip, 0).into());
     let stack = TestStack::start_with(StackSettings {
         google,
@@ -32,8 +32,8 @@ async fn world_with(providers: [[u8; 4]; 2]) -> TestStack {
     stack
 }
 
-async fn world_across_sites() -> TestStack {
-    let stack = world_with([[127, 0, 0, 2], [127, 0, 0, 3]]).await;
+async fn stack_across_sites() -> TestStack {
+    let stack = stack_with([[127, 0, 0, 2], [127, 0, 0, 3]]).await;
     let urls = stack.urls();
     for provider in [&urls.google, &urls.github] {
         assert!(!same_site(provider, &urls.broker));
@@ -48,12 +48,12 @@ fn same_site(one: &str, other: &str) -> bool {
 }
 
 /// Goes from the demo to the provider's page, and chooses Ada there.
-async fn signs_in(stack: &TestStack, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
-    signs_in_until(stack, browser, flow, provider, UNSERVED).await
+async fn sign_in(stack: &TestStack, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
+    sign_in_until(stack, browser, flow, provider, UNSERVED).await
 }
 
 /// The same, and stops before an address that begins with `there`.
-async fn signs_in_until(
+async fn sign_in_until(
     stack: &TestStack,
     browser: &Browser,
     flow: Flow,
@@ -91,11 +91,11 @@ fn page_of(arrival: Arrival) -> Response {
 
 #[tokio::test]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
-    let stack = world_across_sites().await;
+    let stack = stack_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             let browser = Browser::new();
-            let end = signs_in(&stack, &browser, flow, provider).await;
+            let end = sign_in(&stack, &browser, flow, provider).await;
             assert_eq!(end.url, stack.demo("/profile"), "{flow:?} {provider}");
             assert!(page_of(end).text().contains("Ada Lovelace"));
         }
@@ -104,11 +104,11 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
 
 #[tokio::test]
 async fn a_strict_cookie_of_the_broker_would_not_be_sent_on_the_way_back_from_the_provider() {
-    let stack = world_across_sites().await;
+    let stack = stack_across_sites().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
-            let end = signs_in(&stack, &browser, flow, provider).await;
+            let end = sign_in(&stack, &browser, flow, provider).await;
             page_of(end).is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(stack.token_calls(provider), 0);
         }
@@ -117,10 +117,10 @@ async fn a_strict_cookie_of_the_broker_would_not_be_sent_on_the_way_back_from_th
 
 #[tokio::test]
 async fn a_strict_cookie_of_the_demo_would_not_be_sent_to_its_callback() {
-    let stack = world_across_sites().await;
+    let stack = stack_across_sites().await;
     for flow in FLOWS {
         let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_DEMO));
-        let page = page_of(signs_in(&stack, &browser, flow, GOOGLE).await);
+        let page = page_of(sign_in(&stack, &browser, flow, GOOGLE).await);
         assert!(
             page.text().contains("data-problem=\"no_session\""),
             "{}",
@@ -131,20 +131,20 @@ async fn a_strict_cookie_of_the_demo_would_not_be_sent_to_its_callback() {
 
 #[tokio::test]
 async fn on_one_site_with_the_provider_a_strict_cookie_would_go_unnoticed() {
-    let stack = world_with([[127, 0, 0, 1]; 2]).await;
+    let stack = stack_with([[127, 0, 0, 1]; 2]).await;
     let browser = Browser::with_jar(CookieJar::forcing_strict(OF_THE_BROKER));
-    let end = signs_in(&stack, &browser, Flow::Clean, GOOGLE).await;
+    let end = sign_in(&stack, &browser, Flow::Clean, GOOGLE).await;
     assert_eq!(end.url, stack.demo("/profile"));
 }
 
 #[tokio::test]
 async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
-    let stack = world_across_sites().await;
+    let stack = stack_across_sites().await;
     for flow in FLOWS {
         let browser = Browser::new();
         let home = stack.demo("/");
         let calls = stack.token_calls(GOOGLE);
-        let at_callback = signs_in_until(&stack, &browser, flow, GOOGLE, &home).await;
+        let at_callback = sign_in_until(&stack, &browser, flow, GOOGLE, &home).await;
         let thief = browser.with_same_cookies();
         let end = browser.type_in(&at_callback.url).await;
         assert_eq!(end.url, stack.demo("/profile"));

@@ -14,9 +14,9 @@ async fn the_first_browser_is_sent_to_the_provider_with_one_cookie_for_its_upstr
     for provider in PROVIDERS {
         let login = stack.backend.start_login(provider).await;
         let browser = Browser::new();
-        let departure = browser.open(&login.authorization_url).await;
-        assert_eq!(departure.status, 303);
-        let to_provider = departure.location().expect("the provider");
+        let redirect = browser.open(&login.authorization_url).await;
+        assert_eq!(redirect.status, 303);
+        let to_provider = redirect.location().expect("the provider");
         assert!(to_provider.starts_with(stack.provider(provider).url()));
         assert_eq!(browser.count_cookies(stack.broker()), 1);
     }
@@ -30,8 +30,8 @@ async fn the_bound_browser_can_visit_again_and_still_completes() {
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
     let arrival = browser.follow(&login.authorization_url).await;
-    let ticket = StartedLogin::Clean(login);
-    ticket
+    let started = StartedLogin::Clean(login);
+    started
         .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
@@ -44,8 +44,8 @@ async fn a_client_that_is_no_browser_visits_first_and_a_browser_still_completes(
     let looking = Browser::plain().open(&login.authorization_url).await;
     assert_eq!(looking.status, 303);
     let arrival = Browser::new().follow(&login.authorization_url).await;
-    let ticket = StartedLogin::Clean(login);
-    ticket
+    let started = StartedLogin::Clean(login);
+    started
         .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
@@ -56,9 +56,9 @@ async fn a_client_that_is_no_browser_can_complete_a_login_too() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let ticket = flow.start(&stack.backend, provider).await;
-            let arrival = Browser::plain().follow(ticket.url()).await;
-            ticket
+            let started = flow.start(&stack.backend, provider).await;
+            let arrival = Browser::plain().follow(started.url()).await;
+            started
                 .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(provider);
@@ -72,7 +72,7 @@ async fn a_second_browser_gets_410_and_leaves_the_login_alone() {
     let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     let late = Browser::new().open(begun.login.url()).await;
     late.is_page(410, "This sign-in belongs to another browser");
-    begun.login.is_still_open(&stack.backend).await;
+    begun.login.assert_pending(&stack.backend).await;
     begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
@@ -181,14 +181,14 @@ async fn a_browser_without_the_upstream_login_is_refused_and_the_right_one_still
         for provider in PROVIDERS {
             let before = stack.token_calls(provider);
             let begun = stack.halfway(flow, provider).await;
-            let stranger = Browser::new();
-            refuses_stranger(&stranger.open(&begun.answer).await);
+            let other = Browser::new();
+            is_refused_to_another_browser(&other.open(&begun.answer).await);
             // A stranger with an upstream login of its own is one all the same.
             let own = stack.backend.start_login(provider).await;
-            stranger.open(&own.authorization_url).await;
-            refuses_stranger(&stranger.open(&begun.answer).await);
+            other.open(&own.authorization_url).await;
+            is_refused_to_another_browser(&other.open(&begun.answer).await);
             assert_eq!(stack.token_calls(provider), before);
-            begun.login.is_still_open(&stack.backend).await;
+            begun.login.assert_pending(&stack.backend).await;
             begun.finish(&stack.backend).await.is_ada(provider);
         }
     }
@@ -200,13 +200,13 @@ async fn a_browser_that_lost_its_cookies_is_refused() {
     for flow in FLOWS {
         let begun = stack.halfway(flow, GOOGLE).await;
         begun.browser.clear_cookies();
-        refuses_stranger(&begun.browser.open(&begun.answer).await);
+        is_refused_to_another_browser(&begun.browser.open(&begun.answer).await);
     }
     assert_eq!(stack.token_calls(GOOGLE), 0);
 }
 
 #[track_caller]
-fn refuses_stranger(response: &testkit::http::Response) {
+fn is_refused_to_another_browser(response: &testkit::http::Response) {
     response.is_page(400, "This sign-in did not begin in this browser");
 }
 
@@ -216,20 +216,20 @@ fn refuses_stranger(response: &testkit::http::Response) {
 async fn a_look_without_a_body_changes_nothing_anywhere() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
-        let ticket = flow.start(&stack.backend, GOOGLE).await;
+        let started = flow.start(&stack.backend, GOOGLE).await;
         let scanner = Browser::new();
-        let look = scanner.head(ticket.url()).await;
+        let look = scanner.head(started.url()).await;
         assert_eq!((look.status, look.location()), (200, None));
         assert_eq!(scanner.count_cookies(stack.broker()), 0);
 
         let begun = stack.halfway(flow, GOOGLE).await;
         let look = begun.browser.head(&begun.answer).await;
         assert_eq!((look.status, look.location()), (200, None));
-        begun.login.is_still_open(&stack.backend).await;
+        begun.login.assert_pending(&stack.backend).await;
         begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
-        let arrival = Browser::new().follow(ticket.url()).await;
-        ticket
+        let arrival = Browser::new().follow(started.url()).await;
+        started
             .outcome(&stack.backend, &arrival.url)
             .await
             .is_ada(GOOGLE);
@@ -245,12 +245,12 @@ async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
         "prefetch;anonymous-client-ip",
     ] {
         for flow in FLOWS {
-            let ticket = flow.start(&stack.backend, GOOGLE).await;
+            let started = flow.start(&stack.backend, GOOGLE).await;
             let browser = Browser::new();
             let ahead = browser
-                .open_with(ticket.url(), &[("Sec-Purpose", purpose)])
+                .open_with(started.url(), &[("Sec-Purpose", purpose)])
                 .await;
-            is_put_off(&ahead);
+            is_refused_as_prefetch(&ahead);
             assert_eq!(browser.count_cookies(stack.broker()), 0);
 
             let begun = stack.halfway(flow, GOOGLE).await;
@@ -258,12 +258,12 @@ async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
                 .browser
                 .open_with(&begun.answer, &[("Sec-Purpose", purpose)])
                 .await;
-            is_put_off(&ahead);
-            begun.login.is_still_open(&stack.backend).await;
+            is_refused_as_prefetch(&ahead);
+            begun.login.assert_pending(&stack.backend).await;
             begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
-            let arrival = Browser::new().follow(ticket.url()).await;
-            ticket
+            let arrival = Browser::new().follow(started.url()).await;
+            started
                 .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(GOOGLE);
@@ -272,7 +272,7 @@ async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
 }
 
 #[track_caller]
-fn is_put_off(response: &testkit::http::Response) {
+fn is_refused_as_prefetch(response: &testkit::http::Response) {
     assert_eq!((response.status, response.location()), (503, None));
     assert_eq!(response.header("cache-control"), Some("no-store"));
 }
@@ -324,7 +324,7 @@ async fn two_tabs_of_one_browser_end_in_either_order() {
             .outcome(&stack.backend, &arrival.url)
             .await
             .is_ada(GITHUB);
-        first.is_still_open(&stack.backend).await;
+        first.assert_pending(&stack.backend).await;
         let arrival = browser.follow(&first_answer).await;
         first
             .outcome(&stack.backend, &arrival.url)
@@ -342,9 +342,9 @@ async fn a_browser_keeps_eight_upstream_logins_and_the_latest_one_completes() {
         assert_eq!(browser.open(&transaction.url).await.status, 303);
         assert!(browser.count_cookies(stack.broker()) <= 8);
     }
-    let ticket = Flow::Legacy.start(&stack.backend, GOOGLE).await;
-    let arrival = browser.follow(ticket.url()).await;
-    ticket
+    let started = Flow::Legacy.start(&stack.backend, GOOGLE).await;
+    let arrival = browser.follow(started.url()).await;
+    started
         .outcome(&stack.backend, &arrival.url)
         .await
         .is_ada(GOOGLE);
@@ -363,18 +363,18 @@ async fn an_answer_delivered_32_times_at_once_is_exchanged_once() {
                 tokio::spawn(async move { begun.browser.open(&begun.answer).await })
             })
             .collect();
-        let mut went_home = Vec::new();
+        let mut redirected = Vec::new();
         for delivery in deliveries {
             let response = delivery.await.expect("a response");
             match (flow, response.location()) {
-                (_, Some(home)) => went_home.push(home.to_owned()),
+                (_, Some(home)) => redirected.push(home.to_owned()),
                 (Flow::Legacy, None) => response.is_page(400, "This sign-in is over"),
                 (Flow::Clean, None) => panic!("a clean login always goes home"),
             }
         }
         assert_eq!(stack.token_calls(GOOGLE), 1);
-        assert_eq!(went_home.len(), if flow == Flow::Clean { 32 } else { 1 });
-        let outcome = begun.login.outcome(&stack.backend, &went_home[0]).await;
+        assert_eq!(redirected.len(), if flow == Flow::Clean { 32 } else { 1 });
+        let outcome = begun.login.outcome(&stack.backend, &redirected[0]).await;
         outcome.is_ada(GOOGLE);
     }
 }

@@ -64,10 +64,10 @@ async fn every_seed_user_becomes_the_profile_that_the_contract_promises() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {
-            let person = someone.at(provider.parse().expect("one of the two"));
-            stack.queue_user(provider, person);
+            let user = someone.at(provider.parse().expect("one of the two"));
+            stack.queue_user(provider, user);
             let profile = stack.sign_in(Flow::Clean, provider).await.profile();
-            assert_eq!(profile, expected(provider, person), "{}", someone.reason);
+            assert_eq!(profile, expected(provider, user), "{}", someone.reason);
         }
     }
 }
@@ -146,13 +146,13 @@ async fn the_same_account_is_the_same_subject_again_even_in_another_project() {
 #[tokio::test]
 async fn the_same_id_at_two_providers_is_two_subjects() {
     let stack = TestStack::start().await;
-    let person = User {
+    let user = User {
         id: "4711".to_owned(),
         ..User::default()
     };
     let mut subjects = Vec::new();
     for provider in PROVIDERS {
-        stack.queue_user(provider, &person);
+        stack.queue_user(provider, &user);
         let profile = stack.sign_in(Flow::Clean, provider).await.profile();
         assert_eq!(profile["providerSubject"], "4711");
         subjects.push(profile["subject"].clone());
@@ -171,9 +171,9 @@ async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment()
             .await;
         assert_eq!(arrival.url, stack.backend.callback);
 
-        let departure = browser.last_step_to(&login.authorization_url).response;
-        assert_eq!(departure.status, 303);
-        let to_provider = departure.location().expect("the provider");
+        let redirect = browser.last_step_to(&login.authorization_url).response;
+        assert_eq!(redirect.status, 303);
+        let to_provider = redirect.location().expect("the provider");
         assert!(to_provider.ends_with('#'), "{to_provider}");
     }
 }
@@ -186,8 +186,8 @@ async fn the_authorization_request_has_the_least_scope_and_asks_for_account_sele
         (GITHUB, "read%3Auser+user%3Aemail"),
     ] {
         let login = stack.backend.start_login(provider).await;
-        let departure = Browser::new().open(&login.authorization_url).await;
-        let to_provider = departure.location().expect("the provider");
+        let redirect = Browser::new().open(&login.authorization_url).await;
+        let to_provider = redirect.location().expect("the provider");
         assert!(to_provider.starts_with(stack.provider(provider).url()));
         for parameter in [
             &format!("scope={scope}"),
@@ -213,11 +213,11 @@ async fn the_list_of_providers_is_public() {
 
 /// The profile of the seed user `key`, by a whole login.
 pub(crate) async fn profile_of(stack: &TestStack, provider: &str, key: &str) -> Value {
-    stack.queue_user(provider, &person(provider, key));
+    stack.queue_user(provider, &user(provider, key));
     stack.sign_in(Flow::Clean, provider).await.profile()
 }
 
-fn person(provider: &str, key: &str) -> User {
+fn user(provider: &str, key: &str) -> User {
     let everybody = seed_users();
     let someone = everybody.iter().find(|someone| someone.key == key);
     let provider = provider.parse().expect("one of the two");
@@ -251,21 +251,21 @@ pub(crate) fn ada(provider: &str) -> Value {
 }
 
 /// The profile of `person` by the design and the providers' documents.
-fn expected(provider: &str, person: &User) -> Value {
+fn expected(provider: &str, user: &User) -> Value {
     let is_google = provider == GOOGLE;
     // GitHub proves an address by having verified it, or it shows none.
-    let email = person
+    let email = user
         .email
         .as_ref()
-        .filter(|_| is_google || person.email_verified);
+        .filter(|_| is_google || user.email_verified);
     json!({
-        "subject": fresh::subject(provider, &person.id),
+        "subject": fresh::subject(provider, &user.id),
         "provider": provider,
-        "providerSubject": person.id,
-        "name": person.name,
-        "username": if is_google { None } else { person.username.as_ref() },
+        "providerSubject": user.id,
+        "name": user.name,
+        "username": if is_google { None } else { user.username.as_ref() },
         "email": email,
-        "emailVerified": email.is_some() && person.email_verified,
-        "avatarUrl": person.picture,
+        "emailVerified": email.is_some() && user.email_verified,
+        "avatarUrl": user.picture,
     })
 }

@@ -53,9 +53,9 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
     let backend = Backend::of(stack.broker(), &project.json());
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let ticket = flow.start(&backend, provider).await;
+            let started = flow.start(&backend, provider).await;
             let browser = Browser::new();
-            browser.open(ticket.url()).await;
+            browser.open(started.url()).await;
             let cookies: Vec<_> = browser.steps().iter().flat_map(set_cookies).collect();
             let [cookie] = &cookies[..] else {
                 panic!("not one cookie: {cookies:?}");
@@ -63,8 +63,8 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
             let pair = cookie.split(';').next().expect("a pair");
             assert!(pair.len() < 600, "{}", pair.len());
 
-            let arrival = browser.follow(ticket.url()).await;
-            ticket
+            let arrival = browser.follow(started.url()).await;
+            started
                 .outcome(&backend, &arrival.url)
                 .await
                 .is_ada(provider);
@@ -76,12 +76,12 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
 async fn a_modified_cookie_is_not_accepted() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
-        let begun = stack.halfway(flow, PROVIDERS[0]).await;
-        begun.browser.change_cookies(|value| {
+        let halfway = stack.halfway(flow, PROVIDERS[0]).await;
+        halfway.browser.change_cookies(|value| {
             let last = if value.ends_with('A') { "B" } else { "A" };
             format!("{}{last}", &value[..value.len() - 1])
         });
-        let page = begun.browser.open(&begun.answer).await;
+        let page = halfway.browser.open(&halfway.answer).await;
         page.is_page(400, "This sign-in did not begin in this browser");
     }
 }

@@ -15,8 +15,8 @@ async fn either_flow_with_either_provider_ends_on_the_profile_page() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let stack = TestStack::start().await;
-            let person = Person::at(&stack);
-            let end = person.signs_in(flow, provider).await;
+            let user = User::at(&stack);
+            let end = user.sign_in(flow, provider).await;
             assert_eq!(end.url, stack.demo("/profile"));
             let page = page_of(&end);
             assert_eq!(page.status, 200);
@@ -34,7 +34,7 @@ async fn the_profile_page_shows_each_user_as_in_the_brokers_profile() {
         for someone in seed_users() {
             let account = someone.at(provider.parse().expect("one of the two"));
             stack.queue_user(provider, account);
-            let page = page_of(&Person::at(&stack).signs_in(Flow::Clean, provider).await);
+            let page = page_of(&User::at(&stack).sign_in(Flow::Clean, provider).await);
             let subject = testkit::fresh::subject(provider, &account.id);
             assert!(
                 field(&page, "subject").contains(&subject),
@@ -52,9 +52,9 @@ async fn the_profile_page_shows_each_user_as_in_the_brokers_profile() {
 #[tokio::test]
 async fn the_same_user_by_both_flows_is_one_account() {
     let stack = TestStack::start().await;
-    let person = Person::at(&stack);
-    person.signs_in(Flow::Clean, GITHUB).await;
-    let page = page_of(&person.signs_in(Flow::Legacy, GITHUB).await);
+    let user = User::at(&stack);
+    user.sign_in(Flow::Clean, GITHUB).await;
+    let page = page_of(&user.sign_in(Flow::Legacy, GITHUB).await);
     assert_eq!(field(&page, "signIns"), "2");
 }
 
@@ -64,11 +64,11 @@ async fn a_user_who_cancels_at_the_provider_is_not_signed_in() {
         for provider in PROVIDERS {
             let stack = TestStack::start().await;
             stack.queue_misbehaviour(provider, Misbehaviour::Deny);
-            let person = Person::at(&stack);
-            let page = page_of(&person.signs_in(flow, provider).await);
+            let user = User::at(&stack);
+            let page = page_of(&user.sign_in(flow, provider).await);
             assert_eq!(page.status, 200);
             shows_problem(&page, "access_denied");
-            assert!(!person.is_signed_in().await);
+            assert!(!user.is_signed_in().await);
         }
     }
 }
@@ -82,11 +82,11 @@ async fn every_error_has_its_page_and_the_next_try_works() {
             (Misbehaviour::TokenRefused, "invalid_provider_response"),
             (Misbehaviour::ServerError, "provider_unavailable"),
         ] {
-            let person = Person::at(&stack);
+            let user = User::at(&stack);
             stack.queue_misbehaviour(provider, misbehaviour);
-            let page = page_of(&person.signs_in(Flow::Clean, provider).await);
+            let page = page_of(&user.sign_in(Flow::Clean, provider).await);
             shows_problem(&page, error);
-            let end = person.signs_in(Flow::Clean, provider).await;
+            let end = user.sign_in(Flow::Clean, provider).await;
             assert_eq!(end.url, stack.demo("/profile"));
         }
     }
@@ -97,16 +97,16 @@ async fn two_tabs_end_in_either_order() {
     for flow in FLOWS {
         for first_ends_first in [true, false] {
             let stack = TestStack::start().await;
-            let person = Person::at(&stack);
-            let first = person.is_at_the_providers_answer(flow, GOOGLE).await;
-            let second = person.is_at_the_providers_answer(flow, GITHUB).await;
+            let user = User::at(&stack);
+            let first = user.follow_to_provider_answer(flow, GOOGLE).await;
+            let second = user.follow_to_provider_answer(flow, GITHUB).await;
             let order = if first_ends_first {
                 [(first, GOOGLE), (second, GITHUB)]
             } else {
                 [(second, GITHUB), (first, GOOGLE)]
             };
             for (answer, provider) in order {
-                let end = person.browser.follow(&answer).await;
+                let end = user.browser.follow(&answer).await;
                 assert_eq!(end.url, stack.demo("/profile"));
                 assert_eq!(field(&page_of(&end), "provider"), provider);
             }
@@ -118,14 +118,14 @@ async fn two_tabs_end_in_either_order() {
 async fn a_failure_in_one_tab_leaves_the_other_alone() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
+        let user = User::at(&stack);
         stack.queue_misbehaviour(GOOGLE, Misbehaviour::TokenRefused);
-        let fails = person.is_at_the_providers_answer(flow, GOOGLE).await;
-        let works = person.is_at_the_providers_answer(flow, GITHUB).await;
+        let fails = user.follow_to_provider_answer(flow, GOOGLE).await;
+        let works = user.follow_to_provider_answer(flow, GITHUB).await;
 
-        let page = page_of(&person.browser.follow(&fails).await);
+        let page = page_of(&user.browser.follow(&fails).await);
         shows_problem(&page, "invalid_provider_response");
-        let end = person.browser.follow(&works).await;
+        let end = user.browser.follow(&works).await;
         assert_eq!(end.url, stack.demo("/profile"));
     }
 }
@@ -134,13 +134,13 @@ async fn a_failure_in_one_tab_leaves_the_other_alone() {
 async fn a_failure_in_one_tab_keeps_the_user_signed_in() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
-        person.signs_in(flow, GOOGLE).await;
+        let user = User::at(&stack);
+        user.sign_in(flow, GOOGLE).await;
         stack.queue_misbehaviour(GITHUB, Misbehaviour::Deny);
-        let page = page_of(&person.signs_in(flow, GITHUB).await);
+        let page = page_of(&user.sign_in(flow, GITHUB).await);
         shows_problem(&page, "access_denied");
         assert!(page.text().contains("still signed in"), "{}", page.text());
-        assert!(person.is_signed_in().await);
+        assert!(user.is_signed_in().await);
     }
 }
 
@@ -148,15 +148,15 @@ async fn a_failure_in_one_tab_keeps_the_user_signed_in() {
 async fn signing_out_ends_the_session_wherever_its_cookie_went() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
-        person.signs_in(flow, GOOGLE).await;
-        let copy = person.browser.with_same_cookies();
-        assert!(person.is_signed_in().await);
+        let user = User::at(&stack);
+        user.sign_in(flow, GOOGLE).await;
+        let copy = user.browser.with_same_cookies();
+        assert!(user.is_signed_in().await);
 
-        let end = person.signs_out().await;
+        let end = user.sign_out().await;
         assert_eq!(end.url, stack.demo("/"));
-        assert!(!person.is_signed_in().await);
-        let copy = Person::with(&stack, &Arc::new(copy));
+        assert!(!user.is_signed_in().await);
+        let copy = User::with(&stack, &Arc::new(copy));
         assert!(!copy.is_signed_in().await);
     }
 }
@@ -164,34 +164,34 @@ async fn signing_out_ends_the_session_wherever_its_cookie_went() {
 #[tokio::test]
 async fn a_form_of_another_site_neither_signs_in_nor_out() {
     let stack = TestStack::start().await;
-    let person = Person::at(&stack);
-    person.signs_in(Flow::Clean, GOOGLE).await;
+    let user = User::at(&stack);
+    user.sign_in(Flow::Clean, GOOGLE).await;
     for action in ["/login/google", "/legacy/login/google", "/sign-out"] {
-        let end = person
+        let end = user
             .browser
             .press_until("https://evil.example/", &stack.demo(action), NOT_HERE)
             .await;
         assert_eq!(page_of(&end).status, 403, "{action}");
     }
-    assert!(person.is_signed_in().await);
+    assert!(user.is_signed_in().await);
 }
 
 #[tokio::test]
 async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
-        let answer = person.is_at_the_providers_answer(flow, GOOGLE).await;
+        let user = User::at(&stack);
+        let answer = user.follow_to_provider_answer(flow, GOOGLE).await;
         stack.advance_seconds(600);
-        let page = page_of(&person.browser.follow(&answer).await);
+        let page = page_of(&user.browser.follow(&answer).await);
         match flow {
             // The broker redirects to the callback, where no login is pending any more.
             Flow::Clean => shows_problem(&page, "no_session"),
             // The broker has no callback to redirect to.
             Flow::Legacy => page.is_page(400, "This sign-in is over"),
         }
-        assert!(!person.is_signed_in().await);
-        let end = person.signs_in(flow, GOOGLE).await;
+        assert!(!user.is_signed_in().await);
+        let end = user.sign_in(flow, GOOGLE).await;
         assert_eq!(end.url, stack.demo("/profile"));
     }
 }
@@ -200,11 +200,11 @@ async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
 async fn a_reload_of_the_callback_keeps_the_user_signed_in() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
-        person.signs_in(flow, GOOGLE).await;
-        let callback = person.browser.last_step_to(&stack.demo(callback(flow))).url;
-        person.browser.type_in(&callback).await;
-        assert!(person.is_signed_in().await);
+        let user = User::at(&stack);
+        user.sign_in(flow, GOOGLE).await;
+        let callback = user.browser.last_step_to(&stack.demo(callback(flow))).url;
+        user.browser.type_in(&callback).await;
+        assert!(user.is_signed_in().await);
     }
 }
 
@@ -212,10 +212,10 @@ async fn a_reload_of_the_callback_keeps_the_user_signed_in() {
 async fn a_browser_under_the_other_loopback_name_is_another_browser() {
     // Cookies know hosts: `127.0.0.1` is not `localhost`.
     let stack = TestStack::start().await;
-    let person = Person::at(&stack);
-    person.signs_in(Flow::Clean, GOOGLE).await;
+    let user = User::at(&stack);
+    user.sign_in(Flow::Clean, GOOGLE).await;
     let elsewhere = stack.demo("/profile").replace("localhost", "127.0.0.1");
-    let end = person.browser.type_in(&elsewhere).await;
+    let end = user.browser.type_in(&elsewhere).await;
     assert!(!page_of(&end).text().contains("Signed in as"));
 }
 
@@ -223,12 +223,12 @@ async fn a_browser_under_the_other_loopback_name_is_another_browser() {
 const NOT_HERE: &str = "nowhere:";
 
 /// A user's browser at the demo.
-pub(crate) struct Person<'w> {
+pub(crate) struct User<'w> {
     stack: &'w TestStack,
     browser: Arc<Browser>,
 }
 
-impl<'w> Person<'w> {
+impl<'w> User<'w> {
     pub(crate) fn at(stack: &'w TestStack) -> Self {
         Self::with(stack, &Arc::new(Browser::new()))
     }
@@ -241,17 +241,17 @@ impl<'w> Person<'w> {
     }
 
     /// Presses the button for `provider` and goes wherever that leads.
-    pub(crate) async fn signs_in(&self, flow: Flow, provider: &str) -> Arrival {
-        self.presses(flow, provider, NOT_HERE).await
+    pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Arrival {
+        self.press(flow, provider, NOT_HERE).await
     }
 
-    pub(crate) async fn signs_out(&self) -> Arrival {
+    pub(crate) async fn sign_out(&self) -> Arrival {
         let (home, action) = (self.stack.demo("/"), self.stack.demo("/sign-out"));
         self.browser.press_until(&home, &action, NOT_HERE).await
     }
 
     /// Presses the one button of a page about a problem.
-    pub(crate) async fn starts_again(&self, problem: &Arrival) -> Arrival {
+    pub(crate) async fn start_again(&self, problem: &Arrival) -> Arrival {
         let page = page_of(problem);
         let (form, _) = page
             .text()
@@ -266,19 +266,19 @@ impl<'w> Person<'w> {
     }
 
     /// The same, up to the provider's answer, which the broker has not yet seen.
-    pub(crate) async fn is_at_the_providers_answer(&self, flow: Flow, provider: &str) -> String {
-        let there = self.stack.broker_callback(provider);
-        self.presses(flow, provider, &there).await.url
+    pub(crate) async fn follow_to_provider_answer(&self, flow: Flow, provider: &str) -> String {
+        let end = self.stack.broker_callback(provider);
+        self.press(flow, provider, &end).await.url
     }
 
-    pub(crate) async fn presses(&self, flow: Flow, provider: &str, there: &str) -> Arrival {
+    pub(crate) async fn press(&self, flow: Flow, provider: &str, end: &str) -> Arrival {
         let start = match flow {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),
         };
         let home = self.stack.demo("/");
         self.browser
-            .press_until(&home, &self.stack.demo(&start), there)
+            .press_until(&home, &self.stack.demo(&start), end)
             .await
     }
 

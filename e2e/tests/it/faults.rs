@@ -27,7 +27,7 @@ fn operation(name: &str) -> BrokerOperation {
 }
 
 /// The next call of `operation` is struck; a delay is over at once.
-fn strikes(stack: &TestStack, operation: &str, fault: Fault) {
+fn arm(stack: &TestStack, operation: &str, fault: Fault) {
     stack.faults().arm(FaultInjection {
         delay: Duration::from_millis(1),
         ..FaultInjection::next(self::operation(operation), fault)

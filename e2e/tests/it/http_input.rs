@@ -15,12 +15,12 @@ async fn a_connection_serves_the_requests_after_a_refused_one() {
                   Content-Length: 1\r\n\r\n{";
     let unrouted = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
     let last = "GET /api/providers HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
-    let said = tcp::exchange(
+    let received = tcp::exchange(
         &stack,
         format!("{broken}{unrouted}{broken}{last}").as_bytes(),
     )
     .await;
-    assert_eq!(tcp::statuses(&said), [400, 404, 400, 200], "{said}");
+    assert_eq!(tcp::statuses(&received), [400, 404, 400, 200], "{received}");
 }
 
 #[tokio::test]
@@ -42,8 +42,8 @@ async fn a_chunked_body_is_read_like_any_other() {
         first.len(),
         second.len()
     ));
-    let said = tcp::exchange(&stack, whole.as_bytes()).await;
-    assert_eq!(tcp::statuses(&said), [200], "{said}");
+    let received = tcp::exchange(&stack, whole.as_bytes()).await;
+    assert_eq!(tcp::statuses(&received), [200], "{received}");
 
     for broken in [
         "zz\r\n{}\r\n0\r\n\r\n",
@@ -52,11 +52,11 @@ async fn a_chunked_body_is_read_like_any_other() {
         "ffffffffffffffffff\r\n{}\r\n0\r\n\r\n",
         "5\r\n{}\r\n0\r\n\r\n",
     ] {
-        let said = tcp::break_off(&stack, chunked(broken).as_bytes()).await;
-        let statuses = tcp::statuses(&said);
+        let received = tcp::break_off(&stack, chunked(broken).as_bytes()).await;
+        let statuses = tcp::statuses(&received);
         assert!(
             statuses.iter().all(|status| *status >= 400),
-            "{broken:?}: {said}"
+            "{broken:?}: {received}"
         );
         assert_eq!(stack.backend.providers().await.status, 200);
     }
@@ -110,12 +110,12 @@ async fn the_broker_serves_on_after_bytes_that_are_no_http() {
         many_headers.as_bytes(),
         &noise,
     ] {
-        let said = tcp::break_off(&stack, bytes).await;
-        let statuses = tcp::statuses(&said);
+        let received = tcp::break_off(&stack, bytes).await;
+        let statuses = tcp::statuses(&received);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]);
         assert!(
             statuses.iter().all(|status| *status >= 400),
-            "{shown}: {said}"
+            "{shown}: {received}"
         );
         assert_eq!(stack.backend.providers().await.status, 200);
     }
@@ -164,8 +164,8 @@ async fn no_header_changes_the_brokers_own_address() {
             "{name}: {url}"
         );
 
-        let departure = Browser::new().open_with(&url, &[(name, value)]).await;
-        let to_provider = departure.location().expect("the provider");
+        let redirect = Browser::new().open_with(&url, &[(name, value)]).await;
+        let to_provider = redirect.location().expect("the provider");
         assert!(!to_provider.contains("evil"), "{name}: {to_provider}");
     }
 }

@@ -77,8 +77,8 @@ async fn the_provider_need_not_ask_again_because_the_state_protects_this_flow() 
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let transaction = stack.backend.start_authorization(provider);
-        let departure = Browser::new().open(&transaction.url).await;
-        let to_provider = departure.location().expect("the provider");
+        let redirect = Browser::new().open(&transaction.url).await;
+        let to_provider = redirect.location().expect("the provider");
         assert!(to_provider.ends_with('#'), "{to_provider}");
         assert!(!to_provider.contains("prompt="), "{to_provider}");
     }
@@ -86,14 +86,14 @@ async fn the_provider_need_not_ask_again_because_the_state_protects_this_flow() 
 
 #[tokio::test]
 async fn malformed_parameters_redirect_with_an_error_and_a_well_formed_state() {
-    check_wish(&[("provider", "gitlab")]).await;
-    check_wish(&[("code_challenge", "short")]).await;
-    check_wish(&[("code_challenge_method", "plain")]).await;
-    check_wish(&[("code_challenge_method", "s256")]).await;
-    check_wish(&[("response_type", "token")]).await;
+    check_parameters(&[("provider", "gitlab")]).await;
+    check_parameters(&[("code_challenge", "short")]).await;
+    check_parameters(&[("code_challenge_method", "plain")]).await;
+    check_parameters(&[("code_challenge_method", "s256")]).await;
+    check_parameters(&[("response_type", "token")]).await;
 }
 
-async fn check_wish(changes: &[(&str, &str)]) {
+async fn check_parameters(changes: &[(&str, &str)]) {
     let stack = TestStack::start().await;
     let transaction = stack.backend.start_authorization(GOOGLE);
     let arrival = Browser::new()

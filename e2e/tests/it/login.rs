@@ -52,7 +52,7 @@ impl StartedLogin {
     }
 
     /// Asserts that nothing has ended this login.
-    pub(crate) async fn is_still_open(&self, backend: &Backend) {
+    pub(crate) async fn assert_pending(&self, backend: &Backend) {
         match self {
             Self::Clean(login) => {
                 backend.result(&login.session_key).await.is(200, PENDING);

@@ -13,9 +13,9 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
         for provider in PROVIDERS {
             let before = stack.token_calls(provider);
             let attacker = Browser::new();
-            let ticket = flow.start(&stack.backend, provider).await;
-            let departure = attacker.open(ticket.url()).await;
-            let to_provider = departure.location().expect("the provider").to_owned();
+            let started = flow.start(&stack.backend, provider).await;
+            let redirect = attacker.open(started.url()).await;
+            let to_provider = redirect.location().expect("the provider").to_owned();
 
             // The victim gets only the trusted provider's address, and follows it.
             let victim = Browser::new();
@@ -24,10 +24,10 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
             let page = end.response.expect("a page");
             page.is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(stack.token_calls(provider), before);
-            ticket.is_still_open(&stack.backend).await;
+            started.assert_pending(&stack.backend).await;
 
-            let arrival = attacker.follow(ticket.url()).await;
-            ticket
+            let arrival = attacker.follow(started.url()).await;
+            started
                 .outcome(&stack.backend, &arrival.url)
                 .await
                 .is_ada(provider);
@@ -52,8 +52,8 @@ async fn the_demos_callback_without_its_cookie_makes_no_call_to_the_broker() {
         let stack = TestStack::start().await;
         let begun = at_the_demos_callback(&stack, flow).await;
 
-        let stranger = Browser::new();
-        let page = stranger.open(&begun.callback).await;
+        let other = Browser::new();
+        let page = other.open(&begun.callback).await;
         assert_eq!(page.status, 400);
         assert!(
             page.text().contains("data-problem=\"no_session\""),
@@ -87,14 +87,14 @@ async fn the_demo_refuses_a_legacy_callback_in_a_browser_that_started_another_lo
 }
 
 /// A browser whose next request is the demo's callback.
-struct Homecoming {
+struct AtDemoCallback {
     browser: Browser,
     callback: String,
     /// The request that brought the provider's answer to the broker.
     request_id: String,
 }
 
-impl Homecoming {
+impl AtDemoCallback {
     /// The number of calls to exchange or read something for this login.
     fn exchanges(&self, flow: Flow) -> usize {
         let operation = match flow {
@@ -105,7 +105,7 @@ impl Homecoming {
     }
 }
 
-async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> Homecoming {
+async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> AtDemoCallback {
     let (start, callback) = match flow {
         Flow::Clean => ("/login/google", "/callback"),
         Flow::Legacy => ("/legacy/login/google", "/legacy/callback"),
@@ -117,7 +117,7 @@ async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> Homecoming {
     let at_broker = browser
         .last_step_to(&stack.broker_callback(GOOGLE))
         .response;
-    Homecoming {
+    AtDemoCallback {
         browser,
         callback: arrival.url,
         request_id: at_broker.header("x-request-id").expect("an id").to_owned(),

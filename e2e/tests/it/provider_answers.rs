@@ -13,24 +13,24 @@ async fn an_answer_without_the_state_of_this_upstream_login_consumes_nothing() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let other = stack.halfway(flow, provider).await;
-            let begun = stack.halfway(flow, provider).await;
-            let state = parameter(&begun.answer, "state");
+            let halfway = stack.halfway(flow, provider).await;
+            let state = parameter(&halfway.answer, "state");
             let before = stack.token_calls(provider);
             for answer in [
-                without_parameter(&begun.answer, "state"),
-                with_parameter(&begun.answer, "state", ""),
-                with_parameter(&begun.answer, "state", "wrong"),
-                with_parameter(&begun.answer, "state", &parameter(&other.answer, "state")),
-                with_parameter(&begun.answer, "state", &state.to_lowercase()),
-                with_more(&begun.answer, "state", &state),
-                with_more(&begun.answer, "state", "another"),
+                without_parameter(&halfway.answer, "state"),
+                with_parameter(&halfway.answer, "state", ""),
+                with_parameter(&halfway.answer, "state", "wrong"),
+                with_parameter(&halfway.answer, "state", &parameter(&other.answer, "state")),
+                with_parameter(&halfway.answer, "state", &state.to_lowercase()),
+                with_more(&halfway.answer, "state", &state),
+                with_more(&halfway.answer, "state", "another"),
             ] {
-                let response = begun.browser.open(&answer).await;
+                let response = halfway.browser.open(&answer).await;
                 response.is_page(400, "This sign-in did not begin in this browser");
             }
             assert_eq!(stack.token_calls(provider), before);
-            begun.login.is_still_open(&stack.backend).await;
-            begun.finish(&stack.backend).await.is_ada(provider);
+            halfway.login.assert_pending(&stack.backend).await;
+            halfway.finish(&stack.backend).await.is_ada(provider);
         }
     }
 }
@@ -42,15 +42,15 @@ async fn an_answer_on_the_other_providers_path_consumes_nothing() {
         for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
             let calls = || stack.token_calls(GOOGLE) + stack.token_calls(GITHUB);
             let before = calls();
-            let begun = stack.halfway(flow, provider).await;
-            let crossed = begun.answer.replace(
+            let halfway = stack.halfway(flow, provider).await;
+            let crossed = halfway.answer.replace(
                 &stack.broker_callback(provider),
                 &stack.broker_callback(other),
             );
-            let response = begun.browser.open(&crossed).await;
+            let response = halfway.browser.open(&crossed).await;
             response.is_page(400, "This sign-in did not begin in this browser");
             assert_eq!(calls(), before);
-            begun.finish(&stack.backend).await.is_ada(provider);
+            halfway.finish(&stack.backend).await.is_ada(provider);
         }
     }
 }
@@ -58,20 +58,20 @@ async fn an_answer_on_the_other_providers_path_consumes_nothing() {
 #[tokio::test]
 async fn a_provider_that_does_not_exist_has_no_callback() {
     let stack = TestStack::start().await;
-    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    let halfway = stack.halfway(Flow::Clean, GOOGLE).await;
     for other in ["gitlab", "Google", "google%20"] {
-        let crossed = begun.answer.replace(
+        let crossed = halfway.answer.replace(
             &stack.broker_callback(GOOGLE),
             &stack.broker_callback(other),
         );
-        let response = begun.browser.open(&crossed).await;
+        let response = halfway.browser.open(&crossed).await;
         assert_eq!(
             (response.status, response.location()),
             (404, None),
             "{other}"
         );
     }
-    begun.finish(&stack.backend).await.is_ada(GOOGLE);
+    halfway.finish(&stack.backend).await.is_ada(GOOGLE);
 }
 
 #[tokio::test]
@@ -113,9 +113,9 @@ async fn check_issuer(
     change: impl Fn(&str) -> String,
 ) {
     let before = stack.token_calls(provider);
-    let begun = stack.halfway(flow, provider).await;
-    begun
-        .finish_with(&stack.backend, &change(&begun.answer))
+    let halfway = stack.halfway(flow, provider).await;
+    halfway
+        .finish_with(&stack.backend, &change(&halfway.answer))
         .await
         .is_error(INVALID);
     assert_eq!(stack.token_calls(provider), before);
@@ -126,9 +126,9 @@ async fn an_issuer_may_be_absent_and_need_not_come_with_an_error() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = stack.halfway(flow, provider).await;
-            let bare = without_parameter(&begun.answer, "iss");
-            begun
+            let halfway = stack.halfway(flow, provider).await;
+            let bare = without_parameter(&halfway.answer, "iss");
+            halfway
                 .finish_with(&stack.backend, &bare)
                 .await
                 .is_ada(provider);
@@ -140,14 +140,14 @@ async fn an_issuer_may_be_absent_and_need_not_come_with_an_error() {
 async fn an_errors_issuer_is_judged_like_a_codes() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = stack.halfway(Flow::Clean, provider).await;
+        let halfway = stack.halfway(Flow::Clean, provider).await;
         let denied = with_parameter(
-            &without_parameter(&begun.answer, "code"),
+            &without_parameter(&halfway.answer, "code"),
             "error",
             "access_denied",
         );
         let forged = with_parameter(&denied, "iss", "https://evil.example");
-        begun
+        halfway
             .finish_with(&stack.backend, &forged)
             .await
             .is_error(INVALID);
@@ -159,8 +159,8 @@ async fn unknown_parameters_change_nothing() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = stack.halfway(flow, provider).await;
-            let mut answer = begun.answer.clone();
+            let halfway = stack.halfway(flow, provider).await;
+            let mut answer = halfway.answer.clone();
             for number in 0..20 {
                 answer = with_more(&answer, &format!("junk{number}"), "<script>\u{0}%#&");
             }
@@ -168,7 +168,7 @@ async fn unknown_parameters_change_nothing() {
             for name in ["redirect_uri", "next", "return_to", "subject", "junk0"] {
                 answer = with_more(&answer, name, "https://evil.example/");
             }
-            begun
+            halfway
                 .finish_with(&stack.backend, &answer)
                 .await
                 .is_ada(provider);
@@ -183,9 +183,9 @@ async fn an_answer_that_is_neither_a_code_nor_an_error_is_invalid() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let check = async |change: &dyn Fn(&str) -> String| {
-                let begun = stack.halfway(flow, provider).await;
-                let answer = change(&begun.answer);
-                begun
+                let halfway = stack.halfway(flow, provider).await;
+                let answer = change(&halfway.answer);
+                halfway
                     .finish_with(&stack.backend, &answer)
                     .await
                     .is_error(INVALID);
@@ -214,9 +214,9 @@ async fn a_broken_escape_is_a_code_like_any_other_which_the_provider_refuses() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             for code in ["%", "%zz", "%F0%28%8C%28"] {
-                let begun = stack.halfway(flow, provider).await;
-                let answer = format!("{}&code={code}", without_parameter(&begun.answer, "code"));
-                begun
+                let halfway = stack.halfway(flow, provider).await;
+                let answer = format!("{}&code={code}", without_parameter(&halfway.answer, "code"));
+                halfway
                     .finish_with(&stack.backend, &answer)
                     .await
                     .is_error(INVALID);
@@ -238,10 +238,10 @@ async fn an_error_of_the_provider_becomes_one_of_three() {
                 ("Access_Denied", INVALID),
                 ("application_suspended", "provider_unavailable"),
             ] {
-                let begun = stack.halfway(flow, provider).await;
+                let halfway = stack.halfway(flow, provider).await;
                 let answer =
-                    with_parameter(&without_parameter(&begun.answer, "code"), "error", theirs);
-                begun
+                    with_parameter(&without_parameter(&halfway.answer, "code"), "error", theirs);
+                halfway
                     .finish_with(&stack.backend, &answer)
                     .await
                     .is_error(ours);
@@ -257,10 +257,10 @@ async fn the_code_of_another_login_is_not_accepted() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let theirs = stack.halfway(flow, provider).await;
-            let begun = stack.halfway(flow, provider).await;
+            let halfway = stack.halfway(flow, provider).await;
             let injected =
-                with_parameter(&begun.answer, "code", &parameter(&theirs.answer, "code"));
-            begun
+                with_parameter(&halfway.answer, "code", &parameter(&theirs.answer, "code"));
+            halfway
                 .finish_with(&stack.backend, &injected)
                 .await
                 .is_error(INVALID);

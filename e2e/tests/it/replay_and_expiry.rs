@@ -15,12 +15,12 @@ use testkit::http::Response;
 const MARGIN_MS: i64 = 100;
 
 /// The most repetitions of a round that was too slow to prove anything.
-const MOST_ROUNDS: usize = 50;
+const MAX_ROUNDS: usize = 50;
 
 /// Repeats `round` until it was quick enough to prove something: a running clock
 /// may run past the end between two requests on a busy machine.
 async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if round().await.is_some() {
             return;
         }

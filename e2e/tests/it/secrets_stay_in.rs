@@ -23,19 +23,19 @@ async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
     let mut run = Run::default();
     for provider in PROVIDERS {
         for flow in FLOWS {
-            run.logs_in(&stack, flow, provider).await;
+            run.log_in(&stack, flow, provider).await;
             // One of each kind; `failures` covers what they lack.
             let all = stack.provider(provider).misbehaviours();
             for kind in all.chunk_by(|one, other| one.group() == other.group()) {
                 stack.queue_misbehaviour(provider, kind[0]);
-                run.logs_in(&stack, flow, provider).await;
+                run.log_in(&stack, flow, provider).await;
             }
-            run.is_refused(&stack, flow, provider).await;
-            run.uses_the_demo(&stack, flow, provider).await;
-            run.loses_answers(&stack, provider).await;
+            run.get_refused(&stack, flow, provider).await;
+            run.use_demo(&stack, flow, provider).await;
+            run.lose_responses(&stack, provider).await;
         }
     }
-    run.knows_the_secrets_of(&stack).await;
+    run.record_secrets_of(&stack).await;
     run.check(&stack);
     run.check_control(&stack).await;
 }
@@ -46,9 +46,9 @@ async fn no_log_holds_anything_that_looks_like_a_secret() {
     for provider in PROVIDERS {
         for flow in FLOWS {
             let mut run = Run::default();
-            run.logs_in(&stack, flow, provider).await;
-            run.is_refused(&stack, flow, provider).await;
-            run.uses_the_demo(&stack, flow, provider).await;
+            run.log_in(&stack, flow, provider).await;
+            run.get_refused(&stack, flow, provider).await;
+            run.use_demo(&stack, flow, provider).await;
         }
     }
     let log = logs::text();
@@ -64,7 +64,7 @@ async fn the_demos_pages_hold_nothing_that_looks_like_a_secret_but_the_subject()
     for flow in FLOWS {
         for provider in PROVIDERS {
             let mut run = Run::default();
-            run.uses_the_demo(&stack, flow, provider).await;
+            run.use_demo(&stack, flow, provider).await;
             for step in run
                 .steps
                 .iter()
@@ -106,7 +106,7 @@ struct Secret {
     what: &'static str,
     value: String,
     /// Addresses that may carry it begin with one of these.
-    home: Vec<String>,
+    places: Vec<String>,
 }
 
 impl Secret {
@@ -114,11 +114,11 @@ impl Secret {
         Self::in_addresses(what, value, [])
     }
 
-    fn in_addresses<const N: usize>(what: &'static str, value: &str, home: [String; N]) -> Self {
+    fn in_addresses<const N: usize>(what: &'static str, value: &str, places: [String; N]) -> Self {
         Self {
             what,
             value: value.to_owned(),
-            home: home.into(),
+            places: places.into(),
         }
     }
 }
@@ -131,19 +131,20 @@ struct Run {
 }
 
 impl Run {
-    async fn logs_in(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
+    async fn log_in(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let browser = Browser::new();
-        let ticket = flow.start(&stack.backend, provider).await;
-        self.keeps(stack, &ticket);
-        let arrival = browser.follow(ticket.url()).await;
-        match &ticket {
+        let started = flow.start(&stack.backend, provider).await;
+        self.record_login(stack, &started);
+        let arrival = browser.follow(started.url()).await;
+        match &started {
             StartedLogin::Clean(_) => {
-                ticket.outcome(&stack.backend, &arrival.url).await;
+                started.outcome(&stack.backend, &arrival.url).await;
             }
             StartedLogin::Legacy(transaction) => {
                 if let Ok(code) = callback_answer(&stack.backend, transaction, &arrival.url) {
-                    let home = [stack.backend.callback.clone()];
-                    self.secrets.push(Secret::in_addresses("code", &code, home));
+                    let places = [stack.backend.callback.clone()];
+                    self.secrets
+                        .push(Secret::in_addresses("code", &code, places));
                     let token = stack.backend.token(transaction, &code).await;
                     stack.backend.profile(&token).await;
                     stack.backend.redeem(transaction, &code).await;
@@ -154,30 +155,30 @@ impl Run {
                 }
             }
         }
-        self.saw(stack, provider, &browser);
+        self.record_steps(stack, provider, &browser);
     }
 
-    fn keeps(&mut self, stack: &TestStack, ticket: &StartedLogin) {
-        match ticket {
+    fn record_login(&mut self, stack: &TestStack, started: &StartedLogin) {
+        match started {
             StartedLogin::Clean(login) => {
                 let handle = login
                     .authorization_url
                     .rsplit('/')
                     .next()
                     .expect("a handle");
-                let home = [format!("{}/login/", stack.broker())];
+                let places = [format!("{}/login/", stack.broker())];
                 self.secrets
-                    .push(Secret::in_addresses("handle", handle, home));
+                    .push(Secret::in_addresses("handle", handle, places));
                 self.secrets
                     .push(Secret::nowhere("session key", &login.session_key));
             }
             StartedLogin::Legacy(transaction) => {
-                let home = [
+                let places = [
                     format!("{}/authorize?", stack.broker()),
                     stack.backend.callback.clone(),
                 ];
                 self.secrets
-                    .push(Secret::in_addresses("state", &transaction.state, home));
+                    .push(Secret::in_addresses("state", &transaction.state, places));
                 self.secrets
                     .push(Secret::nowhere("verifier", &transaction.verifier));
             }
@@ -185,23 +186,23 @@ impl Run {
     }
 
     /// Every way to be refused, with real secrets in the refused requests.
-    async fn is_refused(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
+    async fn get_refused(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let backend = &stack.backend;
-        let begun = stack.halfway(flow, provider).await;
-        self.keeps(stack, &begun.login);
-        let stranger = Browser::new();
-        stranger.open(&begun.answer).await;
-        stranger.open(begun.login.url()).await;
-        stranger.head(begun.login.url()).await;
-        begun
+        let halfway = stack.halfway(flow, provider).await;
+        self.record_login(stack, &halfway.login);
+        let other = Browser::new();
+        other.open(&halfway.answer).await;
+        other.open(halfway.login.url()).await;
+        other.head(halfway.login.url()).await;
+        halfway
             .browser
-            .open_with(&begun.answer, &[("Sec-Purpose", "prefetch")])
+            .open_with(&halfway.answer, &[("Sec-Purpose", "prefetch")])
             .await;
         stack.advance_seconds(600);
-        begun.deliver(&begun.answer).await;
-        begun.deliver(begun.login.url()).await;
-        self.saw(stack, provider, &begun.browser);
-        self.saw(stack, provider, &stranger);
+        halfway.deliver(&halfway.answer).await;
+        halfway.deliver(halfway.login.url()).await;
+        self.record_steps(stack, provider, &halfway.browser);
+        self.record_steps(stack, provider, &other);
 
         let (key, verifier) = (fresh::secret(), fresh::secret());
         let code = fresh::secret();
@@ -264,64 +265,66 @@ impl Run {
         }
     }
 
-    async fn uses_the_demo(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
+    async fn use_demo(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let browser = Browser::new();
         let start = match flow {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),
         };
-        let home = stack.demo("/");
-        browser.type_in(&home).await;
+        let places = stack.demo("/");
+        browser.type_in(&places).await;
         for fails in [true, false] {
             if fails {
                 stack.queue_misbehaviour(provider, Misbehaviour::TokenRefused);
             }
             browser
-                .press_until(&home, &stack.demo(&start), UNSERVED)
+                .press_until(&places, &stack.demo(&start), UNSERVED)
                 .await;
         }
         browser.type_in(&stack.demo("/profile")).await;
         browser
-            .press_until(&home, &stack.demo("/sign-out"), UNSERVED)
+            .press_until(&places, &stack.demo("/sign-out"), UNSERVED)
             .await;
-        self.knows_the_demos_secrets(stack, &browser);
-        self.saw(stack, provider, &browser);
+        self.record_demo_secrets(stack, &browser);
+        self.record_steps(stack, provider, &browser);
     }
 
     /// Those of the demo's secrets that its browser carried.
-    fn knows_the_demos_secrets(&mut self, stack: &TestStack, browser: &Browser) {
+    fn record_demo_secrets(&mut self, stack: &TestStack, browser: &Browser) {
         let at_demo = stack.demo("/legacy/callback?");
         let at_broker = format!("{}/authorize?", stack.broker());
         let handles = format!("{}/login/", stack.broker());
         for step in browser.steps() {
             if let Some(handle) = step.url.strip_prefix(&handles) {
-                let home = [handles.clone()];
+                let places = [handles.clone()];
                 self.secrets
-                    .push(Secret::in_addresses("handle", handle, home));
+                    .push(Secret::in_addresses("handle", handle, places));
             }
             if step.url.starts_with(&at_demo) {
                 let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs().filter(|(name, _)| name != "error") {
                     let what = if name == "code" { "code" } else { "state" };
-                    let home = [at_demo.clone(), at_broker.clone()];
-                    self.secrets.push(Secret::in_addresses(what, &value, home));
+                    let places = [at_demo.clone(), at_broker.clone()];
+                    self.secrets
+                        .push(Secret::in_addresses(what, &value, places));
                 }
             }
         }
     }
 
     /// Takes over what `browser` saw. What a provider gave it is secret, too.
-    fn saw(&mut self, stack: &TestStack, provider: &str, browser: &Browser) {
+    fn record_steps(&mut self, stack: &TestStack, provider: &str, browser: &Browser) {
         let at_provider = stack.provider(provider).url().to_owned();
         let at_broker = stack.broker_callback(provider);
         for step in browser.steps() {
             if step.url.starts_with(&at_broker) {
                 let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs() {
-                    let home = [at_provider.clone(), at_broker.clone()];
+                    let places = [at_provider.clone(), at_broker.clone()];
                     if name == "code" || name == "state" {
                         let what = "provider's code or state";
-                        self.secrets.push(Secret::in_addresses(what, &value, home));
+                        self.secrets
+                            .push(Secret::in_addresses(what, &value, places));
                     }
                 }
             }
@@ -329,7 +332,7 @@ impl Run {
         }
     }
 
-    async fn knows_the_secrets_of(&mut self, stack: &TestStack) {
+    async fn record_secrets_of(&mut self, stack: &TestStack) {
         let projects = stack
             .control(Method::GET, "/api/projects", None)
             .await
@@ -360,7 +363,7 @@ impl Run {
     }
 
     /// Makes calls whose responses the proxy loses, each in another way, and repeats them.
-    async fn loses_answers(&mut self, stack: &TestStack, provider: &str) {
+    async fn lose_responses(&mut self, stack: &TestStack, provider: &str) {
         for fault in Fault::ALL {
             let key = fresh::secret();
             let start = "POST /v1/login/session".parse().expect("an operation");
@@ -403,7 +406,7 @@ impl Run {
                 for leak in leak_check.search(&text) {
                     let secret = &self.secrets[leak.secret];
                     let may_be_there = (place == "address" || place == "Location")
-                        && secret.home.iter().any(|home| text.starts_with(home));
+                        && secret.places.iter().any(|places| text.starts_with(places));
                     if !may_be_there {
                         leaks.push(format!("{leak} in {place} of {} {}", step.method, step.url));
                     }

@@ -12,35 +12,35 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends `bytes`, and returns all that comes back until the server closes.
 pub(crate) async fn exchange(stack: &TestStack, bytes: &[u8]) -> String {
-    talk(stack, bytes, Manner::Wait).await
+    converse(stack, bytes, ClientEnd::Wait).await
 }
 
 /// Sends `bytes` and closes its side, whatever length they announced.
 pub(crate) async fn break_off(stack: &TestStack, bytes: &[u8]) -> String {
-    talk(stack, bytes, Manner::BreakOff).await
+    converse(stack, bytes, ClientEnd::BreakOff).await
 }
 
 #[derive(Clone, Copy)]
-enum Manner {
+enum ClientEnd {
     Wait,
     BreakOff,
 }
 
-async fn talk(stack: &TestStack, bytes: &[u8], manner: Manner) -> String {
+async fn converse(stack: &TestStack, bytes: &[u8], end: ClientEnd) -> String {
     let address = stack.broker().strip_prefix("http://").expect("plain HTTP");
     let stream = TcpStream::connect(address).await.expect("a listener");
     let (mut reads, mut writes) = stream.into_split();
     let sending = async {
         // A server that has seen enough may close while we are still sending.
         let _ = writes.write_all(bytes).await;
-        match manner {
-            Manner::Wait => {}
-            Manner::BreakOff => writes.shutdown().await.unwrap_or_default(),
+        match end {
+            ClientEnd::Wait => {}
+            ClientEnd::BreakOff => writes.shutdown().await.unwrap_or_default(),
         }
     };
-    let mut said = Vec::new();
+    let mut received = Vec::new();
     let reading = async {
-        let _ = reads.read_to_end(&mut said).await;
+        let _ = reads.read_to_end(&mut received).await;
     };
     let both = async { tokio::join!(sending, reading) };
     #[expect(
@@ -48,12 +48,13 @@ async fn talk(stack: &TestStack, bytes: &[u8], manner: Manner) -> String {
         reason = "a broker that never answers must not hang the test"
     )]
     let _ = tokio::time::timeout(PATIENCE, both).await;
-    String::from_utf8_lossy(&said).into_owned()
+    String::from_utf8_lossy(&received).into_owned()
 }
 
 /// The statuses of the responses in `said`, in order.
-pub(crate) fn statuses(said: &str) -> Vec<u16> {
-    said.split("HTTP/1.")
+pub(crate) fn statuses(received: &str) -> Vec<u16> {
+    received
+        .split("HTTP/1.")
         .skip(1)
         .map(|answer| answer[2..5].parse().expect("a status"))
         .collect()

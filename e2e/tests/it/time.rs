@@ -19,7 +19,7 @@ const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 
-async fn standing() -> TestStack {
+async fn with_standing_clock() -> TestStack {
     TestStack::by(StackClock::frozen_at(BEGIN_MS)).await
 }
 
@@ -39,7 +39,7 @@ async fn users_sign_in_at_any_time_of_the_stacks_clock() {
 
 #[tokio::test]
 async fn a_reset_sets_a_standing_clock_back_to_its_start() {
-    let stack = standing().await;
+    let stack = with_standing_clock().await;
     stack.advance_to(BEGIN_MS + HOUR_MS);
     stack.reset().await.expect("a fresh broker");
     assert_eq!(stack.now_ms(), BEGIN_MS);

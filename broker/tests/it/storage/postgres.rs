@@ -13,7 +13,7 @@ use tokio_postgres::NoTls;
 use super::bench::Engine;
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
-    Server::start(Durability::Hasty).expect("PostgreSQL: `just test` installs it")
+    Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
 });
 
 /// A schema of one test.
@@ -38,7 +38,7 @@ impl Schema {
     pub(crate) async fn guarded_by(password: &str) -> Self {
         let schema = Self::new();
         let name = &schema.0;
-        let group = testkit::postgres::GUARDED;
+        let group = testkit::postgres::PASSWORD_GROUP;
         schema
             .execute(&format!(
                 "CREATE ROLE {name} LOGIN PASSWORD '{password}' IN ROLE {group};

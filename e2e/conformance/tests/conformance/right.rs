@@ -79,7 +79,7 @@ async fn our_broker_meets_every_requirement_on_sqlite() {
 #[tokio::test(flavor = "multi_thread")]
 async fn our_broker_meets_every_requirement_on_postgresql() {
     use testkit::postgres::{Durability, Server};
-    let server = Server::start(Durability::Hasty).expect("PostgreSQL");
+    let server = Server::start(Durability::Relaxed).expect("PostgreSQL");
     let url = server.url("postgres").parse().expect("a store's URL");
     let report = Ground::start(url, AS_IT_IS, AS_IT_COMES)
         .await

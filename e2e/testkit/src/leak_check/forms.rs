@@ -1,4 +1,4 @@
-//! Every way in which a secret might be spelt.
+//! The spellings of a secret.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use url::form_urlencoded::byte_serialize;
 
 use super::shape::{CUT_SHORT, CUT_SHORT_BYTES};
 
-/// How a secret is spelt.
+/// A spelling of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As it is.
+    /// Unchanged.
     Raw,
     /// As in a query.
     UrlEncoded,
@@ -47,11 +47,11 @@ impl fmt::Display for Form {
     }
 }
 
-/// Fewer bytes than these occur by chance, so nobody looks for them.
+/// The least number of bytes that do not occur by chance.
 const SHORTEST_DECODED: usize = 16;
 
-/// Every way in which `secret` might be spelt, as bytes, its own first; of a long one,
-/// only its beginning: that it was cut short makes it no smaller leak.
+/// Every spelling of `secret`, as bytes, the unchanged one first. Of a long secret only
+/// the beginning is spelt: a leak may be cut short.
 #[must_use]
 pub fn forms(secret: &str) -> Vec<(Form, Vec<u8>)> {
     let bytes = beginning(secret.as_bytes(), CUT_SHORT);
@@ -88,7 +88,7 @@ fn beginning(bytes: &[u8], most: usize) -> &[u8] {
     &bytes[..bytes.len().min(most)]
 }
 
-/// The spellings of any bytes, each with the form that it is named.
+/// The spellings of any bytes.
 fn of_bytes(bytes: &[u8], [in_hex, in_base64, as_numbers]: [Form; 3]) -> Vec<(Form, Vec<u8>)> {
     let numbers = format!("{bytes:?}");
     let numbers = numbers.trim_matches(['[', ']']);
@@ -105,13 +105,13 @@ fn of_bytes(bytes: &[u8], [in_hex, in_base64, as_numbers]: [Form; 3]) -> Vec<(Fo
     spelt
 }
 
-/// What all texts of base64 have in common that contain `bytes` after `shift` more
-/// bytes (and any multiple of three).
+/// The common part of all texts of base64 that contain `bytes` after `shift` more bytes
+/// (and any multiple of three).
 fn inside_base64(engine: &impl base64::Engine, bytes: &[u8], shift: usize) -> Vec<u8> {
     let mut padded = vec![0; shift];
     padded.extend(bytes);
     let encoded = engine.encode(&padded);
-    // The characters at either end depend on what stands beside the secret.
+    // The characters at either end depend on the bytes beside the secret.
     let begin = [0, 2, 3][shift];
     let end = encoded.len() - usize::from(!padded.len().is_multiple_of(3));
     encoded.as_bytes()[begin..end].to_vec()

@@ -37,12 +37,12 @@ pub fn watch_log() {
 ///
 /// # Panics
 ///
-/// If somebody else listens to the log already.
+/// If the process has another log subscriber already.
 pub fn watch_log_and(keep: fn(&str)) {
     WATCHING.call_once(|| {
         watch_panics();
-        let listening = tracing::subscriber::set_global_default(watcher(keep));
-        listening.expect("nobody else listens to the log");
+        let set = tracing::subscriber::set_global_default(watcher(keep));
+        set.expect("there is no other log subscriber");
     });
 }
 
@@ -53,35 +53,35 @@ pub fn without_keeping_log<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn watcher(keep: fn(&str)) -> impl Subscriber + Send + Sync {
-    let pen = move || Pen { keep };
+    let writer = move || Writer { keep };
     tracing_subscriber::fmt()
         .with_max_level(Level::TRACE)
         .with_ansi(false)
-        .with_writer(pen.with_filter(|line| !line.target().starts_with(BROWSER_DRIVER)))
+        .with_writer(writer.with_filter(|line| !line.target().starts_with(BROWSER_DRIVER)))
         .finish()
 }
 
 fn watch_panics() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
-        if !is_a_tests(panic) {
+        if !is_in_a_test(panic) {
             check(&panic.to_string());
         }
         usual(panic);
     }));
 }
 
-fn is_a_tests(panic: &PanicHookInfo<'_>) -> bool {
+fn is_in_a_test(panic: &PanicHookInfo<'_>) -> bool {
     panic
         .location()
         .is_some_and(|place| place.file().contains("tests/"))
 }
 
-struct Pen {
+struct Writer {
     keep: fn(&str),
 }
 
-impl io::Write for Pen {
+impl io::Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let line = String::from_utf8_lossy(bytes);
         check(&line);

@@ -1,9 +1,9 @@
-//! Recognises secrets that are not known, by their shape.
+//! Recognises unknown secrets by their shape.
 //!
-//! Whatever our programs draw is base64url of 32 bytes, whatever a test chooses
-//! begins with [`MARK`], and a provider's tokens have a beginning of their own. The
-//! rest is told by how random a word is. A drawn value that was cut to 20 characters
-//! is missed about once in twenty times, a longer one hardly ever.
+//! The values that our programs draw are base64url of 32 bytes, those that a test
+//! chooses begin with [`MARK`], and a provider's tokens have a prefix of their own. The
+//! rest is recognised by how random a word is. A drawn value that was cut to 20
+//! characters is missed about once in twenty times, a longer one hardly ever.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ const PROVIDERS: [&str; 9] = [
     "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "ya29.", "1//0", "GOCSPX-", "eyJ",
 ];
 
-/// The members of JSON bodies whose values are secrets, whatever they look like.
+/// The members of JSON bodies whose values are secrets, whatever their shape.
 const MEMBERS: [&str; 6] = [
     "access_token",
     "client_secret",
@@ -48,15 +48,15 @@ const MEMBERS: [&str; 6] = [
 
 static MARKS: LazyLock<LeakCheck> = LazyLock::new(|| LeakCheck::over([("mark", MARK)]));
 
-/// The first part of `text` that must be a secret, whoever chose it: see this module.
+/// The first part of `text` that must be a secret: see this module.
 #[must_use]
 pub fn suspicious(text: &str) -> Option<String> {
     let decoded = percent_decode_str(text).decode_utf8_lossy();
     part(text).or_else(|| part(&decoded)).map(ToOwned::to_owned)
 }
 
-/// The words of `text` that are as long as what our programs draw, or longer, and
-/// as varied. In hexadecimal or in base64 those are longer still.
+/// The words of `text` that are at least as long and as varied as the values that our
+/// programs draw. In hexadecimal or in base64 those are longer still.
 pub fn drawn(text: &str) -> impl Iterator<Item = &str> {
     base64url(text).filter(|word| word.len() >= DRAWN && variety(word.bytes()) >= LEAST_VARIETY)
 }
@@ -152,8 +152,8 @@ fn member(text: &str) -> Option<&str> {
                 .trim_start_matches('\\')
                 .strip_prefix('"')?;
             // What is masked is in brackets.
-            let is_told = !value.starts_with(['"', '\\', '[']);
-            is_told.then(|| &text[start..])
+            let is_shown = !value.starts_with(['"', '\\', '[']);
+            is_shown.then(|| &text[start..])
         })
     })
 }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn is_seen(spelt: &str) {
+    fn is_found(spelt: &str) {
         for text in [
             spelt.to_owned(),
             format!("a line with {spelt} inside"),
@@ -189,23 +189,23 @@ mod tests {
     }
 
     #[test]
-    fn a_drawn_value_is_seen_as_it_is_and_cut_to_twenty_characters() {
-        is_seen(KEY);
+    fn a_drawn_value_is_found_as_it_is_and_cut_to_twenty_characters() {
+        is_found(KEY);
         for length in CUT_SHORT..KEY.len() {
-            is_seen(&KEY[..length]);
+            is_found(&KEY[..length]);
         }
-        is_seen(&format!("fsi_{}", &KEY[..CUT_SHORT]));
+        is_found(&format!("fsi_{}", &KEY[..CUT_SHORT]));
     }
 
     #[test]
-    fn a_drawn_value_is_seen_in_hexadecimal() {
+    fn a_drawn_value_is_found_in_hexadecimal() {
         let digits: String = raw().iter().map(|byte| format!("{byte:02x}")).collect();
-        is_seen(&digits);
-        is_seen(&digits.to_uppercase());
+        is_found(&digits);
+        is_found(&digits.to_uppercase());
     }
 
     #[test]
-    fn a_drawn_values_bytes_are_seen_in_either_base64() {
+    fn a_drawn_values_bytes_are_found_in_either_base64() {
         // Bytes whose standard base64 has both of its own characters.
         let bytes: Vec<u8> = (0..32)
             .map(|n: u8| n.wrapping_mul(197).wrapping_add(251))
@@ -215,46 +215,46 @@ mod tests {
             standard.contains('+') && standard.contains('/'),
             "{standard}"
         );
-        is_seen(&standard);
-        is_seen(&URL_SAFE.encode(&bytes));
-        is_seen(&STANDARD.encode(KEY));
+        is_found(&standard);
+        is_found(&URL_SAFE.encode(&bytes));
+        is_found(&STANDARD.encode(KEY));
     }
 
     #[test]
-    fn a_drawn_values_bytes_are_seen_as_numbers() {
-        is_seen(&format!("{:?}", raw()));
-        is_seen(&format!("{:?}", &raw()[..CUT_SHORT_BYTES]));
-        is_seen(&format!("{:?}", raw()).replace(' ', ""));
+    fn a_drawn_values_bytes_are_found_as_numbers() {
+        is_found(&format!("{:?}", raw()));
+        is_found(&format!("{:?}", &raw()[..CUT_SHORT_BYTES]));
+        is_found(&format!("{:?}", raw()).replace(' ', ""));
     }
 
     #[test]
-    fn a_drawn_value_is_seen_with_every_byte_percent_encoded() {
+    fn a_drawn_value_is_found_with_every_byte_percent_encoded() {
         let escaped: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
-        is_seen(&escaped);
-        is_seen(&escaped.to_lowercase());
+        is_found(&escaped);
+        is_found(&escaped.to_lowercase());
     }
 
     #[test]
-    fn what_a_test_marked_is_seen_however_short() {
-        is_seen(MARK);
-        is_seen(&STANDARD.encode(format!("{MARK}-Qx")));
-        is_seen(&format!("{:?}", format!("{MARK}7").as_bytes()));
+    fn what_a_test_marked_is_found_however_short() {
+        is_found(MARK);
+        is_found(&STANDARD.encode(format!("{MARK}-Qx")));
+        is_found(&format!("{:?}", format!("{MARK}7").as_bytes()));
     }
 
     #[test]
-    fn a_providers_token_is_seen_by_its_beginning() {
+    fn a_providers_token_is_found_by_its_prefix() {
         for token in [
             format!("gho_{}", "a".repeat(36)),
             format!("ya29.{}", "a".repeat(36)),
             "GOCSPX-aaaaaaaaaaaaaaaaaaaaaaaaaaaa".to_owned(),
             "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.aaaa".to_owned(),
         ] {
-            is_seen(&format!("token {token} of"));
+            is_found(&format!("token {token} of"));
         }
     }
 
     #[test]
-    fn a_json_body_with_a_secret_in_it_is_seen_whatever_the_secret() {
+    fn a_json_body_with_a_secret_in_it_is_found_whatever_the_secret() {
         for body in [
             r#"{"client_id":"a","client_secret":"dev"}"#,
             r#"{ "session_key" : "short" }"#,

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::nginx::{Change, NAME, Nginx, Ports};
 use super::proxied_brokers::ProxiedBrokers;
-use super::stub_broker::{DONE, StubBroker};
+use super::stub_broker::{NO_CONTENT, StubBroker};
 use crate::login::GOOGLE;
 use crate::logs;
 use testkit::backend::Backend;
@@ -31,7 +31,7 @@ const CLAIMS: [(&str, &str); 8] = [
 
 #[tokio::test]
 async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header() {
-    let broker = StubBroker::answering(DONE).await;
+    let broker = StubBroker::answering(NO_CONTENT).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     for source in [[127, 0, 0, 2], [127, 0, 0, 3]] {
         let mut request = nginx.http_from(source).get(nginx.url("/livez"));
@@ -57,8 +57,8 @@ async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header(
 async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.wrong_secrets_per_minute = NonZeroU32::MIN;
     let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
-    let here = client_from(&front.nginx, 90, "203.0.113.90").await;
-    let there = client_from(&front.nginx, 91, "203.0.113.91").await;
+    let here = client_through_balancer(&front.nginx, 90, "203.0.113.90").await;
+    let there = client_through_balancer(&front.nginx, 91, "203.0.113.91").await;
     for (guess, told) in [401, 429, 429, 429].into_iter().enumerate() {
         let status = guessed(&front.backend, &here, guess).await;
         assert_eq!(status, told, "{guess}");
@@ -84,8 +84,8 @@ async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
 async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.callbacks_per_minute = NonZeroU32::MIN;
     let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
-    let here = client_from(&front.nginx, 90, "203.0.113.92").await;
-    let there = client_from(&front.nginx, 91, "203.0.113.93").await;
+    let here = client_through_balancer(&front.nginx, 90, "203.0.113.92").await;
+    let there = client_through_balancer(&front.nginx, 91, "203.0.113.93").await;
     for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
         let authorization = front.backend.start_authorization(GOOGLE);
         let arrival = Browser::with_http(client.clone())
@@ -109,7 +109,7 @@ const BEHIND_A_BALANCER: [Change<'_>; 2] = [
 
 /// A client that seems to connect from `source` to a balancer in front of nginx,
 /// whose own address ends in `host`.
-async fn client_from(nginx: &Nginx, host: u8, source: &'static str) -> Http {
+async fn client_through_balancer(nginx: &Nginx, host: u8, source: &'static str) -> Http {
     let inside = nginx.https();
     // Its clients know it by nginx's name and port.
     let address = SocketAddr::from(([127, 0, 0, host], inside.port()));

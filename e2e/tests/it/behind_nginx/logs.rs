@@ -3,17 +3,17 @@
 use reqwest::Method;
 use testkit::leak_check::{LeakCheck, suspicious};
 
-use super::nginx::{Nginx, Ports, Written};
+use super::nginx::{Nginx, NginxLogs, Ports};
 use super::proxied_brokers::ProxiedBrokers;
 use super::stub_broker::{StubBroker, StubResponse};
 use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_code};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
 
-impl Written {
+impl NginxLogs {
     /// Asserts that none of `secrets` is in a line, nor anything that looks like one.
     #[track_caller]
-    fn keeps(&self, secrets: &[String]) {
+    fn has_none_of(&self, secrets: &[String]) {
         let leak_check = LeakCheck::over(secrets.iter().map(|secret| ("secret", secret)));
         for (name, log) in [("access.log", &self.access), ("error.log", &self.errors)] {
             assert_eq!(leak_check.search(log), [], "in {name}");
@@ -22,7 +22,7 @@ impl Written {
     }
 
     #[track_caller]
-    fn tells(&self, method: &str, route: &str, status: u16) {
+    fn has_line(&self, method: &str, route: &str, status: u16) {
         let expected = format!(r#""method":"{method}","route":"{route}","status":{status},"#);
         assert!(
             self.access.contains(&expected),
@@ -38,36 +38,36 @@ async fn a_whole_run_leaves_no_secret_in_either_log() {
     let mut secrets = vec![front.backend.client_secret.clone()];
     for provider in PROVIDERS {
         for flow in FLOWS {
-            secrets.extend(signs_in(&front, flow, provider).await);
+            secrets.extend(sign_in(&front, flow, provider).await);
         }
     }
-    secrets.extend(presses_a_button(&front).await);
-    secrets.extend(goes_astray(&front).await);
+    secrets.extend(press_button(&front).await);
+    secrets.extend(visit_invalid_addresses(&front).await);
     assert!(secrets.len() > 30, "{}", secrets.len());
 
     let written = front.stop();
-    written.keeps(&secrets);
-    written.tells("POST", "/v1/login/session", 200);
-    written.tells("GET", "/login/…", 303);
-    written.tells("POST", "/login/…/continue", 303);
-    written.tells("GET", "/authorize", 303);
-    written.tells("GET", "/callback/google", 303);
-    written.tells("GET", "/callback/github", 303);
-    written.tells("POST", "/v1/login/result", 200);
-    written.tells("POST", "/v1/token", 200);
-    written.tells("GET", "/v1/profile", 200);
-    written.tells("POST", "/v1/revoke", 200);
-    written.tells("GET", "other", 404);
+    written.has_none_of(&secrets);
+    written.has_line("POST", "/v1/login/session", 200);
+    written.has_line("GET", "/login/…", 303);
+    written.has_line("POST", "/login/…/continue", 303);
+    written.has_line("GET", "/authorize", 303);
+    written.has_line("GET", "/callback/google", 303);
+    written.has_line("GET", "/callback/github", 303);
+    written.has_line("POST", "/v1/login/result", 200);
+    written.has_line("POST", "/v1/token", 200);
+    written.has_line("GET", "/v1/profile", 200);
+    written.has_line("POST", "/v1/revoke", 200);
+    written.has_line("GET", "other", 404);
 }
 
 /// A login to its end; its secrets.
-async fn signs_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<String> {
+async fn sign_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<String> {
     let backend = &front.backend;
-    let ticket = flow.start(backend, provider).await;
+    let started = flow.start(backend, provider).await;
     let browser = front.browser();
-    let arrival = browser.follow(ticket.url()).await;
+    let arrival = browser.follow(started.url()).await;
     let mut secrets = secrets_of(&browser);
-    match &ticket {
+    match &started {
         StartedLogin::Clean(login) => {
             let response = backend.result(&login.session_key).await;
             assert_eq!(response.json()["status"], "succeeded");
@@ -85,7 +85,7 @@ async fn signs_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<Str
 }
 
 /// A user who follows a foreign link, gets the confirmation page, and continues.
-async fn presses_a_button(front: &ProxiedBrokers) -> Vec<String> {
+async fn press_button(front: &ProxiedBrokers) -> Vec<String> {
     let login = front.backend.start_login("google").await;
     let (browser, page) = (front.browser(), &login.authorization_url);
     let seen = browser.type_in(page).await.response.expect("a question");
@@ -96,7 +96,7 @@ async fn presses_a_button(front: &ProxiedBrokers) -> Vec<String> {
 }
 
 /// Requests that go wrong with a secret in a place where none belongs.
-async fn goes_astray(front: &ProxiedBrokers) -> Vec<String> {
+async fn visit_invalid_addresses(front: &ProxiedBrokers) -> Vec<String> {
     let secrets: Vec<_> = (0..6).map(|_| fresh::secret()).collect();
     let [a, b, c, d, e, f] = &secrets[..] else {
         unreachable!("there are six");
@@ -149,7 +149,7 @@ fn secrets_of(browser: &Browser) -> Vec<String> {
 
 #[tokio::test]
 async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
-    let broker = StubBroker::answering(StubResponse::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Closes).await;
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
     for broker in [broker.address, nobody] {
         let nginx = Nginx::start(Ports::draw(), &[broker], &[]);
@@ -162,7 +162,7 @@ async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
             assert_eq!(response.status, 503);
         }
         let written = nginx.stop();
-        written.keeps(&[handle, code]);
+        written.has_none_of(&[handle, code]);
         let told = written.access.matches(r#""upstream":"502""#);
         assert_eq!(told.count(), 2, "{}", written.access);
         assert!(

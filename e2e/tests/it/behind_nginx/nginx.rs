@@ -64,7 +64,7 @@ pub(crate) struct Nginx {
 }
 
 /// The logs of a run.
-pub(crate) struct Written {
+pub(crate) struct NginxLogs {
     pub(crate) access: String,
     pub(crate) errors: String,
 }
@@ -146,11 +146,11 @@ impl Nginx {
     }
 
     /// Ends it, and returns what it wrote.
-    pub(crate) fn stop(mut self) -> Written {
+    pub(crate) fn stop(mut self) -> NginxLogs {
         self.end();
         let log = |name| self.folder.path().join("var/log/nginx").join(name);
         let read = |name| std::fs::read_to_string(log(name)).expect("a log");
-        Written {
+        NginxLogs {
             access: read("access.log"),
             errors: read("error.log"),
         }

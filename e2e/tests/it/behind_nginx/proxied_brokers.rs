@@ -11,7 +11,7 @@ use broker::{Broker, Dependencies};
 use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
 
-use super::nginx::{Change, NAME, Nginx, Ports, Written};
+use super::nginx::{Change, NAME, Nginx, NginxLogs, Ports};
 use crate::login::{Flow, Outcome};
 use crate::logs;
 use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
@@ -85,15 +85,15 @@ impl ProxiedBrokers {
     }
 
     /// Ends nginx, and returns what it wrote.
-    pub(crate) fn stop(self) -> Written {
+    pub(crate) fn stop(self) -> NginxLogs {
         self.nginx.stop()
     }
 
     /// A whole login by `flow`.
     pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
-        let ticket = flow.start(&self.backend, provider).await;
-        let arrival = self.browser().follow(ticket.url()).await;
-        ticket.outcome(&self.backend, &arrival.url).await
+        let started = flow.start(&self.backend, provider).await;
+        let arrival = self.browser().follow(started.url()).await;
+        started.outcome(&self.backend, &arrival.url).await
     }
 }
 

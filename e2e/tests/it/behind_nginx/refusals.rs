@@ -151,7 +151,7 @@ async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
 
 #[tokio::test]
 async fn plain_http_is_neither_served_nor_redirected() {
-    let broker = StubBroker::answering(StubResponse::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Closes).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     let body = r#"{"error":"request_failed","message":"The service is reached by https alone."}"#;
@@ -171,7 +171,7 @@ async fn plain_http_is_neither_served_nor_redirected() {
 
 #[tokio::test]
 async fn a_request_for_another_host_gets_no_response() {
-    let broker = StubBroker::answering(StubResponse::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Closes).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     for url in [nginx.url("/"), nginx.url_in_clear("/")] {
@@ -192,7 +192,7 @@ async fn a_request_for_another_host_gets_no_response() {
 
 #[tokio::test]
 async fn without_a_broker_nginx_answers_503_as_json_or_as_a_page() {
-    let broker = StubBroker::answering(StubResponse::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Closes).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let client = nginx.http();
     let response = client.post(nginx.url("/v1/token")).send().await;
@@ -249,7 +249,7 @@ fn hello(version: u8) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_client_that_speaks_only_an_old_tls_is_refused() {
-    let broker = StubBroker::answering(StubResponse::Dies).await;
+    let broker = StubBroker::answering(StubResponse::Closes).await;
     let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
     let answer = async |version| {
         let mut stream = TcpStream::connect(nginx.https()).await.expect("it listens");

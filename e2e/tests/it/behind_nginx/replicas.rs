@@ -2,7 +2,7 @@
 
 use super::nginx::{Nginx, Ports};
 use super::proxied_brokers::ProxiedBrokers;
-use super::stub_broker::{DONE, StubBroker, StubResponse};
+use super::stub_broker::{NO_CONTENT, StubBroker, StubResponse};
 use crate::login::{FLOWS, PROVIDERS};
 
 #[tokio::test]
@@ -24,8 +24,8 @@ async fn a_user_signs_in_whichever_broker_serves_a_request() {
 #[tokio::test]
 async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
     let brokers = [
-        StubBroker::answering(StubResponse::Dies).await,
-        StubBroker::answering(StubResponse::Dies).await,
+        StubBroker::answering(StubResponse::Closes).await,
+        StubBroker::answering(StubResponse::Closes).await,
     ];
     let nginx = Nginx::start(Ports::draw(), &brokers.each_ref().map(|it| it.address), &[]);
     let callback = nginx.url("/callback/google?code=one&state=two");
@@ -39,8 +39,8 @@ async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
 #[tokio::test]
 async fn after_a_broker_dies_the_next_request_is_served_by_another() {
     let brokers = [
-        StubBroker::answering(StubResponse::Dies).await,
-        StubBroker::answering(DONE).await,
+        StubBroker::answering(StubResponse::Closes).await,
+        StubBroker::answering(NO_CONTENT).await,
     ];
     let nginx = Nginx::start(
         Ports::draw(),

@@ -72,7 +72,7 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
             told.recv().await.expect("one more holds a connection");
         }
     };
-    not_for_ever(all_stand).await;
+    within_time_limit(all_stand).await;
 
     let mut signed_in = 0;
     let all_are_cut_off = async {
@@ -94,7 +94,7 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
             () = people_sign_in => {}
         }
     };
-    not_for_ever(end).await;
+    within_time_limit(end).await;
     assert!(signed_in > 0, "nobody signed in meanwhile");
 }
 
@@ -103,7 +103,7 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
     clippy::disallowed_methods,
     reason = "it would hang the test, and no clock of ours moves nginx's"
 )]
-async fn not_for_ever(end: impl Future<Output = ()>) {
+async fn within_time_limit(end: impl Future<Output = ()>) {
     let in_time = tokio::time::timeout(FOR_EVER, end).await;
     in_time.expect("it ends");
 }
@@ -202,7 +202,7 @@ async fn a_client_that_reads_no_response_is_cut_off() {
         .write_all(requests.as_bytes())
         .await
         .expect("it reads");
-    not_for_ever(drop_by_drop(&mut stream)).await;
+    within_time_limit(drop_by_drop(&mut stream)).await;
     let read = stream.read_to_end(&mut Vec::new()).await;
     assert!(
         read.is_err(),
@@ -222,7 +222,7 @@ async fn nginx_limits_the_concurrent_requests_of_an_address() {
     for _ in 0..UNDER_WAY {
         waiting.spawn(here.get(nginx.url("/readyz")).send());
     }
-    not_for_ever(broker.wait_for_requests(UNDER_WAY)).await;
+    within_time_limit(broker.wait_for_requests(UNDER_WAY)).await;
     let later = here.get(nginx.url("/readyz")).send().await;
     assert_eq!(
         (later.status, later.header("retry-after")),
@@ -234,5 +234,5 @@ async fn nginx_limits_the_concurrent_requests_of_an_address() {
         later.text()
     );
     waiting.spawn(there.get(nginx.url("/readyz")).send());
-    not_for_ever(broker.wait_for_requests(UNDER_WAY + 1)).await;
+    within_time_limit(broker.wait_for_requests(UNDER_WAY + 1)).await;
 }

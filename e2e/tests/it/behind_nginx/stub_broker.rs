@@ -10,16 +10,16 @@ use tokio::sync::watch;
 /// The response to each request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StubResponse {
-    /// This, and hangs up.
+    /// This, and then it closes the connection.
     This(&'static str),
     /// None: it closes the connection.
-    Dies,
-    /// Nothing yet.
+    Closes,
+    /// None: it keeps the connection open.
     Waits,
 }
 
-/// It does as it was asked.
-pub(crate) const DONE: StubResponse =
+/// A success without a body.
+pub(crate) const NO_CONTENT: StubResponse =
     StubResponse::This("HTTP/1.1 204 No Content\r\nX-Request-Id: 1\r\nConnection: close\r\n\r\n");
 
 pub(crate) struct StubBroker {
@@ -28,33 +28,33 @@ pub(crate) struct StubBroker {
 }
 
 impl StubBroker {
-    /// StubResponse `answer` to each request.
+    /// Starts one that sends `answer` to each request.
     pub(crate) async fn answering(answer: StubResponse) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let (tell, heads) = watch::channel(Vec::new());
+        let (sender, heads) = watch::channel(Vec::new());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(hear(stream, answer, tell.clone()));
+                tokio::spawn(serve(stream, answer, sender.clone()));
             }
         });
         Self { address, heads }
     }
 
-    /// The head of each request that it was sent, in small letters.
+    /// The head of each request, in lower case.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.borrow().clone()
     }
 
-    /// Waits until it was sent so many requests.
+    /// Waits until it has received this number of requests.
     pub(crate) async fn wait_for_requests(&self, requests: usize) {
         let mut heads = self.heads.clone();
-        let heard = heads.wait_for(|heads| heads.len() == requests).await;
-        heard.expect("it listens");
+        let received = heads.wait_for(|heads| heads.len() == requests).await;
+        received.expect("it listens");
     }
 }
 
-async fn hear(mut stream: TcpStream, answer: StubResponse, tell: watch::Sender<Vec<String>>) {
+async fn serve(mut stream: TcpStream, answer: StubResponse, sender: watch::Sender<Vec<String>>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else {
@@ -63,12 +63,12 @@ async fn hear(mut stream: TcpStream, answer: StubResponse, tell: watch::Sender<V
         head.push(byte);
     }
     let head = String::from_utf8_lossy(&head).to_lowercase();
-    tell.send_modify(|heads| heads.push(head));
+    sender.send_modify(|heads| heads.push(head));
     match answer {
         StubResponse::This(answer) => {
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-        StubResponse::Dies => {}
+        StubResponse::Closes => {}
         StubResponse::Waits => {
             let _ = stream.read_u8().await;
         }

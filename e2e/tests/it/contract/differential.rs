@@ -21,34 +21,34 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::Value;
 
 use body::{Body, Endpoint};
-use reading::{Begun, Reading};
+use reading::{Reading, StartedKeys};
 use served::{Broker, Verdict};
 
 /// The number of bodies of each request type in a run.
 const BODIES: u32 = 10_000;
 
 #[test]
-fn three_judges_agree_on_login_session_requests() {
-    judge(Endpoint::Session);
+fn schema_broker_and_tables_agree_on_login_session_requests() {
+    compare(Endpoint::Session);
 }
 
 #[test]
-fn three_judges_agree_on_login_result_requests() {
-    judge(Endpoint::Result);
+fn schema_broker_and_tables_agree_on_login_result_requests() {
+    compare(Endpoint::Result);
 }
 
 #[test]
-fn three_judges_agree_on_token_requests() {
-    judge(Endpoint::Token);
+fn schema_broker_and_tables_agree_on_token_requests() {
+    compare(Endpoint::Token);
 }
 
-fn judge(endpoint: Endpoint) {
+fn compare(endpoint: Endpoint) {
     let cases = testkit::fuzz::cases(BODIES);
-    let judges = Judges {
+    let implementations = Implementations {
         schema: testkit::openapi::schema(endpoint.schema()),
         broker: Broker::start(),
-        begun: RefCell::default(),
-        met: RefCell::default(),
+        started: RefCell::default(),
+        outcomes: RefCell::default(),
     };
     let mut runner = TestRunner::new(Config {
         cases,
@@ -56,63 +56,63 @@ fn judge(endpoint: Endpoint) {
         max_shrink_iters: 2_000,
         ..Config::default()
     });
-    let ran = runner.run(&bodies::of(endpoint), |body| judges.hear(&body));
+    let ran = runner.run(&bodies::of(endpoint), |body| implementations.check(&body));
     if let Err(disagreement) = ran {
         panic!("{disagreement}");
     }
-    let met = judges.met.into_inner();
-    tell(&format!("{cases} bodies: {met:?}"));
+    let outcomes = implementations.outcomes.into_inner();
+    print(&format!("{cases} bodies: {outcomes:?}"));
     if cases >= BODIES {
-        check_coverage(endpoint, &met);
+        check_coverage(endpoint, &outcomes);
     }
 }
 
-#[expect(clippy::print_stdout, reason = "a long run says what it has met")]
-fn tell(what: &str) {
-    println!("{what}");
+#[expect(clippy::print_stdout, reason = "a long run says what it has outcomes")]
+fn print(report: &str) {
+    println!("{report}");
 }
 
 /// The number of bodies by the rule that refused them; `None` for well-formed ones.
-type Met = BTreeMap<Option<String>, u32>;
+type Outcomes = BTreeMap<Option<String>, u32>;
 
 /// Agreement on nothing but refusals, or on one kind of them, would prove little.
-fn check_coverage(endpoint: Endpoint, met: &Met) {
-    let all: u32 = met.values().sum();
-    let well_formed = met.get(&None).copied().unwrap_or_default();
+fn check_coverage(endpoint: Endpoint, outcomes: &Outcomes) {
+    let all: u32 = outcomes.values().sum();
+    let well_formed = outcomes.get(&None).copied().unwrap_or_default();
     assert!(
         well_formed > all / 5 && well_formed < all / 5 * 4,
-        "{met:?}"
+        "{outcomes:?}"
     );
     for rule in reading::rules(endpoint) {
-        let count = met.get(&Some(rule.to_owned())).copied();
-        assert!(count.unwrap_or_default() > 10, "{rule} in {met:?}");
+        let count = outcomes.get(&Some(rule.to_owned())).copied();
+        assert!(count.unwrap_or_default() > 10, "{rule} in {outcomes:?}");
     }
 }
 
-struct Judges {
+struct Implementations {
     schema: Validator,
     broker: Broker,
-    begun: RefCell<Begun>,
-    met: RefCell<Met>,
+    started: RefCell<StartedKeys>,
+    outcomes: RefCell<Outcomes>,
 }
 
-impl Judges {
-    fn hear(&self, body: &Body) -> Result<(), TestCaseError> {
+impl Implementations {
+    fn check(&self, body: &Body) -> Result<(), TestCaseError> {
         let text = body.text();
-        let reading = reading::read(body, &text, &mut self.begun.borrow_mut());
+        let reading = reading::read(body, &text, &mut self.started.borrow_mut());
         let schema = match serde_json::from_str::<Value>(&text) {
             Ok(value) => self.schema.is_valid(&value),
             // What is no JSON is nothing that a schema could accept.
             Err(_) => false,
         };
-        let verdict = self.broker.judge(body.endpoint, &text);
+        let verdict = self.broker.verdict(body.endpoint, &text);
         let shown = || format!("{text}\n{reading:?}\n{verdict:?}");
         let agreed = |agree: bool, about: &str| match agree {
             true => Ok(()),
             false => Err(TestCaseError::fail(format!("{about}: {}", shown()))),
         };
         agreed(
-            schema == reading.pleases_a_schema(),
+            schema == reading.is_valid_by_schema(),
             &format!("the schema says {schema}"),
         )?;
         agreed(
@@ -120,8 +120,8 @@ impl Judges {
             "the broker differs",
         )?;
         agreed(is_justified(&verdict, &reading), "for another reason")?;
-        let met = verdict.rule.filter(|_| !reading.is_well_formed());
-        *self.met.borrow_mut().entry(met).or_default() += 1;
+        let outcomes = verdict.rule.filter(|_| !reading.is_well_formed());
+        *self.outcomes.borrow_mut().entry(outcomes).or_default() += 1;
         Ok(())
     }
 }

@@ -29,19 +29,19 @@ const UNLISTED: &str = "/nowhere";
 /// The default number of wrong secrets in a minute before 429.
 const WRONG_SECRETS: u32 = 19;
 
-struct Witness {
+struct Coverage {
     stack: TestStack,
     seen: Seen,
 }
 
-impl Witness {
+impl Coverage {
     /// Notes how `request`, to the operation of this template, is answered.
-    async fn sees(&self, method: &str, path: &str, status: u16, request: Request) -> Response {
+    async fn send(&self, method: &str, path: &str, status: u16, request: Request) -> Response {
         let response = request.send().await;
-        self.notes(method, path, status, response)
+        self.record(method, path, status, response)
     }
 
-    fn notes(&self, method: &str, path: &str, status: u16, response: Response) -> Response {
+    fn record(&self, method: &str, path: &str, status: u16, response: Response) -> Response {
         assert_eq!(response.status, status, "{method} {path}: {response:?}");
         let entry = (method.to_owned(), path.to_owned(), status);
         self.seen.borrow_mut().insert(entry);
@@ -53,13 +53,13 @@ impl Witness {
         self.stack.backend.request(method, path)
     }
 
-    async fn posts(&self, path: &str, status: u16, body: &Value) -> Response {
+    async fn post(&self, path: &str, status: u16, body: &Value) -> Response {
         let request = self.request("POST", path).json(body);
-        self.sees("POST", path, status, request).await
+        self.send("POST", path, status, request).await
     }
 
     /// The refusals that every operation has.
-    async fn knocks(&self, method: &str, path: &str) {
+    async fn common_refusals(&self, method: &str, path: &str) {
         let real = path
             .replace("{handle}", "handle")
             .replace("{provider}", GITHUB);
@@ -69,11 +69,11 @@ impl Witness {
                     .header("Accept", accept)
             };
             let leaking = request("?client_secret=x");
-            self.sees(method, path, 400, leaking).await;
+            self.send(method, path, 400, leaking).await;
             let form = request("").header("Content-Type", "application/x-www-form-urlencoded");
-            self.sees(method, path, 415, form.body("_method=put")).await;
+            self.send(method, path, 415, form.body("_method=put")).await;
             let prefetch = request("").header("Sec-Purpose", "prefetch");
-            self.sees(method, path, 503, prefetch).await;
+            self.send(method, path, 503, prefetch).await;
         }
     }
 
@@ -81,11 +81,11 @@ impl Witness {
         let path = "/v1/login/session";
         let backend = &self.stack.backend;
         let whole = || backend.session_body(&fresh::secret(), GITHUB);
-        self.posts(path, 200, &whole()).await;
-        self.posts(path, 400, &json!({})).await;
-        self.posts(path, 401, &with(whole(), "client_secret", "x"))
+        self.post(path, 200, &whole()).await;
+        self.post(path, 400, &json!({})).await;
+        self.post(path, 401, &with(whole(), "client_secret", "x"))
             .await;
-        self.posts(path, 413, &with(whole(), "extra", &"x".repeat(33 * 1024)))
+        self.post(path, 413, &with(whole(), "extra", &"x".repeat(33 * 1024)))
             .await;
     }
 
@@ -94,11 +94,11 @@ impl Witness {
         let (stack, backend) = (&self.stack, &self.stack.backend);
         let request = |key: &str| backend.result_body(key);
         let login = backend.start_login(GITHUB).await;
-        self.posts(path, 200, &request(&login.session_key)).await;
+        self.post(path, 200, &request(&login.session_key)).await;
         let settled = request(&stack.completed_login(GOOGLE).await.session_key);
-        self.posts(path, 200, &settled).await;
-        self.posts(path, 400, &settled).await;
-        self.posts(path, 413, &with(settled, "extra", &"x".repeat(33 * 1024)))
+        self.post(path, 200, &settled).await;
+        self.post(path, 400, &settled).await;
+        self.post(path, 413, &with(settled, "extra", &"x".repeat(33 * 1024)))
             .await;
     }
 
@@ -107,41 +107,41 @@ impl Witness {
         let (stack, backend) = (&self.stack, &self.stack.backend);
         let (transaction, code) = stack.unredeemed_code(GITHUB).await;
         let whole = backend.token_body(&transaction.verifier, &code);
-        self.posts(path, 401, &with(whole.clone(), "client_id", ""))
+        self.post(path, 401, &with(whole.clone(), "client_id", ""))
             .await;
-        let issued = self.posts(path, 200, &whole).await;
+        let issued = self.post(path, 200, &whole).await;
         let (_, other) = stack.unredeemed_code(GITHUB).await;
-        self.posts(path, 400, &backend.token_body(&fresh::secret(), &other))
+        self.post(path, 400, &backend.token_body(&fresh::secret(), &other))
             .await;
-        self.posts(path, 413, &with(whole, "extra", &"x".repeat(33 * 1024)))
+        self.post(path, 413, &with(whole, "extra", &"x".repeat(33 * 1024)))
             .await;
         let issued = issued.json();
         let token = issued["access_token"].as_str().expect("a token");
         for (method, path) in [("GET", "/v1/profile"), ("POST", "/v1/revoke")] {
             let request = || self.request(method, path);
-            self.sees(method, path, 401, request()).await;
-            self.sees(method, path, 200, request().bearer_auth(token))
+            self.send(method, path, 401, request()).await;
+            self.send(method, path, 200, request().bearer_auth(token))
                 .await;
             let revoked = if method == "POST" { 200 } else { 401 };
             let unknown = format!("fsi_{}", fresh::secret());
-            self.sees(method, path, revoked, request().bearer_auth(unknown))
+            self.send(method, path, revoked, request().bearer_auth(unknown))
                 .await;
         }
     }
 
     /// Wrong secrets of an unknown project, until they are too many.
-    async fn guesses(&self) {
+    async fn wrong_secrets(&self) {
         let backend = &self.stack.backend;
-        let nobodys = |body| with(body, "client_id", "prj_nobody");
-        let session = nobodys(backend.session_body(&fresh::secret(), GITHUB));
+        let unknown_project = |body| with(body, "client_id", "prj_nobody");
+        let session = unknown_project(backend.session_body(&fresh::secret(), GITHUB));
         for _ in 0..WRONG_SECRETS {
-            self.posts("/v1/login/session", 401, &session).await;
+            self.post("/v1/login/session", 401, &session).await;
         }
-        self.posts("/v1/login/session", 429, &session).await;
-        let result = nobodys(backend.result_body(&fresh::secret()));
-        self.posts("/v1/login/result", 429, &result).await;
-        let token = nobodys(backend.token_body(&fresh::secret(), "code"));
-        self.posts("/v1/token", 429, &token).await;
+        self.post("/v1/login/session", 429, &session).await;
+        let result = unknown_project(backend.result_body(&fresh::secret()));
+        self.post("/v1/login/result", 429, &result).await;
+        let token = unknown_project(backend.token_body(&fresh::secret(), "code"));
+        self.post("/v1/token", 429, &token).await;
     }
 
     async fn browsers(&self) {
@@ -155,41 +155,41 @@ impl Witness {
             ("/callback/{provider}", &stack.broker_callback(GITHUB)),
             ("/return", &format!("{}/return", stack.broker())),
         ] {
-            self.notes("HEAD", path, 200, owner.head(url).await);
+            self.record("HEAD", path, 200, owner.head(url).await);
         }
         for path in ["/login/{handle}", "/callback/{provider}"] {
             let (place, _) = path.split_once('{').expect("a parameter");
             let escaped = self.request("HEAD", &format!("{place}%61"));
-            self.sees("HEAD", path, 404, escaped).await;
+            self.send("HEAD", path, 404, escaped).await;
         }
-        self.notes("GET", "/login/{handle}", 303, owner.open(url).await);
-        self.notes("GET", "/login/{handle}", 410, other.open(url).await);
+        self.record("GET", "/login/{handle}", 303, owner.open(url).await);
+        self.record("GET", "/login/{handle}", 410, other.open(url).await);
         let unknown = format!("{}/login/unknown", stack.broker());
-        self.notes("GET", "/login/{handle}", 404, other.open(&unknown).await);
+        self.record("GET", "/login/{handle}", 404, other.open(&unknown).await);
         let authorize = stack.backend.start_authorization(GITHUB).url;
-        self.notes("GET", "/authorize", 303, owner.open(&authorize).await);
+        self.record("GET", "/authorize", 303, owner.open(&authorize).await);
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &stack.backend.client_id)
             .append_pair("redirect_uri", &stack.backend.callback)
             .finish();
         let ours = format!("{}/return?{query}", stack.broker());
-        self.notes("GET", "/return", 303, owner.open(&ours).await);
-        let nobodys = format!("{}/return?client_id=nobody", stack.broker());
-        self.notes("GET", "/return", 400, owner.open(&nobodys).await);
+        self.record("GET", "/return", 303, owner.open(&ours).await);
+        let unknown_project = format!("{}/return?client_id=nobody", stack.broker());
+        self.record("GET", "/return", 400, owner.open(&unknown_project).await);
         let unknown = stack.broker_callback("gitlab");
-        self.notes(
+        self.record(
             "GET",
             "/callback/{provider}",
             404,
             owner.open(&unknown).await,
         );
-        let begun = stack.halfway(Flow::Legacy, GOOGLE).await;
-        let home = begun.browser.open(&begun.answer).await;
-        self.notes("GET", "/callback/{provider}", 303, home);
+        let halfway = stack.halfway(Flow::Legacy, GOOGLE).await;
+        let home = halfway.browser.open(&halfway.answer).await;
+        self.record("GET", "/callback/{provider}", 303, home);
     }
 
     /// Two browsers come back from one address, where one a minute is let in.
-    async fn crowd(&self) {
+    async fn rate_limit(&self) {
         let (listener, base_url) = testkit::server::bind();
         let backend = Backend::of(
             &base_url,
@@ -215,12 +215,12 @@ impl Witness {
             let back = format!("{base_url}/callback/{GITHUB}?error=access_denied&state={state}");
             let from = [("X-Real-IP", "203.0.113.7")];
             let response = browser.open_with(&back, &from).await;
-            self.notes("GET", "/callback/{provider}", status, response);
+            self.record("GET", "/callback/{provider}", status, response);
         }
     }
 
     /// The page that asks, and its buttons.
-    async fn question(&self) {
+    async fn confirmation_page(&self) {
         let (stack, path) = (&self.stack, "/login/{handle}");
         let handle = async || {
             let login = stack.backend.start_login(GITHUB).await;
@@ -232,7 +232,7 @@ impl Witness {
             .header("Sec-Fetch-Mode", "navigate")
             .header("Sec-Fetch-Dest", "document")
             .header("Sec-Fetch-Site", "none");
-        self.sees("GET", path, 200, typed).await;
+        self.send("GET", path, 200, typed).await;
         for action in ["continue", "cancel"] {
             let path = format!("{path}/{action}");
             let press = |handle: &str| {
@@ -241,44 +241,44 @@ impl Witness {
             };
             let (one, other) = (handle().await, handle().await);
             let elsewhere = press(&one).header("Origin", "http://evil.example");
-            self.sees("POST", &path, 403, elsewhere).await;
-            self.sees("POST", &path, 404, press("unknown")).await;
-            self.sees("POST", &path, 303, press(&one)).await;
+            self.send("POST", &path, 403, elsewhere).await;
+            self.send("POST", &path, 404, press("unknown")).await;
+            self.send("POST", &path, 303, press(&one)).await;
             let at = format!("{}/login/{other}", stack.broker());
             Browser::new().open(&at).await;
-            self.sees("POST", &path, 410, press(&other)).await;
+            self.send("POST", &path, 410, press(&other)).await;
         }
     }
 
     async fn elsewhere(&self) {
         for path in ["/api/providers", "/openapi.json"] {
-            self.sees("GET", path, 200, self.request("GET", path)).await;
+            self.send("GET", path, 200, self.request("GET", path)).await;
         }
-        self.knocks("GET", UNLISTED).await;
-        self.sees("GET", UNLISTED, 404, self.request("GET", UNLISTED))
+        self.common_refusals("GET", UNLISTED).await;
+        self.send("GET", UNLISTED, 404, self.request("GET", UNLISTED))
             .await;
         let wrong = self.request("DELETE", "/v1/token");
-        self.sees("GET", UNLISTED, 405, wrong).await;
+        self.send("GET", UNLISTED, 405, wrong).await;
     }
 }
 
 #[tokio::test]
 async fn every_status_in_the_document_is_answered_by_the_broker() {
-    let witness = Witness {
+    let coverage = Coverage {
         stack: TestStack::start().await,
         seen: Seen::default(),
     };
     for (method, path, _) in operations() {
-        witness.knocks(method, path).await;
+        coverage.common_refusals(method, path).await;
     }
-    witness.session().await;
-    witness.result().await;
-    witness.exchange().await;
-    witness.guesses().await;
-    witness.browsers().await;
-    witness.crowd().await;
-    witness.question().await;
-    witness.elsewhere().await;
+    coverage.session().await;
+    coverage.result().await;
+    coverage.exchange().await;
+    coverage.wrong_secrets().await;
+    coverage.browsers().await;
+    coverage.rate_limit().await;
+    coverage.confirmation_page().await;
+    coverage.elsewhere().await;
     let listed = operations().chain([("GET", UNLISTED, unlisted())]);
     let documented: BTreeSet<_> = listed
         .flat_map(|(method, path, statuses)| {
@@ -287,7 +287,7 @@ async fn every_status_in_the_document_is_answered_by_the_broker() {
                 .map(|status| (method.to_owned(), path.to_owned(), status))
         })
         .collect();
-    let seen = witness.seen.into_inner();
+    let seen = coverage.seen.into_inner();
     let unseen: Vec<_> = documented.symmetric_difference(&seen).collect();
     assert!(unseen.is_empty(), "on one side only: {unseen:?}");
 }
@@ -309,12 +309,12 @@ async fn the_examples_of_refusals_are_the_brokers_bodies() {
     let large = "x".repeat(33 * 1024);
     let large = request(Method::POST, "/v1/token").json(&large);
     says("TooLarge", large).await;
-    let nobodys = with(
+    let unknown_project = with(
         stack.backend.session_body(&fresh::secret(), GITHUB),
         "client_id",
         "prj_nobody",
     );
-    let guess = || request(Method::POST, "/v1/login/session").json(&nobodys);
+    let guess = || request(Method::POST, "/v1/login/session").json(&unknown_project);
     for _ in 0..WRONG_SECRETS {
         guess().send().await;
     }

@@ -74,12 +74,12 @@ async fn logins_work_after_a_reset() {
 #[tokio::test]
 async fn an_upstream_login_is_not_accepted_after_a_reset() {
     let stack = TestStack::start().await;
-    let begun = stack.halfway(Flow::Clean, GOOGLE).await;
+    let halfway = stack.halfway(Flow::Clean, GOOGLE).await;
     stack
         .control(Method::POST, "/api/reset", None)
         .await
         .is(204, "");
-    let page = begun.browser.open(&begun.answer).await;
+    let page = halfway.browser.open(&halfway.answer).await;
     page.is_page(400, "This sign-in did not begin in this browser");
 }
 

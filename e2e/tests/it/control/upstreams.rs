@@ -48,14 +48,17 @@ async fn the_issuer_in_the_callback_can_be_switched() {
             put(&stack, &path, json!({ "iss": switch }))
                 .await
                 .is(204, "");
-            let begun = stack.halfway(Flow::Clean, provider).await;
-            assert_eq!(begun.answer.contains("iss="), success, "{switch}");
-            begun.finish(&stack.backend).await.is_ada(provider);
+            let halfway = stack.halfway(Flow::Clean, provider).await;
+            assert_eq!(halfway.answer.contains("iss="), success, "{switch}");
+            halfway.finish(&stack.backend).await.is_ada(provider);
 
             stack.queue_misbehaviour(provider, Misbehaviour::Deny);
-            let begun = stack.halfway(Flow::Clean, provider).await;
-            assert_eq!(begun.answer.contains("iss="), error, "{switch}");
-            begun.finish(&stack.backend).await.is_error("access_denied");
+            let halfway = stack.halfway(Flow::Clean, provider).await;
+            assert_eq!(halfway.answer.contains("iss="), error, "{switch}");
+            halfway
+                .finish(&stack.backend)
+                .await
+                .is_error("access_denied");
         }
     }
 }
@@ -154,11 +157,11 @@ async fn a_queued_misbehaviour_happens_once_and_is_documented() {
 async fn the_journal_shows_requests_without_secrets() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
-        let begun = stack.halfway(Flow::Clean, provider).await;
-        begun.finish(&stack.backend).await.is_ada(provider);
+        let halfway = stack.halfway(Flow::Clean, provider).await;
+        halfway.finish(&stack.backend).await.is_ada(provider);
         let journal = get(&stack, &format!("/api/upstreams/{provider}/requests")).await;
         assert_eq!(journal.status, 200);
-        let code = url::Url::parse(&begun.answer).expect("a URL");
+        let code = url::Url::parse(&halfway.answer).expect("a URL");
         let (_, code) = code
             .query_pairs()
             .find(|(name, _)| name == "code")

@@ -2,7 +2,7 @@
 
 use stack::faults::{Fault, FaultInjection};
 
-use super::{operation, strikes};
+use super::{arm, operation};
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
 use testkit::http::REFUSED;
@@ -36,8 +36,8 @@ async fn a_fault_triggers_at_the_nth_call_only() {
 #[tokio::test]
 async fn of_two_faults_each_triggers_at_a_call_of_its_own() {
     let stack = TestStack::start().await;
-    strikes(&stack, PROVIDERS, Fault::Refuse);
-    strikes(&stack, PROVIDERS, Fault::LoseResponse);
+    arm(&stack, PROVIDERS, Fault::Refuse);
+    arm(&stack, PROVIDERS, Fault::LoseResponse);
     for _ in 0..2 {
         assert!(!is_answered(&stack).await);
     }
@@ -72,7 +72,7 @@ async fn a_sticky_fault_triggers_for_one_login_only() {
 #[tokio::test]
 async fn a_reset_clears_faults_and_events() {
     let stack = TestStack::start().await;
-    strikes(&stack, PROVIDERS, Fault::Refuse);
+    arm(&stack, PROVIDERS, Fault::Refuse);
     stack.backend.start_login(GOOGLE).await;
     let last = stack.event_log().events(0, None).pop().expect("an event");
     stack.reset().await.expect("a fresh broker");

@@ -5,7 +5,7 @@ use stack::event_log::{EventSource, LoggedEvent};
 use stack::faults::Fault;
 use stack::login_status::{LoginCall, LoginState};
 
-use super::strikes;
+use super::arm;
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
 use testkit::backend::{Login, Transaction};
@@ -100,13 +100,13 @@ async fn a_call_that_the_broker_never_saw_can_be_made_again() {
     for operation in OPERATIONS {
         let stack = TestStack::start().await;
         let ready = Ready::to(operation, &stack).await;
-        strikes(&stack, operation, Fault::Refuse);
+        arm(&stack, operation, Fault::Refuse);
         let error = ready.call(&stack).await.unwrap_err();
         assert!(error.is_request() && !error.is_timeout(), "{error:?}");
 
         let seen = Seen::last(&stack, operation);
         assert!(seen.audit.is_none(), "{operation}");
-        seen.wire_says(Fault::Refuse, &[]);
+        seen.proxy_reported(Fault::Refuse, &[]);
         let (before, after) = ready.states();
         let call = truth(&stack, &seen.wire, before).await;
         assert_eq!(
@@ -130,14 +130,14 @@ async fn a_call_whose_response_was_lost_has_taken_effect() {
         ] {
             let stack = TestStack::start().await;
             let ready = Ready::to(operation, &stack).await;
-            strikes(&stack, operation, fault);
-            hears_no_answer(fault, ready.call(&stack).await);
+            arm(&stack, operation, fault);
+            assert_no_response(fault, ready.call(&stack).await);
 
             let seen = Seen::last(&stack, operation);
             let audit = seen.audit.as_ref().expect("the broker saw it");
             assert_eq!((audit.status, audit.rule), (Some(200), None));
             assert_eq!(audit.steps, ready.steps());
-            seen.wire_says(fault, &ready.steps());
+            seen.proxy_reported(fault, &ready.steps());
             let call = truth(&stack, &seen.wire, ready.states().1).await;
             assert_eq!(
                 (call.status, call.committed, call.heard),
@@ -161,18 +161,18 @@ async fn a_delayed_response_is_still_delivered() {
     for operation in OPERATIONS {
         let stack = TestStack::start().await;
         let ready = Ready::to(operation, &stack).await;
-        strikes(&stack, operation, Fault::Delay);
+        arm(&stack, operation, Fault::Delay);
         assert_eq!(ready.call(&stack).await.unwrap().status, 200);
         let seen = Seen::last(&stack, operation);
-        seen.wire_says(Fault::Delay, &ready.steps());
+        seen.proxy_reported(Fault::Delay, &ready.steps());
         let call = truth(&stack, &seen.wire, ready.states().1).await;
         assert_eq!((call.fault, call.heard), (Some("delay"), true));
     }
 }
 
 /// The backend's error or partial response.
-fn hears_no_answer(fault: Fault, heard: reqwest::Result<Response>) {
-    match (fault, heard) {
+fn assert_no_response(fault: Fault, received: reqwest::Result<Response>) {
+    match (fault, received) {
         (Fault::LoseResponse, Err(error)) => {
             assert!(error.is_request() && !error.is_timeout(), "{error:?}");
         }
@@ -180,7 +180,7 @@ fn hears_no_answer(fault: Fault, heard: reqwest::Result<Response>) {
         (Fault::Truncate, Err(error)) => assert!(error.is_body() || error.is_decode(), "{error:?}"),
         (Fault::Html502, Ok(page)) => is_page(&page, 502),
         (Fault::Html200, Ok(page)) => is_page(&page, 200),
-        (fault, heard) => panic!("{fault:?}: {heard:?}"),
+        (fault, received) => panic!("{fault:?}: {received:?}"),
     }
 }
 
@@ -218,7 +218,7 @@ impl Seen {
     }
 
     /// Asserts that the proxy reports `fault` and the committed steps, and no secret.
-    fn wire_says(&self, fault: Fault, steps: &[&str]) {
+    fn proxy_reported(&self, fault: Fault, steps: &[&str]) {
         let wire = &self.wire;
         assert_eq!(wire.fault, Some(fault.name()));
         assert_eq!(wire.why, Some(fault.description()));

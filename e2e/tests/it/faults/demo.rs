@@ -4,8 +4,8 @@
 use stack::event_log::EventSource;
 use stack::faults::Fault;
 
-use super::{LOSING, strikes};
-use crate::demo::{Person, field, page_of, shows_problem};
+use super::{LOSING, arm};
+use crate::demo::{User, field, page_of, shows_problem};
 use crate::login::{Flow, GOOGLE};
 use crate::test_stack::TestStack;
 
@@ -22,14 +22,14 @@ async fn the_demo_reads_a_lost_result_only_once_and_signs_nobody_in() {
     for (flow, operation) in NEEDED {
         for fault in LOSING {
             let stack = TestStack::start().await;
-            let person = Person::at(&stack);
-            strikes(&stack, operation, fault);
-            let end = person.signs_in(flow, GOOGLE).await;
+            let user = User::at(&stack);
+            arm(&stack, operation, fault);
+            let end = user.sign_in(flow, GOOGLE).await;
             shows_problem(&page_of(&end), "lost");
-            assert!(!person.is_signed_in().await, "{operation} {fault:?}");
+            assert!(!user.is_signed_in().await, "{operation} {fault:?}");
             assert_eq!(calls_of(&stack, operation), 1, "{operation} {fault:?}");
 
-            let end = person.starts_again(&end).await;
+            let end = user.start_again(&end).await;
             assert_eq!(end.url, stack.demo("/profile"), "{operation} {fault:?}");
             assert_eq!(field(&page_of(&end), "signIns"), "1");
         }
@@ -40,8 +40,8 @@ async fn the_demo_reads_a_lost_result_only_once_and_signs_nobody_in() {
 async fn a_delayed_response_signs_the_user_in() {
     for (flow, operation) in NEEDED {
         let stack = TestStack::start().await;
-        strikes(&stack, operation, Fault::Delay);
-        let end = Person::at(&stack).signs_in(flow, GOOGLE).await;
+        arm(&stack, operation, Fault::Delay);
+        let end = User::at(&stack).sign_in(flow, GOOGLE).await;
         assert_eq!(end.url, stack.demo("/profile"), "{operation}");
     }
 }
@@ -50,12 +50,12 @@ async fn a_delayed_response_signs_the_user_in() {
 async fn signing_out_works_even_if_the_revocation_fails() {
     for fault in LOSING {
         let stack = TestStack::start().await;
-        let person = Person::at(&stack);
-        person.signs_in(Flow::Legacy, GOOGLE).await;
-        strikes(&stack, "POST /v1/revoke", fault);
-        let end = person.signs_out().await;
+        let user = User::at(&stack);
+        user.sign_in(Flow::Legacy, GOOGLE).await;
+        arm(&stack, "POST /v1/revoke", fault);
+        let end = user.sign_out().await;
         assert_eq!(end.url, stack.demo("/"), "{fault:?}");
-        assert!(!person.is_signed_in().await, "{fault:?}");
+        assert!(!user.is_signed_in().await, "{fault:?}");
         assert_eq!(calls_of(&stack, "POST /v1/revoke"), 1, "{fault:?}");
     }
 }

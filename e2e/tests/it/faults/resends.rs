@@ -5,7 +5,7 @@ use stack::faults::Fault;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::strikes;
+use super::arm;
 use crate::test_stack::TestStack;
 
 const PROVIDERS: &str = "GET /api/providers";
@@ -17,12 +17,12 @@ async fn connect(stack: &TestStack) -> TcpStream {
 }
 
 /// Asks, and reads the answer's first bytes; none when the connection closes.
-async fn ask(connection: &mut TcpStream) -> Vec<u8> {
+async fn request(connection: &mut TcpStream) -> Vec<u8> {
     connection.write_all(REQUEST).await.expect("it is open");
-    let mut said = vec![0; 4096];
-    let length = connection.read(&mut said).await.unwrap_or(0);
-    said.truncate(length);
-    said
+    let mut received = vec![0; 4096];
+    let length = connection.read(&mut received).await.unwrap_or(0);
+    received.truncate(length);
+    received
 }
 
 fn resends(stack: &TestStack) -> Vec<LoggedEvent> {
@@ -35,9 +35,9 @@ fn resends(stack: &TestStack) -> Vec<LoggedEvent> {
 async fn a_lost_answer_closes_the_connection_without_a_byte() {
     for fault in [Fault::Refuse, Fault::LoseResponse] {
         let stack = TestStack::start().await;
-        strikes(&stack, PROVIDERS, fault);
+        arm(&stack, PROVIDERS, fault);
         let mut connection = connect(&stack).await;
-        assert!(ask(&mut connection).await.is_empty(), "{fault:?}");
+        assert!(request(&mut connection).await.is_empty(), "{fault:?}");
         assert!(resends(&stack).is_empty(), "nothing came again");
     }
 }
@@ -46,11 +46,11 @@ async fn a_lost_answer_closes_the_connection_without_a_byte() {
 async fn a_call_resent_after_a_failure_on_a_reused_connection_is_the_librarys_retry() {
     let stack = TestStack::start().await;
     let mut used = connect(&stack).await;
-    assert!(ask(&mut used).await.starts_with(b"HTTP/1.1 200"));
-    strikes(&stack, PROVIDERS, Fault::LoseResponse);
-    assert!(ask(&mut used).await.is_empty());
+    assert!(request(&mut used).await.starts_with(b"HTTP/1.1 200"));
+    arm(&stack, PROVIDERS, Fault::LoseResponse);
+    assert!(request(&mut used).await.is_empty());
     assert!(
-        ask(&mut connect(&stack).await)
+        request(&mut connect(&stack).await)
             .await
             .starts_with(b"HTTP/1.1 200")
     );
@@ -64,9 +64,9 @@ async fn a_call_resent_after_a_failure_on_a_reused_connection_is_the_librarys_re
 #[tokio::test]
 async fn a_call_resent_after_a_failure_on_a_new_connection_is_the_applications_retry() {
     let stack = TestStack::start().await;
-    strikes(&stack, PROVIDERS, Fault::LoseResponse);
+    arm(&stack, PROVIDERS, Fault::LoseResponse);
     for _ in 0..3 {
-        ask(&mut connect(&stack).await).await;
+        request(&mut connect(&stack).await).await;
     }
     let [resend] = &resends(&stack)[..] else {
         panic!("one came again, and later ones are calls like any other");
@@ -82,13 +82,13 @@ async fn a_call_resent_after_a_failure_on_a_new_connection_is_the_applications_r
 async fn half_a_body_arrives_and_no_more() {
     let stack = TestStack::start().await;
     let whole = stack.backend.providers().await.body;
-    strikes(&stack, PROVIDERS, Fault::Truncate);
+    arm(&stack, PROVIDERS, Fault::Truncate);
     let mut connection = connect(&stack).await;
     connection.write_all(REQUEST).await.expect("it is open");
-    let mut said = Vec::new();
-    let _ = connection.read_to_end(&mut said).await;
-    let said = String::from_utf8_lossy(&said);
-    let (head, body) = said.split_once("\r\n\r\n").expect("a whole head");
+    let mut received = Vec::new();
+    let _ = connection.read_to_end(&mut received).await;
+    let received = String::from_utf8_lossy(&received);
+    let (head, body) = received.split_once("\r\n\r\n").expect("a whole head");
     assert!(
         head.contains(&format!("content-length: {}", whole.len())),
         "{head}"

@@ -58,9 +58,9 @@ async fn no_page_shows_a_secret() {
     let mut secrets = vec![stack.backend.client_secret.clone()];
     for flow in FLOWS {
         for provider in PROVIDERS {
-            let begun = stack.halfway(flow, provider).await;
-            secrets.extend(values_of(&begun.answer));
-            match &begun.login {
+            let halfway = stack.halfway(flow, provider).await;
+            secrets.extend(values_of(&halfway.answer));
+            match &halfway.login {
                 StartedLogin::Clean(login) => {
                     secrets.push(login.session_key.clone());
                     let handle = login.authorization_url.rsplit('/').next();
@@ -71,7 +71,7 @@ async fn no_page_shows_a_secret() {
                     secrets.push(transaction.verifier.clone());
                 }
             }
-            begun.finish(&stack.backend).await.is_ada(provider);
+            halfway.finish(&stack.backend).await.is_ada(provider);
         }
     }
     let mut pages = page(&stack, "/").await;

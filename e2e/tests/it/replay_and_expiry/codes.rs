@@ -67,7 +67,7 @@ async fn a_second_invalid_redemption_leaves_the_first_ones_token_alone() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     let token = stack.backend.token(&transaction, &code).await;
-    redeem_wrongly(&stack, &transaction, &code).await;
+    redeem_invalidly(&stack, &transaction, &code).await;
     assert_eq!(stack.backend.profile(&token).await.status, 200);
 }
 
@@ -75,13 +75,13 @@ async fn a_second_invalid_redemption_leaves_the_first_ones_token_alone() {
 async fn an_invalid_redemption_does_not_consume_the_code() {
     let stack = TestStack::start().await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
-    redeem_wrongly(&stack, &transaction, &code).await;
+    redeem_invalidly(&stack, &transaction, &code).await;
     let response = stack.backend.redeem(&transaction, &code).await;
     assert_eq!(response.status, 200, "{}", response.text());
 }
 
 /// Presents `code` with everything right but one thing, in every way.
-async fn redeem_wrongly(stack: &TestStack, transaction: &Transaction, code: &str) {
+async fn redeem_invalidly(stack: &TestStack, transaction: &Transaction, code: &str) {
     let right = stack.backend.token_body(&transaction.verifier, code);
     for (field, wrong) in [
         ("code_verifier", fresh::secret()),

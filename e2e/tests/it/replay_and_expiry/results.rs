@@ -120,7 +120,7 @@ async fn a_pending_read_does_not_consume_however_often_it_is_repeated() {
     let stack = TestStack::start().await;
     let begun = stack.halfway(Flow::Clean, GOOGLE).await;
     for _ in 0..300 {
-        begun.login.is_still_open(&stack.backend).await;
+        begun.login.assert_pending(&stack.backend).await;
     }
     begun.finish(&stack.backend).await.is_ada(GOOGLE);
 }

@@ -4,7 +4,7 @@ mod around;
 
 use mock_upstream::Misbehaviour;
 
-use super::{HOUR_MS, MINUTE_MS, SECOND_MS, standing};
+use super::{HOUR_MS, MINUTE_MS, SECOND_MS, with_standing_clock};
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::{Halfway, TestStack};
 use testkit::browser::Browser;
@@ -17,7 +17,7 @@ async fn ends<T>(
     make: impl AsyncFn(&TestStack) -> T,
     is_there: impl AsyncFn(&TestStack, &T) -> bool,
 ) {
-    let stack = standing().await;
+    let stack = with_standing_clock().await;
     for (age_ms, expected) in [(after_ms - 1, true), (after_ms, false)] {
         let thing = make(&stack).await;
         stack.advance_to(stack.now_ms() + age_ms);
@@ -79,7 +79,7 @@ async fn an_upstream_login_ends_by_the_clock_although_its_cookie_is_still_sent()
     ends(
         "the row of a spent upstream login",
         600 * SECOND_MS,
-        spent_upstream_login,
+        consumed_upstream_login,
         async |it, upstream_login| {
             upstream_login.deliver(&upstream_login.answer).await;
             last_rule(it) == Some("upstream_login.once")
@@ -132,14 +132,14 @@ async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
         "the discovery document",
         HOUR_MS,
         async |it| it.sign_in(Flow::Legacy, GOOGLE).await,
-        async |it, _| !asks_again(it, "openid-configuration").await,
+        async |it, _| !fetches_again(it, "openid-configuration").await,
     )
     .await;
     ends(
         "Google's keys",
         24_442 * SECOND_MS,
         async |it| it.sign_in(Flow::Legacy, GOOGLE).await,
-        async |it, _| !asks_again(it, "certs").await,
+        async |it, _| !fetches_again(it, "certs").await,
     )
     .await;
     for provider in PROVIDERS {
@@ -156,7 +156,7 @@ async fn what_the_broker_remembers_of_its_providers_ends_by_the_clock() {
     }
 }
 
-async fn spent_upstream_login(stack: &TestStack) -> Halfway {
+async fn consumed_upstream_login(stack: &TestStack) -> Halfway {
     let upstream_login = stack.halfway(Flow::Legacy, GITHUB).await;
     upstream_login.deliver(&upstream_login.answer).await;
     upstream_login
@@ -175,7 +175,7 @@ fn last_rule(stack: &TestStack) -> Option<&'static str> {
 
 /// Whether one more login with Google makes the broker ask for what has this in
 /// its path.
-async fn asks_again(stack: &TestStack, part: &str) -> bool {
+async fn fetches_again(stack: &TestStack, part: &str) -> bool {
     let count = || {
         let journal = stack.provider(GOOGLE).journal();
         journal.iter().filter(|it| it.path.contains(part)).count()

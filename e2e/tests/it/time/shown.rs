@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use stack::faults::{Fault, FaultInjection};
 
 use super::direct::Direct;
-use super::{BEGIN_MS, HOUR_MS, standing};
-use crate::demo::Person;
+use super::{BEGIN_MS, HOUR_MS, with_standing_clock};
+use crate::demo::User;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::browser::{Browser, Step};
@@ -19,15 +19,15 @@ use testkit::http::Response;
 /// The advance of the clock before anything is read: no round number.
 const MOVED_MS: i64 = 12_345_678;
 
-async fn moved() -> TestStack {
-    let stack = standing().await;
+async fn advanced_stack() -> TestStack {
+    let stack = with_standing_clock().await;
     stack.advance_to(BEGIN_MS + MOVED_MS);
     stack
 }
 
 #[tokio::test]
 async fn the_control_api_shows_the_time_of_the_stack() {
-    let stack = moved().await;
+    let stack = advanced_stack().await;
     let clock = async |method, path, body| stack.control(method, path, body).await.json();
     let step = json!({ "seconds": 54.322 });
     let told = [
@@ -46,7 +46,7 @@ async fn the_control_api_shows_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn whatever_is_written_down_bears_the_time_of_the_stack() {
-    let stack = moved().await;
+    let stack = advanced_stack().await;
     for flow in FLOWS {
         for provider in PROVIDERS {
             stack.sign_in(flow, provider).await.is_ada(provider);
@@ -65,7 +65,7 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         ("/api/upstreams/github/requests", 5),
     ] {
         let told = stack.control(Method::GET, path, None).await.json();
-        let times = all_called("at", &told);
+        let times = all_named("at", &told);
         assert!(times.len() >= least, "{path} tells {} times", times.len());
         let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
         assert_eq!(others, None, "{path}");
@@ -74,7 +74,7 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
-    let stack = moved().await;
+    let stack = advanced_stack().await;
     let now_seconds = stack.now_ms() / 1000;
     let claims = Direct::to(&stack, GOOGLE).claims().await;
     assert_eq!(claims["iat"], now_seconds);
@@ -91,25 +91,25 @@ async fn tokens_of_the_imitated_providers_bear_the_time_of_the_stack() {
 
 #[tokio::test]
 async fn lifetimes_in_responses_do_not_change_with_time() {
-    for stack in [standing().await, moved().await] {
+    for stack in [with_standing_clock().await, advanced_stack().await] {
         let started = stack.backend.start_with_key(&fresh::secret(), GOOGLE).await;
         assert_eq!(started.json()["expires_in"], 600);
         let (transaction, code) = stack.unredeemed_code(GITHUB).await;
         let redeemed = stack.backend.redeem(&transaction, &code).await;
         assert_eq!(redeemed.json()["expires_in"], 900);
         let upstream_login = stack.halfway(Flow::Clean, GOOGLE).await;
-        let departure = upstream_login
+        let redirect = upstream_login
             .browser
             .last_step_to(upstream_login.login.url());
-        assert_eq!(max_age_seconds(&departure.response), [1200]);
+        assert_eq!(max_age_seconds(&redirect.response), [1200]);
     }
 }
 
 #[tokio::test]
 async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
-    let stack = moved().await;
+    let stack = advanced_stack().await;
     let browser = Arc::new(Browser::new());
-    let person = Person::with(&stack, &browser);
+    let user = User::with(&stack, &browser);
     let start = stack.demo("/login/google");
     let started = |step: Step| {
         let mut ages = max_age_seconds(&step.response);
@@ -117,25 +117,25 @@ async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
         ages
     };
 
-    person.signs_in(Flow::Clean, GOOGLE).await;
+    user.sign_in(Flow::Clean, GOOGLE).await;
     assert_eq!(started(browser.last_step_to(&start)), [600, 600]);
     let home = browser.last_step_to(&stack.demo("/callback"));
     assert_eq!(max_age_seconds(&home.response), [28_800]);
 
     // A login that is started an hour later does not make the session longer.
     stack.advance_to(stack.now_ms() + HOUR_MS);
-    person.is_at_the_providers_answer(Flow::Clean, GOOGLE).await;
+    user.follow_to_provider_answer(Flow::Clean, GOOGLE).await;
     assert_eq!(started(browser.last_step_to(&start)), [600, 28_800 - 3_600]);
 }
 
 #[tokio::test]
 async fn the_demo_shows_the_time_of_a_sign_in_by_the_stacks_clock() {
-    let stack = standing().await;
+    let stack = with_standing_clock().await;
     let browser = Arc::new(Browser::new());
-    let person = Person::with(&stack, &browser);
-    person.signs_in(Flow::Clean, GOOGLE).await;
+    let user = User::with(&stack, &browser);
+    user.sign_in(Flow::Clean, GOOGLE).await;
     stack.advance_to(BEGIN_MS + HOUR_MS);
-    let page = person.signs_in(Flow::Clean, GOOGLE).await;
+    let page = user.sign_in(Flow::Clean, GOOGLE).await;
     let page = page.response.expect("a page");
     let page = page.text();
     assert!(
@@ -149,12 +149,12 @@ async fn the_demo_shows_the_time_of_a_sign_in_by_the_stacks_clock() {
 }
 
 /// Every number with this name, at any depth.
-fn all_called(name: &str, value: &Value) -> Vec<i64> {
+fn all_named(name: &str, value: &Value) -> Vec<i64> {
     match value {
-        Value::Array(all) => all.iter().flat_map(|it| all_called(name, it)).collect(),
+        Value::Array(all) => all.iter().flat_map(|it| all_named(name, it)).collect(),
         Value::Object(members) => {
             let own = members.get(name).and_then(Value::as_i64);
-            let deeper = members.values().flat_map(|it| all_called(name, it));
+            let deeper = members.values().flat_map(|it| all_named(name, it));
             own.into_iter().chain(deeper).collect()
         }
         _ => Vec::new(),

@@ -24,7 +24,7 @@ pub(super) struct Fault {
 pub(super) enum Beyond {
     /// A schema counts the characters of a value, not the bytes that spell a body.
     BodySize,
-    /// A schema judges a parsed object, in which of two members the last is left.
+    /// A schema implementations a parsed object, in which of two members the last is left.
     DuplicateField,
     /// A pattern recognises neither a port's range and default, nor a path's dot
     /// segments, nor how an address of numbers is written canonically.
@@ -44,7 +44,7 @@ impl Reading {
         self.faults.is_empty()
     }
 
-    pub(super) fn pleases_a_schema(&self) -> bool {
+    pub(super) fn is_valid_by_schema(&self) -> bool {
         self.faults.iter().all(|fault| fault.beyond.is_some())
     }
 }
@@ -85,22 +85,22 @@ const RULES_OF_SHAPE: [&str; 5] = [
 
 /// The session keys that have begun a login.
 #[derive(Debug, Default)]
-pub(super) struct Begun(HashSet<String>);
+pub(super) struct StartedKeys(HashSet<String>);
 
 /// Reads a body after those that began a login with the keys in `begun`, and
 /// adds its own if it begins one.
-pub(super) fn read(body: &Body, text: &str, begun: &mut Begun) -> Reading {
+pub(super) fn read(body: &Body, text: &str, started: &mut StartedKeys) -> Reading {
     let mut reading = read_parsed(body);
     if text.len() > MOST_BYTES {
         reading.faults.push(unseen("body.size", Beyond::BodySize));
     }
-    if reading.is_well_formed() && reading.outcome == BEGINS && !begun.is_new(body) {
+    if reading.is_well_formed() && reading.outcome == BEGINS && !started.is_new(body) {
         reading.outcome = (400, Some("session_key.fresh"));
     }
     reading
 }
 
-impl Begun {
+impl StartedKeys {
     /// Whether the key of `body` has begun no login; from now on it has.
     fn is_new(&mut self, body: &Body) -> bool {
         let Shape::Object(members, _) = &body.shape else {

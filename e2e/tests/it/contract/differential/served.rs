@@ -77,7 +77,7 @@ impl Broker {
         }
     }
 
-    pub(super) fn judge(&self, endpoint: Endpoint, body: &str) -> Verdict {
+    pub(super) fn verdict(&self, endpoint: Endpoint, body: &str) -> Verdict {
         let url = format!("{}{}", self.url, endpoint.path());
         let request = self
             .http
@@ -89,7 +89,7 @@ impl Broker {
             .header("x-request-id")
             .expect("every answer has one");
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let rule = rules.remove(id).expect("the audit log heard of it first");
+        let rule = rules.remove(id).expect("the audit log has it first");
         Verdict {
             status: response.status,
             is_well_formed: !rule.is_some_and(|rule| reading::is_about_form(endpoint, rule)),

@@ -7,7 +7,7 @@ use mock_upstream::Mode;
 use super::super::direct::Direct;
 use super::super::{HOUR_MS, MINUTE_MS, SECOND_MS};
 use super::ends;
-use crate::demo::Person;
+use crate::demo::User;
 use crate::login::{Flow, GITHUB, GOOGLE};
 use testkit::browser::Browser;
 
@@ -69,12 +69,10 @@ async fn what_the_demo_keeps_ends_by_the_clock() {
         8 * HOUR_MS,
         async |it| {
             let browser = Arc::new(Browser::new());
-            Person::with(it, &browser)
-                .signs_in(Flow::Clean, GOOGLE)
-                .await;
+            User::with(it, &browser).sign_in(Flow::Clean, GOOGLE).await;
             browser
         },
-        async |it, browser| Person::with(it, browser).is_signed_in().await,
+        async |it, browser| User::with(it, browser).is_signed_in().await,
     )
     .await;
     // The broker learns of a legacy login later than the demo, so that the demo's
@@ -84,9 +82,9 @@ async fn what_the_demo_keeps_ends_by_the_clock() {
         570 * SECOND_MS,
         async |it| {
             let browser = Arc::new(Browser::new());
-            let person = Person::with(it, &browser);
+            let user = User::with(it, &browser);
             let broker = format!("{}/authorize", it.broker());
-            let authorize = person.presses(Flow::Legacy, GITHUB, &broker).await.url;
+            let authorize = user.press(Flow::Legacy, GITHUB, &broker).await.url;
             it.advance_seconds(30);
             let answer = browser
                 .follow_until(&authorize, &it.broker_callback(GITHUB))
@@ -95,7 +93,7 @@ async fn what_the_demo_keeps_ends_by_the_clock() {
         },
         async |it, (browser, answer)| {
             browser.follow(answer).await;
-            Person::with(it, browser).is_signed_in().await
+            User::with(it, browser).is_signed_in().await
         },
     )
     .await;

@@ -11,7 +11,7 @@ use crate::replay_and_expiry::model::stage::Database;
 use testkit::server::runtime;
 
 pub(super) fn start() -> Server {
-    Server::start(Durability::Hasty).expect("PostgreSQL: `just test` installs it")
+    Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
 }
 
 /// One more schema. The key is in the configuration, for there is no file beside
