@@ -1,6 +1,5 @@
-//! What the wire adds to a call: one client on one connection that asks the
-//! broker itself and the broker through the wire in turn, because only what is
-//! measured in one run can be compared.
+//! The time that the proxy adds to a call: one client on one connection calls the broker
+//! directly and through the proxy in turn, because only times of one run can be compared.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
 
-/// How often each is asked, after as many that do not count.
+/// The number of measured calls of each, after as many to warm up.
 const ROUNDS: usize = 5_000;
 
 #[tokio::main]
@@ -39,12 +38,7 @@ async fn main() {
     stack.stop().await;
 }
 
-fn client() -> Client {
-    let builder = Client::builder().no_proxy().retry(reqwest::retry::never());
-    builder.build().expect("a client")
-}
-
-/// A login that stays pending, and the question for its result.
+/// Starts a login that stays pending, and returns the body that reads its result.
 async fn pending_login(stack: &Stack) -> Value {
     let project = stack.projects().list().remove(0);
     let mut body = json!({
@@ -81,7 +75,7 @@ async fn compare(what: &str, direct: RequestBuilder, wired: RequestBuilder) {
     say(what, &micros(alone), &micros(through), &micros(added));
 }
 
-/// How long one call takes, to the end of its answer.
+/// The time of one call, to the end of its response.
 #[expect(clippy::disallowed_methods, reason = "measures")]
 async fn time(request: &RequestBuilder) -> Duration {
     let request = request.try_clone().expect("a body in memory");

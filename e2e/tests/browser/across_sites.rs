@@ -1,5 +1,5 @@
 //! Consumer, broker and provider on three different sites, as in production: the
-//! cookies come back in a real browser, and as `SameSite=Strict` ones they do not.
+//! cookies are sent in a real browser, and as `SameSite=Strict` ones they are not.
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2, which Linux has.
 
@@ -19,7 +19,7 @@ async fn stack_across_sites() -> Stack {
     .unwrap()
 }
 
-/// Sends somebody to the provider, lets the cookie whose name begins with `strict`
+/// Sends a user to the provider, makes the cookie whose name begins with `strict`
 /// become a Strict one there, and sends them back.
 async fn sign_in(user: &User<'_>, flow: Flow, strict: Option<&str>) -> WebDriverResult<()> {
     user.opens_the_demo().await?;

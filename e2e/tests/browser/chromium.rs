@@ -47,14 +47,14 @@ impl Driver {
     }
 }
 
-/// How every browser here is started.
+/// The arguments of every browser.
 pub(crate) const ARGUMENTS: &[&str] = &[
     "--headless=new",
     // Chromium's sandbox does not start for root, as which CI runs.
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
-    // It calls nobody but us.
+    // It makes no calls of its own.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -62,7 +62,7 @@ pub(crate) const ARGUMENTS: &[&str] = &[
     "--window-size=1200,1000",
 ];
 
-/// Where the driver is.
+/// The address of the driver.
 pub(crate) fn driver() -> &'static str {
     &DRIVER.url
 }

@@ -1,4 +1,4 @@
-//! Answers that get lost, as a user meets them.
+//! Lost responses, as a user sees them.
 
 use stack::Stack;
 use stack::event_log::EventSource;
@@ -11,7 +11,7 @@ fn strikes(stack: &Stack, operation: &str, fault: Fault) {
     stack.faults().arm(FaultInjection::next(operation, fault));
 }
 
-/// How often the broker was asked.
+/// The number of calls to the broker.
 fn calls_of(stack: &Stack, operation: &str) -> usize {
     let events = stack.event_log().events(0, None);
     let is_call = |source, its: &str| source == EventSource::Audit && its == operation;

@@ -1,5 +1,5 @@
-//! A fragment on the way in never reaches the consumer, whichever way the browser
-//! goes back to it.
+//! A fragment of the first address never reaches the consumer, whichever way the browser
+//! is redirected back.
 
 use mock_upstream::{Misbehaviour, Next};
 use serde_json::json;

@@ -1,5 +1,4 @@
-//! The pages of the control address in a real browser: a teacher watches, a user
-//! signs in.
+//! The inspector in a real browser, while a user signs in in another one.
 
 use mock_upstream::{Misbehaviour, Next};
 use stack::faults::{Fault, FaultInjection};
@@ -10,7 +9,7 @@ use crate::inspector_page::InspectorPage;
 use crate::user::{Flow, User};
 use crate::{chromium, interactive_stack};
 
-/// A teacher and a user, each with a browser of their own, at a fresh stack.
+/// The inspector and a user, each with a browser of their own, at a fresh stack.
 macro_rules! with_inspector {
     (async |$stack:ident, $inspector:ident, $user:ident| $body:block) => {{
         let $stack = interactive_stack().await;
@@ -123,10 +122,10 @@ async fn a_refused_replay_is_red_and_shows_advice() {
         let backend = backend_at_the_demo(&stack).await;
         let login = backend.start_login("google").await;
         user.opens(&login.authorization_url).await?;
-        // Nobody saw where they come from.
+        // The visit has no referrer.
         user.waits_and_continues().await?;
         user.chooses("ada").await?;
-        // They have come home: the demo knows nothing of this login.
+        // They are back at the demo, which does not know this login.
         user.sees_problem("no_session").await?;
         for status in [200, 400] {
             let result = backend.result(&login.session_key).await;
@@ -241,7 +240,7 @@ async fn without_scripts_everything_but_the_news_works() {
         inspector.sees("#exchange", "[masked").await?;
         inspector.clicks("button[value='600']").await?;
         inspector.sees("#advanced", "10 minutes ahead").await?;
-        // It led back to where it was.
+        // It redirected to the page that it was on.
         inspector.sees("#exchange", "[masked").await?;
         assert_eq!(stack.clock().advanced_ms(), 600_000);
         let order = FaultInjection::next("POST /v1/token".parse().unwrap(), Fault::Html502);

@@ -1,4 +1,4 @@
-//! A teacher at the control address: what they do there, and what they see.
+//! The inspector's page in a browser: actions and waits.
 
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverResult;
@@ -7,21 +7,21 @@ use thirtyfour::{By, Key, WebDriver, WebElement};
 
 use crate::user::picture_path;
 
-/// As many presses of Tab as anybody would bear.
+/// The most presses of Tab before the search for an element fails.
 const MOST_TABS: usize = 60;
 
-/// The page also looks every few seconds, which would hide that news do not reach it.
+/// The page also polls every few seconds, which would hide that no event reaches it.
 const NO_LOOKING_NOW_AND_THEN: &str = "const often = window.setInterval; \
      window.setInterval = (look, ms) => ms < 1000 ? often(look, ms) : 0;";
 
-/// Somebody who shows a class what happens.
+/// The inspector, open in a browser.
 pub(crate) struct InspectorPage<'a> {
     browser: &'a WebDriver,
     control: String,
 }
 
 impl<'a> InspectorPage<'a> {
-    /// Opens the control address at `control`.
+    /// Opens the inspector at `control`.
     pub(crate) async fn at(browser: &'a WebDriver, control: &str) -> WebDriverResult<Self> {
         let inspector = Self {
             browser,
@@ -41,22 +41,22 @@ impl<'a> InspectorPage<'a> {
         self.browser.goto(format!("{}{path}", self.control)).await
     }
 
-    /// Waits until the story is called so.
+    /// Waits until the sequence has this title.
     pub(crate) async fn sees_sequence(&self, title: &str) -> WebDriverResult<()> {
         self.finds_text("#sequence-title", title).await.map(drop)
     }
 
-    /// Waits until an arrow says so, and is drawn as `mood`.
-    pub(crate) async fn sees_arrow(&self, says: &str, mood: &str) -> WebDriverResult<()> {
-        self.finds(&format!(".step.{mood}[aria-label='{says}']"))
+    /// Waits until an arrow has the label `label` and this style.
+    pub(crate) async fn sees_arrow(&self, label: &str, style: &str) -> WebDriverResult<()> {
+        self.finds(&format!(".step.{style}[aria-label='{label}']"))
             .await
             .map(drop)
     }
 
-    pub(crate) async fn sees_no_arrow(&self, says: &str) -> WebDriverResult<()> {
-        let arrow = By::Css(format!(".step[aria-label='{says}']"));
+    pub(crate) async fn sees_no_arrow(&self, label: &str) -> WebDriverResult<()> {
+        let arrow = By::Css(format!(".step[aria-label='{label}']"));
         let is_there = self.browser.query(arrow).nowait().exists().await?;
-        assert!(!is_there, "{says}");
+        assert!(!is_there, "{label}");
         Ok(())
     }
 
@@ -73,8 +73,8 @@ impl<'a> InspectorPage<'a> {
         Ok(())
     }
 
-    pub(crate) async fn clicks_arrow(&self, says: &str) -> WebDriverResult<()> {
-        let arrow = self.finds(&format!("a.step[aria-label='{says}']")).await?;
+    pub(crate) async fn clicks_arrow(&self, label: &str) -> WebDriverResult<()> {
+        let arrow = self.finds(&format!("a.step[aria-label='{label}']")).await?;
         arrow.scroll_into_view().await?;
         arrow.click().await
     }
@@ -138,7 +138,7 @@ impl<'a> InspectorPage<'a> {
         Ok(())
     }
 
-    /// Nothing runs out of the cards of the clock, the misbehaviour and the fault.
+    /// Asserts that nothing overflows the cards of the clock, the misbehaviour and the fault.
     pub(crate) async fn sees_every_tool_in_its_card(&self) -> WebDriverResult<()> {
         let script = "return [...document.querySelectorAll('.tool')] \
                       .filter(card => card.scrollWidth > card.clientWidth) \
@@ -147,19 +147,19 @@ impl<'a> InspectorPage<'a> {
         Ok(())
     }
 
-    /// The last row of the diagram is on the screen.
+    /// Asserts that the last row of the diagram is on the screen.
     pub(crate) async fn sees_the_end_of_the_diagram(&self) -> WebDriverResult<()> {
         self.sees_whole(".diagram > :last-child", "innerHeight")
             .await
     }
 
-    /// The arrow that is chosen stands above the exchange that it opened.
+    /// Asserts that the chosen arrow is above the exchange that it opened.
     pub(crate) async fn sees_the_chosen_arrow(&self) -> WebDriverResult<()> {
         let exchange = "document.querySelector('#exchange').getBoundingClientRect().top";
         self.sees_whole(".step[aria-current]", exchange).await
     }
 
-    /// `selector` ends above `limit`, a length in the page's script.
+    /// Asserts that `selector` ends above `limit`, a length in the page's script.
     async fn sees_whole(&self, selector: &str, limit: &str) -> WebDriverResult<()> {
         let script = format!(
             "const seen = document.querySelector('{selector}').getBoundingClientRect(); \
@@ -173,7 +173,7 @@ impl<'a> InspectorPage<'a> {
         self.finds(selector).await?.scroll_into_view().await
     }
 
-    /// A screen of this size, as phones and projectors have.
+    /// Sets the size of the screen.
     pub(crate) async fn has_screen(&self, width: u32, height: u32) -> WebDriverResult<()> {
         let metrics = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600,
@@ -186,7 +186,7 @@ impl<'a> InspectorPage<'a> {
         self.prefers("dark").await
     }
 
-    /// Likes colours so, and no motion: pictures are taken at any moment.
+    /// Sets the preferred colours, and no motion: pictures are taken at any moment.
     async fn prefers(&self, scheme: &str) -> WebDriverResult<()> {
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
@@ -227,7 +227,7 @@ impl<'a> InspectorPage<'a> {
             .desc(&format!("{selector} with {text}"))
             .with_filter(move |element: WebElement| {
                 let text = text.clone();
-                // What was found a moment ago may have been replaced meanwhile.
+                // The element may have been replaced since it was found.
                 async move { Ok(element.text().await.is_ok_and(|its| its.contains(&text))) }
             })
             .first()

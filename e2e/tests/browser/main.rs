@@ -1,6 +1,5 @@
-//! The stack as a user sees it, in a real headless Chromium: they click, and
-//! every page on the way is looked at. Pictures of the pages go to
-//! `target/screenshots/`.
+//! The stack in a real headless Chromium: a user clicks, and every page on the way is
+//! checked. Pictures of the pages go to `target/screenshots/`.
 //!
 //! Needs Chromium and ChromeDriver; `just test` installs them.
 
@@ -41,7 +40,7 @@ mod relay;
 use stack::{Stack, StackSettings};
 use user::{Flow, User};
 
-/// A stack whose providers ask who signs in.
+/// A stack whose providers show a page on which the user is chosen.
 async fn interactive_stack() -> Stack {
     testkit::leak_check::watch_log();
     Stack::start(StackSettings {

@@ -1,5 +1,5 @@
 //! Cookies that an attacker plants in the victim's browser, from a sister subdomain or
-//! otherwise: they are not taken for ours, and what they name proves nothing.
+//! otherwise: the demo does not accept them, and they give the attacker no result.
 
 use reqwest::header::{COOKIE, ORIGIN};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn plant(stack: &TlsStack, user: &User<'_>, name: &str, value: &str) -> We
     Ok(())
 }
 
-/// The one cookie whose name begins like this.
+/// The one cookie whose name has this prefix.
 async fn cookie(user: &User<'_>, start: &str) -> WebDriverResult<Value> {
     let all = user.holds_cookies().await?;
     let mut found = all
@@ -115,7 +115,7 @@ async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
         let planted = cookie(user, "__Host-demo_session").await?;
         assert_eq!(planted["value"], attacker.session(stack)["value"]);
 
-        // The result is there and the victim on the way home: the attacker has as
+        // The result is there and the victim is redirected: the attacker has as
         // much time as a slow line would give.
         stack.app_gate.close();
         let attack = async {

@@ -1,4 +1,4 @@
-//! The page that asks, in a real browser: who meets it, and that its Continue
+//! The confirmation page in a real browser: which visits get it, and that its Continue
 //! cannot be pressed by mistake.
 
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ async fn cancelling_ends_the_attackers_login() {
     });
 }
 
-/// Time stands still on a page: what is to happen later is kept.
+/// A script that stops a page's timers, and keeps their callbacks.
 const FREEZE: &str = "window.setTimeout = (later, ms) => { window.kept = { later, ms }; return 1; }; \
                       window.clearTimeout = () => { window.kept = null; };";
 
@@ -259,7 +259,7 @@ async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
                     .await?;
             } else {
                 // What remains: it began on a page of the app, and that is all
-                // that a browser tells.
+                // that a browser reports.
                 user.is_at_the_mock_of("google").await?;
             }
         }

@@ -1,5 +1,5 @@
-//! A site of a test's own: a few pages and redirects, under any name of this
-//! machine (Chromium finds every `….localhost` here by itself).
+//! A site of a test's own: a few pages and redirects, under any name of this machine
+//! (Chromium resolves every `….localhost` by itself).
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
-/// What is at a path.
+/// The response at a path.
 #[derive(Debug, Clone)]
 pub(crate) enum At {
     /// A page.

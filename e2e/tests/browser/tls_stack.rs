@@ -55,7 +55,7 @@ pub(crate) struct TlsStack {
 }
 
 impl TlsStack {
-    /// Starts it; the provider asks who signs in.
+    /// Starts it; the provider shows a page on which the user is chosen.
     pub(crate) async fn start() -> Self {
         stack::silence_rocket();
         let (app_front, broker_front, sister_front) = (listen(), listen(), listen());

@@ -1,4 +1,4 @@
-//! A user at a browser: what they do, and what they see.
+//! A user at a browser: actions and waits.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use thirtyfour::error::WebDriverResult;
 use thirtyfour::extensions::query::ElementQueryable as _;
 use thirtyfour::{By, Key, WebDriver, WebElement, WindowHandle};
 
-/// Which way to sign in.
+/// The flow of a sign-in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Flow {
     Clean,
     Legacy,
 }
 
-/// Somebody at one browser, who knows where the demo is.
+/// A user with a browser, at the demo.
 pub(crate) struct User<'a> {
     browser: &'a WebDriver,
     demo: String,
@@ -106,7 +106,7 @@ impl<'a> User<'a> {
         set.await.map(drop)
     }
 
-    /// Waits until the page was drawn twice: then its observers were told.
+    /// Waits until the page was drawn twice: then its observers have run.
     pub(crate) async fn sees_what_a_page_has_drawn(&self) -> WebDriverResult<()> {
         let twice = "const done = arguments[0]; \
                      requestAnimationFrame(() => requestAnimationFrame(() => setInterval(done, 0)));";
@@ -191,7 +191,7 @@ impl<'a> User<'a> {
     }
 
     pub(crate) async fn sees_heading(&self, text: &str) -> WebDriverResult<()> {
-        // One look-up: an element whose text is read afterwards may have left with its page.
+        // One look-up: the element may be gone before its text is read.
         let path = format!("//h1[normalize-space()='{text}']");
         let heading = self.browser.query(By::XPath(path));
         heading.desc(text).first().await.map(drop)
@@ -201,7 +201,7 @@ impl<'a> User<'a> {
         self.finds("main[data-question='relay']").await.map(drop)
     }
 
-    /// The broker's page that asks, and whom it names.
+    /// Waits for the confirmation page, and asserts the project and the origin that it names.
     pub(crate) async fn is_asked_to_confirm(
         &self,
         project: &str,
@@ -259,7 +259,7 @@ impl<'a> User<'a> {
         keys.perform().await
     }
 
-    /// What the focused element says; nothing, if none is.
+    /// The text of the focused element; empty without one.
     pub(crate) async fn focus(&self) -> WebDriverResult<String> {
         let script = "const at = document.activeElement; \
                       return at === document.body ? '' : at.textContent.trim();";
@@ -303,7 +303,7 @@ impl<'a> User<'a> {
         Ok(all["cookies"].as_array().unwrap().clone())
     }
 
-    /// Has Chromium keep these cookies, whoever may set them.
+    /// Stores cookies in Chromium, also those that no page could set.
     pub(crate) async fn is_given_cookies(&self, cookies: &[Value]) -> WebDriverResult<()> {
         let cookies = json!({ "cookies": cookies });
         let set = self.sends_chromium("Storage.setCookies", cookies);
@@ -322,7 +322,7 @@ impl<'a> User<'a> {
         self.browser.cdp().send_raw(what, how).await
     }
 
-    /// Follows the link that says so.
+    /// Follows the link with this text.
     pub(crate) async fn follows(&self, link: &str) -> WebDriverResult<()> {
         self.browser.find(By::LinkText(link)).await?.click().await
     }
@@ -373,7 +373,7 @@ impl<'a> User<'a> {
     }
 }
 
-/// Where the picture of this name goes.
+/// The file of a picture.
 pub(crate) fn picture_path(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
     std::fs::create_dir_all(&folder).unwrap();

@@ -23,6 +23,9 @@ const FAILED: i32 = 101;
 /// as a browser does, and is no part of what is tested.
 const BROWSER_DRIVER: &str = "thirtyfour";
 
+/// The folders of the code that tests, and whose panics may show what they tested.
+const IN_A_TEST: [&str; 2] = ["tests/", "testkit/src/"];
+
 static WATCHING: Once = Once::new();
 
 /// Watches every line that this process logs from now on, at every level, and every
@@ -74,7 +77,7 @@ fn watch_panics() {
 fn is_in_a_test(panic: &PanicHookInfo<'_>) -> bool {
     panic
         .location()
-        .is_some_and(|place| place.file().contains("tests/"))
+        .is_some_and(|place| IN_A_TEST.iter().any(|folder| place.file().contains(folder)))
 }
 
 struct Writer {

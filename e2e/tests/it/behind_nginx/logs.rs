@@ -117,7 +117,7 @@ async fn visit_invalid_addresses(front: &ProxiedBrokers) -> Vec<String> {
         let response = request.header("Referer", &referer).send().await;
         assert!(response.status >= 400, "{path}: {}", response.status);
         // Refused, or hung up on.
-        let _ = client.get(front.nginx.url_in_clear(&path)).send().await;
+        let _ = client.get(front.nginx.url_in_clear(&path)).try_send().await;
     }
     let request = client.request(Method::POST, front.nginx.url("/v1/token"));
     let request = request.header("User-Agent", a).header("X-Request-Id", b);
