@@ -1,94 +1,73 @@
-//! Who takes the browser's part: a client that follows redirects, a person, or a
-//! browser driven through WebDriver.
+//! The browser of a run: an HTTP client that follows redirects, the user's own
+//! browser, or one that is driven through WebDriver.
 
-mod automatic;
-mod home;
-mod person;
+mod callback_server;
+mod http_browser;
+mod navigation;
+mod user;
 mod webdriver;
 
-use url::Url;
-
+use super::error::Stop;
+use super::http::Http;
 use super::mask;
-use super::run::{Run, Stop};
 use super::verdict::Evidence;
 
-use home::Home;
-pub use person::Person;
+use callback_server::CallbackServer;
+pub(crate) use http_browser::{End, HttpBrowser};
+pub(crate) use navigation::{Aim, Navigation};
+pub use user::UserPrompt;
 pub use webdriver::WebDriver;
 
-/// Who takes the browser's part.
+/// The browser of a run.
 #[derive(Debug)]
-pub enum Browser {
+pub enum BrowserDriver {
     /// An HTTP client that keeps cookies and follows redirects up to the callback,
-    /// which it does not visit: for providers that sign somebody in without a page.
+    /// which it does not visit: for providers that sign a user in without a page.
     Automatic,
-    /// A person, who is asked to open an address.
-    Person(Person),
+    /// The user's own browser: the user is asked to open an address.
+    User(UserPrompt),
     /// A real browser.
     WebDriver(WebDriver),
 }
 
-/// What is to happen at the provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Aim {
-    SignIn,
-    Decline,
-}
-
-/// A browser's way from the broker and home.
+/// The end of a navigation.
 #[derive(Debug)]
-pub(crate) struct Journey {
-    /// Where it came to in the end, byte for byte; nothing if nobody said.
+pub(crate) struct Arrival {
+    /// The last address, byte for byte; none if the user did not paste it.
     pub(crate) url: Option<String>,
     pub(crate) evidence: Evidence,
 }
 
-/// Sends the browser to `url` and waits until it is home. Where it was in trouble
-/// once, it is not sent again: each time could take minutes.
-pub(crate) async fn go(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Journey, Stop> {
-    if let Some(why) = &run.lost_browser {
-        return Err(Stop::Harness(why.clone()));
+impl BrowserDriver {
+    /// Opens the address and waits until the browser is back at the consumer.
+    pub(crate) async fn navigate(
+        &self,
+        http: &mut Http,
+        navigation: Navigation<'_>,
+    ) -> Result<Arrival, Stop> {
+        let Navigation { url, callback, .. } = navigation;
+        let arrived_at = match self {
+            Self::Automatic => Some(http_browser::navigate(http, navigation).await?),
+            Self::User(prompt) => {
+                let _server = CallbackServer::start(callback, url).await;
+                prompt.navigate(navigation)?
+            }
+            Self::WebDriver(driver) => {
+                let server = CallbackServer::start(callback, url).await;
+                let start = server.start_page();
+                Some(driver.navigate(http, start, url, callback).await?)
+            }
+        };
+        let received = match &arrived_at {
+            Some(url) => format!("the browser came to {}", mask::url(url)),
+            None => "the browser came back".to_owned(),
+        };
+        Ok(Arrival {
+            evidence: Evidence {
+                sent: format!("a browser, to {}", mask::url(url)),
+                received,
+            },
+            url: arrived_at,
+        })
     }
-    let home = travel(run, url, aim).await;
-    if let Err(Stop::Harness(why)) = &home {
-        run.lost_browser = Some(why.clone());
-    }
-    let home = home?;
-    let came = match &home {
-        Some(home) => format!("the browser came to {}", mask::url(home)),
-        None => "the browser came home".to_owned(),
-    };
-    Ok(Journey {
-        evidence: Evidence {
-            sent: format!("a browser, to {}", mask::url(url)),
-            came,
-        },
-        url: home,
-    })
-}
-
-async fn travel(run: &mut Run<'_>, url: &str, aim: Aim) -> Result<Option<String>, Stop> {
-    let plan = run.plan;
-    let callback = &plan.project.callback;
-    match &plan.browser {
-        Browser::Automatic => automatic::go(run, url).await,
-        Browser::Person(person) => {
-            let _home = Home::at(callback, url).await;
-            person.go(url, callback, aim)
-        }
-        Browser::WebDriver(driver) => {
-            let home = Home::at(callback, url).await;
-            driver.go(&run.http, home.start(), url, callback).await
-        }
-    }
-}
-
-/// Whether an address is the consumer's: at the callback's origin, and, where the
-/// broker has the same one, under its path.
-fn is_home(url: &str, callback: &str, base_url: &str) -> bool {
-    let (Ok(url), Ok(callback)) = (Url::parse(url), Url::parse(callback)) else {
-        return false;
-    };
-    let shares = Url::parse(base_url).is_ok_and(|base| base.origin() == callback.origin());
-    url.origin() == callback.origin() && (!shares || url.path().starts_with(callback.path()))
 }

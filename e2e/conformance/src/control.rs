@@ -1,28 +1,41 @@
-//! What the control address of a stack does for a run: it moves the clock, says
-//! who signs in next, and registers projects.
+//! The control address of a stack: it moves the clock, queues the user of the next
+//! sign-in, and registers projects.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::http::{Answer, Http};
-use super::plan::Project;
-use super::preflight::Unfit;
-use super::run::Stop;
+use super::error::{NotTestable, Stop};
+use super::http::{Http, RawResponse};
+use super::project::TestProject;
+use super::users::QueuedUser;
 
-/// Where the runner's own projects come back to. Nobody need listen there.
-const CALLBACK: &str = "http://localhost:8042/conformance";
-
-/// The names of the runner's own projects.
-const PROJECTS: [&str; 2] = ["Conformance", "Conformance, another project"];
+/// The names and callbacks of the runner's own projects: one callback is shared, one
+/// is each project's own. Nothing needs to listen there.
+const PROJECTS: [(&str, [&str; 2]); 2] = [
+    (
+        "Conformance",
+        [
+            "http://localhost:8042/conformance",
+            "http://localhost:8042/conformance/second",
+        ],
+    ),
+    (
+        "Conformance, another project",
+        [
+            "http://localhost:8042/conformance",
+            "http://localhost:8042/another-project",
+        ],
+    ),
+];
 
 /// A control address.
 #[derive(Debug, Clone)]
-pub struct Control {
+pub struct StackControl {
     /// Without a trailing slash.
     url: String,
 }
 
-impl Control {
+impl StackControl {
     /// The control address at `url`.
     pub fn at(url: &str) -> Self {
         Self {
@@ -30,82 +43,105 @@ impl Control {
         }
     }
 
-    /// Two projects of the runner's own: those of an earlier run, or new ones.
+    /// The runner's two projects: those of an earlier run, or new ones.
     ///
     /// # Errors
     ///
-    /// When nobody answers there, or somebody else.
-    pub async fn projects(&self) -> Result<[Project; 2], Unfit> {
-        let http = Http::new(&self.url).map_err(Unfit::new)?;
-        let known = self.ask(&http, Method::GET, "/api/projects", None).await;
-        let known = known.map_err(|why| self.unfit(&why))?.json();
-        let mut ours = Vec::new();
-        for name in PROJECTS {
-            let earlier = known.as_array().into_iter().flatten();
-            let project = match earlier.into_iter().find(|it| it["name"] == name) {
+    /// When no server answers, or the server is no control address.
+    pub async fn projects(&self) -> Result<[TestProject; 2], NotTestable> {
+        let http = Http::new(&self.url).map_err(NotTestable::new)?;
+        let known = self.call(&http, Method::GET, "/api/projects", None).await;
+        let known = known.map_err(|error| self.not_testable(&error))?.json();
+        let mut projects = Vec::new();
+        for (name, callbacks) in PROJECTS {
+            let mut earlier = known.as_array().into_iter().flatten();
+            let project = match earlier.find(|it| it["name"] == name) {
                 Some(project) => project.clone(),
-                None => self.register(&http, name).await?,
+                None => self.register(&http, name, callbacks).await?,
             };
-            ours.push(
-                project_of(&project).ok_or_else(|| {
-                    self.unfit("its projects are not what GET /api/projects shows")
-                })?,
-            );
+            let project = project_in(&project);
+            projects.push(project.ok_or_else(|| {
+                self.not_testable("its projects are not what GET /api/projects shows")
+            })?);
         }
-        ours.try_into()
-            .map_err(|_| self.unfit("it has no projects"))
+        projects
+            .try_into()
+            .map_err(|_| self.not_testable("it has no projects"))
     }
 
-    async fn register(&self, http: &Http, name: &str) -> Result<Value, Unfit> {
-        let callbacks = [CALLBACK.to_owned(), format!("{CALLBACK}/second")];
+    async fn register(
+        &self,
+        http: &Http,
+        name: &str,
+        callbacks: [&str; 2],
+    ) -> Result<Value, NotTestable> {
         let project = json!({ "name": name, "redirect_uris": callbacks });
-        let answer = self
-            .ask(http, Method::POST, "/api/projects", Some(&project))
+        let response = self
+            .call(http, Method::POST, "/api/projects", Some(&project))
             .await;
-        Ok(answer.map_err(|why| self.unfit(&why))?.json())
+        Ok(response.map_err(|error| self.not_testable(&error))?.json())
     }
 
     /// Moves the clock ahead.
     pub(crate) async fn advance(&self, http: &Http, seconds: u64) -> Result<(), Stop> {
         let step = json!({ "seconds": seconds });
-        let moved = self.ask(http, Method::POST, "/api/clock/advance", Some(&step));
-        moved.await.map(drop).map_err(|why| self.stop(&why))
+        let moved = self.call(http, Method::POST, "/api/clock/advance", Some(&step));
+        moved.await.map(drop).map_err(|error| self.stop(&error))
     }
 
-    /// Lets this happen at the next sign-in with `provider`.
-    pub(crate) async fn next(&self, http: &Http, provider: &str, next: &Value) -> Result<(), Stop> {
+    /// Queues `user` for the next sign-in at `provider`.
+    pub(crate) async fn queue_user(
+        &self,
+        http: &Http,
+        provider: &str,
+        user: &QueuedUser,
+    ) -> Result<(), Stop> {
+        let next = json!({ "person": user.json() });
+        self.queue(http, provider, &next).await
+    }
+
+    /// Lets the user decline the next sign-in at `provider`.
+    pub(crate) async fn queue_denial(&self, http: &Http, provider: &str) -> Result<(), Stop> {
+        self.queue(http, provider, &json!({ "misbehave": "deny" }))
+            .await
+    }
+
+    async fn queue(&self, http: &Http, provider: &str, next: &Value) -> Result<(), Stop> {
         let path = format!("/api/upstreams/{provider}/next");
-        let queued = self.ask(http, Method::POST, &path, Some(next));
-        queued.await.map(drop).map_err(|why| self.stop(&why))
+        let queued = self.call(http, Method::POST, &path, Some(next));
+        queued.await.map(drop).map_err(|error| self.stop(&error))
     }
 
-    async fn ask(
+    async fn call(
         &self,
         http: &Http,
         method: Method,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, String> {
+    ) -> Result<RawResponse, String> {
         let url = format!("{}{path}", self.url);
-        let answer = http.side_call(method, &url, body).await?;
-        if answer.is_success() {
-            return Ok(answer);
+        let response = http.call_helper(method, &url, body).await?;
+        if response.is_success() {
+            return Ok(response);
         }
-        Err(format!("{path} answered {}", answer.status))
+        Err(format!("{path} answered {}", response.status))
     }
 
-    fn unfit(&self, why: &str) -> Unfit {
-        Unfit::new(format!("no stack can be controlled at {}: {why}", self.url))
+    fn not_testable(&self, error: &str) -> NotTestable {
+        NotTestable::new(format!(
+            "no stack can be controlled at {}: {error}",
+            self.url
+        ))
     }
 
-    fn stop(&self, why: &str) -> Stop {
-        Stop::Harness(format!("the control address {}: {why}", self.url))
+    fn stop(&self, error: &str) -> Stop {
+        Stop::Harness(format!("the control address {}: {error}", self.url))
     }
 }
 
-fn project_of(project: &Value) -> Option<Project> {
+fn project_in(project: &Value) -> Option<TestProject> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
-    Some(Project {
+    Some(TestProject {
         client_id: text(&project["client_id"])?,
         client_secret: text(&project["client_secret"])?,
         callback: text(&project["redirect_uris"][0])?,

@@ -1,4 +1,6 @@
-//! Requests as they are sent, answers as they come: raw, bounded, one at a time.
+//! Raw HTTP: one bounded request at a time, sent once.
+
+mod message;
 
 use std::error::Error as _;
 use std::sync::OnceLock;
@@ -8,203 +10,115 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION, SET
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
 use serde_json::Value;
 
-use super::{expect, mask};
+use super::address;
+pub(crate) use message::{Body, Exchange, RawRequest, RawResponse};
 
-/// How long one answer is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// The time that a server has for one response.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How many requests a run sends at most.
-pub const MOST_REQUESTS: usize = 400;
+/// The number of requests that a run sends at most.
+pub const MAX_REQUESTS: usize = 400;
 
-/// As much of an answer as is read.
-const MOST_BYTES: usize = 256 * 1024;
+/// The part of a body that is read.
+const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// A request to the broker.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) method: Method,
-    /// With the query, if any.
-    pub(crate) path: String,
-    pub(crate) body: Body,
-    /// The whole value of the header.
-    pub(crate) authorization: Option<String>,
-}
-
-/// What a request carries.
-#[derive(Debug, Clone)]
-pub(crate) enum Body {
-    Nothing,
-    Json(Value),
-    /// A media type, and text that need not be of it.
-    Raw(&'static str, String),
-}
-
-/// What came back.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) media_type: String,
-    pub(crate) location: Option<String>,
-    pub(crate) cookies: Vec<String>,
-    pub(crate) body: String,
-}
-
-/// A request with its answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Exchange {
-    pub(crate) sent: String,
-    pub(crate) answer: Answer,
-}
-
-/// Who sends.
+/// An HTTP client that counts its requests.
 #[derive(Debug)]
 pub(crate) struct Http {
-    /// What stands on this machine is not asked for through a proxy.
+    /// Servers on this machine are reached without a proxy.
     is_local: bool,
     plain: Client,
-    /// Made when it is needed: reading the machine's certificates takes long.
+    /// Made on first use: reading the machine's certificates takes long.
     encrypted: OnceLock<Client>,
     sent: usize,
 }
 
-impl Call {
-    pub(crate) fn get(path: &str) -> Self {
-        Self {
-            method: Method::GET,
-            path: path.to_owned(),
-            body: Body::Nothing,
-            authorization: None,
-        }
-    }
-
-    pub(crate) fn post(path: &str, body: Value) -> Self {
-        Self {
-            method: Method::POST,
-            body: Body::Json(body),
-            ..Self::get(path)
-        }
-    }
-
-    pub(crate) fn with_authorization(self, value: impl Into<String>) -> Self {
-        Self {
-            authorization: Some(value.into()),
-            ..self
-        }
-    }
-
-    fn described(&self) -> String {
-        let authorization = match self.authorization.as_deref() {
-            Some(value) => format!(" (Authorization: {})", mask::authorization(value)),
-            None => String::new(),
-        };
-        let body = match &self.body {
-            Body::Nothing => String::new(),
-            Body::Json(value) => format!(" {}", mask::body(&value.to_string())),
-            Body::Raw(media_type, text) => format!(" {media_type} {}", mask::body(text)),
-        };
-        format!(
-            "{} {}{authorization}{body}",
-            self.method,
-            mask::url(&self.path)
-        )
-    }
-}
-
-impl Answer {
-    /// The body as JSON; null if it is none.
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_default()
-    }
-
-    pub(crate) fn is_success(&self) -> bool {
-        (200..300).contains(&self.status)
-    }
-
-    pub(crate) fn described(&self) -> String {
-        let location = match &self.location {
-            Some(location) => format!(" to {}", mask::url(location)),
-            None => String::new(),
-        };
-        let body = mask::body(&self.body);
-        format!("{}{location} {} {body}", self.status, self.media_type)
-    }
-}
-
 impl Http {
-    /// For a broker at `base_url`.
+    /// A client for the server at `base_url`.
     ///
     /// # Errors
     ///
     /// When no client can be made.
     pub(crate) fn new(base_url: &str) -> Result<Self, String> {
-        let is_local = base_url.starts_with("http:") && expect::plain_url(base_url).is_ok();
+        let is_local = address::is_http_loopback(base_url);
         Ok(Self {
             is_local,
-            plain: made(builder(is_local).tls_certs_only([]))?,
+            plain: build(builder(is_local).tls_certs_only([]))?,
             encrypted: OnceLock::new(),
             sent: 0,
         })
     }
 
-    /// Who can speak to `url`.
-    fn client(&self, url: &str) -> Result<&Client, String> {
+    fn client_for(&self, url: &str) -> Result<&Client, String> {
         if url.starts_with("http:") {
             return Ok(&self.plain);
         }
         match self.encrypted.get() {
             Some(client) => Ok(client),
             None => {
-                let client = made(builder(self.is_local))?;
+                let client = build(builder(self.is_local))?;
                 Ok(self.encrypted.get_or_init(|| client))
             }
         }
     }
 
-    /// How many requests were sent.
+    /// The number of requests so far.
     pub(crate) fn sent(&self) -> usize {
         self.sent
     }
 
-    /// Sends `call` to the broker at `base_url`.
-    pub(crate) async fn call(&mut self, base_url: &str, call: &Call) -> Result<Exchange, String> {
-        let url = format!("{base_url}{}", call.path);
-        let mut request = self
-            .client(&url)?
-            .request(call.method.clone(), url)
+    /// Sends `request` to the broker at `base_url`.
+    pub(crate) async fn exchange(
+        &mut self,
+        base_url: &str,
+        request: &RawRequest,
+    ) -> Result<Exchange, String> {
+        let url = format!("{base_url}{}", request.path);
+        let mut builder = self
+            .client_for(&url)?
+            .request(request.method.clone(), url)
             .header(ACCEPT, "application/json");
-        if let Some(value) = &call.authorization {
-            request = request.header(AUTHORIZATION, value);
+        if let Some(value) = &request.authorization {
+            builder = builder.header(AUTHORIZATION, value);
         }
-        let request = match &call.body {
-            Body::Nothing => request,
-            Body::Json(value) => request.json(value),
+        let builder = match &request.body {
+            Body::Empty => builder,
+            Body::Json(value) => builder.json(value),
             Body::Raw(media_type, text) => {
-                request.header(CONTENT_TYPE, *media_type).body(text.clone())
+                builder.header(CONTENT_TYPE, *media_type).body(text.clone())
             }
         };
         Ok(Exchange {
-            sent: call.described(),
-            answer: self.count_and_send(request).await?,
+            sent: request.masked(),
+            response: self.count_and_send(builder).await?,
         })
     }
 
-    /// A browser's visit of `url`.
-    pub(crate) async fn visit(&mut self, url: &str, cookies: &str) -> Result<Answer, String> {
-        let mut request = self.client(url)?.get(url).header(ACCEPT, "text/html");
+    /// Sends a browser's navigation to `url`.
+    pub(crate) async fn navigate(
+        &mut self,
+        method: Method,
+        url: &str,
+        cookies: &str,
+    ) -> Result<RawResponse, String> {
+        let mut request = self
+            .client_for(url)?
+            .request(method, url)
+            .header(ACCEPT, "text/html");
         if !cookies.is_empty() {
             request = request.header(COOKIE, cookies);
         }
         self.count_and_send(request).await
     }
 
-    /// A JSON call of our own helpers, which no bound is needed for.
-    pub(crate) async fn side_call(
+    /// Sends JSON to a helper of the run, a driver or a control address; not counted.
+    pub(crate) async fn call_helper(
         &self,
         method: Method,
         url: &str,
         body: Option<&Value>,
-    ) -> Result<Answer, String> {
-        let request = self.client(url)?.request(method, url);
+    ) -> Result<RawResponse, String> {
+        let request = self.client_for(url)?.request(method, url);
         send(match body {
             Some(body) => request.json(body),
             None => request,
@@ -212,9 +126,9 @@ impl Http {
         .await
     }
 
-    async fn count_and_send(&mut self, request: RequestBuilder) -> Result<Answer, String> {
-        if self.sent >= MOST_REQUESTS {
-            return Err(format!("a run sends at most {MOST_REQUESTS} requests"));
+    async fn count_and_send(&mut self, request: RequestBuilder) -> Result<RawResponse, String> {
+        if self.sent >= MAX_REQUESTS {
+            return Err(format!("a run sends at most {MAX_REQUESTS} requests"));
         }
         self.sent += 1;
         send(request).await
@@ -224,9 +138,9 @@ impl Http {
 fn builder(is_local: bool) -> ClientBuilder {
     let builder = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
-        // What may be done once is never sent again by anybody but a test.
+        // A one-time exchange is never repeated; only a test sends anything again.
         .retry(reqwest::retry::never())
-        .timeout(PATIENCE);
+        .timeout(RESPONSE_TIMEOUT);
     if is_local {
         builder.no_proxy()
     } else {
@@ -234,17 +148,17 @@ fn builder(is_local: bool) -> ClientBuilder {
     }
 }
 
-fn made(builder: ClientBuilder) -> Result<Client, String> {
+fn build(builder: ClientBuilder) -> Result<Client, String> {
     builder
         .build()
         .map_err(|error| format!("no HTTP client can be made here: {}", cause(&error)))
 }
 
-async fn send(request: RequestBuilder) -> Result<Answer, String> {
-    read(request).await.map_err(|error| spoken(&error))
+async fn send(request: RequestBuilder) -> Result<RawResponse, String> {
+    read(request).await.map_err(|error| message(&error))
 }
 
-async fn read(request: RequestBuilder) -> reqwest::Result<Answer> {
+async fn read(request: RequestBuilder) -> reqwest::Result<RawResponse> {
     let mut response = request.send().await?;
     let header = |name| {
         let value = response.headers().get(name)?;
@@ -259,12 +173,12 @@ async fn read(request: RequestBuilder) -> reqwest::Result<Answer> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         body.extend_from_slice(&chunk);
-        if body.len() > MOST_BYTES {
-            body.truncate(MOST_BYTES);
+        if body.len() > MAX_BODY_BYTES {
+            body.truncate(MAX_BODY_BYTES);
             break;
         }
     }
-    Ok(Answer {
+    Ok(RawResponse {
         status,
         media_type,
         location,
@@ -273,21 +187,20 @@ async fn read(request: RequestBuilder) -> reqwest::Result<Answer> {
     })
 }
 
-/// What went wrong with a call, for a person. Never its URL, which may bear a
-/// secret.
-fn spoken(error: &reqwest::Error) -> String {
+/// An error message without the URL, which may contain a secret.
+fn message(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        format!("no answer within {} s", PATIENCE.as_secs())
+        format!("no answer within {} s", RESPONSE_TIMEOUT.as_secs())
     } else if error.is_connect() {
         format!("no connection: {}", cause(error))
     } else if error.is_builder() {
-        format!("that cannot be sent: {}", cause(error))
+        format!("the request cannot be sent: {}", cause(error))
     } else {
         format!("the exchange broke off: {}", cause(error))
     }
 }
 
-/// The innermost reason, where it is said best.
+/// The innermost error, which is the most precise one.
 fn cause(error: &reqwest::Error) -> String {
     let mut reason = error.source();
     while let Some(deeper) = reason.and_then(std::error::Error::source) {

@@ -1,26 +1,31 @@
-//! Holds any broker against the contract, from outside.
+//! Tests any sign-in broker against the contract, from outside.
 //!
 //! A run sends raw JSON, drives a browser where one is needed, and gives each
-//! requirement a verdict, with what was sent and what came back. It knows no type
-//! of the broker's, so that it is as hard on ours as on anybody's.
+//! requirement a verdict, with what was sent and what came back. It links no crate of
+//! this kit, so it is as strict with our broker as with any other.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
-//! | [`plan`] | what is tested, and with what |
+//! | [`plan`] | the broker under test, the projects, the browser |
 //! | [`requirement`] | the requirements of version 0.1.0, as one table |
-//! | [`verdict`] | what becomes of a requirement |
+//! | [`verdict`] | the verdicts on a requirement |
 //! | [`report`] | all verdicts, as a table, as JSON, as JUnit's XML |
-//! | [`browser`] | who takes the browser's part |
-//! | [`control`] | what a stack's control address does for a run |
-//! | `preflight` | whether there is a broker at all, before any verdict |
-//! | `run`, `http`, `mask`, `expect` | sending, masking, judging |
-//! | `scenario` | the logins that are played, one file each |
+//! | [`browser`] | the browsers that a run can use |
+//! | [`control`] | the control address of a stack |
+//! | `preflight` | the check that there is a broker, before any verdict |
+//! | `scenario` | the logins that a run plays, one file each |
+//! | `run` | the state that the scenarios share |
+//! | `expect`, `http`, `mask` | pure checks, raw HTTP, masked secrets |
 //!
-//! # Manners
+//! Each module imports only from those below it: `scenario` and `preflight` from
+//! `run`, `run` from `plan` and `report`, these from `browser`, `control` and
+//! `verdict`, and all of them from `http`, `mask` and `error`.
 //!
-//! A run sends one request after another, waits for each at most [`http::PATIENCE`]
-//! and sends at most [`http::MOST_REQUESTS`]. It calls the given addresses, and
-//! in the browser's part wherever the broker sends it, and nothing else.
+//! # Limits
+//!
+//! A run sends one request after another, waits [`http::RESPONSE_TIMEOUT`] for each
+//! response and sends at most [`http::MAX_REQUESTS`]. It calls the given addresses, and
+//! in the browser wherever the broker redirects to, and nothing else.
 
 pub mod browser;
 pub mod control;
@@ -30,33 +35,40 @@ pub mod report;
 pub mod requirement;
 pub mod verdict;
 
+mod address;
+mod error;
 mod expect;
 mod mask;
 mod preflight;
+mod project;
 mod random;
 mod run;
 mod scenario;
+mod users;
 
-pub use plan::{Expiry, Plan, Project};
-pub use preflight::Unfit;
-pub use report::Report;
+pub use error::NotTestable;
+pub use plan::{Expiry, TestPlan};
+pub use project::TestProject;
+pub use report::ConformanceReport;
 pub use requirement::{Law, Requirement};
-pub use verdict::{Finding, Verdict};
+pub use verdict::{RequirementResult, Verdict};
 
 use run::Run;
 
 /// The version of the contract, and of the set of requirements.
 pub const VERSION: &str = "0.1.0";
 
-/// Plays every scenario against the broker of `plan`; `tell` hears what is being
-/// done.
+/// Plays every scenario against the broker of `plan`, and calls `progress` before each.
 ///
 /// # Errors
 ///
-/// When there is nothing to judge: nobody answers, it is no broker, or it does not
+/// When there is nothing to test: no server answers, it is no broker, or it does not
 /// know the project.
-pub async fn run(plan: &Plan, tell: &mut dyn FnMut(&str)) -> Result<Report, Unfit> {
-    let mut run = Run::new(plan, tell)?;
+pub async fn run(
+    plan: &TestPlan,
+    progress: &mut dyn FnMut(&str),
+) -> Result<ConformanceReport, NotTestable> {
+    let mut run = Run::new(plan, progress)?;
     preflight::check(&mut run).await?;
     scenario::play_all(&mut run).await;
     Ok(run.into_report())

@@ -1,6 +1,6 @@
-//! `conformance`: holds any broker against the contract, from outside.
+//! `conformance`: tests any sign-in broker against the contract, from outside.
 //!
-//! | module | what lives there |
+//! | module | contents |
 //! |---|---|
 //! | [`settings`] | flags and environment, made into a plan |
 //! | [`conformance`] | everything else |
@@ -12,61 +12,64 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser as _;
-use conformance::report::Outcome;
-use conformance::{self, Report};
+use conformance::ConformanceReport;
+use conformance::report::Conclusion;
 use indicatif::{ProgressBar, ProgressStyle};
 use settings::Settings;
 
-/// For usage and for trouble that is no broken requirement.
-const TROUBLE: u8 = 2;
+/// The exit status of wrong usage, and of a run that could not test everything.
+const INCONCLUSIVE: u8 = 2;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(&Settings::parse()).await {
-        Ok(Outcome::Fine) => ExitCode::SUCCESS,
-        Ok(Outcome::Broken) => ExitCode::FAILURE,
-        Ok(Outcome::Troubled) => TROUBLE.into(),
-        Err(why) => {
-            let _ = writeln!(io::stderr(), "conformance: {why}");
-            TROUBLE.into()
+        Ok(Conclusion::Conformant) => ExitCode::SUCCESS,
+        Ok(Conclusion::NonConformant) => ExitCode::FAILURE,
+        Ok(Conclusion::Inconclusive) => INCONCLUSIVE.into(),
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "conformance: {error}");
+            INCONCLUSIVE.into()
         }
     }
 }
 
-async fn run(settings: &Settings) -> Result<Outcome, Box<dyn std::error::Error>> {
+async fn run(settings: &Settings) -> Result<Conclusion, Box<dyn std::error::Error>> {
     let spinner = spinner();
     let plan = settings.plan(&spinner).await?;
-    let mut tell = |what: &str| {
-        spinner.set_message(what.to_owned());
+    let mut progress = |step: &str| {
+        spinner.set_message(step.to_owned());
         if spinner.is_hidden() {
-            let _ = writeln!(io::stderr(), "{what} …");
+            let _ = writeln!(io::stderr(), "{step} …");
         }
     };
-    let report = conformance::run(&plan, &mut tell).await;
+    let report = conformance::run(&plan, &mut progress).await;
     spinner.finish_and_clear();
     let report = report?;
-    hand_out(settings, &report)?;
-    Ok(report.outcome())
+    write_reports(settings, &report)?;
+    Ok(report.conclusion())
 }
 
-fn hand_out(settings: &Settings, report: &Report) -> Result<(), Box<dyn std::error::Error>> {
+fn write_reports(
+    settings: &Settings,
+    report: &ConformanceReport,
+) -> Result<(), Box<dyn std::error::Error>> {
     if let Some(path) = &settings.junit {
         std::fs::write(path, report.junit())
             .map_err(|error| format!("--junit {}: {error}", path.display()))?;
     }
-    let told = if settings.json {
+    let text = if settings.json {
         report.json()
     } else {
         report.table()
     };
-    match io::stdout().write_all(told.as_bytes()) {
-        // Whoever reads has read enough.
+    match io::stdout().write_all(text.as_bytes()) {
+        // A pager that was closed is no error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
 }
 
-/// Says what is being done; hidden where there is no terminal.
+/// Shows the current step; hidden where there is no terminal.
 fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {

@@ -1,5 +1,5 @@
-//! Secrets as short fingerprints: the same ones that our broker's log shows, so
-//! that the two can be laid side by side.
+//! Secrets as short fingerprints: the same ones that this kit's broker logs, so that
+//! a report can be compared with its log.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,10 +7,10 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use url::form_urlencoded;
 
-/// Shorter values are no secrets of ours, and would be found in every text.
-const SHORTEST: usize = 8;
+/// The length below which a value is no secret: it would occur in every text.
+const MIN_SECRET_LENGTH: usize = 8;
 
-/// The members whose strings are not for reports: secrets, and who a person is.
+/// The members whose strings are masked: secrets, and the identity of a user.
 const MEMBERS: &[&str] = &[
     "access_token",
     "authorization_url",
@@ -26,7 +26,7 @@ const MEMBERS: &[&str] = &[
     "username",
 ];
 
-/// The query parameters whose values are no secrets.
+/// The query parameters whose values are shown.
 const PARAMETERS: &[&str] = &[
     "client_id",
     "error",
@@ -35,19 +35,19 @@ const PARAMETERS: &[&str] = &[
     "response_type",
 ];
 
-/// The secrets of a run, wherever they turn up.
+/// The secrets of a run, to be masked wherever they occur.
 #[derive(Debug, Default)]
 pub(crate) struct Mask {
     secrets: Vec<(&'static str, String)>,
 }
 
 impl Mask {
-    /// Takes note of a secret, and of what it is called.
-    pub(crate) fn keep(&mut self, what: &'static str, secret: &str) {
+    /// Adds a secret with its name.
+    pub(crate) fn add(&mut self, name: &'static str, secret: &str) {
         let is_new = !self.secrets.iter().any(|(_, known)| known == secret);
-        if secret.len() >= SHORTEST && is_new {
-            self.secrets.push((what, secret.to_owned()));
-            // One may be a part of another: the longer one goes first.
+        if secret.len() >= MIN_SECRET_LENGTH && is_new {
+            self.secrets.push((name, secret.to_owned()));
+            // One may be part of another: the longer one is replaced first.
             self.secrets.sort_by_key(|(_, it)| usize::MAX - it.len());
         }
     }
@@ -55,9 +55,9 @@ impl Mask {
     /// `text` without the secrets.
     pub(crate) fn apply(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (what, secret) in &self.secrets {
+        for (name, secret) in &self.secrets {
             if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), &named(what, secret));
+                text = text.replace(secret.as_str(), &placeholder(name, secret));
             }
         }
         text
@@ -65,8 +65,8 @@ impl Mask {
 }
 
 /// `<session_key 1a2b3c4d5e6f>`
-fn named(what: &str, secret: &str) -> String {
-    format!("<{what} {}>", fingerprint(secret))
+fn placeholder(name: &str, secret: &str) -> String {
+    format!("<{name} {}>", fingerprint(secret))
 }
 
 fn fingerprint(secret: &str) -> String {
@@ -76,10 +76,10 @@ fn fingerprint(secret: &str) -> String {
     text
 }
 
-/// A body for a report: JSON with its delicate members masked, anything else as
-/// it is. At most so many characters of either.
+/// A body for a report, cut to 400 characters: JSON with its secret members masked,
+/// other text as it is.
 pub(crate) fn body(text: &str) -> String {
-    const MOST: usize = 400;
+    const MAX_CHARACTERS: usize = 400;
     let shown = match serde_json::from_str::<Value>(text) {
         Ok(mut value) => {
             mask_members(&mut value);
@@ -87,14 +87,13 @@ pub(crate) fn body(text: &str) -> String {
         }
         Err(_) => printable(text),
     };
-    match shown.char_indices().nth(MOST) {
+    match shown.char_indices().nth(MAX_CHARACTERS) {
         Some((end, _)) => format!("{}…", &shown[..end]),
         None => shown,
     }
 }
 
-/// The value of an `Authorization` header for a report: its scheme, if any, is no
-/// secret.
+/// The value of an `Authorization` header for a report: its scheme is shown.
 pub(crate) fn authorization(value: &str) -> String {
     match value.split_once(' ') {
         Some((scheme, secret)) => format!("{scheme} <{}>", fingerprint(secret)),
@@ -102,8 +101,8 @@ pub(crate) fn authorization(value: &str) -> String {
     }
 }
 
-/// A URL, or a path with a query, for a report: with the delicate values of its
-/// query masked.
+/// A URL, or a path with a query, for a report: the secret values of the query are
+/// masked.
 pub(crate) fn url(text: &str) -> String {
     let Some((before, rest)) = text.split_once('?') else {
         return printable(text);
@@ -115,7 +114,7 @@ pub(crate) fn url(text: &str) -> String {
     let pairs = form_urlencoded::parse(query.as_bytes());
     let masked: Vec<_> = pairs
         .map(|(name, value)| {
-            if value.len() < SHORTEST || PARAMETERS.contains(&&*name) {
+            if value.len() < MIN_SECRET_LENGTH || PARAMETERS.contains(&&*name) {
                 format!("{name}={value}")
             } else {
                 format!("{name}=<{}>", fingerprint(&value))
@@ -142,7 +141,7 @@ fn mask_members(value: &mut Value) {
     }
 }
 
-/// Without what would move a terminal's cursor or break an XML file.
+/// Replaces what would move a terminal's cursor or break an XML file.
 fn printable(text: &str) -> String {
     text.replace(char::is_control, " ")
 }

@@ -1,280 +1,255 @@
-//! One run: what it sends, what it makes of the answers, what it remembers.
+//! The state of one run: it sends, checks responses and collects the verdicts.
+
+mod results;
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
-use super::expect::{self, Holds};
-use super::http::{Call, Exchange, Http};
+use super::browser::{Aim, Arrival, Navigation};
+use super::error::{NotTestable, Stop};
+use super::expect::{self, Check};
+use super::http::{Exchange, Http, RawRequest};
 use super::mask::Mask;
-use super::plan::{Plan, Project};
-use super::preflight::Unfit;
+use super::plan::TestPlan;
+use super::project::TestProject;
 use super::random;
-use super::report::Report;
-use super::requirement::{Law, Requirement};
-use super::verdict::{Evidence, Finding, Verdict};
+use super::report::ConformanceReport;
+use super::requirement::Requirement;
+use super::verdict::Evidence;
+use results::Results;
 
-/// Why a scenario ended early.
-#[derive(Debug)]
-pub(crate) enum Stop {
-    /// Trouble that is no broken requirement.
-    Harness(String),
-    /// What the rest stands on is not there.
-    Blocked(String),
-}
-
-/// Everything that the scenarios share.
+/// The state that the scenarios share.
 pub(crate) struct Run<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a TestPlan,
     pub(crate) http: Http,
     /// The providers that are available.
     pub(crate) providers: Vec<&'static str>,
     /// The prefix of the first access token.
     pub(crate) token_prefix: Option<String>,
-    /// The subjects of the accounts that were seen.
+    /// The subjects of the accounts that signed in.
     pub(crate) subjects: BTreeMap<(String, String), String>,
-    /// What happened to the browser, if it cannot be sent anywhere any more.
-    pub(crate) lost_browser: Option<String>,
+    /// The error after which the browser is not used any more.
+    browser_error: Option<String>,
     mask: Mask,
-    judged: BTreeMap<Requirement, Finding>,
-    missed: BTreeMap<Requirement, Verdict>,
-    troubles: Vec<String>,
-    tell: &'a mut dyn FnMut(&str),
+    results: Results,
+    progress: &'a mut dyn FnMut(&str),
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn new(plan: &'a Plan, tell: &'a mut dyn FnMut(&str)) -> Result<Self, Unfit> {
+    pub(crate) fn new(
+        plan: &'a TestPlan,
+        progress: &'a mut dyn FnMut(&str),
+    ) -> Result<Self, NotTestable> {
         let mut mask = Mask::default();
         for project in [Some(&plan.project), plan.other.as_ref()]
             .into_iter()
             .flatten()
         {
-            mask.keep("client_secret", &project.client_secret);
+            mask.add("client_secret", &project.client_secret);
         }
         Ok(Self {
             plan,
-            http: Http::new(&plan.base_url).map_err(Unfit::new)?,
+            http: Http::new(&plan.base_url).map_err(NotTestable::new)?,
             providers: Vec::new(),
             token_prefix: None,
             subjects: BTreeMap::new(),
-            lost_browser: None,
+            browser_error: None,
             mask,
-            judged: BTreeMap::new(),
-            missed: BTreeMap::new(),
-            troubles: Vec::new(),
-            tell,
+            results: Results::default(),
+            progress,
         })
     }
 
-    /// Says what is being done.
-    pub(crate) fn tell(&mut self, what: &str) {
-        (self.tell)(what);
+    /// Reports the step that begins.
+    pub(crate) fn report_progress(&mut self, step: &str) {
+        (self.progress)(step);
     }
 
-    /// Sends `call` to the broker, and judges what is required of every answer.
-    pub(crate) async fn call(&mut self, call: Call) -> Result<Exchange, Stop> {
-        let exchange = self.http.call(&self.plan.base_url, &call).await;
-        let exchange = exchange.map_err(|why| Stop::Harness(self.mask.apply(&why)))?;
-        let answer = &exchange.answer;
-        if let 429 | 502 | 503 | 504 = answer.status {
-            let why = format!("answered {}: too busy, or out of order", answer.status);
-            return Err(Stop::Harness(why));
+    /// The other project, if there is one.
+    pub(crate) fn other(&self) -> Option<&'a TestProject> {
+        self.plan.other.as_ref()
+    }
+
+    /// Sends `request` to the broker, and checks what is required of every response.
+    pub(crate) async fn send(&mut self, request: RawRequest) -> Result<Exchange, Stop> {
+        let exchange = self.http.exchange(&self.plan.base_url, &request).await;
+        let exchange = exchange.map_err(|error| Stop::Harness(self.mask.apply(&error)))?;
+        let response = &exchange.response;
+        if let 429 | 502 | 503 | 504 = response.status {
+            let status = response.status;
+            let reason = format!("answered {status}: too busy, or out of order");
+            return Err(Stop::Harness(reason));
         }
-        let body = answer.json();
-        self.keep_secrets(&body);
+        let body = response.json();
+        self.mask_secrets_of(&body);
         if body.is_object() || body.is_array() {
-            let is_json = expect::json_media_type(answer);
-            self.judge(Requirement::AnswerMediaType, &exchange, is_json);
-            let at_token = call.path.split('?').next() == Some("/v1/token");
-            let holds = expect::no_upstream_token(&body, at_token);
-            self.judge(Requirement::AnswerNoUpstreamToken, &exchange, holds);
+            let is_json = expect::json_media_type(response);
+            self.check(Requirement::AnswerMediaType, &exchange, is_json);
+            let at_token = request.path.split('?').next() == Some("/v1/token");
+            let none = expect::no_upstream_token(&body, at_token);
+            self.check(Requirement::AnswerNoUpstreamToken, &exchange, none);
         }
         Ok(exchange)
     }
 
-    fn keep_secrets(&mut self, body: &Value) {
+    /// Sends the browser to `url` and waits until it is back at the consumer. After an
+    /// error it is not sent again: each attempt could take minutes.
+    pub(crate) async fn navigate(&mut self, url: &str, aim: Aim) -> Result<Arrival, Stop> {
+        if let Some(error) = &self.browser_error {
+            return Err(Stop::Harness(error.clone()));
+        }
+        let plan = self.plan;
+        let navigation = Navigation {
+            url,
+            callback: &plan.project.callback,
+            base_url: &plan.base_url,
+            aim,
+        };
+        let arrival = plan.browser.navigate(&mut self.http, navigation).await;
+        if let Err(Stop::Harness(error)) = &arrival {
+            self.browser_error = Some(error.clone());
+        }
+        arrival
+    }
+
+    fn mask_secrets_of(&mut self, body: &Value) {
         if let Some(token) = body["access_token"].as_str() {
-            self.mask.keep("access_token", token);
+            self.mask.add("access_token", token);
         }
-        let handle = body["authorization_url"].as_str().unwrap_or_default();
-        if let Some((_, handle)) = handle.rsplit_once('/') {
-            self.mask.keep("handle", handle);
+        let url = body["authorization_url"].as_str().unwrap_or_default();
+        if let Some((_, handle)) = url.rsplit_once('/') {
+            self.mask.add("handle", handle);
         }
     }
 
-    /// Takes note of a secret that no report may show.
-    pub(crate) fn keep_secret(&mut self, what: &'static str, secret: &str) {
-        self.mask.keep(what, secret);
+    /// Masks a secret in every report.
+    pub(crate) fn mask_secret(&mut self, name: &'static str, secret: &str) {
+        self.mask.add(name, secret);
     }
 
-    /// 43 fresh characters of base64url.
-    pub(crate) fn fresh(&mut self, what: &'static str) -> String {
+    /// A new secret of 43 characters, masked in every report.
+    pub(crate) fn new_secret(&mut self, name: &'static str) -> String {
         let secret = random::secret();
-        self.mask.keep(what, &secret);
+        self.mask.add(name, &secret);
         secret
     }
 
-    /// Judges a requirement by an exchange. A choice of this kit is never broken,
-    /// only made otherwise.
-    pub(crate) fn judge(&mut self, requirement: Requirement, exchange: &Exchange, holds: Holds) {
+    /// Records a check of an exchange.
+    pub(crate) fn check(&mut self, requirement: Requirement, exchange: &Exchange, check: Check) {
         let evidence = Evidence {
             sent: exchange.sent.clone(),
-            came: exchange.answer.described(),
+            received: exchange.response.masked(),
         };
-        self.judge_by(requirement, evidence, holds);
+        self.check_by(requirement, evidence, check);
     }
 
-    /// The same, by anything that was seen.
-    pub(crate) fn judge_by(&mut self, requirement: Requirement, evidence: Evidence, holds: Holds) {
-        let verdict = match (holds, requirement.law()) {
-            (Ok(()), _) => Verdict::Pass,
-            (Err(why), Law::Spec(_)) => Verdict::Fail(why),
-            (Err(why), Law::KitChoice) => Verdict::Unspecified(why),
-        };
-        let finding = Finding {
-            requirement,
-            verdict: verdict.clone(),
-            evidence: Some(evidence.clone()),
-        };
-        self.judged
-            .entry(requirement)
-            .and_modify(|known| known.also(verdict, evidence))
-            .or_insert(finding);
+    /// Records a check by any evidence.
+    pub(crate) fn check_by(&mut self, requirement: Requirement, evidence: Evidence, check: Check) {
+        self.results.record(requirement, evidence, check);
     }
 
-    /// Judges that an object of an answer has the `members` of its table. Which others
-    /// it has is the broker's choice: the specification closes requests alone.
-    pub(crate) fn members(
+    /// Checks that an object has the `members` of its table. Further members are the
+    /// broker's choice: the specification closes requests alone.
+    pub(crate) fn check_members(
         &mut self,
         requirement: Requirement,
         exchange: &Exchange,
         object: &Value,
         members: &[&str],
     ) {
-        self.judge(requirement, exchange, expect::has(object, members));
-        self.no_members_but(exchange, object, members);
+        self.check(requirement, exchange, expect::has(object, members));
+        self.check_no_members_but(exchange, object, members);
     }
 
-    /// Judges that an object of an answer is as ours is: without other members.
-    pub(crate) fn no_members_but(&mut self, exchange: &Exchange, object: &Value, members: &[&str]) {
-        let nothing_but = expect::nothing_but(object, members);
-        self.judge(Requirement::AnswerMembers, exchange, nothing_but);
+    /// Checks that an object has no further members, as this kit's objects have none.
+    pub(crate) fn check_no_members_but(
+        &mut self,
+        exchange: &Exchange,
+        object: &Value,
+        members: &[&str],
+    ) {
+        let no_others = expect::no_members_but(object, members);
+        self.check(Requirement::AnswerMembers, exchange, no_others);
     }
 
-    /// Judges that `requirement` made the broker refuse, and how it did. Whether
-    /// it refused.
-    pub(crate) fn refuse(
+    /// Checks that the broker refused a request because of `requirement`, and that it
+    /// did so with this kit's status. Returns whether it refused.
+    pub(crate) fn check_refusal(
         &mut self,
         requirement: Requirement,
         exchange: &Exchange,
-        our_status: u16,
+        kit_status: u16,
     ) -> bool {
-        let is_refused = self.refuse_anyhow(requirement, exchange);
+        let is_refused = self.check_refusal_of_any_status(requirement, exchange);
         if is_refused {
-            let status = expect::status(&exchange.answer, our_status);
-            self.judge(Requirement::RefusalStatus, exchange, status);
+            let status = expect::status(&exchange.response, kit_status);
+            self.check(Requirement::RefusalStatus, exchange, status);
         }
         is_refused
     }
 
-    /// The same, where the status is no choice.
-    pub(crate) fn refuse_anyhow(&mut self, requirement: Requirement, exchange: &Exchange) -> bool {
-        let answer = &exchange.answer;
-        let refusal = expect::refusal(answer);
+    /// Checks that the broker refused a request, with any status.
+    pub(crate) fn check_refusal_of_any_status(
+        &mut self,
+        requirement: Requirement,
+        exchange: &Exchange,
+    ) -> bool {
+        let response = &exchange.response;
+        let refusal = expect::refusal(response);
         let is_refused = refusal.is_ok();
-        self.judge(requirement, exchange, refusal);
-        // Others may be infrastructure's, which need not be JSON.
-        if matches!(answer.status, 400..=403 | 409 | 410 | 422) {
-            let body = answer.json();
-            self.judge(Requirement::ErrorShape, exchange, expect::api_error(&body));
-            self.no_members_but(exchange, &body, &["error", "message"]);
+        self.check(requirement, exchange, refusal);
+        // Other statuses may come from infrastructure, which need not send JSON.
+        if matches!(response.status, 400..=403 | 409 | 410 | 422) {
+            let body = response.json();
+            self.check(Requirement::ErrorShape, exchange, expect::api_error(&body));
+            self.check_no_members_but(exchange, &body, &["error", "message"]);
             if body["error"].is_string() {
                 let code = expect::member(&body, "error", "request_failed");
-                self.judge(Requirement::ErrorCode, exchange, code);
+                self.check(Requirement::ErrorCode, exchange, code);
             }
         }
         is_refused
     }
 
-    /// Judges that an answer is a success. Whether it is.
-    pub(crate) fn succeed(&mut self, requirement: Requirement, exchange: &Exchange) -> bool {
-        self.judge(requirement, exchange, expect::success(&exchange.answer));
-        self.success_status(exchange);
-        exchange.answer.is_success()
+    /// Checks that a response is a success. Returns whether it is.
+    pub(crate) fn check_success(&mut self, requirement: Requirement, exchange: &Exchange) -> bool {
+        self.check(requirement, exchange, expect::success(&exchange.response));
+        self.check_success_status(exchange);
+        exchange.response.is_success()
     }
 
-    /// Which status a success has is a choice.
-    pub(crate) fn success_status(&mut self, exchange: &Exchange) {
-        if exchange.answer.is_success() {
-            let status = expect::status(&exchange.answer, 200);
-            self.judge(Requirement::SuccessStatus, exchange, status);
+    /// Checks that a success has this kit's status.
+    pub(crate) fn check_success_status(&mut self, exchange: &Exchange) {
+        if exchange.response.is_success() {
+            let status = expect::status(&exchange.response, 200);
+            self.check(Requirement::SuccessStatus, exchange, status);
         }
     }
 
-    /// Says why requirements are not tried, unless they are elsewhere.
-    pub(crate) fn skip(&mut self, requirements: &[Requirement], why: &str) {
-        for requirement in requirements {
-            let verdict = Verdict::Skipped(why.to_owned());
-            self.missed.entry(*requirement).or_insert(verdict);
-        }
+    /// Records why requirements are not tested here. A test elsewhere counts more.
+    pub(crate) fn skip(&mut self, requirements: &[Requirement], reason: &str) {
+        self.results.skip(requirements, reason);
     }
 
-    /// Notes how a scenario that tries these requirements ended.
-    pub(crate) fn ended(&mut self, tries: &[Requirement], outcome: Result<(), Stop>) {
-        match outcome {
+    /// Records the end of a scenario that covers these requirements.
+    pub(crate) fn end_scenario(&mut self, covers: &[Requirement], end: Result<(), Stop>) {
+        match end {
             Ok(()) => {}
-            Err(Stop::Blocked(why)) => self.skip(tries, &why),
-            Err(Stop::Harness(why)) => {
-                for requirement in tries {
-                    let verdict = Verdict::Harness(why.clone());
-                    self.missed.insert(*requirement, verdict);
-                }
-                if !self.troubles.contains(&why) {
-                    self.troubles.push(why);
-                }
-            }
+            Err(Stop::Blocked(reason)) => self.results.skip(covers, &reason),
+            Err(Stop::Harness(error)) => self.results.fail_harness(covers, error),
         }
     }
 
-    /// The other project, where there is one.
-    pub(crate) fn other(&self) -> Option<&'a Project> {
-        self.plan.other.as_ref()
-    }
-
-    /// All verdicts, without secrets.
-    pub(crate) fn into_report(self) -> Report {
-        let Self {
-            plan,
-            http,
-            mask,
-            mut judged,
-            mut missed,
-            troubles,
-            ..
-        } = self;
-        let mut finding = |requirement: Requirement| {
-            judged.remove(&requirement).unwrap_or_else(|| Finding {
-                requirement,
-                verdict: missed
-                    .remove(&requirement)
-                    .unwrap_or_else(|| Verdict::Skipped("no scenario got there".to_owned())),
-                evidence: None,
-            })
-        };
-        let findings = Requirement::ALL.iter().map(|it| finding(*it).masked(&mask));
-        Report {
-            broker: plan.base_url.clone(),
-            requests: http.sent(),
-            findings: findings.collect(),
-            troubles: troubles.iter().map(|it| mask.apply(it)).collect(),
+    /// The verdicts, without secrets.
+    pub(crate) fn into_report(self) -> ConformanceReport {
+        let (results, errors) = self.results.into_parts();
+        let mask = self.mask;
+        ConformanceReport {
+            broker: self.plan.base_url.clone(),
+            requests: self.http.sent(),
+            results: results.into_iter().map(|it| it.masked(&mask)).collect(),
+            harness_errors: errors.iter().map(|it| mask.apply(it)).collect(),
         }
     }
-}
-
-/// The challenge that a verifier meets.
-pub(crate) fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }

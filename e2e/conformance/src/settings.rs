@@ -1,26 +1,28 @@
-//! Flags and environment, made into a plan. Secrets come from the environment or
-//! a file: a flag would show in the list of processes.
+//! Flags and environment, made into a plan.
+//!
+//! Secrets come from the environment or a file: flags are visible in the list of
+//! processes.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, ValueEnum};
-use conformance::browser::{Browser, Person, WebDriver};
-use conformance::control::Control;
-use conformance::{Expiry, Plan, Project};
+use conformance::browser::{BrowserDriver, UserPrompt, WebDriver};
+use conformance::control::StackControl;
+use conformance::{Expiry, TestPlan, TestProject};
 use indicatif::ProgressBar;
 use url::Url;
 
-/// Holds a broker against the sign-in contract, version 0.1.0.
+/// Tests a sign-in broker against the contract, version 0.1.0.
 ///
 /// It acts as a project's backend and browser, one request after another, 400 at
 /// most, and gives each requirement a verdict: PASS; FAIL; UNSPECIFIED, where the
-/// specification is silent and this broker chose otherwise than our kit; SKIPPED,
-/// with the reason; HARNESS, for trouble of our own.
+/// specification is silent and this broker differs from this kit; SKIPPED, with the
+/// reason; HARNESS, for an error of the runner itself.
 ///
 /// Against a stack (`just up`), --control is all it needs. It then registers two
-/// projects of its own there, queues who signs in next, and moves the clock ahead
-/// by a quarter of an hour.
+/// projects of its own there, queues the user of each sign-in, and moves the clock
+/// ahead by a quarter of an hour.
 #[derive(Debug, Parser)]
 #[command(name = "conformance", version, after_help = AFTER_HELP)]
 pub(crate) struct Settings {
@@ -40,7 +42,8 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILE", env = "CONFORMANCE_CLIENT_SECRET_FILE")]
     client_secret_file: Option<PathBuf>,
 
-    /// A registered callback of the project; a second one allows more to be tried
+    /// A registered callback of the project; a second one allows more to
+    /// be tested
     #[arg(
         long,
         value_name = "URL",
@@ -62,11 +65,12 @@ pub(crate) struct Settings {
     )]
     other_client_secret_file: Option<PathBuf>,
 
-    /// A registered callback of the second project [default: the first one's]
+    /// A registered callback of the second project; one that only it has allows more to
+    /// be tested [default: the first one's]
     #[arg(long, value_name = "URL", env = "CONFORMANCE_OTHER_CALLBACK")]
     other_callback: Option<String>,
 
-    /// Who takes the browser's part
+    /// The browser
     #[arg(long, value_enum, default_value_t = Driver::Automatic)]
     browser: Driver,
 
@@ -74,11 +78,11 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9515", value_parser = base_url)]
     webdriver: String,
 
-    /// What the driver is asked for, as JSON
+    /// The capabilities of the driver's session, as JSON
     #[arg(long, value_name = "JSON", default_value = "{}", value_parser = json)]
     capabilities: serde_json::Value,
 
-    /// Wait in real time for what expires: a quarter of an hour
+    /// Wait in real time until things expire: a quarter of an hour
     #[arg(long)]
     slow: bool,
 
@@ -92,8 +96,9 @@ pub(crate) struct Settings {
 }
 
 const AFTER_HELP: &str = "\
-Exit status: 0 when nothing is broken, 1 when a requirement is, 2 for wrong usage
-or trouble (nobody answers, it is no broker, the project is not known).
+Exit status: 0 when no requirement is broken, 1 when one is, 2 for wrong usage or
+an error of the runner (no server answers, it is no broker, it does not know the
+project).
 
 Examples:
   conformance http://127.0.0.1:8000 --control http://127.0.0.1:8010
@@ -101,24 +106,25 @@ Examples:
   export CONFORMANCE_CLIENT_ID=… CONFORMANCE_CLIENT_SECRET=…
   conformance https://signin.example --callback http://localhost:8042/back --browser person";
 
-/// Who takes the browser's part.
+/// The browser of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Driver {
-    /// An HTTP client, for providers that sign somebody in without a page
+    /// An HTTP client, for providers that sign a user in without a page
     Automatic,
-    /// You: it says what to open
-    Person,
-    /// A real browser, by a running driver
+    /// Your own: you open what the runner prints
+    #[value(name = "person")]
+    User,
+    /// A real browser, through a running driver
     Webdriver,
 }
 
 impl Settings {
-    /// What is to be tested. The spinner is out of the way while somebody is asked.
+    /// The plan of the run. The spinner is hidden while the user is asked.
     pub(crate) async fn plan(
         &self,
         spinner: &ProgressBar,
-    ) -> Result<Plan, Box<dyn std::error::Error>> {
-        let control = self.control.as_deref().map(Control::at);
+    ) -> Result<TestPlan, Box<dyn std::error::Error>> {
+        let control = self.control.as_deref().map(StackControl::at);
         let (project, other) = match (&self.client_id, &control) {
             (Some(id), _) => (self.project(id)?, self.other_project()?),
             (None, Some(control)) => {
@@ -127,8 +133,8 @@ impl Settings {
             }
             (None, None) => {
                 return Err(
-                    "whose backend? Give --client-id, its secret and --callback, or --control \
-                     for a stack of this kit"
+                    "missing credentials: give --client-id, its secret and --callback, or \
+                     --control for a stack of this kit"
                         .into(),
                 );
             }
@@ -138,7 +144,7 @@ impl Settings {
             (Some(_), false) => Expiry::ByControl,
             (None, false) => Expiry::LeftOut,
         };
-        Ok(Plan {
+        Ok(TestPlan {
             base_url: self.base_url.clone(),
             project,
             other,
@@ -148,24 +154,25 @@ impl Settings {
         })
     }
 
-    fn browser(&self, spinner: &ProgressBar) -> Browser {
+    fn browser(&self, spinner: &ProgressBar) -> BrowserDriver {
         match self.browser {
-            Driver::Automatic => Browser::Automatic,
+            Driver::Automatic => BrowserDriver::Automatic,
             Driver::Webdriver => {
-                Browser::WebDriver(WebDriver::at(&self.webdriver, self.capabilities.clone()))
+                let capabilities = self.capabilities.clone();
+                BrowserDriver::WebDriver(WebDriver::at(&self.webdriver, capabilities))
             }
-            Driver::Person => {
+            Driver::User => {
                 let spinner = spinner.clone();
-                Browser::Person(Person::new(move |question| {
+                BrowserDriver::User(UserPrompt::new(move |question| {
                     spinner.suspend(|| ask(question))
                 }))
             }
         }
     }
 
-    fn project(&self, id: &str) -> Result<Project, String> {
+    fn project(&self, id: &str) -> Result<TestProject, String> {
         let mut callbacks = self.callback.iter().cloned();
-        Ok(Project {
+        Ok(TestProject {
             client_id: id.to_owned(),
             client_secret: secret(
                 "CONFORMANCE_CLIENT_SECRET",
@@ -174,17 +181,17 @@ impl Settings {
             )?,
             callback: callbacks
                 .next()
-                .ok_or("where does the browser come back to? Give --callback")?,
+                .ok_or("missing callback: give --callback")?,
             second_callback: callbacks.next(),
         })
     }
 
-    fn other_project(&self) -> Result<Option<Project>, String> {
+    fn other_project(&self) -> Result<Option<TestProject>, String> {
         let Some(id) = &self.other_client_id else {
             return Ok(None);
         };
         let callback = self.other_callback.as_ref().or(self.callback.first());
-        Ok(Some(Project {
+        Ok(Some(TestProject {
             client_id: id.clone(),
             client_secret: secret(
                 "CONFORMANCE_OTHER_CLIENT_SECRET",

@@ -1,28 +1,26 @@
-//! What becomes of a requirement.
-
-use serde::Serialize;
+//! The verdict on a requirement, and its evidence.
 
 use super::mask::Mask;
 use super::requirement::Requirement;
 
-/// What became of one requirement.
+/// The verdict on one requirement. All but a pass carry their reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was tried and held, each time.
+    /// The requirement was met, each time it was tested.
     Pass,
-    /// The broker broke it; what was expected.
+    /// The broker broke the requirement; the expectation that failed.
     Fail(String),
-    /// The specification is silent and this broker chose otherwise; how.
+    /// The specification is silent and this broker chose otherwise; the difference.
     Unspecified(String),
-    /// It was not tried; why.
+    /// The requirement was not tested.
     Skipped(String),
-    /// It could not be tried, by no fault that is known of the broker; why.
+    /// The test failed for a reason that is no known fault of the broker's.
     Harness(String),
 }
 
 impl Verdict {
-    /// The word for it.
-    pub fn word(&self) -> &'static str {
+    /// The label in a report.
+    pub fn label(&self) -> &'static str {
         match self {
             Self::Pass => "PASS",
             Self::Fail(_) => "FAIL",
@@ -32,23 +30,23 @@ impl Verdict {
         }
     }
 
-    /// What is to be said besides the word.
-    pub fn why(&self) -> &str {
+    /// The reason; empty for a pass.
+    pub fn reason(&self) -> &str {
         match self {
             Self::Pass => "",
-            Self::Fail(why) | Self::Unspecified(why) | Self::Skipped(why) | Self::Harness(why) => {
-                why
-            }
+            Self::Fail(reason)
+            | Self::Unspecified(reason)
+            | Self::Skipped(reason)
+            | Self::Harness(reason) => reason,
         }
     }
 
     /// Whether the broker differs from the requirement.
-    pub(crate) fn is_about_the_broker(&self) -> bool {
+    pub(crate) fn is_deviation(&self) -> bool {
         matches!(self, Self::Fail(_) | Self::Unspecified(_))
     }
 
-    /// A requirement that is tried several times keeps its gravest verdict.
-    fn gravity(&self) -> u8 {
+    fn severity(&self) -> u8 {
         match self {
             Self::Skipped(_) => 0,
             Self::Pass => 1,
@@ -59,40 +57,40 @@ impl Verdict {
     }
 }
 
-/// What was sent and what came back, without secrets.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// The exchange behind a verdict, without secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
     /// The request.
     pub sent: String,
-    /// The answer.
-    pub came: String,
+    /// The response.
+    pub received: String,
 }
 
-/// A requirement with its verdict and the exchange that decided it.
+/// A requirement with its verdict.
 #[derive(Debug, Clone)]
-pub struct Finding {
-    /// Which one.
+pub struct RequirementResult {
+    /// The requirement.
     pub requirement: Requirement,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What decided it; nothing if it was not tried.
+    /// The exchange that decided it; none if it was not tested.
     pub evidence: Option<Evidence>,
 }
 
-impl Finding {
-    /// Takes a further verdict into account. The first of the gravest ones stays.
-    pub(crate) fn also(&mut self, verdict: Verdict, evidence: Evidence) {
-        if verdict.gravity() > self.verdict.gravity() {
+impl RequirementResult {
+    /// Takes a further verdict into account: the first of the most severe ones stays.
+    pub(crate) fn merge(&mut self, verdict: Verdict, evidence: Evidence) {
+        if verdict.severity() > self.verdict.severity() {
             self.verdict = verdict;
             self.evidence = Some(evidence);
         }
     }
 
-    /// Without secrets.
+    /// Masks the secrets in the evidence.
     pub(crate) fn masked(mut self, mask: &Mask) -> Self {
         if let Some(evidence) = &mut self.evidence {
             evidence.sent = mask.apply(&evidence.sent);
-            evidence.came = mask.apply(&evidence.came);
+            evidence.received = mask.apply(&evidence.received);
         }
         self
     }

@@ -1,23 +1,23 @@
-//! A conformance run whose browser is a real one.
+//! A conformance run with a real browser.
 
-use conformance::browser::{Browser, WebDriver};
-use conformance::control::Control;
-use conformance::{self, Expiry, Plan, Requirement};
+use conformance::browser::{BrowserDriver, WebDriver};
+use conformance::control::StackControl;
+use conformance::{self, Expiry, Requirement, TestPlan};
 use serde_json::json;
 
 use crate::{chromium, interactive_stack};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_real_browser_takes_its_part_in_a_conformance_run() {
+async fn a_conformance_run_passes_with_a_real_browser() {
     let stack = interactive_stack().await;
-    let control = Control::at(&stack.urls().control);
+    let control = StackControl::at(&stack.urls().control);
     let [project, other] = control.projects().await.unwrap();
     let capabilities = json!({ "goog:chromeOptions": { "args": chromium::ARGUMENTS } });
-    let plan = Plan {
+    let plan = TestPlan {
         base_url: stack.urls().broker.clone(),
         project,
         other: Some(other),
-        browser: Browser::WebDriver(WebDriver::at(chromium::driver(), capabilities)),
+        browser: BrowserDriver::WebDriver(WebDriver::at(chromium::driver(), capabilities)),
         control: Some(control),
         expiry: Expiry::ByControl,
     };

@@ -2,42 +2,42 @@
 
 use serde_json::{Value, json};
 
-use super::Report;
+use super::results::ConformanceReport;
 use crate::VERSION;
-use crate::verdict::Finding;
+use crate::verdict::RequirementResult;
 
-pub(super) fn of(report: &Report) -> String {
-    let findings: Vec<_> = report.findings.iter().map(finding).collect();
+pub(super) fn render(report: &ConformanceReport) -> String {
+    let requirements: Vec<_> = report.results.iter().map(requirement).collect();
     let counts: serde_json::Map<_, _> = report
         .counts()
         .into_iter()
-        .map(|(word, count)| (word.to_owned(), count.into()))
+        .map(|(label, count)| (label.to_owned(), count.into()))
         .collect();
     let report = json!({
         "version": VERSION,
         "broker": report.broker,
         "requests": report.requests,
         "counts": counts,
-        "troubles": report.troubles,
-        "requirements": findings,
+        "troubles": report.harness_errors,
+        "requirements": requirements,
     });
     format!("{report:#}\n")
 }
 
-fn finding(finding: &Finding) -> Value {
-    let requirement = finding.requirement;
-    let mut told = json!({
+fn requirement(result: &RequirementResult) -> Value {
+    let requirement = result.requirement;
+    let mut members = json!({
         "id": requirement.id(),
         "source": requirement.law().to_string(),
         "sentence": requirement.sentence(),
-        "verdict": finding.verdict.word(),
+        "verdict": result.verdict.label(),
     });
-    if finding.is_telling() {
-        told["why"] = finding.verdict.why().into();
+    if !result.is_pass() {
+        members["why"] = result.verdict.reason().into();
     }
-    if let Some(evidence) = &finding.evidence {
-        told["sent"] = evidence.sent.as_str().into();
-        told["came"] = evidence.came.as_str().into();
+    if let Some(evidence) = &result.evidence {
+        members["sent"] = evidence.sent.as_str().into();
+        members["came"] = evidence.received.as_str().into();
     }
-    told
+    members
 }

@@ -1,38 +1,31 @@
-//! The report for build servers: JUnit's XML. What is unspecified passes there,
-//! with a note.
+//! The report for build servers: JUnit's XML. An unspecified requirement passes
+//! there, with a note.
 
 use askama::Template;
 
-use super::Report;
+use super::results::ConformanceReport;
 use crate::VERSION;
-use crate::verdict::{Finding, Verdict};
+use crate::verdict::{RequirementResult, Verdict};
 
 #[derive(Template)]
 #[template(path = "junit.xml", escape = "html")]
 struct Suite<'a> {
     version: &'static str,
     broker: &'a str,
-    findings: &'a [Finding],
+    results: &'a [RequirementResult],
     failures: usize,
     errors: usize,
     skipped: usize,
 }
 
-pub(super) fn of(report: &Report) -> String {
-    let count = |word| {
-        let of_it = report
-            .findings
-            .iter()
-            .filter(|it| it.verdict.word() == word);
-        of_it.count()
-    };
+pub(super) fn render(report: &ConformanceReport) -> String {
     let suite = Suite {
         version: VERSION,
         broker: &report.broker,
-        findings: &report.findings,
-        failures: count("FAIL"),
-        errors: count("HARNESS"),
-        skipped: count("SKIPPED"),
+        results: &report.results,
+        failures: report.count("FAIL"),
+        errors: report.count("HARNESS"),
+        skipped: report.count("SKIPPED"),
     };
     suite.render().expect("the template only writes strings")
 }

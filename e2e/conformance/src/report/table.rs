@@ -1,42 +1,31 @@
-//! The table for people: a line for each requirement, and below those that did
-//! not pass what was sent and what came back.
+//! The report for people: a line for each requirement, and below those that did not
+//! pass the reason and the exchange.
 
 use std::fmt::Write as _;
 
-use super::Report;
+use super::results::ConformanceReport;
 use crate::VERSION;
+use crate::verdict::RequirementResult;
 
-pub(super) fn of(report: &Report) -> String {
+pub(super) fn render(report: &ConformanceReport) -> String {
     let mut table = String::new();
-    for finding in &report.findings {
-        let requirement = finding.requirement;
+    for result in &report.results {
+        let requirement = result.requirement;
         let _ = writeln!(
             table,
             "{:<12} {:<28} {}",
-            finding.verdict.word(),
+            result.verdict.label(),
             requirement.id(),
             requirement.sentence(),
         );
-        if !finding.is_telling() {
-            continue;
-        }
-        let mut tell = |what: &str, text: &str| {
-            let _ = writeln!(table, "             {what:<9}{text}");
-        };
-        tell("where", &requirement.law().to_string());
-        tell("why", finding.verdict.why());
-        if finding.verdict.is_about_the_broker() {
-            tell("advice", requirement.advice());
-        }
-        if let Some(evidence) = &finding.evidence {
-            tell("sent", &evidence.sent);
-            tell("came", &evidence.came);
+        if !result.is_pass() {
+            write_details(&mut table, result);
         }
     }
     let counts: Vec<_> = report
         .counts()
         .into_iter()
-        .map(|(word, count)| format!("{count} {word}"))
+        .map(|(label, count)| format!("{count} {label}"))
         .collect();
     let _ = writeln!(
         table,
@@ -45,8 +34,23 @@ pub(super) fn of(report: &Report) -> String {
         report.requests,
         counts.join(", ")
     );
-    for trouble in &report.troubles {
-        let _ = writeln!(table, "Trouble: {trouble}");
+    for error in &report.harness_errors {
+        let _ = writeln!(table, "Harness error: {error}");
     }
     table
+}
+
+fn write_details(table: &mut String, result: &RequirementResult) {
+    let mut line = |label: &str, text: &str| {
+        let _ = writeln!(table, "             {label:<9}{text}");
+    };
+    line("law", &result.requirement.law().to_string());
+    line("reason", result.verdict.reason());
+    if result.verdict.is_deviation() {
+        line("advice", result.requirement.advice());
+    }
+    if let Some(evidence) = &result.evidence {
+        line("sent", &evidence.sent);
+        line("received", &evidence.received);
+    }
 }

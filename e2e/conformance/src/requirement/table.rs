@@ -6,7 +6,7 @@
 //! broker has a rule of the same id, the law and the sentence are that rule's; a test
 //! compares them.
 
-use super::Law::{self, KitChoice, Spec};
+use super::law::Law::{self, KitChoice, Spec};
 
 /// Declares the table: variant, id, law, sentence, advice.
 macro_rules! requirements {
@@ -99,6 +99,9 @@ requirements! {
     RedirectUriRegistered = "redirect_uri.registered", Spec("RedirectUri"),
         "The redirect_uri is exactly one of the project's callbacks",
         "Compare byte for byte; neither a prefix nor a further slash may match.";
+    RedirectUriOwnProject = "redirect_uri.own_project", Spec("RedirectUri"),
+        "A callback that is registered for another project alone is refused",
+        "Compare with the callbacks of the project that calls, not with every registered one.";
 
     // Every response.
     AnswerMediaType = "answer.media_type", Spec("Endpoints"),
@@ -199,6 +202,12 @@ requirements! {
     ProfileSubjectStable = "profile.subject_stable", Spec("Profile"),
         "The same account has the same subject, by either flow",
         "Derive the subject from the provider and the provider's own account id, and from nothing else.";
+    ProfileSubjectDistinct = "profile.subject_distinct", Spec("Profile"),
+        "Two accounts have two subjects",
+        "Derive the subject from the provider and the provider's own account id; two accounts may share an address.";
+    ProfileSubjectNotEmail = "profile.subject_not_email", Spec("Profile"),
+        "A subject contains no e-mail address: consumers key accounts on the subject, not on email",
+        "Leave the address out of the subject; its owner may change it, or pass it on.";
 
     // POST /v1/token.
     TokenIssued = "token.issued", Spec("POST /v1/token"),
@@ -319,10 +328,39 @@ requirements! {
     SubjectForm = "profile.subject_form", KitChoice,
         "A subject is sub_ and 43 characters of base64url",
         "Document the form if it is another one.";
+    ProfileProviderSubject = "profile.provider_subject", KitChoice,
+        "The providerSubject is the provider's id of the account",
+        "Send Google's sub, GitHub's numeric id as text.";
+    ProfileNames = "profile.names", KitChoice,
+        "name, username and avatarUrl are those of the account at the provider",
+        "Send what the provider shows, and null only where it shows nothing.";
+    ProfileEmail = "profile.email", KitChoice,
+        "The email is the address of the account at the provider, or null while it is not verified",
+        "Send the account's primary address.";
+    ProfileEmailVerified = "profile.email_verified", KitChoice,
+        "The emailVerified is true for an address that the provider verified, and for no other",
+        "Pass on what the provider says; an address that it has not verified may belong to another user.";
     BearerHeader = "bearer.header", KitChoice,
         "An access token comes in the Authorization header, by the scheme Bearer, and nowhere else",
         "Do not read tokens from a query, which is logged, nor by another scheme.";
     RevokeBody = "revoke.body", KitChoice,
         "A revocation is answered with an empty object",
         "Document the body if it is another one.";
+
+    // The browser's part, about which the specification is silent, too.
+    UpstreamLoginOwnBrowser = "upstream_login.own_browser", KitChoice,
+        "A provider's answer counts only in the browser that was sent there",
+        "Bind the state to a cookie of the browser; otherwise an attacker can deliver an answer of their own.";
+    UpstreamLoginOnce = "upstream_login.once", KitChoice,
+        "A provider's answer counts once",
+        "Consume the state in one atomic statement before calling the provider.";
+    UpstreamLoginExpiry = "upstream_login.expiry", KitChoice,
+        "A provider's answer counts within 600 seconds",
+        "Compare the time of the callback with the end of the login.";
+    BrowserHead = "browser.head", KitChoice,
+        "A HEAD request of the browser changes nothing",
+        "Do not run the GET handler for HEAD: link previews and scanners send it.";
+    CookieAttributes = "cookie.attributes", KitChoice,
+        "A cookie of the service is HttpOnly and SameSite=Lax, and off loopback Secure",
+        "Write all three; Strict is not sent on the way back from a provider.";
 }

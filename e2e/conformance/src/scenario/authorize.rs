@@ -1,36 +1,41 @@
-//! `GET /authorize`, without going anywhere. The specification does not show its
-//! parameters: all of this is our choice.
+//! `GET /authorize`, without following its redirects. The specification does not show
+//! its parameters: all of this is this kit's choice.
 
 use url::form_urlencoded::Serializer;
 
-use crate::expect::{Holds, that};
-use crate::http::{Answer, Call};
+use crate::error::Stop;
+use crate::expect::{Check, ensure};
+use crate::http::{RawRequest, RawResponse};
+use crate::random::challenge;
 use crate::requirement::Requirement as R;
-use crate::run::{Run, Stop, challenge};
+use crate::run::Run;
 
-pub(super) const TRIES: &[R] = &[
+pub(super) const COVERS: &[R] = &[
     R::AuthorizeClient,
     R::AuthorizeOnce,
     R::AuthorizeChallengeMethod,
     R::AuthorizeResponseType,
 ];
 
-/// A legacy login that was begun.
-pub(super) struct Transaction {
+/// A legacy login, and the URL that begins it.
+pub(super) struct LegacyLogin {
     pub(super) state: String,
     pub(super) verifier: String,
     pub(super) provider: &'static str,
     parameters: Vec<(&'static str, String)>,
 }
 
-/// Begins one, as this kit's `/authorize` takes it.
-pub(super) fn begin(run: &mut Run<'_>, provider: &'static str) -> Transaction {
-    let state = run.fresh("state");
-    // Of every kind of character that one may have.
-    let (one, other) = (run.fresh("code_verifier"), run.fresh("code_verifier"));
+/// Prepares a login for this kit's `/authorize`.
+pub(super) fn begin(run: &mut Run<'_>, provider: &'static str) -> LegacyLogin {
+    let state = run.new_secret("state");
+    // With every kind of character that a verifier may have.
+    let (one, other) = (
+        run.new_secret("code_verifier"),
+        run.new_secret("code_verifier"),
+    );
     let verifier = format!("{one}.~{other}");
     let project = &run.plan.project;
-    Transaction {
+    LegacyLogin {
         parameters: vec![
             ("client_id", project.client_id.clone()),
             ("redirect_uri", project.callback.clone()),
@@ -45,8 +50,8 @@ pub(super) fn begin(run: &mut Run<'_>, provider: &'static str) -> Transaction {
     }
 }
 
-impl Transaction {
-    /// The path and query that the browser opens.
+impl LegacyLogin {
+    /// The path and query of the URL.
     pub(super) fn path(&self) -> String {
         let query = Serializer::new(String::new())
             .extend_pairs(&self.parameters)
@@ -66,11 +71,14 @@ impl Transaction {
 }
 
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
+    let plan = run.plan;
     let mut begin = || begin(run, run.providers[0]);
-    let wrong = [
+    let malformed = [
         (
             R::AuthorizeClient,
-            begin().without("client_id").with("client_id", "nobody"),
+            begin()
+                .without("client_id")
+                .with("client_id", "an-unknown-client"),
         ),
         (R::AuthorizeOnce, begin().with("provider", "github")),
         (
@@ -85,22 +93,26 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
         ),
         (
             R::SecretBesideBody,
-            begin().with("client_secret", &run.plan.project.client_secret),
+            begin().with("client_secret", &plan.project.client_secret),
         ),
     ];
-    for (requirement, transaction) in wrong {
-        let exchange = run.call(Call::get(&transaction.path())).await?;
-        let holds = goes_nowhere(&exchange.answer, &run.plan.project.callback);
-        run.judge(requirement, &exchange, holds);
+    let of_other = plan.callback_of_other_alone().map(|theirs| {
+        let login = begin().without("redirect_uri");
+        (R::AuthorizeClient, login.with("redirect_uri", theirs))
+    });
+    for (requirement, login) in malformed.into_iter().chain(of_other) {
+        let exchange = run.send(RawRequest::get(&login.path())).await?;
+        let stays = stays_away_from_provider(&exchange.response, &plan.project.callback);
+        run.check(requirement, &exchange, stays);
     }
     Ok(())
 }
 
-/// The browser is told so, or sent home with an error; not on to a provider.
-fn goes_nowhere(answer: &Answer, callback: &str) -> Holds {
-    let is_home = |location: &String| location.starts_with(callback);
-    that(
-        answer.location.as_ref().is_none_or(is_home),
-        "ours sends nobody to a provider then",
+/// The browser sees a page, or is redirected to the callback with an error.
+fn stays_away_from_provider(response: &RawResponse, callback: &str) -> Check {
+    let is_callback = |location: &String| location.starts_with(callback);
+    ensure(
+        response.location.as_ref().is_none_or(is_callback),
+        "this kit redirects no such request to a provider",
     )
 }

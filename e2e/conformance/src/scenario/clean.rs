@@ -1,28 +1,25 @@
 //! The clean callback flow.
 
-use serde_json::{Value, json};
-
-use super::bent::{self, Bent};
-use super::profile;
+use super::malformed::{self, MalformedRequest};
+use super::result::{self, FIELDS, PATH};
 use super::session::{self, Login};
-use crate::browser::{self, Aim, Browser, Journey};
-use crate::expect::{self, that};
-use crate::http::{Call, Exchange};
+use super::{profile, sign_in};
+use crate::browser::{Arrival, BrowserDriver};
+use crate::error::Stop;
+use crate::expect::{self, ensure};
+use crate::http::RawRequest;
 use crate::requirement::Requirement as R;
-use crate::run::{Run, Stop};
+use crate::run::Run;
+use crate::users::QueuedUser;
 
-const PATH: &str = "/v1/login/result";
-
-const FIELDS: &[&str] = &["client_id", "client_secret", "session_key", "redirect_uri"];
-
-pub(super) const PENDING_TRIES: &[R] = &[
+pub(super) const READ_PENDING_COVERS: &[R] = &[
     R::ResultPending,
     R::ResultPendingKeeps,
     R::ResultKnown,
     R::ResultRefusedStatus,
 ];
 
-pub(super) const SIGNED_IN_TRIES: &[R] = &[
+pub(super) const SIGN_IN_COVERS: &[R] = &[
     R::CallbackClean,
     R::ResultSucceeded,
     R::ResultFields,
@@ -33,119 +30,137 @@ pub(super) const SIGNED_IN_TRIES: &[R] = &[
     R::SubjectForm,
 ];
 
-pub(super) const WRONG_READS_TRIES: &[R] = &[R::ResultCallback, R::ResultRefusedKeeps];
+pub(super) const READ_MALFORMED_COVERS: &[R] = &[R::ResultCallback, R::ResultRefusedKeeps];
 
-pub(super) const DECLINED_TRIES: &[R] = &[
+pub(super) const DECLINE_COVERS: &[R] = &[
     R::CallbackCleanAfterFailure,
     R::ResultFailed,
     R::UpstreamDenied,
 ];
 
-/// A broker that serves what it should refuse costs a login each time. No more
-/// than these are spent.
-const MOST_LOGINS: usize = 4;
+const ERRORS: &[&str] = &[
+    "access_denied",
+    "invalid_provider_response",
+    "provider_unavailable",
+];
 
-/// Nobody goes anywhere; keys that nobody started a login with.
-pub(super) async fn pending(run: &mut Run<'_>) -> Result<(), Stop> {
+/// The number of logins that a broker may cost which serves malformed requests: each
+/// of them consumes one.
+const MAX_LOGINS: usize = 4;
+
+/// Reads a login whose browser goes nowhere, then unknown keys.
+pub(super) async fn read_pending(run: &mut Run<'_>) -> Result<(), Stop> {
     let login = session::start(run, run.providers[0]).await?;
-    let exchange = read(run, &login.key).await?;
-    let body = exchange.answer.json();
-    let is_pending = expect::member(&body, "status", "pending");
-    run.judge(R::ResultPending, &exchange, is_pending);
-    judge_members(run, &exchange, &body);
-    let again = read(run, &login.key).await?;
-    let still = expect::member(&again.answer.json(), "status", "pending");
-    run.judge(R::ResultPendingKeeps, &again, still);
+    let exchange = result::read(run, &login.key).await?;
+    let pending = result::is_pending(&exchange);
+    run.check(R::ResultPending, &exchange, pending);
+    result::check_members(run, &exchange, &exchange.response.json());
+    let again = result::read(run, &login.key).await?;
+    let still = result::is_pending(&again);
+    run.check(R::ResultPendingKeeps, &again, still);
 
-    let unknown = run.fresh("session_key");
-    let exchange = read(run, &unknown).await?;
-    refuse_read(run, R::ResultKnown, &exchange);
+    let unknown = run.new_secret("session_key");
+    let exchange = result::read(run, &unknown).await?;
+    result::check_refused(run, R::ResultKnown, &exchange);
     if let Some(other) = run.other() {
-        let request = other.result_request(&login.key);
-        let exchange = run.call(Call::post(PATH, request)).await?;
-        refuse_read(run, R::ResultKnown, &exchange);
+        let body = other.result_request(&login.key);
+        let exchange = run.send(RawRequest::post(PATH, body)).await?;
+        result::check_refused(run, R::ResultKnown, &exchange);
     }
     Ok(())
 }
 
-/// A sign-in, its result, and the result again.
-pub(super) async fn signed_in(run: &mut Run<'_>) -> Result<(), Stop> {
-    let provider = run.providers[0];
-    let login = session::start(run, provider).await?;
-    let journey = travel(run, &login, Aim::SignIn).await?;
-    judge_callback(run, R::CallbackClean, &journey);
-    let exchange = read(run, &login.key).await?;
-    let body = exchange.answer.json();
-    let with_profile = succeeded(&exchange, &body)
-        .and_then(|()| that(body["profile"].is_object(), "expected a profile"));
-    run.judge(R::ResultSucceeded, &exchange, with_profile);
-    judge_members(run, &exchange, &body);
+/// Signs in, reads the result, and reads it again.
+pub(super) async fn sign_in(run: &mut Run<'_>) -> Result<(), Stop> {
+    let login = session::start(run, run.providers[0]).await?;
+    let arrival = navigate(run, &login).await?;
+    check_callback(run, R::CallbackClean, &arrival);
+    let exchange = result::read(run, &login.key).await?;
+    let body = exchange.response.json();
+    let with_profile = result::is_succeeded(&exchange, &body)
+        .and_then(|()| ensure(body["profile"].is_object(), "expected a profile"));
+    run.check(R::ResultSucceeded, &exchange, with_profile);
+    result::check_members(run, &exchange, &body);
     if body["profile"].is_object() {
-        profile::judge(run, &exchange, &body["profile"], provider);
+        let user = QueuedUser::default_at(login.provider);
+        profile::check(run, &exchange, &body["profile"], login.provider, user);
     }
-    let again = read(run, &login.key).await?;
-    refuse_read(run, R::ResultOnce, &again);
+    let again = result::read(run, &login.key).await?;
+    result::check_refused(run, R::ResultOnce, &again);
     Ok(())
 }
 
-/// The same, with the other provider, by a backend that asked too early.
-pub(super) async fn after_a_pending_read(run: &mut Run<'_>) -> Result<(), Stop> {
+/// Signs in with the other provider, after a read that came too early.
+pub(super) async fn sign_in_after_pending_read(run: &mut Run<'_>) -> Result<(), Stop> {
     let provider = run.providers[run.providers.len() - 1];
     let login = session::start(run, provider).await?;
-    read(run, &login.key).await?;
-    let journey = travel(run, &login, Aim::SignIn).await?;
-    judge_callback(run, R::CallbackClean, &journey);
-    let exchange = read(run, &login.key).await?;
-    let body = exchange.answer.json();
-    let succeeded = succeeded(&exchange, &body);
-    run.judge(R::ResultPendingKeeps, &exchange, succeeded);
+    result::read(run, &login.key).await?;
+    let arrival = navigate(run, &login).await?;
+    check_callback(run, R::CallbackClean, &arrival);
+    let exchange = result::read(run, &login.key).await?;
+    let body = exchange.response.json();
+    let succeeded = result::is_succeeded(&exchange, &body);
+    run.check(R::ResultPendingKeeps, &exchange, succeeded);
     if body["profile"].is_object() {
-        judge_members(run, &exchange, &body);
-        profile::judge(run, &exchange, &body["profile"], provider);
+        result::check_members(run, &exchange, &body);
+        let user = QueuedUser::default_at(provider);
+        profile::check(run, &exchange, &body["profile"], provider, user);
     }
     Ok(())
 }
 
-/// Everything that may not be served is asked for, and then what may.
-pub(super) async fn wrong_reads(run: &mut Run<'_>) -> Result<(), Stop> {
-    let mut left = all_bent(run);
+/// Sends every malformed read, then the good one.
+pub(super) async fn read_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
+    let mut left = malformed_reads(run);
     left.reverse();
-    for _ in 0..MOST_LOGINS {
+    for _ in 0..MAX_LOGINS {
         let login = session::start(run, run.providers[0]).await?;
-        travel(run, &login, Aim::SignIn).await?;
-        if refuse_all(run, &login, &mut left).await? {
-            let exchange = read(run, &login.key).await?;
-            let body = exchange.answer.json();
-            let kept = succeeded(&exchange, &body);
-            run.judge(R::ResultRefusedKeeps, &exchange, kept);
+        navigate(run, &login).await?;
+        if refuses_all(run, &login, &mut left).await? {
+            let exchange = result::read(run, &login.key).await?;
+            let kept = result::is_succeeded(&exchange, &exchange.response.json());
+            run.check(R::ResultRefusedKeeps, &exchange, kept);
             return Ok(());
         }
     }
-    Err(Stop::Blocked("too many wrong reads were served".to_owned()))
+    Err(Stop::Blocked(
+        "too many malformed reads were served".to_owned(),
+    ))
 }
 
-/// Sends what is left until something is served. Whether nothing was.
-async fn refuse_all(run: &mut Run<'_>, login: &Login, left: &mut Vec<Bent>) -> Result<bool, Stop> {
-    while let Some(bent) = left.pop() {
-        let right = run.plan.project.result_request(&login.key);
-        let exchange = run.call(bent.apply(right)).await?;
-        if !run.refuse(bent.requirement, &exchange, bent.our_status) {
+/// Sends what is left until a request is served. Returns whether none was.
+async fn refuses_all(
+    run: &mut Run<'_>,
+    login: &Login,
+    left: &mut Vec<MalformedRequest>,
+) -> Result<bool, Stop> {
+    while let Some(malformed) = left.pop() {
+        let body = run.plan.project.result_request(&login.key);
+        let exchange = run.send(malformed.made_from(body)).await?;
+        if !run.check_refusal(malformed.requirement, &exchange, malformed.kit_status) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
+fn malformed_reads(run: &mut Run<'_>) -> Vec<MalformedRequest> {
     let project = &run.plan.project;
-    let mut all = bent::any_request(PATH, FIELDS, project, 400);
-    all.extend(session::bent_keys(PATH));
-    all.push(Bent::field(R::ClientIdLength, PATH, "client_id", ""));
+    let mut all = malformed::any_request(PATH, FIELDS, project, 400);
+    all.extend(malformed::session_keys(PATH));
+    all.push(MalformedRequest::field(
+        R::ClientIdLength,
+        PATH,
+        "client_id",
+        "",
+    ));
     match &project.second_callback {
-        Some(second) => {
-            let second = second.clone();
-            all.push(Bent::field(R::ResultCallback, PATH, "redirect_uri", second));
-        }
+        Some(second) => all.push(MalformedRequest::field(
+            R::ResultCallback,
+            PATH,
+            "redirect_uri",
+            second,
+        )),
         None => run.skip(
             &[R::ResultCallback],
             "needs a second registered callback of the project",
@@ -154,108 +169,49 @@ fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
     all
 }
 
-/// A person who declines.
-pub(super) async fn declined(run: &mut Run<'_>) -> Result<(), Stop> {
-    if run.plan.control.is_none() && matches!(run.plan.browser, Browser::Automatic) {
+/// Lets the user decline at the provider.
+pub(super) async fn decline(run: &mut Run<'_>) -> Result<(), Stop> {
+    if run.plan.control.is_none() && matches!(run.plan.browser, BrowserDriver::Automatic) {
         return Err(Stop::Blocked(
-            "needs somebody who declines: --control, or --browser person or webdriver".to_owned(),
+            "needs a user who declines: --control, or --browser person or webdriver".to_owned(),
         ));
     }
     let login = session::start(run, run.providers[0]).await?;
-    let journey = travel(run, &login, Aim::Decline).await?;
-    judge_callback(run, R::CallbackCleanAfterFailure, &journey);
-    let exchange = read(run, &login.key).await?;
-    let body = exchange.answer.json();
+    let arrival = sign_in::decline(run, &login.authorization_url, login.provider).await?;
+    check_callback(run, R::CallbackCleanAfterFailure, &arrival);
+    let exchange = result::read(run, &login.key).await?;
+    let body = exchange.response.json();
     let error = body["error"].as_str().unwrap_or_default();
-    let is_failed = expect::success(&exchange.answer)
+    let is_failed = expect::success(&exchange.response)
         .and_then(|()| expect::member(&body, "status", "failed"))
-        .and_then(|()| that(ERRORS.contains(&error), "expected one of the three errors"));
-    run.judge(R::ResultFailed, &exchange, is_failed);
+        .and_then(|()| ensure(ERRORS.contains(&error), "expected one of the three errors"));
+    run.check(R::ResultFailed, &exchange, is_failed);
     if ERRORS.contains(&error) {
         let denied = expect::member(&body, "error", "access_denied");
-        run.judge(R::UpstreamDenied, &exchange, denied);
+        run.check(R::UpstreamDenied, &exchange, denied);
     }
-    judge_members(run, &exchange, &body);
-    let again = read(run, &login.key).await?;
-    refuse_read(run, R::ResultOnce, &again);
+    result::check_members(run, &exchange, &body);
+    let again = result::read(run, &login.key).await?;
+    result::check_refused(run, R::ResultOnce, &again);
     Ok(())
 }
 
-const ERRORS: &[&str] = &[
-    "access_denied",
-    "invalid_provider_response",
-    "provider_unavailable",
-];
-
-/// Reads the result under `key`.
-pub(super) async fn read(run: &mut Run<'_>, key: &str) -> Result<Exchange, Stop> {
-    let exchange = run
-        .call(Call::post(PATH, run.plan.project.result_request(key)))
-        .await?;
-    run.success_status(&exchange);
-    Ok(exchange)
+/// Sends the browser of this login through the provider, as the default user.
+pub(super) async fn navigate(run: &mut Run<'_>, login: &Login) -> Result<Arrival, Stop> {
+    let user = QueuedUser::default_at(login.provider);
+    sign_in::sign_in(run, &login.authorization_url, login.provider, user).await
 }
 
-/// Judges that a read was refused, and with 400.
-pub(super) fn refuse_read(run: &mut Run<'_>, requirement: R, exchange: &Exchange) {
-    if run.refuse_anyhow(requirement, exchange) {
-        let status = expect::status(&exchange.answer, 400);
-        run.judge(R::ResultRefusedStatus, exchange, status);
-    }
-}
-
-/// Sends this login's browser to the provider and home, as the next person in
-/// line if there is a control address.
-pub(super) async fn travel(run: &mut Run<'_>, login: &Login, aim: Aim) -> Result<Journey, Stop> {
-    queue(run, login.provider, aim).await?;
-    browser::go(run, &login.authorization_url, aim).await
-}
-
-/// Says who signs in next: always the same account with each provider, and with
-/// Google one of which little is known.
-pub(super) async fn queue(run: &mut Run<'_>, provider: &str, aim: Aim) -> Result<(), Stop> {
-    let Some(control) = &run.plan.control else {
-        return Ok(());
-    };
-    let next = match (aim, provider) {
-        (Aim::Decline, _) => json!({ "misbehave": "deny" }),
-        (Aim::SignIn, "google") => json!({ "person": { "id": "104242" } }),
-        (Aim::SignIn, _) => json!({ "person": {
-            "id": "104242",
-            "name": "Conformance",
-            "username": "conformance",
-            "email": "conformance@app.example",
-            "email_verified": true,
-            "picture": "https://app.example/conformance.png",
-        } }),
-    };
-    control.next(&run.http, provider, &next).await
-}
-
-fn judge_callback(run: &mut Run<'_>, requirement: R, journey: &Journey) {
-    match &journey.url {
+fn check_callback(run: &mut Run<'_>, requirement: R, arrival: &Arrival) {
+    match &arrival.url {
         Some(url) => {
             let callback = &run.plan.project.callback;
-            let holds = that(url == callback, format!("expected exactly {callback}"));
-            run.judge_by(requirement, journey.evidence.clone(), holds);
+            let is_exact = ensure(url == callback, format!("expected exactly {callback}"));
+            run.check_by(requirement, arrival.evidence.clone(), is_exact);
             let secret = &run.plan.project.client_secret;
-            let holds = that(!url.contains(secret.as_str()), "expected no secret");
-            run.judge_by(R::UrlNoSecret, journey.evidence.clone(), holds);
+            let none = ensure(!url.contains(secret.as_str()), "expected no secret");
+            run.check_by(R::UrlNoSecret, arrival.evidence.clone(), none);
         }
-        None => run.skip(&[requirement], "nobody said where the browser came back to"),
-    }
-}
-
-fn succeeded(exchange: &Exchange, body: &Value) -> Result<(), String> {
-    expect::success(&exchange.answer)?;
-    expect::member(body, "status", "succeeded")
-}
-
-fn judge_members(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
-    if exchange.answer.is_success() {
-        run.judge(R::ResultFields, exchange, expect::login_result(body));
-        if let Some(members) = expect::members_of_result(body["status"].as_str()) {
-            run.no_members_but(exchange, body, members);
-        }
+        None => run.skip(&[requirement], "the address of the callback was not pasted"),
     }
 }

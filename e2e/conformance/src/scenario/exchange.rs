@@ -1,16 +1,18 @@
-//! The legacy flow: codes, and the tokens that they are exchanged for.
+//! The legacy flow: handoff codes, and their exchange for tokens.
 
 use serde_json::Value;
 use url::Url;
 
-use super::authorize::{self, Transaction};
-use super::bent::{self, Bent};
-use super::{bearer, clean, profile};
-use crate::browser::{self, Aim, Journey};
-use crate::expect::{self, that};
-use crate::http::{Call, Exchange};
+use super::authorize::{self, LegacyLogin};
+use super::malformed::{self, MalformedRequest};
+use super::{bearer, profile, sign_in};
+use crate::browser::Arrival;
+use crate::error::Stop;
+use crate::expect::{self, ensure};
+use crate::http::{Exchange, RawRequest};
 use crate::requirement::Requirement as R;
-use crate::run::{Run, Stop};
+use crate::run::Run;
+use crate::users::QueuedUser;
 
 const PATH: &str = "/v1/token";
 
@@ -23,7 +25,7 @@ const FIELDS: &[&str] = &[
     "code_verifier",
 ];
 
-pub(super) const REPLAYED_TRIES: &[R] = &[
+pub(super) const REPLAY_COVERS: &[R] = &[
     R::AuthorizeCallback,
     R::TokenIssued,
     R::CodeLength,
@@ -42,7 +44,7 @@ pub(super) const REPLAYED_TRIES: &[R] = &[
     R::BearerKnown,
 ];
 
-pub(super) const WRONG_EXCHANGES_TRIES: &[R] = &[
+pub(super) const EXCHANGE_MALFORMED_COVERS: &[R] = &[
     R::GrantTypeConstant,
     R::CodeVerifierPattern,
     R::CodeKnown,
@@ -56,85 +58,85 @@ pub(super) const WRONG_EXCHANGES_TRIES: &[R] = &[
     R::BearerEnded,
 ];
 
-/// A broker that redeems what it should refuse costs a login each time.
-const MOST_LOGINS: usize = 4;
+/// The number of logins that a broker may cost which serves malformed requests: each
+/// of them redeems a code.
+const MAX_LOGINS: usize = 4;
 
-/// A code, with what redeems it.
-pub(super) struct Coded {
+/// A handoff code, and the verifier that redeems it.
+pub(super) struct HandoffCode {
     code: String,
     verifier: String,
     provider: &'static str,
 }
 
-/// Signs in by the legacy flow up to the code.
-pub(super) async fn obtain(run: &mut Run<'_>, provider: &'static str) -> Result<Coded, Stop> {
-    let transaction = authorize::begin(run, provider);
-    clean::queue(run, provider, Aim::SignIn).await?;
-    let url = format!("{}{}", run.plan.base_url, transaction.path());
-    let journey = browser::go(run, &url, Aim::SignIn).await?;
-    let Some(code) = judge_callback(run, &transaction, &journey) else {
+/// Signs in by the legacy flow, up to the code.
+pub(super) async fn obtain_code(
+    run: &mut Run<'_>,
+    provider: &'static str,
+) -> Result<HandoffCode, Stop> {
+    let login = authorize::begin(run, provider);
+    let url = format!("{}{}", run.plan.base_url, login.path());
+    let user = QueuedUser::default_at(provider);
+    let arrival = sign_in::sign_in(run, &url, provider, user).await?;
+    let Some(code) = check_callback(run, &login, &arrival) else {
         return Err(Stop::Blocked(
             "the legacy callback brought no code, and the specification does not show what else \
              it might bring"
                 .to_owned(),
         ));
     };
-    run.keep_secret("code", &code);
-    let length = that(code.len() <= 200, "expected at most 200 characters");
-    run.judge_by(R::CodeLength, journey.evidence, length);
-    Ok(Coded {
+    run.mask_secret("code", &code);
+    let length = ensure(code.len() <= 200, "expected at most 200 characters");
+    run.check_by(R::CodeLength, arrival.evidence, length);
+    Ok(HandoffCode {
         code,
-        verifier: transaction.verifier,
-        provider: transaction.provider,
+        verifier: login.verifier,
+        provider: login.provider,
     })
 }
 
-fn judge_callback(
-    run: &mut Run<'_>,
-    transaction: &Transaction,
-    journey: &Journey,
-) -> Option<String> {
-    let url = Url::parse(journey.url.as_deref()?).ok()?;
+fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, arrival: &Arrival) -> Option<String> {
+    let url = Url::parse(arrival.url.as_deref()?).ok()?;
     let query: Vec<_> = url.query_pairs().collect();
     let code = query.iter().find(|(name, _)| name == "code");
     let state = query.iter().find(|(name, _)| name == "state");
-    let is_ours = query.len() == 2
-        && state.is_some_and(|(_, state)| *state == transaction.state)
+    let is_like_this_kits = query.len() == 2
+        && state.is_some_and(|(_, state)| *state == login.state)
         && url.fragment().is_none();
-    let holds = that(
-        is_ours && code.is_some(),
-        "ours brings code and the state of the request",
+    let check = ensure(
+        is_like_this_kits && code.is_some(),
+        "this kit brings code and the state of the request",
     );
-    run.judge_by(R::AuthorizeCallback, journey.evidence.clone(), holds);
+    run.check_by(R::AuthorizeCallback, arrival.evidence.clone(), check);
     code.map(|(_, code)| code.clone().into_owned())
 }
 
 /// Redeems a code.
-pub(super) async fn redeem(run: &mut Run<'_>, coded: &Coded) -> Result<Exchange, Stop> {
-    let request = run.plan.project.token_request(&coded.code, &coded.verifier);
-    let exchange = run.call(Call::post(PATH, request)).await?;
-    run.success_status(&exchange);
+pub(super) async fn redeem(run: &mut Run<'_>, code: &HandoffCode) -> Result<Exchange, Stop> {
+    let request = run.plan.project.token_request(&code.code, &code.verifier);
+    let exchange = run.send(RawRequest::post(PATH, request)).await?;
+    run.check_success_status(&exchange);
     Ok(exchange)
 }
 
-/// Redeems a code, judges the answer, and hands out the token.
-pub(super) async fn token(run: &mut Run<'_>, coded: &Coded) -> Result<String, Stop> {
-    let exchange = redeem(run, coded).await?;
-    let body = exchange.answer.json();
-    let issued = expect::success(&exchange.answer);
-    run.judge(R::TokenIssued, &exchange, issued);
-    if exchange.answer.is_success() {
-        judge_token(run, &exchange, &body);
+/// Redeems a code, checks the response, and returns the token.
+pub(super) async fn obtain_token(run: &mut Run<'_>, code: &HandoffCode) -> Result<String, Stop> {
+    let exchange = redeem(run, code).await?;
+    let body = exchange.response.json();
+    let issued = expect::success(&exchange.response);
+    run.check(R::TokenIssued, &exchange, issued);
+    if exchange.response.is_success() {
+        check_token(run, &exchange, &body);
     }
     match body["access_token"].as_str() {
-        Some(token) if exchange.answer.is_success() => Ok(token.to_owned()),
+        Some(token) if exchange.response.is_success() => Ok(token.to_owned()),
         _ => Err(Stop::Blocked("a fresh code was not redeemed".to_owned())),
     }
 }
 
-fn judge_token(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
+fn check_token(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
     let fields = ["access_token", "token_type", "expires_in", "scope"];
-    run.members(R::TokenFields, exchange, body, &fields);
+    run.check_members(R::TokenFields, exchange, body, &fields);
     let constants: [(R, &str, Value); 3] = [
         (R::TokenType, "token_type", "Bearer".into()),
         (R::TokenExpiresIn, "expires_in", 900.into()),
@@ -143,7 +145,7 @@ fn judge_token(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
     for (requirement, name, expected) in constants {
         if body.get(name).is_some() {
             let holds = expect::member(body, name, expected);
-            run.judge(requirement, exchange, holds);
+            run.check(requirement, exchange, holds);
         }
     }
     let Some(token) = body.get("access_token") else {
@@ -151,32 +153,36 @@ fn judge_token(run: &mut Run<'_>, exchange: &Exchange, body: &Value) {
     };
     let Some(prefix) = token.as_str().and_then(expect::token_prefix) else {
         let expected = "expected a prefix, an underscore and 43 characters of [A-Za-z0-9_-]";
-        run.judge(R::TokenAccessToken, exchange, Err(expected.to_owned()));
+        run.check(R::TokenAccessToken, exchange, Err(expected.to_owned()));
         return;
     };
     let first = run.token_prefix.get_or_insert_with(|| prefix.to_owned());
-    let same = that(first == prefix, "expected the prefix of the first token");
-    run.judge(R::TokenAccessToken, exchange, same);
-    let ours = that(prefix == "fsi", "ours is fsi");
-    run.judge(R::TokenPrefix, exchange, ours);
+    let same = ensure(first == prefix, "expected the prefix of the first token");
+    run.check(R::TokenAccessToken, exchange, same);
+    let is_fsi = ensure(prefix == "fsi", "this kit's prefix is fsi");
+    run.check(R::TokenPrefix, exchange, is_fsi);
 }
 
-/// A whole legacy login; then its code once more.
-pub(super) async fn replayed(run: &mut Run<'_>) -> Result<(), Stop> {
-    let coded = obtain(run, run.providers[0]).await?;
-    let token = token(run, &coded).await?;
+/// Signs in, fetches the profile, and redeems the code once more.
+pub(super) async fn replay(run: &mut Run<'_>) -> Result<(), Stop> {
+    let code = obtain_code(run, run.providers[0]).await?;
+    let token = obtain_token(run, &code).await?;
     // Before the replay: a broker may end the token then.
     let exchange = bearer::profile(run, &token).await?;
-    if run.succeed(R::ProfileBearer, &exchange) {
-        let body = exchange.answer.json();
-        profile::judge(run, &exchange, &body, coded.provider);
+    if run.check_success(R::ProfileBearer, &exchange) {
+        let body = exchange.response.json();
+        let user = QueuedUser::default_at(code.provider);
+        profile::check(run, &exchange, &body, code.provider, user);
     }
-    bearer::wrong(run, &token).await?;
-    let again = redeem(run, &coded).await?;
-    if run.refuse(R::CodeOnce, &again, 400) {
+    bearer::check_refusals(run, &token).await?;
+    let again = redeem(run, &code).await?;
+    if run.check_refusal(R::CodeOnce, &again, 400) {
         let exchange = bearer::profile(run, &token).await?;
-        let ended = that(!exchange.answer.is_success(), "ours ends the token then");
-        run.judge(R::CodeReplayEndsToken, &exchange, ended);
+        let ended = ensure(
+            !exchange.response.is_success(),
+            "this kit ends the token then",
+        );
+        run.check(R::CodeReplayEndsToken, &exchange, ended);
     } else {
         run.skip(&[R::CodeReplayEndsToken], "the code was redeemed again");
     }
@@ -185,46 +191,55 @@ pub(super) async fn replayed(run: &mut Run<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Everything that redeems nothing, then what does, then the end of its token.
-pub(super) async fn wrong_exchanges(run: &mut Run<'_>) -> Result<(), Stop> {
-    let mut left = all_bent(run);
+/// Sends every malformed exchange, then the good one, and revokes its token.
+pub(super) async fn exchange_malformed(run: &mut Run<'_>) -> Result<(), Stop> {
+    let mut left = malformed_exchanges(run);
     left.reverse();
-    for _ in 0..MOST_LOGINS {
-        let coded = obtain(run, run.providers[0]).await?;
-        if !refuse_all(run, &coded, &mut left).await? {
+    for _ in 0..MAX_LOGINS {
+        let code = obtain_code(run, run.providers[0]).await?;
+        if !refuses_all(run, &code, &mut left).await? {
             continue;
         }
-        let exchange = redeem(run, &coded).await?;
-        let kept = that(exchange.answer.is_success(), "ours is redeemed still");
-        run.judge(R::CodeKept, &exchange, kept);
-        let token = match exchange.answer.json()["access_token"].as_str() {
-            Some(token) if exchange.answer.is_success() => token.to_owned(),
+        let exchange = redeem(run, &code).await?;
+        let kept = ensure(
+            exchange.response.is_success(),
+            "this kit redeems the code still",
+        );
+        run.check(R::CodeKept, &exchange, kept);
+        let token = match exchange.response.json()["access_token"].as_str() {
+            Some(token) if exchange.response.is_success() => token.to_owned(),
             _ => {
-                let fresh = obtain(run, run.providers[0]).await?;
-                token(run, &fresh).await?
+                let fresh = obtain_code(run, run.providers[0]).await?;
+                obtain_token(run, &fresh).await?
             }
         };
-        return bearer::ended(run, &token).await;
+        return bearer::check_revocation(run, &token).await;
     }
     Err(Stop::Blocked(
-        "too many wrong exchanges were served".to_owned(),
+        "too many malformed exchanges were served".to_owned(),
     ))
 }
 
-async fn refuse_all(run: &mut Run<'_>, coded: &Coded, left: &mut Vec<Bent>) -> Result<bool, Stop> {
-    while let Some(bent) = left.pop() {
-        let right = run.plan.project.token_request(&coded.code, &coded.verifier);
-        let exchange = run.call(bent.apply(right)).await?;
-        if !run.refuse(bent.requirement, &exchange, bent.our_status) {
+/// Sends what is left until a request is served. Returns whether none was.
+async fn refuses_all(
+    run: &mut Run<'_>,
+    code: &HandoffCode,
+    left: &mut Vec<MalformedRequest>,
+) -> Result<bool, Stop> {
+    while let Some(malformed) = left.pop() {
+        let body = run.plan.project.token_request(&code.code, &code.verifier);
+        let exchange = run.send(malformed.made_from(body)).await?;
+        if !run.check_refusal(malformed.requirement, &exchange, malformed.kit_status) {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
-    let put = |requirement, field, text: String| Bent::field(requirement, PATH, field, text);
-    let mut all = bent::any_request(PATH, FIELDS, &run.plan.project, 401);
+fn malformed_exchanges(run: &mut Run<'_>) -> Vec<MalformedRequest> {
+    let put =
+        |requirement, field, text: String| MalformedRequest::field(requirement, PATH, field, text);
+    let mut all = malformed::any_request(PATH, FIELDS, &run.plan.project, 401);
     for grant in ["refresh_token", ""] {
         all.push(put(R::GrantTypeConstant, "grant_type", grant.to_owned()));
     }
@@ -238,7 +253,7 @@ fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
     ] {
         all.push(put(R::CodeVerifierPattern, "code_verifier", verifier));
     }
-    let (code, verifier) = (run.fresh("code"), run.fresh("code_verifier"));
+    let (code, verifier) = (run.new_secret("code"), run.new_secret("code_verifier"));
     all.push(put(R::CodeKnown, "code", code));
     match &run.plan.project.second_callback {
         Some(second) => all.push(put(R::CodeCallback, "redirect_uri", second.clone())),
@@ -250,14 +265,14 @@ fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
     match run.other() {
         Some(other) => {
             let other = other.clone();
-            all.push(Bent::body(R::CodeClient, PATH, move |body| {
+            all.push(MalformedRequest::body(R::CodeClient, PATH, move |body| {
                 body["client_id"] = other.client_id.as_str().into();
                 body["client_secret"] = other.client_secret.as_str().into();
             }));
         }
         None => run.skip(&[R::CodeClient], "needs a second project"),
     }
-    // Last: a broker may give up the code when the verifier is wrong.
+    // Last: a broker may consume the code when the verifier is not the original one.
     all.push(put(R::CodeVerifier, "code_verifier", verifier));
     all
 }

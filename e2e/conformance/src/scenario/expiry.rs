@@ -1,26 +1,26 @@
-//! What expires, on one line of time: sessions after 600 seconds, tokens after
-//! 900.
+//! Expiry, on one timeline: logins after 600 seconds, tokens after 900.
 
 use std::time::Duration;
 
-use super::{bearer, clean, exchange, session};
-use crate::browser::Aim;
-use crate::expect::{self, that};
+use super::{bearer, clean, delivery, exchange, result, session};
+use crate::error::Stop;
+use crate::expect::{self, ensure};
 use crate::plan::Expiry;
 use crate::requirement::Requirement as R;
-use crate::run::{Run, Stop};
+use crate::run::Run;
 
-pub(super) const TRIES: &[R] = &[
+pub(super) const COVERS: &[R] = &[
     R::SessionLifetime,
     R::ResultExpiry,
     R::CodeExpiry,
+    R::UpstreamLoginExpiry,
     R::TokenLifetime,
     R::BearerExpiry,
 ];
 
-/// How far before an end something is still expected to be there: requests take
-/// time, and clocks differ.
-const MARGIN: u64 = 15;
+/// The time before an end at which something must still be alive: requests take time,
+/// and clocks differ.
+const MARGIN_SECONDS: u64 = 15;
 
 pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     if run.plan.expiry == Expiry::LeftOut {
@@ -29,49 +29,59 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
                 .to_owned(),
         ));
     }
-    // What needs a person comes first: only the end of these is looked at.
+    // The browser comes first: a user may be slow, and only the ends are tested.
     let provider = run.providers[0];
     let finished = session::start(run, provider).await?;
-    clean::travel(run, &finished, Aim::SignIn).await?;
-    let late = exchange::obtain(run, provider).await?;
-    let coded = exchange::obtain(run, provider).await?;
-    let token = exchange::token(run, &coded).await?;
+    clean::navigate(run, &finished).await?;
+    let late = exchange::obtain_code(run, provider).await?;
+    let code = exchange::obtain_code(run, provider).await?;
+    let token = exchange::obtain_token(run, &code).await?;
     let pending = session::start(run, provider).await?;
+    let undelivered = delivery::start_legacy(run).await;
 
-    wait(run, 600 - MARGIN).await?;
-    let answer = clean::read(run, &pending.key).await?;
-    let alive = expect::member(&answer.answer.json(), "status", "pending");
-    run.judge(R::SessionLifetime, &answer, alive);
-    let answer = exchange::redeem(run, &late).await?;
-    let ended = that(!answer.answer.is_success(), "ours lives 60 seconds");
-    run.judge(R::CodeExpiry, &answer, ended);
+    wait(run, 600 - MARGIN_SECONDS).await?;
+    let exchange = result::read(run, &pending.key).await?;
+    let alive = expect::member(&exchange.response.json(), "status", "pending");
+    run.check(R::SessionLifetime, &exchange, alive);
+    let exchange = exchange::redeem(run, &late).await?;
+    let ended = ensure(
+        !exchange.response.is_success(),
+        "this kit's codes live 60 seconds",
+    );
+    run.check(R::CodeExpiry, &exchange, ended);
 
-    wait(run, MARGIN + 1).await?;
+    wait(run, MARGIN_SECONDS + 1).await?;
     for login in [&pending, &finished] {
-        let answer = clean::read(run, &login.key).await?;
-        clean::refuse_read(run, R::ResultExpiry, &answer);
+        let exchange = result::read(run, &login.key).await?;
+        result::check_refused(run, R::ResultExpiry, &exchange);
     }
 
-    wait(run, 300 - MARGIN - 1).await?;
-    let answer = bearer::profile(run, &token).await?;
-    let alive = expect::success(&answer.answer);
-    run.judge(R::TokenLifetime, &answer, alive);
+    let end = match undelivered {
+        Ok(callback) => delivery::late(run, callback).await,
+        Err(stop) => Err(stop),
+    };
+    run.end_scenario(&[R::UpstreamLoginExpiry], end);
 
-    wait(run, MARGIN + 1).await?;
-    let answer = bearer::profile(run, &token).await?;
-    run.refuse(R::BearerExpiry, &answer, 401);
+    wait(run, 300 - MARGIN_SECONDS - 1).await?;
+    let exchange = bearer::profile(run, &token).await?;
+    let alive = expect::success(&exchange.response);
+    run.check(R::TokenLifetime, &exchange, alive);
+
+    wait(run, MARGIN_SECONDS + 1).await?;
+    let exchange = bearer::profile(run, &token).await?;
+    run.check_refusal(R::BearerExpiry, &exchange, 401);
     Ok(())
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a foreign broker's clock is moved by time alone; who asks for --slow wants it"
+    reason = "only time moves another broker's clock, and --slow asks for it"
 )]
 async fn wait(run: &mut Run<'_>, seconds: u64) -> Result<(), Stop> {
     match (&run.plan.control, run.plan.expiry) {
         (Some(control), Expiry::ByControl) => control.advance(&run.http, seconds).await,
         _ => {
-            run.tell(&format!("Waiting {seconds} seconds for what expires"));
+            run.report_progress(&format!("Waiting {seconds} seconds"));
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             Ok(())
         }

@@ -1,12 +1,13 @@
-//! `POST /v1/login/session`, without any browser.
+//! `POST /v1/login/session`, without a browser.
 
 use serde_json::Value;
 
-use super::bent::{self, Bent};
-use crate::expect::{self, that};
-use crate::http::{Call, Exchange};
+use super::malformed::{self, MalformedRequest};
+use crate::error::Stop;
+use crate::expect::{self, ensure};
+use crate::http::{Exchange, RawRequest};
 use crate::requirement::Requirement as R;
-use crate::run::{Run, Stop};
+use crate::run::Run;
 
 pub(super) const PATH: &str = "/v1/login/session";
 
@@ -18,7 +19,7 @@ const FIELDS: &[&str] = &[
     "redirect_uri",
 ];
 
-pub(super) const TRIES: &[R] = &[
+pub(super) const COVERS: &[R] = &[
     R::AnswerMediaType,
     R::AnswerMembers,
     R::AnswerNoUpstreamToken,
@@ -37,6 +38,7 @@ pub(super) const TRIES: &[R] = &[
     R::ErrorCode,
     R::ErrorShape,
     R::ProviderKnown,
+    R::RedirectUriOwnProject,
     R::RedirectUriRegistered,
     R::RedirectUriShape,
     R::RefusalStatus,
@@ -58,18 +60,18 @@ pub(super) struct Login {
     pub(super) provider: &'static str,
 }
 
-/// Starts a login and judges the answer.
+/// Starts a login and checks the response.
 pub(super) async fn start(run: &mut Run<'_>, provider: &'static str) -> Result<Login, Stop> {
-    let key = run.fresh("session_key");
+    let key = run.new_secret("session_key");
     let request = run.plan.project.session_request(&key, provider);
-    let exchange = run.call(Call::post(PATH, request)).await?;
-    let answer = &exchange.answer;
-    run.judge(R::SessionStatus, &exchange, expect::status(answer, 200));
-    if !answer.is_success() {
+    let exchange = run.send(RawRequest::post(PATH, request)).await?;
+    let response = &exchange.response;
+    run.check(R::SessionStatus, &exchange, expect::status(response, 200));
+    if !response.is_success() {
         return Err(Stop::Blocked("a login could not be started".to_owned()));
     }
-    let body = answer.json();
-    let Some(url) = judge_body(run, &exchange, &body, &key) else {
+    let body = response.json();
+    let Some(url) = check_body(run, &exchange, &body, &key) else {
         return Err(Stop::Blocked("a login had no authorization_url".to_owned()));
     };
     Ok(Login {
@@ -79,19 +81,19 @@ pub(super) async fn start(run: &mut Run<'_>, provider: &'static str) -> Result<L
     })
 }
 
-fn judge_body(run: &mut Run<'_>, exchange: &Exchange, body: &Value, key: &str) -> Option<String> {
+fn check_body(run: &mut Run<'_>, exchange: &Exchange, body: &Value, key: &str) -> Option<String> {
     let fields = ["authorization_url", "expires_in"];
-    run.members(R::SessionFields, exchange, body, &fields);
+    run.check_members(R::SessionFields, exchange, body, &fields);
     if body.get("expires_in").is_some() {
         let lifetime = expect::member(body, "expires_in", 600);
-        run.judge(R::SessionExpiresIn, exchange, lifetime);
+        run.check(R::SessionExpiresIn, exchange, lifetime);
     }
     let url = body["authorization_url"].as_str()?;
-    run.judge(R::AuthorizationUrlShape, exchange, expect::plain_url(url));
+    run.check(R::AuthorizationUrlShape, exchange, expect::plain_url(url));
     let secret = &run.plan.project.client_secret;
-    let bears_none = !url.contains(key) && !url.contains(secret.as_str());
-    let holds = that(bears_none, "expected no secret in authorization_url");
-    run.judge(R::UrlNoSecret, exchange, holds);
+    let has_secret = url.contains(key) || url.contains(secret.as_str());
+    let none = ensure(!has_secret, "expected no secret in authorization_url");
+    run.check(R::UrlNoSecret, exchange, none);
     Some(url.to_owned())
 }
 
@@ -99,50 +101,45 @@ pub(super) async fn play(run: &mut Run<'_>) -> Result<(), Stop> {
     let provider = run.providers[0];
     let login = start(run, provider).await?;
     let again = run.plan.project.session_request(&login.key, provider);
-    let exchange = run.call(Call::post(PATH, again)).await?;
-    run.refuse(R::SessionKeyFresh, &exchange, 400);
-    for bent in all_bent(run) {
-        let key = run.fresh("session_key");
-        let right = run.plan.project.session_request(&key, provider);
-        let exchange = run.call(bent.apply(right)).await?;
-        run.refuse(bent.requirement, &exchange, bent.our_status);
+    let exchange = run.send(RawRequest::post(PATH, again)).await?;
+    run.check_refusal(R::SessionKeyFresh, &exchange, 400);
+    for malformed in malformed_starts(run) {
+        let key = run.new_secret("session_key");
+        let body = run.plan.project.session_request(&key, provider);
+        let exchange = run.send(malformed.made_from(body)).await?;
+        run.check_refusal(malformed.requirement, &exchange, malformed.kit_status);
     }
     Ok(())
 }
 
-fn all_bent(run: &mut Run<'_>) -> Vec<Bent> {
-    let mut all = bent::any_request(PATH, FIELDS, &run.plan.project, 401);
-    all.extend(bent_keys(PATH));
-    all.push(Bent::field(R::ClientIdLength, PATH, "client_id", ""));
+fn malformed_starts(run: &mut Run<'_>) -> Vec<MalformedRequest> {
+    let mut all = malformed::any_request(PATH, FIELDS, &run.plan.project, 401);
+    all.extend(malformed::session_keys(PATH));
+    all.push(MalformedRequest::field(
+        R::ClientIdLength,
+        PATH,
+        "client_id",
+        "",
+    ));
     for text in ["Google", "gitlab", ""] {
-        all.push(Bent::field(R::ProviderKnown, PATH, "provider", text));
+        all.push(MalformedRequest::field(
+            R::ProviderKnown,
+            PATH,
+            "provider",
+            text,
+        ));
     }
-    if let Some(other) = run.other() {
-        let theirs = other.callback.clone();
-        if theirs != run.plan.project.callback {
-            all.push(Bent::field(
-                R::RedirectUriRegistered,
-                PATH,
-                "redirect_uri",
-                theirs,
-            ));
-        }
+    match run.plan.callback_of_other_alone() {
+        Some(theirs) => all.push(MalformedRequest::field(
+            R::RedirectUriOwnProject,
+            PATH,
+            "redirect_uri",
+            theirs,
+        )),
+        None => run.skip(
+            &[R::RedirectUriOwnProject],
+            "needs a callback that is registered for a second project alone",
+        ),
     }
     all
-}
-
-/// Keys that are too short, too long, or of other characters.
-pub(super) fn bent_keys(path: &'static str) -> [Bent; 4] {
-    let bend = move |by: fn(&str) -> String| {
-        Bent::body(R::SessionKeyPattern, path, move |body| {
-            let key = by(body["session_key"].as_str().unwrap_or_default());
-            body["session_key"] = key.into();
-        })
-    };
-    [
-        bend(|key| key[1..].to_owned()),
-        bend(|key| format!("{key}=")),
-        bend(|key| format!("{}.", &key[1..])),
-        bend(|_| String::new()),
-    ]
 }

@@ -1,4 +1,4 @@
-//! The binary `conformance`, as anybody runs it.
+//! The program `conformance`, by its command line.
 
 use std::process::{Output, Stdio};
 
@@ -8,12 +8,12 @@ use stack::{Stack, StackSettings};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::Command;
 
-use super::ground::{CALLBACK, CLIENT_ID, Ground, SECRET};
-use super::proxy::{self, Answered};
-use super::wrong::{AS_IT_COMES, AS_IT_IS};
+use super::non_compliant::{UNCHANGED_REQUEST, UNCHANGED_RESPONSE};
+use super::proxy::{self, ProxiedResponse};
+use super::test_broker::{CALLBACK, CLIENT_ID, SECRET, TestBroker};
 use testkit::browser::{Browser, UNSERVED};
 
-/// The command with no environment but what a test gives it.
+/// The command, with the environment of the test alone.
 fn conformance(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));
     command
@@ -28,7 +28,7 @@ async fn run(arguments: &[&str]) -> Output {
     conformance(arguments).output().await.expect("it runs")
 }
 
-/// The same, as the project of a ground.
+/// The same, with the credentials of a project.
 async fn run_as_project(arguments: &[&str]) -> Output {
     as_project(arguments).output().await.expect("it runs")
 }
@@ -46,24 +46,24 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Asserts that nothing was judged, and that one line says why.
+/// Asserts that there is no report, and that one line says why.
 #[track_caller]
-fn is_trouble(output: &Output, words: &[&str]) {
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+fn assert_untestable(output: &Output, words: &[&str]) {
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert_eq!(text(&output.stdout), "");
-    // Before it there is nothing but what was being done.
-    let (doing, trouble) = said.split_once("conformance: ").expect("trouble");
-    assert!(doing.lines().all(|line| line.ends_with('…')), "{said}");
-    assert_eq!(trouble.lines().count(), 1, "{said}");
+    // ChangeRequest it there is nothing but what was being done.
+    let (steps, error) = stderr.split_once("conformance: ").expect("an error");
+    assert!(steps.lines().all(|line| line.ends_with('…')), "{stderr}");
+    assert_eq!(error.lines().count(), 1, "{stderr}");
     for word in words {
-        assert!(trouble.contains(word), "{word} in {said}");
+        assert!(error.contains(word), "{word} in {stderr}");
     }
 }
 
 #[tokio::test]
-async fn a_stack_of_ours_is_tested_with_nothing_but_its_control_address() {
-    // With providers that show a page: whoever signs in is said by control.
+async fn a_stack_is_tested_with_nothing_but_its_control_address() {
+    // With providers that show a page, unless the control address queues the user.
     let settings = StackSettings {
         automatic: false,
         ..StackSettings::for_tests()
@@ -94,9 +94,9 @@ async fn a_stack_of_ours_is_tested_with_nothing_but_its_control_address() {
 }
 
 #[tokio::test]
-async fn a_broken_requirement_is_told_everywhere_and_is_status_1() {
-    let ground = Ground::bent(AS_IT_IS, |_, _, answered| {
-        answered.edit(|body| {
+async fn a_broken_requirement_is_in_every_report_and_is_status_1() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, |_, _, response| {
+        response.edit(|body| {
             if body["expires_in"] == 600 {
                 body["expires_in"] = 601.into();
             }
@@ -106,7 +106,7 @@ async fn a_broken_requirement_is_told_everywhere_and_is_status_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let junit = folder.path().join("junit.xml");
     let junit_flag = format!("--junit={}", junit.display());
-    let output = run_as_project(&[&ground.base_url, &junit_flag]).await;
+    let output = run_as_project(&[&broker.base_url, &junit_flag]).await;
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let table = text(&output.stdout);
     let line = table.lines().find(|line| line.starts_with("FAIL"));
@@ -124,12 +124,12 @@ async fn a_broken_requirement_is_told_everywhere_and_is_status_1() {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_to_open_addresses_and_to_say_where_they_came_back() {
-    let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
+async fn a_user_is_asked_to_open_addresses_and_to_paste_the_callback() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
     let mut command = as_project(&[
-        &ground.base_url,
+        &broker.base_url,
         "--control",
-        &ground.control,
+        &broker.control,
         "--browser",
         "person",
         "--json",
@@ -146,9 +146,9 @@ async fn a_person_is_asked_to_open_addresses_and_to_say_where_they_came_back() {
         while let Ok(Some(line)) = questions.next_line().await {
             if let Some(url) = line.strip_prefix("  http") {
                 let arrival = Browser::new().follow(&format!("http{url}")).await;
-                let said = format!("{}\n", arrival.url);
+                let line = format!("{}\n", arrival.url);
                 answers
-                    .write_all(said.as_bytes())
+                    .write_all(line.as_bytes())
                     .await
                     .expect("it listens");
             }
@@ -158,43 +158,46 @@ async fn a_person_is_asked_to_open_addresses_and_to_say_where_they_came_back() {
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(output.status.code(), Some(0), "{report:#}");
     let skipped = &report["counts"]["SKIPPED"];
-    // No second callback, no second project.
-    assert_eq!(*skipped, 3, "{report:#}");
+    // No second callback, no second project and thus no callback of its own.
+    assert_eq!(*skipped, 4, "{report:#}");
 }
 
 #[tokio::test]
-async fn a_person_who_is_not_there_is_trouble_and_no_failure() {
-    let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
-    let output = run_as_project(&[&ground.base_url, "--browser", "person"]).await;
+async fn a_user_who_cannot_be_asked_is_a_harness_error_and_no_failure() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
+    let output = run_as_project(&[&broker.base_url, "--browser", "person"]).await;
     assert_eq!(output.status.code(), Some(2));
     let table = text(&output.stdout);
-    assert!(table.contains("Trouble: nobody can be asked"), "{table}");
+    assert!(
+        table.contains("Harness error: no user can be asked"),
+        "{table}"
+    );
     assert!(!table.contains("\nFAIL"), "{table}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_tested_is_one_line_and_status_2() {
-    let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
-    let base_url = ground.base_url.as_str();
-    is_trouble(
+async fn a_server_that_cannot_be_tested_is_one_line_and_status_2() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
+    let base_url = broker.base_url.as_str();
+    assert_untestable(
         &run_as_project(&[UNSERVED]).await,
         &[UNSERVED, "no connection"],
     );
 
     let encrypted = base_url.replacen("http:", "https:", 1);
-    is_trouble(
+    assert_untestable(
         &run_as_project(&[&encrypted]).await,
         &[&encrypted, "no connection"],
     );
 
-    let elsewhere = &something_else();
+    let elsewhere = &another_server();
     let words = [elsewhere.as_str(), "not as a sign-in broker", "text/html"];
-    is_trouble(&run_as_project(&[elsewhere]).await, &words);
+    assert_untestable(&run_as_project(&[elsewhere]).await, &words);
 
     let mut stranger = as_project(&[base_url]);
     stranger.env("CONFORMANCE_CLIENT_SECRET", "another secret altogether");
     let output = stranger.output().await.expect("it runs");
-    is_trouble(
+    assert_untestable(
         &output,
         &["does not start a login", CLIENT_ID, "401", CALLBACK],
     );
@@ -202,17 +205,17 @@ async fn what_cannot_be_tested_is_one_line_and_status_2() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_with_the_way_to_give_it() {
+async fn a_missing_setting_is_named_with_the_flag_for_it() {
     let at = "http://127.0.0.1:9";
-    is_trouble(&run(&[at]).await, &["--client-id", "--control"]);
-    is_trouble(
+    assert_untestable(&run(&[at]).await, &["--client-id", "--control"]);
+    assert_untestable(
         &run(&[at, "--client-id", "a"]).await,
         &["CONFORMANCE_CLIENT_SECRET", "--client-secret-file"],
     );
     let mut without_callback = conformance(&[at, "--client-id", "a"]);
     without_callback.env("CONFORMANCE_CLIENT_SECRET", "a secret");
     let output = without_callback.output().await.expect("it runs");
-    is_trouble(&output, &["--callback"]);
+    assert_untestable(&output, &["--callback"]);
     let file = run(&[
         at,
         "--client-id",
@@ -221,15 +224,15 @@ async fn what_is_missing_is_named_with_the_way_to_give_it() {
         "/no/such/file",
     ])
     .await;
-    is_trouble(&file, &["--client-secret-file /no/such/file"]);
-    is_trouble(
+    assert_untestable(&file, &["--client-secret-file /no/such/file"]);
+    assert_untestable(
         &run(&[at, "--control", at]).await,
         &["no stack can be controlled at", at],
     );
 }
 
 #[tokio::test]
-async fn an_address_that_is_none_is_wrong_usage() {
+async fn a_malformed_address_is_wrong_usage() {
     for address in [
         "127.0.0.1:8000",
         "ftp://127.0.0.1",
@@ -246,7 +249,7 @@ async fn an_address_that_is_none_is_wrong_usage() {
 }
 
 #[tokio::test]
-async fn the_help_says_how_it_is_used_and_what_its_status_means() {
+async fn the_help_lists_the_flags_and_the_exit_statuses() {
     let help = text(&run(&["--help"]).await.stdout);
     for word in [
         "--control",
@@ -260,15 +263,15 @@ async fn the_help_says_how_it_is_used_and_what_its_status_means() {
     }
     assert!(
         !help.contains("--client-secret <"),
-        "a secret in a flag shows in the list of processes"
+        "a secret in a flag is visible in the list of processes"
     );
 }
 
-/// The address of a server that is something else.
-fn something_else() -> String {
+/// The address of a server that is no broker.
+fn another_server() -> String {
     let (listener, url) = testkit::server::bind();
     proxy::serve(listener, |_| async {
-        let mut page = Answered::of(200, "<h1>Welcome</h1>");
+        let mut page = ProxiedResponse::of(200, "<h1>Welcome</h1>");
         page.headers
             .insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         page

@@ -1,15 +1,15 @@
-//! The conformance runner: that our broker meets every requirement, and that each
-//! requirement can be broken. Brokers stand behind a proxy that makes some of
-//! them wrong, each in one way.
+//! The conformance runner: this kit's broker meets every requirement, and each
+//! requirement can be broken. Brokers run behind a proxy that makes them
+//! non-compliant, each in one way.
 //!
-//! A binary of its own, for its thousands of requests would fill the log that `it`
-//! keeps and searches; what stages both is `it`'s.
+//! A binary of its own: its thousands of requests would fill the log that `it` keeps
+//! and searches. Its broker is assembled as `it` assembles one.
 
 #[path = "../../../tests/it/test_broker/assembly.rs"]
 mod assembly;
 
 mod command;
-mod ground;
+mod compliant;
+mod non_compliant;
 mod proxy;
-mod right;
-mod wrong;
+mod test_broker;

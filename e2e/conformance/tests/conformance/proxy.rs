@@ -1,11 +1,12 @@
-//! A proxy that bends what passes through it, and a server for whatever answers
-//! whole requests.
+//! A proxy that changes requests and responses, and a server of whole responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use broker::clock::Clock;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -18,12 +19,13 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use reqwest::Client;
 use serde_json::Value;
+use url::form_urlencoded;
 
 use testkit::http::client;
 
 /// A whole request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ProxiedRequest {
     pub(crate) method: Method,
     /// With the query.
     pub(crate) path: String,
@@ -31,29 +33,29 @@ pub(crate) struct Asked {
     pub(crate) body: Vec<u8>,
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug, Clone)]
-pub(crate) struct Answered {
+pub(crate) struct ProxiedResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-/// What a wrong broker remembers.
+/// The memory of a non-compliant broker.
 pub(crate) struct Memory {
     pub(crate) clock: Clock,
     pub(crate) known: BTreeSet<String>,
-    pub(crate) answers: BTreeMap<String, Answered>,
+    pub(crate) answers: BTreeMap<String, ProxiedResponse>,
     pub(crate) times: BTreeMap<String, i64>,
     pub(crate) texts: BTreeMap<String, String>,
 }
 
-/// Bends a request on its way, or answers it.
-pub(crate) type Before = fn(&mut Memory, &mut Asked) -> Option<Answered>;
-/// Bends an answer on its way.
-pub(crate) type After = fn(&mut Memory, &Asked, &mut Answered);
+/// Changes a request, or answers it.
+pub(crate) type ChangeRequest = fn(&mut Memory, &mut ProxiedRequest) -> Option<ProxiedResponse>;
+/// Changes a response.
+pub(crate) type ChangeResponse = fn(&mut Memory, &ProxiedRequest, &mut ProxiedResponse);
 
-impl Asked {
+impl ProxiedRequest {
     /// The body as JSON; null if it is none.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -95,13 +97,37 @@ impl Asked {
         value.unwrap_or_default().to_owned()
     }
 
+    /// The credentials of HTTP Basic authentication.
+    pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
+        let authorization = self.authorization();
+        let pair = STANDARD
+            .decode(authorization.strip_prefix("Basic ")?)
+            .ok()?;
+        let pair = String::from_utf8(pair).ok()?;
+        let (id, secret) = pair.split_once(':')?;
+        Some((id.to_owned(), secret.to_owned()))
+    }
+
+    /// A parameter of the query.
+    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
+        let (_, query) = self.path.split_once('?')?;
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let (_, value) = pairs.find(|(known, _)| known == name)?;
+        Some(value.into_owned())
+    }
+
+    pub(crate) fn drop_query(&mut self) {
+        let path = self.path.split('?').next().unwrap_or_default();
+        self.path = path.to_owned();
+    }
+
     pub(crate) fn authorize(&mut self, value: &str) {
         let value = HeaderValue::from_str(value).expect("visible characters");
         self.headers.insert("authorization", value);
     }
 }
 
-impl Answered {
+impl ProxiedResponse {
     pub(crate) fn of(status: u16, body: &str) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -112,7 +138,7 @@ impl Answered {
         }
     }
 
-    /// What our broker says when it refuses.
+    /// This kit's refusal.
     pub(crate) fn refused(status: u16) -> Self {
         Self::of(status, r#"{"error":"request_failed"}"#)
     }
@@ -142,13 +168,13 @@ impl Answered {
     }
 }
 
-/// Carries what comes to `listener` to the broker at `target`, bent.
-pub(crate) fn carry(
+/// Forwards the requests at `listener` to the broker at `target`, changed.
+pub(crate) fn forward(
     listener: TcpListener,
     target: SocketAddr,
     clock: Clock,
-    before: Before,
-    after: After,
+    before: ChangeRequest,
+    after: ChangeResponse,
 ) {
     let http = client();
     let memory = Memory {
@@ -159,41 +185,41 @@ pub(crate) fn carry(
         texts: BTreeMap::new(),
     };
     let memory = Arc::new(Mutex::new(memory));
-    serve(listener, move |mut asked| {
+    serve(listener, move |mut request| {
         let (http, memory) = (http.clone(), memory.clone());
         async move {
             let instead = before(
                 &mut memory.lock().unwrap_or_else(PoisonError::into_inner),
-                &mut asked,
+                &mut request,
             );
-            let mut answered = match instead {
-                Some(answered) => return answered,
-                None => forward(&http, target, &asked).await,
+            let mut response = match instead {
+                Some(response) => return response,
+                None => send(&http, target, &request).await,
             };
             after(
                 &mut memory.lock().unwrap_or_else(PoisonError::into_inner),
-                &asked,
-                &mut answered,
+                &request,
+                &mut response,
             );
-            answered
+            response
         }
     });
 }
 
-async fn forward(http: &Client, target: SocketAddr, asked: &Asked) -> Answered {
+async fn send(http: &Client, target: SocketAddr, request: &ProxiedRequest) -> ProxiedResponse {
     let response = http
         .request(
-            asked.method.clone(),
-            format!("http://{target}{}", asked.path),
+            request.method.clone(),
+            format!("http://{target}{}", request.path),
         )
-        .headers(asked.headers.clone())
-        .body(asked.body.clone())
+        .headers(request.headers.clone())
+        .body(request.body.clone())
         .send()
         .await
         .expect("the broker answers");
     let mut headers = response.headers().clone();
     drop_framing(&mut headers);
-    Answered {
+    ProxiedResponse {
         status: response.status().as_u16(),
         headers,
         body: response.bytes().await.expect("a whole answer").to_vec(),
@@ -203,8 +229,8 @@ async fn forward(http: &Client, target: SocketAddr, asked: &Asked) -> Answered {
 /// Serves whole requests at `listener` for as long as the test lasts.
 pub(crate) fn serve<F, A>(listener: TcpListener, answer: F)
 where
-    F: Fn(Asked) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = Answered> + Send,
+    F: Fn(ProxiedRequest) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = ProxiedResponse> + Send,
 {
     listener.set_nonblocking(true).expect("a socket");
     let listener = tokio::net::TcpListener::from_std(listener).expect("a socket");
@@ -221,11 +247,11 @@ where
     });
 }
 
-async fn read(request: Request<Incoming>) -> Asked {
+async fn read(request: Request<Incoming>) -> ProxiedRequest {
     let (mut head, body) = request.into_parts();
     drop_framing(&mut head.headers);
     let path = head.uri.path_and_query();
-    Asked {
+    ProxiedRequest {
         method: head.method,
         path: path.map_or("/", |path| path.as_str()).to_owned(),
         headers: head.headers,
@@ -238,14 +264,14 @@ async fn read(request: Request<Incoming>) -> Asked {
     }
 }
 
-fn respond(answered: Answered) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(answered.body));
-    *response.status_mut() = answered.status.try_into().expect("a status");
-    *response.headers_mut() = answered.headers;
+fn respond(changed: ProxiedResponse) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(changed.body));
+    *response.status_mut() = changed.status.try_into().expect("a status");
+    *response.headers_mut() = changed.headers;
     response
 }
 
-/// What concerns one connection, or a body before it was bent.
+/// Drops the headers of one connection, and of the body before it was changed.
 fn drop_framing(headers: &mut HeaderMap) {
     for name in [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
         headers.remove(name);

@@ -1,5 +1,5 @@
-//! A broker to hold against the contract: on a store of the test's choosing,
-//! behind a proxy, with providers and a clock that a control address moves.
+//! A broker to test: on a store of the test's choice, behind a proxy, with providers
+//! and a clock that a control address moves.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,60 +8,70 @@ use broker::clock::Clock;
 use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use broker::{Broker, Dependencies};
-use conformance::browser::Browser;
-use conformance::control::Control;
-use conformance::{self, Expiry, Plan, Project, Report};
+use conformance::browser::BrowserDriver;
+use conformance::control::StackControl;
+use conformance::{self, ConformanceReport, Expiry, TestPlan, TestProject};
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
 
-use super::proxy::{self, After, Answered, Asked, Before};
+use super::proxy::{self, ChangeRequest, ChangeResponse, ProxiedRequest, ProxiedResponse};
 use crate::assembly::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
-use testkit::server::{TestServer, bind};
+use testkit::server::TestServer;
 
 pub(crate) const CALLBACK: &str = "http://localhost:9/conformance";
 pub(crate) const SECOND_CALLBACK: &str = "http://localhost:9/conformance/second";
+/// A callback of the other project alone.
+pub(crate) const OTHER_CALLBACK: &str = "http://localhost:9/another-project";
 pub(crate) const CLIENT_ID: &str = "conformance";
 pub(crate) const OTHER_CLIENT_ID: &str = "conformance-other";
 pub(crate) const SECRET: &str = "the-secret-of-the-project-that-is-played";
 pub(crate) const OTHER_SECRET: &str = "the-secret-of-the-other-project";
 
-pub(crate) struct Ground {
+pub(crate) struct TestBroker {
     pub(crate) base_url: String,
     pub(crate) control: String,
     _broker: TestServer,
     _upstream: Arc<MockUpstream>,
 }
 
-impl Ground {
-    /// A broker in memory, behind these bends.
-    pub(crate) async fn bent(before: Before, after: After) -> Self {
+impl TestBroker {
+    /// A broker in memory, behind a proxy that changes what passes through it.
+    pub(crate) async fn behind_proxy(before: ChangeRequest, after: ChangeResponse) -> Self {
         Self::start(StoreUrl::SqliteMemory, before, after).await
     }
 
-    pub(crate) async fn start(store: StoreUrl, before: Before, after: After) -> Self {
+    pub(crate) async fn start(
+        store: StoreUrl,
+        before: ChangeRequest,
+        after: ChangeResponse,
+    ) -> Self {
         testkit::leak_check::watch_log();
         let clock = Clock::system();
-        let (front, base_url) = bind();
+        let (front, base_url) = testkit::server::bind();
         let shown = clock.clone();
         let upstream_clock = mock_upstream::Clock::new(move || shown.now().0);
         let upstream = Arc::new(assembly::upstream(&base_url, upstream_clock).await);
         let (google, github) = (upstream.google().url(), upstream.github().url());
         let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
         config.store.url = store;
-        // PostgreSQL makes a broker insist on one.
+        // On PostgreSQL a broker does not start without one.
         config.cookie_keys = vec![CookieKey::from_random(&broker::random::bytes32())];
-        let callbacks = [CALLBACK, SECOND_CALLBACK];
-        config.projects = [(CLIENT_ID, SECRET), (OTHER_CLIENT_ID, OTHER_SECRET)]
-            .map(|(id, secret)| assembly::project(&backend(&base_url, id, secret), &callbacks))
-            .into();
+        config.projects = [
+            (CLIENT_ID, SECRET, SECOND_CALLBACK),
+            (OTHER_CLIENT_ID, OTHER_SECRET, OTHER_CALLBACK),
+        ]
+        .map(|(id, secret, second)| {
+            assembly::project(&backend(&base_url, id, secret), &[CALLBACK, second])
+        })
+        .into();
         let dependencies = Dependencies {
             clock: clock.clone(),
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies).expect("a broker");
         let broker = assembly::launch(broker).await;
-        proxy::carry(front, broker.address, clock.clone(), before, after);
+        proxy::forward(front, broker.address, clock.clone(), before, after);
         Self {
             control: control(clock, upstream.clone()),
             base_url,
@@ -70,31 +80,34 @@ impl Ground {
         }
     }
 
-    /// What a run needs to try everything.
-    pub(crate) fn plan(&self) -> Plan {
-        Plan {
+    /// A plan that tests everything.
+    pub(crate) fn plan(&self) -> TestPlan {
+        TestPlan {
             base_url: self.base_url.clone(),
             project: project(CLIENT_ID, SECRET),
-            other: Some(project(OTHER_CLIENT_ID, OTHER_SECRET)),
-            browser: Browser::Automatic,
-            control: Some(Control::at(&self.control)),
+            other: Some(TestProject {
+                second_callback: Some(OTHER_CALLBACK.to_owned()),
+                ..project(OTHER_CLIENT_ID, OTHER_SECRET)
+            }),
+            browser: BrowserDriver::Automatic,
+            control: Some(StackControl::at(&self.control)),
             expiry: Expiry::ByControl,
         }
     }
 
-    /// Runs all of it.
-    pub(crate) async fn judge(&self) -> Report {
+    /// Tests the broker by that plan.
+    pub(crate) async fn run(&self) -> ConformanceReport {
         run(&self.plan()).await
     }
 }
 
-pub(crate) async fn run(plan: &Plan) -> Report {
+pub(crate) async fn run(plan: &TestPlan) -> ConformanceReport {
     let report = conformance::run(plan, &mut |_| {}).await;
     report.expect("a broker that knows the project")
 }
 
-pub(crate) fn project(id: &str, secret: &str) -> Project {
-    Project {
+pub(crate) fn project(id: &str, secret: &str) -> TestProject {
+    TestProject {
         client_id: id.to_owned(),
         client_secret: secret.to_owned(),
         callback: CALLBACK.to_owned(),
@@ -111,23 +124,23 @@ fn backend(base_url: &str, id: &str, secret: &str) -> Backend {
     Backend::of(base_url, &project)
 }
 
-/// As much of a control address as a run asks for.
+/// A control address with the calls that a run makes.
 fn control(clock: Clock, upstream: Arc<MockUpstream>) -> String {
-    let (listener, url) = bind();
-    proxy::serve(listener, move |asked| {
-        let answered = obey(&clock, &upstream, &asked);
-        async move { answered }
+    let (listener, url) = testkit::server::bind();
+    proxy::serve(listener, move |request| {
+        let response = obey(&clock, &upstream, &request);
+        async move { response }
     });
     url
 }
 
-fn obey(clock: &Clock, upstream: &MockUpstream, asked: &Asked) -> Answered {
-    let body = asked.json();
-    let next = match asked.path.as_str() {
+fn obey(clock: &Clock, upstream: &MockUpstream, request: &ProxiedRequest) -> ProxiedResponse {
+    let body = request.json();
+    let next = match request.path.as_str() {
         "/api/clock/advance" => {
             let seconds = body["seconds"].as_u64().expect("whole seconds");
             clock.advance(Duration::from_secs(seconds));
-            return Answered::of(200, "{}");
+            return ProxiedResponse::of(200, "{}");
         }
         "/api/upstreams/google/next" => upstream.provider(Provider::Google),
         "/api/upstreams/github/next" => upstream.provider(Provider::GitHub),
@@ -139,5 +152,5 @@ fn obey(clock: &Clock, upstream: &MockUpstream, asked: &Asked) -> Answered {
         None => Next::Misbehave(Misbehaviour::Deny),
     })
     .expect("room in the queue");
-    Answered::of(201, "")
+    ProxiedResponse::of(201, "")
 }

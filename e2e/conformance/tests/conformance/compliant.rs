@@ -1,23 +1,23 @@
-//! The runner itself: our broker, the set of requirements, and what a run may not
-//! do.
+//! The runner itself: this kit's broker, the set of requirements, and the limits of a
+//! run.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use conformance::control::Control;
-use conformance::http::MOST_REQUESTS;
-use conformance::report::Outcome;
-use conformance::{Expiry, Law, Plan, Requirement};
+use conformance::control::StackControl;
+use conformance::http::MAX_REQUESTS;
+use conformance::report::Conclusion;
+use conformance::{Expiry, Law, Requirement, TestPlan};
 use contract::Rule;
 use hyper::Method;
 use serde_json::{Value, json};
 
-use super::ground::{CLIENT_ID, Ground, OTHER_SECRET, SECRET, project, run};
-use super::proxy::{self, Answered};
-use super::wrong::{AS_IT_COMES, AS_IT_IS, verdicts};
+use super::non_compliant::{UNCHANGED_REQUEST, UNCHANGED_RESPONSE, verdicts};
+use super::proxy::{self, ProxiedResponse};
+use super::test_broker::{CLIENT_ID, OTHER_SECRET, SECRET, TestBroker, project, run};
 
-/// What no requirement asks for, and why.
+/// The rules that are no requirements, and the reason.
 const LEFT_OUT: &[(Rule, &str)] = &[
     (Rule::StatePattern, "the Transaction is the consumer's"),
     (
@@ -32,58 +32,64 @@ const LEFT_OUT: &[(Rule, &str)] = &[
         "needs a callback that a browser would rewrite to a registered one",
     ),
     (Rule::RequestVerifierInUrl, "no run puts one in a URL"),
-    (Rule::RequestPrefetch, "a browser's part"),
+    (
+        Rule::RequestPrefetch,
+        "needs a browser's headers or cookies",
+    ),
     (Rule::BodyEncoding, "infrastructure may decode it"),
     (Rule::BodySize, "infrastructure may answer"),
-    (
-        Rule::ClientRateLimit,
-        "how many are too many is the operator's",
-    ),
+    (Rule::ClientRateLimit, "the number is the operator's"),
     (Rule::BodyTime, "infrastructure may answer"),
     (Rule::ProviderOffered, "needs a provider that is off"),
+    (Rule::SessionQuota, "the number is the operator's"),
+    (Rule::HandleKnown, "needs a browser's headers or cookies"),
     (
-        Rule::SessionQuota,
-        "how many are too many is the operator's",
+        Rule::HandleOneBrowser,
+        "needs a browser's headers or cookies",
     ),
-    (Rule::HandleKnown, "a browser's part"),
-    (Rule::HandleOneBrowser, "a browser's part"),
-    (Rule::RelayStartOrigin, "a browser's part"),
-    (Rule::RelayOwnPage, "a browser's part"),
-    (Rule::RelayCancelled, "a browser's part"),
-    (Rule::UpstreamLoginOwnBrowser, "a browser's part"),
-    (Rule::UpstreamLoginOnce, "a browser's part"),
-    (Rule::UpstreamLoginRateLimit, "a browser's part"),
-    (Rule::UpstreamLoginExpiry, "a browser's part"),
+    (
+        Rule::RelayStartOrigin,
+        "needs a browser's headers or cookies",
+    ),
+    (Rule::RelayOwnPage, "needs a browser's headers or cookies"),
+    (Rule::RelayCancelled, "needs a browser's headers or cookies"),
+    (
+        Rule::UpstreamLoginRateLimit,
+        "needs a browser's headers or cookies",
+    ),
     (Rule::UpstreamInvalid, "needs a provider that lies"),
     (
         Rule::UpstreamUnavailable,
         "needs a provider that is out of order",
     ),
     (Rule::StoreReachable, "needs a store that is out of order"),
-    (Rule::BrokerFault, "not to be had from outside"),
+    (Rule::BrokerFault, "cannot be caused from outside"),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn our_broker_meets_every_requirement_on_sqlite() {
-    let report = Ground::bent(AS_IT_IS, AS_IT_COMES).await.judge().await;
+async fn this_kits_broker_meets_every_requirement_on_sqlite() {
+    let report = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE)
+        .await
+        .run()
+        .await;
     assert_eq!(
         report.counts()[0],
         ("PASS", Requirement::ALL.len()),
         "{}",
         report.table()
     );
-    assert_eq!(report.outcome(), Outcome::Fine);
+    assert_eq!(report.conclusion(), Conclusion::Conformant);
 }
 
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
-async fn our_broker_meets_every_requirement_on_postgresql() {
+async fn this_kits_broker_meets_every_requirement_on_postgresql() {
     use testkit::postgres::{Durability, Server};
     let server = Server::start(Durability::Relaxed).expect("PostgreSQL");
     let url = server.url("postgres").parse().expect("a store's URL");
-    let report = Ground::start(url, AS_IT_IS, AS_IT_COMES)
+    let report = TestBroker::start(url, UNCHANGED_REQUEST, UNCHANGED_RESPONSE)
         .await
-        .judge()
+        .run()
         .await;
     assert_eq!(
         report.counts()[0],
@@ -107,7 +113,7 @@ fn no_two_requirements_have_the_same_id() {
 }
 
 #[test]
-fn every_rule_of_the_catalogue_is_required_or_left_out_for_a_reason() {
+fn every_rule_of_the_catalogue_is_a_requirement_or_left_out_for_a_reason() {
     for rule in Rule::ALL {
         let required = Requirement::ALL.iter().any(|it| it.id() == rule.id());
         let left_out = LEFT_OUT.iter().any(|(it, _)| it == rule);
@@ -119,7 +125,7 @@ fn every_rule_of_the_catalogue_is_required_or_left_out_for_a_reason() {
 }
 
 #[test]
-fn a_requirement_that_is_a_rule_says_what_the_rule_says() {
+fn a_requirement_with_the_id_of_a_rule_has_its_law_and_sentence() {
     for requirement in Requirement::ALL {
         let rule = Rule::ALL.iter().find(|it| it.id() == requirement.id());
         if let Some(rule) = rule {
@@ -130,25 +136,26 @@ fn a_requirement_that_is_a_rule_says_what_the_rule_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_control_what_expires_or_declines_is_skipped_with_the_reason() {
-    let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
-    let plan = Plan {
+async fn without_control_expiry_denial_and_contents_are_skipped_with_the_reason() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
+    let plan = TestPlan {
         control: None,
         other: None,
-        project: conformance::Project {
+        project: conformance::TestProject {
             second_callback: None,
             ..project(CLIENT_ID, SECRET)
         },
         expiry: Expiry::LeftOut,
-        ..ground.plan()
+        ..broker.plan()
     };
     let report = run(&plan).await;
     let skipped = report
-        .findings
+        .results
         .iter()
-        .filter(|it| it.verdict.word() == "SKIPPED");
+        .filter(|it| it.verdict.label() == "SKIPPED");
     let skipped: Vec<_> = skipped.map(|it| it.requirement.id()).collect();
     let expected = [
+        "redirect_uri.own_project",
         "callback.clean_after_failure",
         "result.failed",
         "upstream.denied",
@@ -160,36 +167,41 @@ async fn without_control_what_expires_or_declines_is_skipped_with_the_reason() {
         "token.lifetime",
         "bearer.expiry",
         "code.expiry",
+        "profile.provider_subject",
+        "profile.names",
+        "profile.email",
+        "profile.email_verified",
+        "upstream_login.expiry",
     ];
     assert_eq!(skipped, expected);
-    assert_eq!(report.outcome(), Outcome::Fine);
-    for finding in &report.findings {
-        let has_reason = !finding.verdict.why().is_empty();
-        assert_eq!(has_reason, finding.verdict.word() == "SKIPPED");
+    assert_eq!(report.conclusion(), Conclusion::Conformant);
+    for finding in &report.results {
+        let has_reason = !finding.verdict.reason().is_empty();
+        assert_eq!(has_reason, finding.verdict.label() == "SKIPPED");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_chosen_otherwise_is_no_failure() {
+async fn another_choice_where_the_specification_is_silent_is_no_failure() {
     // Another status and code for every refusal, and another success.
-    let ground = Ground::bent(
-        |_, asked| {
-            asked.path = asked.path.replace("?client_secret=", "?other=");
+    let broker = TestBroker::behind_proxy(
+        |_, request| {
+            request.path = request.path.replace("?client_secret=", "?other=");
             None
         },
-        |_, asked, answered| {
-            if answered.status == 401 {
-                answered.status = 403;
-                answered.edit(|body| body["error"] = "invalid_client".into());
-            } else if asked.path == "/v1/token" && answered.status == 200 {
-                answered.status = 201;
-            } else if asked.path == "/v1/revoke" && answered.status == 200 {
-                answered.status = 204;
-                answered.body.clear();
+        |_, request, response| {
+            if response.status == 401 {
+                response.status = 403;
+                response.edit(|body| body["error"] = "invalid_client".into());
+            } else if request.path == "/v1/token" && response.status == 200 {
+                response.status = 201;
+            } else if request.path == "/v1/revoke" && response.status == 200 {
+                response.status = 204;
+                response.body.clear();
             }
         },
     );
-    let report = ground.await.judge().await;
+    let report = broker.await.run().await;
     let unspecified: Vec<_> = verdicts(&report)
         .into_iter()
         .filter(|(_, word)| *word != "PASS")
@@ -202,17 +214,17 @@ async fn what_is_chosen_otherwise_is_no_failure() {
         "success.status",
     ];
     assert_eq!(unspecified, expected.map(|id| (id, "UNSPECIFIED")));
-    assert_eq!(report.outcome(), Outcome::Fine);
+    assert_eq!(report.conclusion(), Conclusion::Conformant);
 }
 
 /// The specification closes requests and leaves answers open.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broker_that_adds_a_member_to_every_answer_is_reported_and_not_failed() {
-    let ground = Ground::bent(AS_IT_IS, |_, asked, answered| {
-        if asked.path == "/v1/revoke" {
+async fn a_broker_that_adds_a_member_to_every_response_is_unspecified() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, |_, request, response| {
+        if request.path == "/v1/revoke" {
             return;
         }
-        answered.edit(|body| {
+        response.edit(|body| {
             body.get_mut("profile").map(add_a_member);
             match body {
                 Value::Array(items) => items.iter_mut().for_each(add_a_member),
@@ -220,7 +232,7 @@ async fn a_broker_that_adds_a_member_to_every_answer_is_reported_and_not_failed(
             }
         });
     });
-    let report = ground.await.judge().await;
+    let report = broker.await.run().await;
     let others: Vec<_> = verdicts(&report)
         .into_iter()
         .filter(|(_, word)| *word != "PASS")
@@ -231,7 +243,7 @@ async fn a_broker_that_adds_a_member_to_every_answer_is_reported_and_not_failed(
         "{}",
         report.table()
     );
-    assert_eq!(report.outcome(), Outcome::Fine);
+    assert_eq!(report.conclusion(), Conclusion::Conformant);
 }
 
 fn add_a_member(object: &mut Value) {
@@ -241,77 +253,77 @@ fn add_a_member(object: &mut Value) {
 }
 
 #[test]
-fn what_the_kit_chose_is_not_required_of_anybody() {
+fn thirty_one_requirements_are_choices_of_this_kit() {
     let chosen = Requirement::ALL
         .iter()
         .filter(|it| it.law() == Law::KitChoice);
-    assert_eq!(chosen.count(), 22);
+    assert_eq!(chosen.count(), 31);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_report_shows_a_secret_or_who_signed_in() {
-    let ground = Ground::bent(AS_IT_IS, |_, asked, answered| {
-        // So that reports have much to tell.
-        if asked.method == Method::POST && answered.status == 200 {
-            answered.edit(|body| {
-                body["more"] = asked.json();
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, |_, request, response| {
+        // A long report has more places for a secret.
+        if request.method == Method::POST && response.status == 200 {
+            response.edit(|body| {
+                body["more"] = request.json();
                 body["expires_in"] = 1.into();
             });
         }
     });
-    let report = ground.await.judge().await;
-    assert_eq!(report.outcome(), Outcome::Broken);
-    for told in [report.table(), report.json(), report.junit()] {
+    let report = broker.await.run().await;
+    assert_eq!(report.conclusion(), Conclusion::NonConformant);
+    for text in [report.table(), report.json(), report.junit()] {
         for secret in [SECRET, OTHER_SECRET, "conformance@app.example"] {
-            assert!(!told.contains(secret), "{told}");
+            assert!(!text.contains(secret), "{text}");
         }
         let is_of_a_secret =
             |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
-        let mut words = told.split(|character| !is_of_a_secret(character));
-        let drawn = |word: &&str| word.len() >= 43 && word.chars().any(|it| !word.starts_with(it));
-        assert_eq!(words.find(drawn), None);
+        let mut words = text.split(|character| !is_of_a_secret(character));
+        let random = |word: &&str| word.len() >= 43 && word.chars().any(|it| !word.starts_with(it));
+        assert_eq!(words.find(random), None);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_says_yes_to_everything_is_asked_no_more_than_was_promised() {
+async fn a_server_that_accepts_everything_gets_no_more_requests_than_promised() {
     let (listener, base_url) = testkit::server::bind();
     let asked_for = Arc::new(AtomicUsize::new(0));
     let count = asked_for.clone();
     let own = base_url.clone();
-    proxy::serve(listener, move |asked| {
+    proxy::serve(listener, move |request| {
         count.fetch_add(1, Ordering::Relaxed);
-        let body = match asked.path.as_str() {
+        let body = match request.path.as_str() {
             "/api/providers" => json!([{ "id": "google" }]),
             "/v1/login/session" => json!({ "authorization_url": format!("{own}/somewhere") }),
             _ => json!({}),
         };
-        async move { Answered::of(200, &body.to_string()) }
+        async move { ProxiedResponse::of(200, &body.to_string()) }
     });
-    let plan = Plan {
+    let plan = TestPlan {
         base_url,
         project: project(CLIENT_ID, SECRET),
         other: None,
-        browser: conformance::browser::Browser::Automatic,
+        browser: conformance::browser::BrowserDriver::Automatic,
         control: None,
         expiry: Expiry::LeftOut,
     };
     let report = run(&plan).await;
-    assert_eq!(report.outcome(), Outcome::Broken);
+    assert_eq!(report.conclusion(), Conclusion::NonConformant);
     let asked_for = asked_for.load(Ordering::Relaxed);
     assert_eq!(report.requests, asked_for);
-    assert!(asked_for <= MOST_REQUESTS, "{asked_for}");
+    assert!(asked_for <= MAX_REQUESTS, "{asked_for}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_control_address_that_is_none_is_trouble_and_no_failure() {
-    let ground = Ground::bent(AS_IT_IS, AS_IT_COMES).await;
-    let plan = Plan {
-        control: Some(Control::at("http://127.0.0.1:9")),
-        ..ground.plan()
+async fn an_unreachable_control_address_is_a_harness_error_and_no_failure() {
+    let broker = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
+    let plan = TestPlan {
+        control: Some(StackControl::at("http://127.0.0.1:9")),
+        ..broker.plan()
     };
     let report = run(&plan).await;
-    assert_eq!(report.outcome(), Outcome::Troubled);
+    assert_eq!(report.conclusion(), Conclusion::Inconclusive);
     assert!(verdicts(&report).values().all(|word| *word != "FAIL"));
-    assert!(report.troubles[0].contains("the control address http://127.0.0.1:9"));
+    assert!(report.harness_errors[0].contains("the control address http://127.0.0.1:9"));
 }
