@@ -12,7 +12,6 @@ use testkit::fuzz::Corpus;
 
 use super::callback::code_from;
 use super::client::Answer;
-use super::failure::Failure;
 use super::github;
 use super::google::id_token::{self, Claims, Expected};
 use super::google::jwks::Jwks;

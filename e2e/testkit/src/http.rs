@@ -122,8 +122,11 @@ impl Http {
     fn url(&self, target: &str) -> String {
         let (base, listener) = (&self.base_url, self.listener.as_ref());
         let listener = listener.unwrap_or(base);
+        // A digit would be another port.
         match target.strip_prefix(base.as_str()) {
-            Some(rest) if !base.is_empty() => format!("{listener}{rest}"),
+            Some(rest) if !base.is_empty() && !rest.starts_with(|c: char| c.is_ascii_digit()) => {
+                format!("{listener}{rest}")
+            }
             _ if target.starts_with('/') => format!("{listener}{target}"),
             _ => target.to_owned(),
         }
@@ -236,4 +239,24 @@ pub fn client_builder() -> ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .retry(reqwest::retry::never())
         .no_proxy()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_and_the_base_url_lead_to_the_listener_and_other_urls_do_not() {
+        let http = Http::at("http://127.0.0.1:8000").listening_at("127.0.0.1:1");
+        let listener = "http://127.0.0.1:1/login/x";
+        assert_eq!(http.url("/login/x"), listener);
+        assert_eq!(http.url("http://127.0.0.1:8000/login/x"), listener);
+        for other in [
+            "http://127.0.0.1:8010/login/x",
+            "http://127.0.0.1:80001/login/x",
+        ] {
+            assert_eq!(http.url(other), other);
+            assert_eq!(Http::new().url(other), other);
+        }
+    }
 }

@@ -2,7 +2,6 @@
 //! documented status is sent, and the schemas, the broker and a plain implementation of
 //! the specification accept the same bodies.
 
-mod check;
 mod differential;
 mod operations;
 mod page;

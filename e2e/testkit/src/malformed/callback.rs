@@ -56,3 +56,20 @@ pub(super) fn near_misses(callback: &str) -> Vec<String> {
     ]);
     misses
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_no_callback_and_is_listed_once() {
+        for callback in ["https://app.example/cb", "http://localhost:9/came/back"] {
+            let misses = near_misses(callback);
+            assert!(misses.iter().all(|miss| miss != callback), "{callback}");
+            let different: BTreeSet<_> = misses.iter().collect();
+            assert_eq!(different.len(), misses.len(), "{callback}");
+        }
+    }
+}

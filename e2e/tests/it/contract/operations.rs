@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use broker::{Broker, Dependencies};
 
 use crate::test_broker::assembly;
+use crate::test_stack::TestStack;
 use testkit::browser::UNSERVED;
 use testkit::openapi::{NOT_PUBLISHED, operations};
 
@@ -42,4 +43,12 @@ async fn every_route_is_in_the_document_and_every_operation_is_a_route() {
         .map(|(method, path, _)| (method.to_owned(), template(&path.replace('{', "<"))))
         .collect();
     assert_eq!(documented, routes());
+}
+
+#[tokio::test]
+async fn the_served_contract_is_the_one_that_responses_are_checked_against() {
+    let stack = TestStack::start().await;
+    let request = stack.backend.http.get("/openapi.json");
+    let response = request.send().await;
+    response.is(200, ::contract::openapi::DOCUMENT);
 }
