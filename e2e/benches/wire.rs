@@ -4,9 +4,10 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use reqwest::{Client, RequestBuilder};
+use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
+use testkit::http::client;
 
 /// The number of measured calls of each, after as many to warm up.
 const ROUNDS: usize = 5_000;

@@ -101,7 +101,7 @@ impl Endpoint {
                 request.headers = vec![("authorization", format!("Bearer {token}"))];
             }
             Input::Query(parameters) => {
-                request.target += &format!("?{}", query::encode(parameters))
+                request.target += &format!("?{}", query::encode(parameters));
             }
             Input::Nothing => {}
         }

@@ -87,7 +87,7 @@ fn has_credentials(request: &Request) -> bool {
 fn has_issued(request: &Request, members: &[&str], issued: &Issued) -> bool {
     let body = json(request);
     let is_issued = |member: &&str| body[*member].as_str().is_some_and(|it| issued.contains(it));
-    body["redirect_uri"] == CALLBACKS[0] && members.iter().all(|member| is_issued(&member))
+    body["redirect_uri"] == CALLBACKS[0] && members.iter().all(is_issued)
 }
 
 fn json(request: &Request) -> Value {
