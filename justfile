@@ -147,6 +147,10 @@ crashes *FLAGS:
 soak *FLAGS:
     cargo run --locked --release -p consistency -- soak "$@"
 
+# Break the broker in each known way; the checker must notice (half an hour; NAME is part of a break's name)
+test-checker NAME="": _postgres
+    cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
+
 # Mutate contract, use cases, store and its SQL; the tests must notice as many as published (three hours)
 mutants: _postgres _cargo-mutants
     {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'

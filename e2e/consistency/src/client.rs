@@ -1,182 +1,114 @@
-//! What a consumer's backend and its users' browsers send: raw requests, and as
-//! much of an answer as is judged. Any request may go to any broker of a fleet.
+//! The requests of a consumer's backend and of its users' browsers, raw, and what is
+//! read of a response. Any request may go to any broker of a cluster.
+
+mod response;
 
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, COOKIE, HeaderMap, LOCATION, REFERER, SET_COOKIE};
+use reqwest::header::{ACCEPT, COOKIE, ORIGIN, REFERER};
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use crate::Failure;
-use crate::chance::{Chance, digest};
-use crate::history::Heard;
+use crate::random::{Random, digest};
+pub(crate) use response::Response;
 
-/// The address by which everybody knows the brokers; nobody listens there.
+/// The public address of the brokers; nothing listens there.
 pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
-/// Where browsers come home to; nobody listens there either.
+/// The callback that browsers are sent to; nothing listens there either.
 pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
 pub(crate) const CLIENT_ID: &str = "prover";
-/// It begins as the sentinel knows it.
+/// It begins with the mark that the leak check looks for.
 pub(crate) const CLIENT_SECRET: &str = "LeakMark of the prover";
 
-/// Longer than a broker takes to say that it cannot.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Longer than a broker takes to answer that it is unavailable.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// One HTTP client for backends and browsers alike; cookies are handed in.
+/// One HTTP client for backends and browsers alike; cookies are arguments.
 #[derive(Clone)]
 pub(crate) struct Client(reqwest::Client);
 
-/// What is asked of a broker, or by a browser of anybody.
+/// A request to a broker, or of a browser to any server.
 #[derive(Debug, Clone)]
 pub(crate) enum Request {
     /// `POST /v1/login/session`
     Open { key: String, provider: &'static str },
-    /// A navigation.
-    Visit { url: String, cookies: String },
+    /// A browser follows a link or a redirect.
+    Navigate {
+        url: String,
+        cookies: String,
+        origin: Origin,
+    },
+    /// A browser presses a button of the confirmation page.
+    Press { url: String, cookies: String },
     /// `POST /v1/login/result`
     Result { key: String },
     /// `POST /v1/token`
-    Redeem { kept: Transaction, code: String },
+    Redeem {
+        transaction: Transaction,
+        code: String,
+    },
     /// `GET /v1/profile`
     Profile { token: String },
     /// `POST /v1/revoke`
     Revoke { token: String },
 }
 
-/// An answer, or that there was none.
-#[derive(Debug, Clone)]
-pub(crate) enum Reply {
-    Answered(Box<Answer>),
-    /// The connection failed, or the broker said that it could not (5xx).
-    Lost,
+/// Where a navigation begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A page of the consumer.
+    Consumer,
+    /// A typed address, or a link in another application.
+    Unknown,
 }
 
-/// What is judged of an answer.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer {
-    /// What was asked: the method and the path.
-    pub(crate) asked: (Method, String),
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) location: String,
-    pub(crate) cookies: String,
-    pub(crate) body: String,
-}
-
-/// What a legacy transaction keeps.
+/// The secrets that a consumer keeps of a legacy login.
 #[derive(Debug, Clone)]
 pub(crate) struct Transaction {
     pub(crate) state: String,
     pub(crate) verifier: String,
 }
 
-impl Reply {
-    /// The answer, where one has to be.
-    pub(crate) fn answer(self) -> Result<Answer, Failure> {
-        match self {
-            Self::Answered(answer) => Ok(*answer),
-            Self::Lost => Err("a broker did not answer".into()),
-        }
-    }
-}
-
-impl Answer {
-    /// Whether the broker could not take the step: 503, or, when the provider was asked
-    /// already, the legacy callback with `provider_unavailable`. (The imitated providers
-    /// of races and crashes are never unavailable.)
-    fn is_of_a_store_in_trouble(&self) -> bool {
-        self.status >= 500 || self.parameter("error").as_deref() == Some("provider_unavailable")
-    }
-
-    /// What it means to whoever sent `request`; nothing if it cannot be an answer
-    /// to that.
-    pub(crate) fn heard(&self, request: &Request) -> Option<Heard> {
-        let (granted, refused): (u16, &[u16]) = match request {
-            Request::Open { .. } | Request::Result { .. } | Request::Redeem { .. } => (200, &[400]),
-            Request::Visit { .. } => (303, &[400, 410]),
-            Request::Profile { .. } => (200, &[401]),
-            Request::Revoke { .. } => (200, &[]),
-        };
-        match request {
-            _ if refused.contains(&self.status) => Some(Heard::Refused),
-            _ if self.status != granted || self.location.contains("error=") => None,
-            Request::Result { .. } if self.text("status") == "pending" => Some(Heard::NotYet),
-            Request::Revoke { .. } => Some(Heard::Ended),
-            _ => Some(Heard::Granted),
-        }
-    }
-
-    /// The handoff code that it sends a browser home with.
-    pub(crate) fn code(&self) -> Option<String> {
-        self.parameter("code")
-    }
-
-    /// What the address that it sends a browser to says of `name`.
-    pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        let url = url::Url::parse(&self.location).ok()?;
-        let (_, value) = url.query_pairs().find(|(its, _)| its == name)?;
-        Some(value.into_owned())
-    }
-
-    /// The body, which has to be JSON.
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_default()
-    }
-
-    /// By which name the broker's log knows the exchange; nothing if it is not the
-    /// broker who answers, for it names each of its answers.
-    pub(crate) fn request_id(&self) -> Option<&str> {
-        self.headers.get("x-request-id")?.to_str().ok()
-    }
-
-    /// A text member of the body; empty if there is none.
-    pub(crate) fn text(&self, member: &str) -> String {
-        self.json()[member].as_str().unwrap_or_default().to_owned()
-    }
-}
-
 impl Client {
+    /// A client that follows no redirect and sends nothing twice.
     pub(crate) fn new() -> Result<Self, Failure> {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
-            // Nothing here may be sent twice by anybody but us.
             .retry(reqwest::retry::never())
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .no_proxy()
             .tls_certs_only([])
             .build()?;
         Ok(Self(client))
     }
 
-    /// Sends `request` to `broker`, a URL without a trailing slash.
-    pub(crate) async fn send(&self, broker: &str, request: &Request) -> Reply {
-        match self.ask(self.request(broker, request)).await {
-            Ok(answer) if !answer.is_of_a_store_in_trouble() => Reply::Answered(Box::new(answer)),
-            _ => Reply::Lost,
-        }
+    /// Sends `request` to `broker` and reads the response to its end; none, if there
+    /// was none of any server.
+    pub(crate) async fn send(&self, broker: &str, request: &Request) -> Option<Response> {
+        self.execute(self.request(broker, request)).await.ok()
     }
 
-    /// Sends `request` and reads the answer to its end, whoever gives it.
-    pub(crate) async fn ask(&self, request: RequestBuilder) -> reqwest::Result<Answer> {
+    /// Sends a request that is not one of [`Request`].
+    pub(crate) async fn execute(&self, request: RequestBuilder) -> reqwest::Result<Response> {
         let request = request.build()?;
         let asked = (request.method().clone(), request.url().path().to_owned());
-        read(asked, self.0.execute(request).await?).await
+        Response::read(asked, self.0.execute(request).await?).await
     }
 
-    /// A request that is none of [`Request`].
+    /// A request that is not one of [`Request`].
     pub(crate) fn other(&self, method: Method, url: &str) -> RequestBuilder {
         self.0.request(method, url)
     }
 
-    /// Whether the broker could take a step now.
+    /// Whether the broker can take a step now.
     pub(crate) async fn is_ready(&self, broker: &str) -> bool {
-        let reply = self.ask(self.0.get(format!("{broker}/readyz"))).await;
-        reply.is_ok_and(|answer| answer.status == 200)
+        let response = self.execute(self.0.get(format!("{broker}/readyz"))).await;
+        response.is_ok_and(|it| it.status == 200)
     }
 
-    /// `request`, as `broker` gets it.
-    pub(crate) fn request(&self, broker: &str, request: &Request) -> RequestBuilder {
+    fn request(&self, broker: &str, request: &Request) -> RequestBuilder {
         match request {
             Request::Open { key, provider } => {
                 let more = json!({ "session_key": key, "provider": provider });
@@ -186,11 +118,11 @@ impl Client {
                 let more = json!({ "session_key": key });
                 self.post(broker, "/v1/login/result", more)
             }
-            Request::Redeem { kept, code } => {
+            Request::Redeem { transaction, code } => {
                 let more = json!({
                     "grant_type": "authorization_code",
                     "code": code,
-                    "code_verifier": kept.verifier,
+                    "code_verifier": transaction.verifier,
                 });
                 self.post(broker, "/v1/token", more)
             }
@@ -202,7 +134,12 @@ impl Client {
                 let request = self.0.post(format!("{broker}/v1/revoke"));
                 request.bearer_auth(token)
             }
-            Request::Visit { url, cookies } => self.visit(broker, url, cookies),
+            Request::Navigate {
+                url,
+                cookies,
+                origin,
+            } => self.navigate(broker, url, cookies, *origin),
+            Request::Press { url, cookies } => self.press(broker, url, cookies),
         }
     }
 
@@ -214,48 +151,55 @@ impl Client {
         self.0.post(format!("{broker}{path}")).json(&more)
     }
 
-    /// A browser that was sent to `url`; what is at the brokers is asked of `broker`.
-    fn visit(&self, broker: &str, url: &str, cookies: &str) -> RequestBuilder {
-        let url = url.replacen(BASE_URL, broker, 1);
-        self.0
-            .get(url)
+    fn navigate(&self, broker: &str, url: &str, cookies: &str, origin: Origin) -> RequestBuilder {
+        let request = self
+            .0
+            .get(url.replacen(BASE_URL, broker, 1))
             .header(ACCEPT, "text/html")
-            .header("Sec-Fetch-Site", "cross-site")
             .header("Sec-Fetch-Mode", "navigate")
             .header("Sec-Fetch-Dest", "document")
-            .header(REFERER, CALLBACK)
+            .header(COOKIE, cookies);
+        match origin {
+            Origin::Consumer => request
+                .header("Sec-Fetch-Site", "cross-site")
+                .header(REFERER, CALLBACK),
+            Origin::Unknown => request.header("Sec-Fetch-Site", "none"),
+        }
+    }
+
+    fn press(&self, broker: &str, url: &str, cookies: &str) -> RequestBuilder {
+        self.0
+            .post(url.replacen(BASE_URL, broker, 1))
+            .header(ACCEPT, "text/html")
+            .header("Sec-Fetch-Mode", "navigate")
+            .header("Sec-Fetch-Dest", "document")
+            .header("Sec-Fetch-Site", "same-origin")
+            .header(ORIGIN, BASE_URL)
             .header(COOKIE, cookies)
     }
 }
 
 impl Request {
-    /// A browser's visit, with what it was given before.
-    pub(crate) fn visit(url: &str, cookies: &str) -> Self {
-        Self::Visit {
+    /// A navigation from the consumer's page, with the cookies of a browser.
+    pub(crate) fn navigate(url: &str, cookies: &str) -> Self {
+        Self::Navigate {
             url: url.to_owned(),
             cookies: cookies.to_owned(),
-        }
-    }
-
-    /// The same visit in another browser; any other request as it is.
-    pub(crate) fn with_cookies(&self, cookies: &str) -> Self {
-        match self {
-            Self::Visit { url, .. } => Self::visit(url, cookies),
-            other => other.clone(),
+            origin: Origin::Consumer,
         }
     }
 }
 
 impl Transaction {
-    /// A fresh one.
-    pub(crate) fn fresh(chance: &mut Chance) -> Self {
+    /// Fresh secrets.
+    pub(crate) fn fresh(random: &mut Random) -> Self {
         Self {
-            state: chance.secret(),
-            verifier: chance.secret(),
+            state: random.secret(),
+            verifier: random.secret(),
         }
     }
 
-    /// Where a legacy login begins.
+    /// The address at which a legacy login begins.
     pub(crate) fn authorize_url(&self, provider: &str) -> String {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", CLIENT_ID)
@@ -267,55 +211,4 @@ impl Transaction {
             .finish();
         format!("{BASE_URL}/authorize?{query}")
     }
-}
-
-/// What a browser that was sent to a provider comes back with.
-pub(crate) async fn at_provider(client: &Client, departure: &Answer) -> Result<Request, Failure> {
-    let leave = Request::visit(&departure.location, "");
-    match client.send("", &leave).await {
-        Reply::Answered(answer) => Ok(Request::visit(&answer.location, &departure.cookies)),
-        Reply::Lost => Err("an imitated provider did not answer".into()),
-    }
-}
-
-async fn read(asked: (Method, String), response: reqwest::Response) -> reqwest::Result<Answer> {
-    let headers = response.headers().clone();
-    let text = |name| {
-        let values = headers.get_all(name).iter();
-        let texts: Vec<_> = values.filter_map(|value| value.to_str().ok()).collect();
-        texts
-    };
-    Ok(Answer {
-        asked,
-        status: response.status().as_u16(),
-        location: where_a_browser_goes(text(LOCATION).join("")),
-        cookies: cookie_pairs(&text(SET_COOKIE)),
-        body: response.text().await?,
-        headers,
-    })
-}
-
-/// The address at which a browser arrives that is sent to `location`: an empty fragment
-/// leaves nothing behind, and the broker's own address that ends one leads on to the
-/// callback.
-fn where_a_browser_goes(location: String) -> String {
-    let over_return = url::Url::parse(&location).is_ok_and(|url| {
-        let callback = ("redirect_uri".into(), CALLBACK.into());
-        url.path() == "/return" && url.query_pairs().any(|pair| pair == callback)
-    });
-    match location.strip_suffix('#') {
-        Some(_) if over_return => CALLBACK.to_owned(),
-        Some(bare) => bare.to_owned(),
-        None => location,
-    }
-}
-
-/// What a browser would send back of the cookies that it was given.
-fn cookie_pairs(given: &[&str]) -> String {
-    let pairs: Vec<_> = given
-        .iter()
-        .filter(|cookie| !cookie.contains("Max-Age=0"))
-        .filter_map(|cookie| cookie.split(';').next())
-        .collect();
-    pairs.join("; ")
 }

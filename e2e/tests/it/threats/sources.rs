@@ -16,7 +16,7 @@ const ROOTS: [&str; 17] = [
     "mock-upstream/tests/contract/main.rs",
     "e2e/conformance/src/lib.rs",
     "e2e/conformance/tests/conformance/main.rs",
-    "e2e/consistency/src/main.rs",
+    "e2e/consistency/src/lib.rs",
     "e2e/consistency/tests/consistency.rs",
     "e2e/stack/src/lib.rs",
     "e2e/stack/tests/start_up.rs",

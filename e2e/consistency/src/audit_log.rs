@@ -1,0 +1,211 @@
+//! The brokers' own log, read line by line as it is written. A line is written before its
+//! answer leaves, so that every operation with an answer is in the log.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use testkit::leak_check::suspicious;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::ChildStderr;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::history::AuditRecord;
+
+/// The number of answers whose ids are remembered.
+const MAX_REMEMBERED: usize = 50_000;
+
+/// The logs of all brokers.
+#[derive(Clone)]
+pub(crate) struct AuditLog(Arc<Shared>);
+
+struct Shared {
+    entries: Mutex<Entries>,
+    lines: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Entries {
+    logins: HashMap<String, AuditRecord>,
+    exchanges: u64,
+    remembered: HashSet<String>,
+    oldest_first: VecDeque<String>,
+    errors: Vec<String>,
+}
+
+impl AuditLog {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Shared {
+            entries: Mutex::default(),
+            lines: watch::Sender::new(0),
+        }))
+    }
+
+    /// Reads `log` to its end.
+    pub(crate) fn follow(&self, log: ChildStderr) -> JoinHandle<()> {
+        let reader = self.clone();
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(log).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                reader.read(&line);
+            }
+        })
+    }
+
+    /// Reads one line.
+    fn read(&self, line: &str) {
+        self.entries().read(line);
+        self.0.lines.send_modify(|lines| *lines += 1);
+    }
+
+    /// Waits until all of these answers were read.
+    pub(crate) async fn wait_for(&self, request_ids: &[String]) {
+        let is_known = |_: &u64| {
+            let entries = self.entries();
+            request_ids.iter().all(|id| entries.remembered.contains(id))
+        };
+        // It cannot fail: we hold the sender.
+        let _ = self.0.lines.subscribe().wait_for(is_known).await;
+    }
+
+    /// What was committed for a login; it is forgotten then.
+    pub(crate) fn take(&self, login: &str) -> AuditRecord {
+        self.entries().logins.remove(login).unwrap_or_default()
+    }
+
+    /// The number of codes that were exchanged with a provider, in all.
+    pub(crate) fn exchanges(&self) -> u64 {
+        self.entries().exchanges
+    }
+
+    /// What must not be in a log, and is, since this was last called.
+    pub(crate) fn take_errors(&self) -> Vec<String> {
+        std::mem::take(&mut self.entries().errors)
+    }
+
+    /// The number of lines.
+    pub(crate) fn lines(&self) -> u64 {
+        *self.0.lines.borrow()
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0
+            .entries
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entries {
+    fn read(&mut self, line: &str) {
+        if suspicious(line).is_some() {
+            // Not which: this is printed.
+            self.errors.push("a secret stands in the log".to_owned());
+        }
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            self.errors.push("a line of the log is no JSON".to_owned());
+            return;
+        };
+        let fields = &line["fields"];
+        if line["target"] == "audit" {
+            self.count(fields);
+        } else if fields["message"] == "a panic" {
+            self.errors.push(format!("a panic at {}", fields["place"]));
+        } else if line["level"] == "ERROR" && !is_alarm(fields) {
+            self.errors.push(format!("an error: {fields}"));
+        }
+    }
+
+    fn count(&mut self, fields: &Value) {
+        let text = |name: &str| fields[name].as_str().unwrap_or_default();
+        let is_answer = text("to") == "broker";
+        if is_answer {
+            self.remember(text("request_id"));
+        }
+        if is_answer && fields["status"] == 500 {
+            self.errors.push(format!("500 to {}", fields["operation"]));
+        }
+        let is_exchange = !is_answer && text("operation") == "POST token";
+        let steps = text("steps");
+        if steps.is_empty() && !is_exchange {
+            return;
+        }
+        let record = self.logins.entry(text("login").to_owned()).or_default();
+        record.exchanges += u32::from(is_exchange);
+        self.exchanges += u64::from(is_exchange);
+        for step in steps.split(' ').filter(|step| !step.is_empty()) {
+            *record.steps.entry(step.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn remember(&mut self, request_id: &str) {
+        if self.oldest_first.len() == MAX_REMEMBERED
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.remembered.remove(&oldest);
+        }
+        self.oldest_first.push_back(request_id.to_owned());
+        self.remembered.insert(request_id.to_owned());
+    }
+}
+
+/// Whether it is an alarm that the run causes itself: wrong secrets that come too often,
+/// and a provider that refuses its client.
+fn is_alarm(fields: &Value) -> bool {
+    let message = fields["message"].as_str().unwrap_or_default();
+    message.starts_with("wrong secrets come too often")
+        || message.contains(" refuses our own client_id or client_secret")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::CLIENT_SECRET;
+    use crate::model::Commit;
+
+    #[track_caller]
+    fn assert_error(line: &str, about: &str) {
+        let log = AuditLog::new();
+        log.read(line);
+        let errors = log.take_errors();
+        assert!(errors.iter().any(|it| it.contains(about)), "{errors:?}");
+    }
+
+    fn answered(status: u16, more: &str) -> String {
+        format!(
+            r#"{{"level":"INFO","target":"audit","fields":{{"request_id":"one","from":"consumer","to":"broker","operation":"POST /v1/token","status":{status},"login":"abc"{more}}}}}"#
+        )
+    }
+
+    #[test]
+    fn what_must_not_be_in_a_logis_named() {
+        let secret = "0123456789-0123456789_0123456789abcdefABCDE";
+        assert_error(&answered(200, &format!(r#","why":"{secret}""#)), "a secret");
+        let known = format!(r#","why":"{CLIENT_SECRET}""#);
+        assert_error(&answered(200, &known), "a secret");
+        assert_error(&answered(500, ""), "500 to \"POST /v1/token\"");
+        assert_error("thread 'main' panicked", "no JSON");
+        let panic = r#"{"level":"ERROR","target":"broker::panics","fields":{"message":"a panic","place":"src/x.rs:1:2"}}"#;
+        assert_error(panic, "a panic at \"src/x.rs:1:2\"");
+        let error =
+            r#"{"level":"ERROR","target":"broker","fields":{"message":"a step was not taken"}}"#;
+        assert_error(error, "an error");
+    }
+
+    #[tokio::test]
+    async fn an_orderly_logis_counted_without_an_error() {
+        let log = AuditLog::new();
+        log.read(&answered(200, r#","steps":"code_redeemed token_revoked""#));
+        log.read(&answered(400, ""));
+        log.read(r#"{"level":"INFO","target":"audit","fields":{"to":"google","operation":"POST token","login":"abc"}}"#);
+        log.wait_for(&["one".to_owned()]).await;
+        assert_eq!(log.take_errors(), Vec::<String>::new());
+        assert_eq!(log.exchanges(), 1);
+        let record = log.take("abc");
+        assert_eq!(record.count(Commit::CodeRedeemed), 1);
+        assert_eq!(record.count(Commit::ResultConsumed), 0);
+        assert_eq!(record.exchanges, 1);
+        assert_eq!(log.take("abc"), AuditRecord::default());
+    }
+}

@@ -1,0 +1,274 @@
+//! The search for an order of the operations that the model explains.
+
+use std::collections::HashSet;
+
+use super::{Violation, diagnosis};
+use crate::history::History;
+use crate::model::{Answer, Choices, Commit, Commits, Model, Rest, Stage, Step};
+use crate::operation::{Operation, Outcome};
+
+/// A search that takes more than this has lost its way; a login needs a few hundred.
+const MAX_STATES: usize = 200_000;
+
+/// Finds an order that explains `history`.
+///
+/// # Errors
+///
+/// What stands in the way of the order that came furthest.
+pub(super) fn explain(history: &History) -> Result<(), Violation> {
+    let mut search = Search {
+        history,
+        seen: HashSet::new(),
+        furthest: None,
+    };
+    let beginning = State {
+        model: Model::default(),
+        progress: vec![Progress::Waiting; history.operations.len()],
+        logged: Commits::default(),
+        lost: Commits::default(),
+    };
+    if search.goes_on(beginning) {
+        return Ok(());
+    }
+    if search.seen.len() >= MAX_STATES {
+        return Err("the checker gave up: too many orders".to_owned());
+    }
+    let furthest = search.furthest.map(|it| it.state);
+    Err(furthest.map_or_else(String::new, |it| diagnosis::of(history, &it)))
+}
+
+/// One point of a search: what has happened so far.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub(super) model: Model,
+    /// How far each operation is.
+    progress: Vec<Progress>,
+    /// The commits that must be in the audit log.
+    pub(super) logged: Commits,
+    /// The commits that a broker may not have come to log before it ended.
+    pub(super) lost: Commits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Progress {
+    Waiting,
+    Underway(Rest),
+    Done,
+}
+
+struct Search<'h> {
+    history: &'h History,
+    seen: HashSet<State>,
+    furthest: Option<Furthest>,
+}
+
+struct Furthest {
+    /// The halves of definite operations that are done.
+    done: usize,
+    state: State,
+}
+
+impl Search<'_> {
+    /// Whether some order of what is left explains it.
+    fn goes_on(&mut self, state: State) -> bool {
+        if self.seen.len() >= MAX_STATES || !self.seen.insert(state.clone()) {
+            return false;
+        }
+        self.remember(&state);
+        if state.is_explained(self.history) {
+            return true;
+        }
+        let candidates = state.candidates(self.history);
+        // What changes nothing may as well happen now.
+        let free = candidates
+            .iter()
+            .find_map(|&index| self.free(&state, index));
+        if let Some(next) = free {
+            return self.goes_on(next);
+        }
+        candidates.into_iter().any(|index| {
+            self.successors(&state, index)
+                .into_iter()
+                .any(|next| self.goes_on(next))
+        })
+    }
+
+    /// The state after a definite operation that leaves the model as it is, if that
+    /// explains it and nothing else could.
+    fn free(&self, state: &State, index: usize) -> Option<State> {
+        if !self.history.operations[index].is_definite() {
+            return None;
+        }
+        let mut successors = self.successors(state, index);
+        let next = successors.pop().filter(|_| successors.is_empty())?;
+        (next.model == state.model && next.progress[index] == Progress::Done).then_some(next)
+    }
+
+    /// The states after the next half of an operation, as far as they explain it.
+    fn successors(&self, state: &State, index: usize) -> Vec<State> {
+        let operation = &self.history.operations[index];
+        let mut successors = Vec::new();
+        for outcome in state.outcomes(self.history, index) {
+            let is_right = outcome
+                .answer
+                .as_ref()
+                .is_none_or(|it| self.fits(operation, it));
+            let is_new = outcome.next.model != state.model || operation.is_definite();
+            if is_right && is_new && !successors.contains(&outcome.next) {
+                successors.push(outcome.next);
+            }
+        }
+        successors
+    }
+
+    /// Whether the client saw this answer, or none.
+    fn fits(&self, operation: &Operation, answer: &Answer) -> bool {
+        match &operation.outcome {
+            Outcome::Answered(seen) => {
+                let user = |number| self.history.users.get(&number).cloned();
+                let expected = as_seen(answer.clone()).map(user);
+                expected == seen.clone().map(Some)
+            }
+            _ => true,
+        }
+    }
+
+    fn remember(&mut self, state: &State) {
+        let definite = state.progress.iter().zip(&self.history.operations);
+        let definite = definite.filter(|(_, operation)| operation.is_definite());
+        let halves = definite.map(|(progress, _)| match progress {
+            Progress::Waiting => 0,
+            Progress::Underway(_) => 1,
+            Progress::Done => 2,
+        });
+        let done = halves.sum();
+        if self.furthest.as_ref().is_none_or(|it| it.done < done) {
+            let state = state.clone();
+            self.furthest = Some(Furthest { done, state });
+        }
+    }
+}
+
+/// What one half of an operation may come to.
+pub(super) struct Possible {
+    /// The answer, after the last half.
+    pub(super) answer: Option<Answer>,
+    next: State,
+}
+
+impl State {
+    /// The operations that may be next: no definite one that is left was completed
+    /// before they were invoked.
+    pub(super) fn candidates(&self, history: &History) -> Vec<usize> {
+        let left = || (0..self.progress.len()).filter(|it| self.progress[*it] != Progress::Done);
+        let definite = left().filter(|it| history.operations[*it].is_definite());
+        let first_ns = definite
+            .map(|it| history.operations[it].completed_ns)
+            .min()
+            .unwrap_or(u64::MAX);
+        left()
+            .filter(|it| history.operations[*it].invoked_ns <= first_ns)
+            .collect()
+    }
+
+    /// What the next half of an operation may come to, by the model.
+    pub(super) fn outcomes(&self, history: &History, index: usize) -> Vec<Possible> {
+        let operation = &history.operations[index];
+        match self.progress[index] {
+            Progress::Done => Vec::new(),
+            Progress::Waiting => {
+                let begin = |step: &Step| self.begun(operation, index, *step);
+                operation.steps.iter().flat_map(begin).collect()
+            }
+            Progress::Underway(rest) => {
+                let mut possible = self.finished(operation, index, rest);
+                if history.is_in_outage(operation) {
+                    possible.push(Possible {
+                        answer: Some(self.model.finish_without_store(rest)),
+                        next: self.with(self.model.clone(), operation, index, Progress::Done),
+                    });
+                }
+                possible
+            }
+        }
+    }
+
+    fn begun(&self, operation: &Operation, index: usize, step: Step) -> Vec<Possible> {
+        let mut possible = Vec::new();
+        let mut choices = Choices::default();
+        loop {
+            let mut model = self.model.clone();
+            let stage = model.begin(step, operation.clock, &mut choices);
+            let (answer, progress) = match stage {
+                Stage::Answered(answer) => (Some(answer), Progress::Done),
+                Stage::Underway(rest) => (None, Progress::Underway(rest)),
+            };
+            let next = self.with(model, operation, index, progress);
+            possible.push(Possible { answer, next });
+            if !choices.advance() {
+                return possible;
+            }
+        }
+    }
+
+    fn finished(&self, operation: &Operation, index: usize, rest: Rest) -> Vec<Possible> {
+        let mut possible = Vec::new();
+        let mut choices = Choices::default();
+        loop {
+            let mut model = self.model.clone();
+            let answer = model.finish(rest, operation.clock, &mut choices);
+            let next = self.with(model, operation, index, Progress::Done);
+            let answer = Some(answer);
+            possible.push(Possible { answer, next });
+            if !choices.advance() {
+                return possible;
+            }
+        }
+    }
+
+    fn with(&self, model: Model, operation: &Operation, index: usize, progress: Progress) -> Self {
+        let committed = model.committed.since(self.model.committed);
+        let mut next = Self {
+            model,
+            ..self.clone()
+        };
+        next.progress[index] = progress;
+        if operation.is_definite() || operation.is_settled {
+            next.logged = next.logged.plus(committed);
+        } else {
+            next.lost = next.lost.plus(committed);
+        }
+        next
+    }
+
+    /// Whether every answer is explained, and the audit log.
+    fn is_explained(&self, history: &History) -> bool {
+        self.is_answered(history) && self.is_logged(history)
+    }
+
+    /// Whether every definite operation is done.
+    pub(super) fn is_answered(&self, history: &History) -> bool {
+        let mut operations = self.progress.iter().zip(&history.operations);
+        operations.all(|(progress, it)| *progress == Progress::Done || !it.is_definite())
+    }
+
+    fn is_logged(&self, history: &History) -> bool {
+        let Some(audit) = &history.audit else {
+            return true;
+        };
+        let agrees = |commit: &Commit| {
+            let least = u32::from(self.logged.count(*commit));
+            let most = least + u32::from(self.lost.count(*commit));
+            (least..=most).contains(&audit.count(*commit))
+        };
+        Commit::ALL.iter().all(agrees) && audit.exchanges <= u32::from(self.model.exchanges)
+    }
+}
+
+/// The answer as a client can tell it from others: pages with one status are one.
+pub(super) fn as_seen(answer: Answer) -> Answer {
+    match answer {
+        Answer::NotThisBrowser | Answer::UpstreamLoginOver => Answer::Refused,
+        other => other,
+    }
+}

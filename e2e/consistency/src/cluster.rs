@@ -1,0 +1,272 @@
+//! Brokers on one database, and the imitated providers that they sign users in with.
+
+pub(crate) mod replica;
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use broker::clock::Clock;
+use clap::ValueEnum;
+use mock_upstream::{MockUpstream, Settings};
+use tempfile::TempDir;
+use testkit::postgres::{Durability, Server};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::Failure;
+use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
+use crate::random::digest;
+use replica::{Halt, MOVED, Order};
+
+/// The store that the brokers share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl Engine {
+    /// The name in a report.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+
+    /// The number of brokers on one database, if no other was asked for.
+    pub(crate) fn default_brokers(self) -> usize {
+        match self {
+            Self::Sqlite => 1,
+            Self::Postgres => 2,
+        }
+    }
+}
+
+/// The processes and their files. Dropped, they are gone.
+pub(crate) struct Cluster {
+    pub(crate) brokers: Vec<Replica>,
+    pub(crate) upstream: Arc<MockUpstream>,
+    pub(crate) database: Option<Server>,
+    /// The clock of the brokers and the providers.
+    pub(crate) clock: Clock,
+    logging: Logging,
+    scratch: TempDir,
+}
+
+/// Whether brokers write a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Logging {
+    /// They do not.
+    Off,
+    /// They do, and have short time limits for providers and for open requests when
+    /// they stop.
+    On,
+}
+
+/// One running broker.
+pub(crate) struct Replica {
+    /// Its URL, without a trailing slash.
+    pub(crate) url: String,
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    /// Its log, if it writes one, until it is taken.
+    pub(crate) log: Option<ChildStderr>,
+    /// Its orders; it ends when this is closed.
+    orders: ChildStdin,
+}
+
+impl Cluster {
+    /// Starts `count` brokers on an empty database.
+    pub(crate) async fn start(
+        engine: Engine,
+        count: usize,
+        logging: Logging,
+    ) -> Result<Self, Failure> {
+        let scratch = tempfile::Builder::new().prefix("consistency-").tempdir()?;
+        let clock = Clock::system();
+        let upstream = Arc::new(start_upstream(clock.clone()).await?);
+        let database = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => Some(Server::start(Durability::Durable)?),
+        };
+        let mut fleet = Self {
+            brokers: Vec::new(),
+            upstream,
+            database,
+            clock,
+            logging,
+            scratch,
+        };
+        std::fs::write(fleet.config_path(), fleet.config())?;
+        for _ in 0..count {
+            let broker = fleet.replica(None).await?;
+            fleet.brokers.push(broker);
+        }
+        Ok(fleet)
+    }
+
+    /// The URLs of all brokers.
+    pub(crate) fn urls(&self) -> Vec<String> {
+        let urls = self.brokers.iter().map(|broker| broker.url.clone());
+        urls.collect()
+    }
+
+    /// Starts a broker anew, to halt at a fail point.
+    pub(crate) async fn restart(
+        &mut self,
+        broker: usize,
+        halt: Option<Halt>,
+    ) -> Result<(), Failure> {
+        self.brokers[broker].kill().await?;
+        self.brokers[broker] = self.replica(halt).await?;
+        Ok(())
+    }
+
+    /// Moves the clocks of all ahead. Meanwhile not all of them show the same time.
+    pub(crate) async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+        for broker in &mut self.brokers {
+            broker.advance(by).await?;
+        }
+        self.clock.advance(by);
+        Ok(())
+    }
+
+    /// The folder of the configuration, and of the database if it is a file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    async fn replica(&self, halt: Option<Halt>) -> Result<Replica, Failure> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("replica").arg("--config");
+        command.arg(self.config_path());
+        let ahead_ms = self.clock.advanced_ms().to_string();
+        command.args(["--ahead-ms", &ahead_ms]);
+        if let Some(halt) = halt {
+            command.arg("--halt").arg(halt.to_string());
+        }
+        // Its configuration is the file, and what is given here.
+        command.env_clear();
+        if let Logging::On = self.logging {
+            command.arg("--log").stderr(Stdio::piped());
+            command.env("BROKER_UPSTREAM__TIMEOUT_MS", "2000");
+            command.env("BROKER_SHUTDOWN_SECONDS", "1");
+        }
+        Replica::start(command).await
+    }
+
+    fn config_path(&self) -> PathBuf {
+        self.scratch.path().join("broker.toml")
+    }
+
+    fn config(&self) -> String {
+        let store = match &self.database {
+            Some(server) => server.url("postgres"),
+            None => format!("sqlite:{}", self.scratch.path().join("broker.db").display()),
+        };
+        let (google, github) = (self.upstream.google().url(), self.upstream.github().url());
+        let cookie_key = digest("the cluster's cookie key");
+        let secret_digest = digest(CLIENT_SECRET);
+        format!(
+            r#"
+            base_url = "{BASE_URL}"
+            bind = "127.0.0.1:0"
+            cookie_keys = ["{cookie_key}"]
+            [store]
+            url = "{store}"
+            [upstream.google]
+            client_id = "cluster"
+            client_secret = "cluster"
+            issuer = "{google}"
+            [upstream.github]
+            client_id = "cluster"
+            client_secret = "cluster"
+            web_url = "{github}"
+            api_url = "{github}"
+            [[project]]
+            name = "Consumer"
+            client_id = "{CLIENT_ID}"
+            client_secret_sha256 = "{secret_digest}"
+            redirect_uris = ["{CALLBACK}"]
+            "#
+        )
+    }
+}
+
+async fn start_upstream(clock: Clock) -> Result<MockUpstream, Failure> {
+    let client = |provider: &str| {
+        let callback = format!("{BASE_URL}/callback/{provider}");
+        mock_upstream::Client::new("cluster", "cluster", [callback])
+    };
+    let settings = Settings {
+        clock: mock_upstream::Clock::new(move || clock.now().0),
+        ..Settings::new(client("google")?, client("github")?)
+    };
+    Ok(MockUpstream::start(settings).await?)
+}
+
+impl Replica {
+    async fn start(mut command: Command) -> Result<Self, Failure> {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let orders = process.stdin.take().ok_or("standard input is piped")?;
+        let output = process.stdout.take().ok_or("standard output is piped")?;
+        let mut lines = BufReader::new(output).lines();
+        let url = lines.next_line().await?.ok_or("a broker did not start")?;
+        Ok(Self {
+            url,
+            log: process.stderr.take(),
+            process,
+            lines,
+            orders,
+        })
+    }
+
+    /// The id of its process; none once it has ended.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    async fn order(&mut self, order: Order) -> Result<(), Failure> {
+        Ok(self
+            .orders
+            .write_all(format!("{order}\n").as_bytes())
+            .await?)
+    }
+
+    async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+        self.order(Order::Advance(by)).await?;
+        match self.lines.next_line().await?.as_deref() {
+            Some(MOVED) => Ok(()),
+            other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
+        }
+    }
+
+    /// Lets open requests finish, and waits until it has ended.
+    pub(crate) async fn stop(&mut self) -> Result<(), Failure> {
+        self.order(Order::Stop).await?;
+        let status = self.process.wait().await?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("a broker that was stopped ended with {status}").into()),
+        }
+    }
+
+    /// Waits until it writes one more line, which it does when it halts.
+    pub(crate) async fn wait_until_halted(&mut self) -> Result<(), Failure> {
+        let line = self.lines.next_line().await?;
+        line.map(drop)
+            .ok_or_else(|| "a broker ended by itself".into())
+    }
+
+    /// `kill -9`; a dead one stays dead.
+    pub(crate) async fn kill(&mut self) -> Result<(), Failure> {
+        Ok(self.process.kill().await?)
+    }
+}

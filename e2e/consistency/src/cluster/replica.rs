@@ -1,0 +1,181 @@
+//! One broker as a process of its own: the production broker on a configuration file.
+//! It writes its address to standard output and ends when standard input closes. At a
+//! given fail point it halts, so that it can be killed right there. Lines on standard
+//! input move its clock and stop it.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use broker::clock::Clock;
+use broker::config::Config;
+use broker::store::fail_points::{FailPoint, FailPoints};
+use broker::{Broker, Dependencies};
+use clap::Args;
+use rocket::Shutdown;
+use rocket::error::ErrorKind;
+use rocket::fairing::AdHoc;
+
+use crate::Failure;
+
+/// The line that a replica writes when it halts.
+pub(crate) const HALTED: &str = "halted";
+
+/// The line that a replica writes when its clock was moved.
+pub(crate) const MOVED: &str = "moved";
+
+/// The arguments of a replica.
+#[derive(Debug, Args)]
+pub(crate) struct ReplicaArgs {
+    /// Its configuration file
+    #[arg(long)]
+    config: PathBuf,
+    /// Where to halt: at the nth time that a point is reached
+    #[arg(long, value_name = "POINT:NTH")]
+    halt: Option<Halt>,
+    /// How far its clock is ahead of the system's
+    #[arg(long, value_name = "MS", default_value = "0")]
+    ahead_ms: u64,
+    /// Write the log to standard error, as in production
+    #[arg(long)]
+    log: bool,
+}
+
+/// An order to a replica that serves: a line on its standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Move the clock ahead.
+    Advance(Duration),
+    /// Let open requests finish, and end.
+    Stop,
+}
+
+impl FromStr for Order {
+    type Err = &'static str;
+
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        match line.split_once(' ') {
+            None if line == "stop" => Ok(Self::Stop),
+            Some(("advance", ms)) => match ms.parse() {
+                Ok(ms) => Ok(Self::Advance(Duration::from_millis(ms))),
+                Err(_) => Err("expected advance MS"),
+            },
+            _ => Err("expected stop or advance MS"),
+        }
+    }
+}
+
+impl std::fmt::Display for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Advance(by) => write!(f, "advance {}", by.as_millis()),
+            Self::Stop => f.write_str("stop"),
+        }
+    }
+}
+
+/// Where a replica halts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Halt {
+    pub(crate) point: FailPoint,
+    /// 1 is the first time.
+    pub(crate) nth: usize,
+}
+
+impl FromStr for Halt {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, nth) = text.split_once(':').ok_or("expected POINT:NTH")?;
+        let point = FailPoint::ALL
+            .into_iter()
+            .find(|point| point.name() == name);
+        Ok(Self {
+            point: point.ok_or("no such point")?,
+            nth: nth.parse().map_err(|_| "NTH is a number")?,
+        })
+    }
+}
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.point.name(), self.nth)
+    }
+}
+
+/// Serves until it is ordered to stop, or standard input closes.
+pub(crate) async fn serve(args: ReplicaArgs) -> Result<(), Failure> {
+    if args.log {
+        write_log();
+    }
+    let clock = Clock::system();
+    clock.advance(Duration::from_millis(args.ahead_ms));
+    let broker = Broker::assemble(
+        Config::load(&args.config)?,
+        Dependencies {
+            fail_points: args.halt.map(halting).unwrap_or_default(),
+            clock: clock.clone(),
+            ..Dependencies::default()
+        },
+    )?;
+    let up = AdHoc::on_liftoff("address", |rocket| {
+        Box::pin(async move {
+            let config = rocket.config();
+            write_line(&format!("http://{}:{}", config.address, config.port));
+        })
+    });
+    let rocket = broker.rocket().attach(up).ignite().await?;
+    let shutdown = rocket.shutdown();
+    std::thread::spawn(move || follow_orders(&clock, &shutdown));
+    match rocket.launch().await {
+        // Some requests were still open.
+        Err(error) if !matches!(error.kind(), ErrorKind::Shutdown(..)) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// As `broker serve` does.
+fn write_log() {
+    broker::panics::log_location_only();
+    tracing_subscriber::fmt()
+        .json()
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
+}
+
+/// Stops the operation that reaches the point, and all that wait for it, for good.
+fn halting(halt: Halt) -> FailPoints {
+    let reached = AtomicUsize::new(0);
+    FailPoints::new(move |point| {
+        if point == halt.point && reached.fetch_add(1, Ordering::Relaxed) + 1 == halt.nth {
+            write_line(HALTED);
+            loop {
+                std::thread::park();
+            }
+        }
+    })
+}
+
+/// Follows orders, and ends when their source does.
+fn follow_orders(clock: &Clock, shutdown: &Shutdown) {
+    for line in std::io::stdin().lines() {
+        match line.as_deref().unwrap_or_default().parse() {
+            Ok(Order::Advance(by)) => {
+                clock.advance(by);
+                write_line(MOVED);
+            }
+            Ok(Order::Stop) => shutdown.clone().notify(),
+            Err(_) => break,
+        }
+    }
+    std::process::exit(0);
+}
+
+fn write_line(line: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+}

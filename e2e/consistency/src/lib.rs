@@ -1,0 +1,77 @@
+//! Single use under races, crashes and everything at once: brokers run as processes of
+//! their own, and every login is checked against one model.
+//!
+//! The words are Jepsen's: a *workload* makes clients call brokers while a *nemesis*
+//! makes trouble; each call is an *operation*; the operations of one login are a
+//! *history*; the *checker* looks for an order in which the *model* explains it.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`model`] | the reference model: the answer to each step, in each state, at each time |
+//! | [`operation`], [`history`] | the record of one call; of one login |
+//! | [`checker`] | whether the model explains a history, and what is wrong if not |
+//! | [`workload`] | `histories` races clients, `crashes` kills brokers, `soak` does everything |
+//! | [`login`], [`client`], [`recorder`] | the calls of one login; their requests; their recording |
+//! | [`provider`] | sign-ins at the imitated providers |
+//! | [`cluster`] | brokers, their database, their providers |
+//! | [`audit_log`], [`resources`] | what a broker logs; what it holds |
+//! | [`random`], [`report`] | the seed; the output |
+
+mod audit_log;
+mod checker;
+mod client;
+mod cluster;
+mod history;
+mod login;
+pub mod model;
+mod operation;
+mod provider;
+mod random;
+mod recorder;
+mod report;
+mod resources;
+mod workload;
+
+use clap::{Parser, Subcommand};
+
+/// Why a run failed, in one line.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "consistency",
+    version,
+    about = "Checks single use on brokers that are raced, killed and soaked"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Race clients for everything that is single-use, and check their histories
+    Histories(workload::race::Plan),
+    /// Kill brokers under load, and check that nothing acknowledged is lost
+    Crashes(workload::crash::Plan),
+    /// Let users sign in while everything goes wrong, and check each login
+    Soak(workload::soak::Plan),
+    /// One broker of a cluster, for the commands above
+    #[command(hide = true)]
+    Replica(cluster::replica::ReplicaArgs),
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// What the run found, or why it could not run.
+pub async fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        Command::Histories(plan) => workload::race::run(plan).await,
+        Command::Crashes(plan) => workload::crash::run(plan).await,
+        Command::Soak(plan) => workload::soak::run(plan).await,
+        Command::Replica(args) => cluster::replica::serve(args).await,
+    }
+}

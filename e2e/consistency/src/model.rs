@@ -1,0 +1,459 @@
+//! The reference model: the answers that SPEC "States and transitions" and the kit's
+//! own choices allow, small enough to be read in one sitting.
+//!
+//! It knows nothing of HTTP, databases or digests, and shares no type with the broker.
+//! A [`Model`] is the state of the logins; a [`Step`] is one operation on them. Played
+//! one after the other by a clock that is known to the millisecond, [`Model::step`]
+//! gives the one answer the broker must give. Where operations overlap and the clock is
+//! known within an [`Interval`], the checker tries what [`Choices`] there are, and an
+//! operation that commits twice has two halves, [`Model::begin`] and [`Model::finish`].
+
+mod choices;
+mod interval;
+mod state;
+mod step;
+
+pub use choices::Choices;
+pub use interval::Interval;
+pub use state::{
+    Code, Commit, Commits, Login, LoginOutcome, Model, Progress, Purpose, SignedIn, Token,
+    UpstreamLogin,
+};
+pub use step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
+
+use state::UPSTREAM_LOGIN_LIFETIME_MS;
+
+/// What the broker must answer. `User` names the user of a profile: by default the
+/// number of the upstream login in which that user signed in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Answer<User = u8> {
+    /// 200 with an authorization URL.
+    Started,
+    /// 400 with a generic error.
+    Refused,
+    /// 401 with a generic error.
+    Unrecognised,
+    /// 200: the login is pending.
+    Pending,
+    /// 200: the login succeeded.
+    Succeeded(User),
+    /// 200: the login failed.
+    Failed(Failure),
+    /// 303 to the provider.
+    ToProvider,
+    /// From the provider, not the broker: a redirect to the broker's callback.
+    FromProvider,
+    /// 200: the confirmation page.
+    ConfirmationPage,
+    /// 303 to the exact callback, nothing added.
+    ToCallback,
+    /// 303 to the callback with a code and the state.
+    CallbackWithCode,
+    /// 303 to the callback with an error and the state.
+    CallbackWithError(Failure),
+    /// 400, a page: the sign-in did not begin in this browser.
+    NotThisBrowser,
+    /// 400, a page: the upstream login was consumed, or has ended.
+    UpstreamLoginOver,
+    /// 404, a page: the login is not known, or not any more.
+    NotKnown,
+    /// 410, a page: the login is bound to another browser.
+    AnotherBrowser,
+    /// 200 with an access token.
+    Token,
+    /// 200 with the profile of the user.
+    Profile(User),
+    /// 200 with an empty object.
+    Revoked,
+}
+
+/// How far an operation is after its first commit.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// It is answered.
+    Answered(Answer),
+    /// It commits once more before it answers.
+    Underway(Rest),
+}
+
+/// The second half of an operation that commits twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rest {
+    /// The upstream login is consumed; its outcome is not stored yet.
+    Delivery {
+        /// The number of the upstream login.
+        upstream_login: u8,
+    },
+    /// The login is bound; that the user cancelled is not stored yet.
+    Cancellation {
+        /// The number of the login.
+        login: u8,
+    },
+}
+
+impl Model {
+    /// Takes a step that [makes sense](Self::allows) at `now_ms`.
+    ///
+    /// # Panics
+    ///
+    /// When more than one answer is right, which an exact clock rules out.
+    pub fn step(&mut self, step: Step, now_ms: i64) -> Answer {
+        let (at, mut choices) = (Interval::exactly(now_ms), Choices::default());
+        let answer = match self.begin(step, at, &mut choices) {
+            Stage::Answered(answer) => answer,
+            Stage::Underway(rest) => self.finish(rest, at, &mut choices),
+        };
+        assert!(!choices.advance(), "{step:?} has one answer");
+        answer
+    }
+
+    /// Takes the step up to its first commit, at some moment in `at`.
+    pub fn begin(&mut self, step: Step, at: Interval, choices: &mut Choices) -> Stage {
+        Stage::Answered(match step {
+            Step::Start {
+                login,
+                key,
+                by,
+                at: provider,
+                wrong,
+            } => {
+                let fresh = Login::new(key, by, provider, at);
+                self.start(login, fresh, wrong, at, choices)
+            }
+            Step::Visit {
+                login,
+                by,
+                upstream_login,
+            } => self.visit(login, by, upstream_login, at, choices),
+            Step::VisitUnvouched {
+                login,
+                by,
+                upstream_login,
+            } => match self.logins.get(&login).and_then(|it| it.bound_to) {
+                Some(owner) if owner == by => self.visit(login, by, upstream_login, at, choices),
+                _ => self.ask(login, by, at, choices),
+            },
+            Step::Cancel { login, by } => return self.cancel(login, by, at, choices),
+            Step::Authorize {
+                upstream_login,
+                by,
+                project,
+                at: provider,
+            } => {
+                let (code, ends) = (None, at.plus_ms(UPSTREAM_LOGIN_LIFETIME_MS));
+                let purpose = Purpose::Legacy { project, code };
+                let begun = UpstreamLogin::new(by, provider, ends, purpose);
+                self.begin_upstream_login(upstream_login, begun)
+            }
+            Step::SignIn {
+                upstream_login,
+                ending,
+            } => self.sign_in(upstream_login, ending, at),
+            Step::Deliver { upstream_login, by } => {
+                return self.deliver(upstream_login, by, at, choices);
+            }
+            Step::Read { key, by, wrong } => self.read(key, by, wrong, at, choices),
+            Step::Redeem {
+                upstream_login,
+                by,
+                wrong,
+            } => self.redeem(upstream_login, by, wrong, at, choices),
+            Step::Profile { upstream_login } => self.profile(upstream_login, at, choices),
+            Step::Revoke { upstream_login } => self.revoke(upstream_login),
+        })
+    }
+
+    /// Takes the second half of a step, at some moment in `at`.
+    pub fn finish(&mut self, rest: Rest, at: Interval, choices: &mut Choices) -> Answer {
+        match rest {
+            Rest::Cancellation { login } => self.complete(login, Err(Failure::Denied), at, choices),
+            Rest::Delivery { upstream_login } => {
+                let delivered = self.upstream_login(upstream_login);
+                let outcome = delivered.outcome(upstream_login, at, choices);
+                let Purpose::Clean { login } = delivered.purpose else {
+                    return self.issue_code(upstream_login, outcome, at);
+                };
+                self.complete(login, outcome, at, choices)
+            }
+        }
+    }
+
+    /// The answer to a step whose second half the store could not take.
+    pub fn finish_without_store(&self, rest: Rest) -> Answer {
+        match rest {
+            Rest::Delivery { upstream_login }
+                if matches!(
+                    self.upstream_login(upstream_login).purpose,
+                    Purpose::Legacy { .. }
+                ) =>
+            {
+                Answer::CallbackWithError(Failure::Unavailable)
+            }
+            Rest::Delivery { .. } | Rest::Cancellation { .. } => Answer::ToCallback,
+        }
+    }
+
+    /// A key is taken for 600 s from the start of its login, consumed or not, in any
+    /// project. Used again afterwards, it replaces the old login.
+    fn start(
+        &mut self,
+        login: u8,
+        fresh: Login,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        match wrong {
+            Some(Wrong::Secret) => return Answer::Unrecognised,
+            Some(_) => return Answer::Refused,
+            None => {}
+        }
+        let holder = self.under_key(fresh.key).map(|(_, holder)| holder.ends());
+        if holder.is_some_and(|ends| at.is_before(ends, choices)) {
+            return Answer::Refused;
+        }
+        self.logins.insert(login, fresh);
+        self.committed.add(Commit::Opened);
+        Answer::Started
+    }
+
+    /// A pending login belongs to the first browser; a plain client on a local machine
+    /// may look without being bound. Once the login is over, every browser is sent back
+    /// for as long as the login is known.
+    fn visit(
+        &mut self,
+        login: u8,
+        by: Visitor,
+        upstream_login: u8,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        if let Err(answer) = self.admit(login, by, at, choices) {
+            return answer;
+        }
+        let purpose = Purpose::Clean { login };
+        let found = self.login_mut(login);
+        if by != Visitor::Curl {
+            found.bound_to = Some(by);
+        }
+        let begun = UpstreamLogin::new(by, found.provider, found.ends(), purpose);
+        self.begin_upstream_login(upstream_login, begun)
+    }
+
+    /// A browser that does not come from the project's pages is asked first, unless the
+    /// login is bound to it already. Nothing changes.
+    fn ask(&self, login: u8, by: Visitor, at: Interval, choices: &mut Choices) -> Answer {
+        match self.admit(login, by, at, choices) {
+            Ok(()) => Answer::ConfirmationPage,
+            Err(answer) => answer,
+        }
+    }
+
+    /// Cancelling binds the login, and then ends it.
+    fn cancel(&mut self, login: u8, by: Visitor, at: Interval, choices: &mut Choices) -> Stage {
+        match self.admit(login, by, at, choices) {
+            Err(answer) => Stage::Answered(answer),
+            Ok(()) => {
+                self.login_mut(login).bound_to = Some(by);
+                Stage::Underway(Rest::Cancellation { login })
+            }
+        }
+    }
+
+    /// Whether the login is pending and may be bound to this visitor.
+    fn admit(
+        &self,
+        login: u8,
+        by: Visitor,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Result<(), Answer> {
+        let Some(found) = self.current(login) else {
+            return Err(Answer::NotKnown);
+        };
+        if !at.is_before(found.known_until(), choices) {
+            return Err(Answer::NotKnown);
+        }
+        if found.progress != Progress::Pending || !at.is_before(found.ends(), choices) {
+            return Err(Answer::ToCallback);
+        }
+        match found.bound_to {
+            Some(owner) if owner != by => Err(Answer::AnotherBrowser),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin_upstream_login(&mut self, upstream_login: u8, begun: UpstreamLogin) -> Answer {
+        self.upstream_logins.insert(upstream_login, begun);
+        Answer::ToProvider
+    }
+
+    fn sign_in(&mut self, upstream_login: u8, ending: Ending, at: Interval) -> Answer {
+        self.upstream_login_mut(upstream_login).signed_in = Some(SignedIn { ending, at });
+        Answer::FromProvider
+    }
+
+    /// The provider's answer counts once, within the upstream login's lifetime, in the
+    /// browser that began the upstream login. From then on the provider is called,
+    /// unless its answer was an error.
+    fn deliver(
+        &mut self,
+        upstream_login: u8,
+        by: Visitor,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Stage {
+        let delivered = self.upstream_login_mut(upstream_login);
+        if delivered.visitor != by {
+            return Stage::Answered(Answer::NotThisBrowser);
+        }
+        if delivered.is_consumed || !at.is_before(delivered.ends, choices) {
+            return Stage::Answered(match delivered.purpose {
+                Purpose::Clean { .. } => Answer::ToCallback,
+                Purpose::Legacy { .. } => Answer::UpstreamLoginOver,
+            });
+        }
+        delivered.is_consumed = true;
+        let is_exchanged = delivered.has_code();
+        self.exchanges += u8::from(is_exchanged);
+        self.committed.add(Commit::UpstreamLoginConsumed);
+        Stage::Underway(Rest::Delivery { upstream_login })
+    }
+
+    /// The first upstream login to finish decides a login, and no browser sees which
+    /// one that was.
+    fn complete(
+        &mut self,
+        login: u8,
+        outcome: LoginOutcome,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        let is_pending = |found: &Login| found.progress == Progress::Pending;
+        let ends = self.current(login).filter(|it| is_pending(it));
+        if let Some(ends) = ends.map(Login::ends)
+            && at.is_before(ends, choices)
+        {
+            self.login_mut(login).progress = Progress::Completed(outcome);
+            self.committed.add(Commit::Completed);
+        }
+        Answer::ToCallback
+    }
+
+    /// A legacy upstream login takes its own outcome to the callback.
+    fn issue_code(&mut self, upstream_login: u8, outcome: LoginOutcome, at: Interval) -> Answer {
+        if let Err(failure) = outcome {
+            return Answer::CallbackWithError(failure);
+        }
+        if let Purpose::Legacy { code, .. } = &mut self.upstream_login_mut(upstream_login).purpose {
+            *code = Some(Code::issued(at));
+        }
+        self.committed.add(Commit::CodeIssued);
+        Answer::CallbackWithCode
+    }
+
+    /// A pending read consumes nothing, the first read of an outcome consumes it; any
+    /// other error is 400 and consumes nothing.
+    fn read(
+        &mut self,
+        key: u8,
+        by: Project,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        match wrong {
+            Some(_) => return Answer::Refused,
+            None => {}
+        }
+        let Some((login, found)) = self.under_key(key) else {
+            return Answer::Refused;
+        };
+        if found.project != by || !at.is_before(found.ends(), choices) {
+            return Answer::Refused;
+        }
+        match found.progress {
+            Progress::Pending => Answer::Pending,
+            Progress::Consumed => Answer::Refused,
+            Progress::Completed(outcome) => {
+                self.login_mut(login).progress = Progress::Consumed;
+                self.committed.add(Commit::ResultConsumed);
+                outcome.map_or_else(Answer::Failed, Answer::Succeeded)
+            }
+        }
+    }
+
+    /// A code is good for 60 s and for one redemption. A second one, valid in all else,
+    /// ends the token of the first; an invalid one changes nothing.
+    fn redeem(
+        &mut self,
+        upstream_login: u8,
+        by: Project,
+        wrong: Option<Wrong>,
+        at: Interval,
+        choices: &mut Choices,
+    ) -> Answer {
+        let Some((project, code)) = self.code_mut(upstream_login) else {
+            return Answer::Refused;
+        };
+        match wrong {
+            Some(Wrong::Secret) => return Answer::Unrecognised,
+            Some(_) => return Answer::Refused,
+            None if project != by => return Answer::Refused,
+            None => {}
+        }
+        if let Some(token) = &mut code.token {
+            token.is_ended = true;
+            return Answer::Refused;
+        }
+        if !at.is_before(code.ends(), choices) {
+            return Answer::Refused;
+        }
+        code.token = Some(Token::issued(at));
+        self.committed.add(Commit::CodeRedeemed);
+        Answer::Token
+    }
+
+    fn profile(&self, upstream_login: u8, at: Interval, choices: &mut Choices) -> Answer {
+        match self.token(upstream_login) {
+            Some(token) if !token.is_ended && at.is_before(token.ends(), choices) => {
+                Answer::Profile(upstream_login)
+            }
+            _ => Answer::Unrecognised,
+        }
+    }
+
+    fn revoke(&mut self, upstream_login: u8) -> Answer {
+        if let Some(token) = self.token_mut(upstream_login) {
+            token.is_ended = true;
+        }
+        Answer::Revoked
+    }
+}
+
+impl<User> Answer<User> {
+    /// The same answer with the users named in another way.
+    pub fn map<Other>(self, user: impl FnOnce(User) -> Other) -> Answer<Other> {
+        match self {
+            Self::Succeeded(it) => Answer::Succeeded(user(it)),
+            Self::Profile(it) => Answer::Profile(user(it)),
+            Self::Started => Answer::Started,
+            Self::Refused => Answer::Refused,
+            Self::Unrecognised => Answer::Unrecognised,
+            Self::Pending => Answer::Pending,
+            Self::Failed(failure) => Answer::Failed(failure),
+            Self::ToProvider => Answer::ToProvider,
+            Self::FromProvider => Answer::FromProvider,
+            Self::ConfirmationPage => Answer::ConfirmationPage,
+            Self::ToCallback => Answer::ToCallback,
+            Self::CallbackWithCode => Answer::CallbackWithCode,
+            Self::CallbackWithError(failure) => Answer::CallbackWithError(failure),
+            Self::NotThisBrowser => Answer::NotThisBrowser,
+            Self::UpstreamLoginOver => Answer::UpstreamLoginOver,
+            Self::NotKnown => Answer::NotKnown,
+            Self::AnotherBrowser => Answer::AnotherBrowser,
+            Self::Token => Answer::Token,
+            Self::Revoked => Answer::Revoked,
+        }
+    }
+}

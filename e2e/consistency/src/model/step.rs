@@ -1,0 +1,186 @@
+//! Operations on logins, without their secrets.
+
+/// One operation. Logins and upstream logins are numbered in the order in which they
+/// begin, by the step that begins them, so that a script stays the same script when
+/// lines are taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A backend starts clean login `login`, with the key of login `key`: a fresh one,
+    /// if that is its own number.
+    Start {
+        /// The number of the new login.
+        login: u8,
+        /// The first login that was started with the same key.
+        key: u8,
+        /// The project that starts it.
+        by: Project,
+        /// The provider of the login.
+        at: Provider,
+        /// What is wrong with the request.
+        wrong: Option<Wrong>,
+    },
+    /// A visitor from the project's own page opens an authorization URL, which may
+    /// begin an upstream login. Continue on the confirmation page does the same.
+    Visit {
+        /// The number of the login.
+        login: u8,
+        /// The visitor.
+        by: Visitor,
+        /// The number of the upstream login that may begin.
+        upstream_login: u8,
+    },
+    /// A browser opens an authorization URL, and nothing shows where it comes from.
+    VisitUnvouched {
+        /// The number of the login.
+        login: u8,
+        /// The visitor.
+        by: Visitor,
+        /// The number of the upstream login that may begin.
+        upstream_login: u8,
+    },
+    /// A browser presses Cancel on the confirmation page.
+    Cancel {
+        /// The number of the login.
+        login: u8,
+        /// The visitor.
+        by: Visitor,
+    },
+    /// A visitor opens a project's `GET /authorize`, which begins an upstream login.
+    Authorize {
+        /// The number of the new upstream login.
+        upstream_login: u8,
+        /// The visitor.
+        by: Visitor,
+        /// The project.
+        project: Project,
+        /// The provider of the upstream login.
+        at: Provider,
+    },
+    /// The user signs in at the provider, and the browser keeps the provider's answer.
+    SignIn {
+        /// The number of the upstream login.
+        upstream_login: u8,
+        /// How the sign-in ends.
+        ending: Ending,
+    },
+    /// A visitor brings the provider's answer to the broker's callback.
+    Deliver {
+        /// The number of the upstream login.
+        upstream_login: u8,
+        /// The visitor.
+        by: Visitor,
+    },
+    /// A backend reads the result of the latest login under a key.
+    Read {
+        /// The first login that was started with the key.
+        key: u8,
+        /// The project that reads.
+        by: Project,
+        /// What is wrong with the request.
+        wrong: Option<Wrong>,
+    },
+    /// A backend redeems the code that an upstream login brought back.
+    Redeem {
+        /// The number of the upstream login.
+        upstream_login: u8,
+        /// The project that redeems.
+        by: Project,
+        /// What is wrong with the request.
+        wrong: Option<Wrong>,
+    },
+    /// A profile is read with the token of an upstream login's code.
+    Profile {
+        /// The number of the upstream login.
+        upstream_login: u8,
+    },
+    /// That token is revoked.
+    Revoke {
+        /// The number of the upstream login.
+        upstream_login: u8,
+    },
+}
+
+/// A consumer of the broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "two of a kind")]
+pub enum Project {
+    A,
+    B,
+}
+
+/// Where a user signs in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Provider {
+    Google,
+    GitHub,
+}
+
+/// A visitor of the broker's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Visitor {
+    /// One browser.
+    Browser(u8),
+    /// A client that is no browser.
+    Curl,
+}
+
+/// What is wrong with a backend's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wrong {
+    /// The client secret.
+    Secret,
+    /// The callback: to start a login, one that is not registered; later on, one that is.
+    Callback,
+    /// The code verifier.
+    Verifier,
+}
+
+/// How a sign-in at the provider ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The user signs in.
+    Success,
+    /// The provider's answer is an error: there is no code to exchange.
+    Error(Failure),
+    /// The provider's answer is a code that leads to no profile.
+    BadCode(Failure),
+}
+
+/// The error that a login ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// `access_denied`
+    Denied,
+    /// `provider_unavailable`
+    Unavailable,
+    /// `invalid_provider_response`
+    Invalid,
+}
+
+impl Provider {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Google, Self::GitHub];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Google => "google",
+            Self::GitHub => "github",
+        }
+    }
+}
+
+impl Failure {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Denied, Self::Unavailable, Self::Invalid];
+
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Denied => "access_denied",
+            Self::Unavailable => "provider_unavailable",
+            Self::Invalid => "invalid_provider_response",
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The sign-ins at the imitated providers: the users, the errors, and what must come
+//! of each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
+
+use crate::Failure;
+use crate::client::Request;
+use crate::login::UpstreamVisit;
+use crate::model::{self, Answer, Ending, Provider, Step};
+use crate::operation::{Operation, Outcome, User};
+use crate::random::Random;
+use crate::recorder::Recorder;
+
+/// How long the keys may be in trouble that another login was to get: as long as the
+/// provider keeps the trouble ready, and the broker remembers a failure.
+const KEY_TROUBLE_MS: i64 = 13_000;
+
+/// The providers, and the order of those who sign in.
+pub(crate) struct Providers {
+    pub(crate) upstream: Arc<MockUpstream>,
+    /// One sign-in at a time each, so that a script is played to the login it is for.
+    google: tokio::sync::Mutex<()>,
+    github: tokio::sync::Mutex<()>,
+    keys_in_trouble_until_ms: AtomicI64,
+}
+
+/// What happens at the provider.
+pub(crate) struct Script {
+    next: Next,
+    user: User,
+    endings: Vec<Ending>,
+    misbehaviour: Option<&'static str>,
+}
+
+/// A sign-in that has happened.
+pub(crate) struct SignIn {
+    pub(crate) operation: Operation,
+    pub(crate) user: User,
+    /// The broker's callback, with the provider's answer.
+    pub(crate) callback_url: String,
+    pub(crate) misbehaviour: Option<&'static str>,
+}
+
+impl Script {
+    /// A user of the imitated providers signs in.
+    pub(crate) fn success(provider: Provider, random: &mut Random) -> Self {
+        let users = users::seed_users();
+        let person = random.pick(&users).at(provider.into()).clone();
+        Self {
+            user: User::of(provider.name(), &person.id),
+            next: Next::User(person),
+            endings: vec![Ending::Success],
+            misbehaviour: None,
+        }
+    }
+
+    /// The provider misbehaves.
+    pub(crate) fn misbehaviour(provider: Provider, what: Misbehaviour) -> Self {
+        let ada = users::ada();
+        Self {
+            next: Next::Misbehave(what),
+            user: User::of(provider.name(), &ada.at(provider.into()).id),
+            endings: endings(what),
+            misbehaviour: Some(what.name()),
+        }
+    }
+
+    /// One of the first, or once in three times one of the second.
+    pub(crate) fn any(provider: Provider, random: &mut Random) -> Self {
+        if !random.one_in(3) {
+            return Self::success(provider, random);
+        }
+        let what = *random.pick(Misbehaviour::of(provider.into()));
+        // Each trouble with keys reaches all logins that begin meanwhile.
+        let is_too_much = is_trouble_with_keys(what) && !random.one_in(30);
+        Self::misbehaviour(
+            provider,
+            if is_too_much {
+                Misbehaviour::Deny
+            } else {
+                what
+            },
+        )
+    }
+
+    /// A success, or once in eight times a user who declines.
+    pub(crate) fn plain(provider: Provider, random: &mut Random) -> Self {
+        if random.one_in(8) {
+            Self::misbehaviour(provider, Misbehaviour::Deny)
+        } else {
+            Self::success(provider, random)
+        }
+    }
+}
+
+impl Providers {
+    pub(crate) fn new(upstream: Arc<MockUpstream>) -> Self {
+        Self {
+            upstream,
+            google: tokio::sync::Mutex::default(),
+            github: tokio::sync::Mutex::default(),
+            keys_in_trouble_until_ms: AtomicI64::new(0),
+        }
+    }
+
+    /// Sends a browser to its provider, where `script` is played.
+    pub(crate) async fn sign_in(
+        &self,
+        recorder: &Recorder,
+        visit: &UpstreamVisit,
+        provider: Provider,
+        script: Script,
+    ) -> Result<SignIn, Failure> {
+        let _alone = match provider {
+            Provider::Google => self.google.lock().await,
+            Provider::GitHub => self.github.lock().await,
+        };
+        self.upstream.provider(provider.into()).queue(script.next)?;
+        let upstream_login = visit.upstream_login;
+        let steps = script.endings.into_iter().map(|ending| Step::SignIn {
+            upstream_login,
+            ending,
+        });
+        let steps: Vec<_> = steps.collect();
+        let request = Request::navigate(&visit.provider_url, "");
+        let (operation, response) = recorder
+            .record(steps[0], async || recorder.client.send("", &request).await)
+            .await;
+        let response = response.ok_or("an imitated provider did not answer")?;
+        Ok(SignIn {
+            operation: Operation {
+                steps,
+                outcome: Outcome::Answered(Answer::FromProvider),
+                ..operation
+            },
+            user: script.user,
+            callback_url: response.location,
+            misbehaviour: script.misbehaviour,
+        })
+    }
+
+    /// Notes that keys are in trouble from now on, if this sign-in is the cause: call it
+    /// before and after the provider's answer is delivered.
+    pub(crate) fn note_trouble(&self, sign_in: &SignIn, recorder: &Recorder) {
+        if sign_in
+            .misbehaviour
+            .is_some_and(|it| it.starts_with("keys_"))
+        {
+            let until_ms = recorder.clock.now().0 + KEY_TROUBLE_MS;
+            self.keys_in_trouble_until_ms
+                .fetch_max(until_ms, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether keys in trouble may have failed an upstream login whose answer was
+    /// delivered from `from_ms` on. Then its sign-in may have that end, too.
+    pub(crate) fn note_shadow(&self, sign_in: &mut Operation, from_ms: i64) -> bool {
+        let until_ms = self.keys_in_trouble_until_ms.load(Ordering::SeqCst);
+        let Step::SignIn { upstream_login, .. } = sign_in.step() else {
+            return false;
+        };
+        let is_shadowed = from_ms <= until_ms;
+        if is_shadowed {
+            sign_in.steps.push(Step::SignIn {
+                upstream_login,
+                ending: Ending::BadCode(model::Failure::Unavailable),
+            });
+        }
+        is_shadowed
+    }
+}
+
+impl SignIn {
+    pub(crate) fn upstream_login(&self) -> u8 {
+        match self.operation.step() {
+            Step::SignIn { upstream_login, .. } => upstream_login,
+            other => unreachable!("{other:?} is no sign-in"),
+        }
+    }
+}
+
+impl From<Provider> for mock_upstream::Provider {
+    fn from(provider: Provider) -> Self {
+        match provider {
+            Provider::Google => Self::Google,
+            Provider::GitHub => Self::GitHub,
+        }
+    }
+}
+
+/// The ways in which a login may end that meets a misbehaviour. Which login fetches the
+/// keys again, and when, depends on those before it.
+fn endings(what: Misbehaviour) -> Vec<Ending> {
+    use model::Failure::{Denied, Invalid, Unavailable};
+    let failures = match what.error() {
+        None => return vec![Ending::Success],
+        Some(_) if is_trouble_with_keys(what) || what.name() == "unknown_kid" => {
+            vec![Invalid, Unavailable]
+        }
+        Some(error) => [Denied, Invalid, Unavailable]
+            .into_iter()
+            .filter(|it| it.name() == error)
+            .collect(),
+    };
+    // In the provider's redirect, or when the code is exchanged.
+    let both = |it| [Ending::Error(it), Ending::BadCode(it)];
+    failures.into_iter().flat_map(both).collect()
+}
+
+fn is_trouble_with_keys(what: Misbehaviour) -> bool {
+    ["keys_500", "keys_timeout", "stale_keys"].contains(&what.name())
+}

@@ -1,0 +1,135 @@
+//! What brokers hold: memory, file descriptors, their database.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::Failure;
+
+/// The most by which brokers may grow once they are warm. What is kept for every login
+/// exceeds it in a long run; what a run reaches by chance does not.
+const MAX_GROWTH: Resources = Resources {
+    broker_kib: 16 * 1024,
+    own_kib: u64::MAX,
+    descriptors: 64,
+    database_bytes: 8 * 1024 * 1024,
+};
+
+/// What is held at one moment.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub(crate) struct Resources {
+    /// Resident memory of the brokers' processes, in KiB.
+    pub(crate) broker_kib: u64,
+    /// The same of this process: users, proxies, imitated providers. None of it is in
+    /// the brokers'.
+    pub(crate) own_kib: u64,
+    /// Open file descriptors of the brokers.
+    pub(crate) descriptors: u64,
+    /// The database file with its log, in bytes.
+    pub(crate) database_bytes: u64,
+}
+
+impl Resources {
+    /// What these processes and the database in `folder` hold now.
+    pub(crate) fn of(processes: Vec<u32>, folder: &Path) -> Result<Self, Failure> {
+        let mut resources = Self {
+            own_kib: resident_kib(Path::new("/proc/self"))?,
+            database_bytes: database_bytes(folder)?,
+            ..Self::default()
+        };
+        for process in processes {
+            let process = Path::new("/proc").join(process.to_string());
+            resources.broker_kib += resident_kib(&process)?;
+            resources.descriptors += std::fs::read_dir(process.join("fd"))?.count() as u64;
+        }
+        Ok(resources)
+    }
+
+    /// What has grown too much since the brokers were `warm`.
+    pub(crate) fn growth_violations(&self, warm: &Self) -> Vec<String> {
+        let all = [
+            (
+                "memory, in KiB",
+                warm.broker_kib,
+                self.broker_kib,
+                MAX_GROWTH.broker_kib,
+            ),
+            (
+                "number of file descriptors",
+                warm.descriptors,
+                self.descriptors,
+                MAX_GROWTH.descriptors,
+            ),
+            (
+                "database, in bytes",
+                warm.database_bytes,
+                self.database_bytes,
+                MAX_GROWTH.database_bytes,
+            ),
+        ];
+        let grown = all
+            .into_iter()
+            .filter(|(_, warm, last, most)| last.saturating_sub(*warm) > *most);
+        grown
+            .map(|(what, warm, last, most)| {
+                format!("the brokers' {what}, grew from {warm} to {last}, by more than {most}")
+            })
+            .collect()
+    }
+}
+
+impl std::fmt::Display for Resources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mib = |kib: u64| format!("{}.{} MiB", kib / 1024, kib % 1024 * 10 / 1024);
+        write!(
+            f,
+            "brokers {}, {} descriptors, database {}; this process {}",
+            mib(self.broker_kib),
+            self.descriptors,
+            mib(self.database_bytes / 1024),
+            mib(self.own_kib),
+        )
+    }
+}
+
+fn resident_kib(process: &Path) -> Result<u64, Failure> {
+    let status = std::fs::read_to_string(process.join("status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    Ok(number.ok_or("a process has resident memory")?.parse()?)
+}
+
+fn database_bytes(folder: &Path) -> Result<u64, Failure> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with("broker.db") {
+            bytes += entry.metadata()?.len();
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_beyond_the_bound_is_named() {
+        let warm = Resources {
+            broker_kib: 40 * 1024,
+            descriptors: 50,
+            ..Resources::default()
+        };
+        assert_eq!(warm.growth_violations(&warm), Vec::<String>::new());
+        let grown = Resources {
+            broker_kib: warm.broker_kib + MAX_GROWTH.broker_kib + 1,
+            own_kib: 1_000_000,
+            ..warm
+        };
+        let violations = grown.growth_violations(&warm);
+        assert_eq!(violations.len(), 1, "{violations:?}");
+        assert!(violations[0].contains("memory"), "{violations:?}");
+        assert_eq!(warm.growth_violations(&grown), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,154 @@
+//! `histories`: many logins at once, each single-use step of them contended, until
+//! enough contended steps were recorded and checked.
+
+mod contention;
+mod table;
+
+use std::io::Write as _;
+use std::num::{NonZeroU64, NonZeroUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use tokio::sync::RwLock;
+use tokio::task::JoinSet;
+
+use crate::Failure;
+use crate::checker;
+use crate::cluster::{Cluster, Engine, Logging};
+use crate::provider::Providers;
+use crate::random::{Random, any_seed};
+use crate::recorder::{Endpoint, Recorder};
+use crate::report::{bar, duration};
+use contention::{Arena, Played};
+use table::Table;
+
+/// The number of races, and where they are run.
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// How many histories to record and check
+    #[arg(default_value = "20000")]
+    count: NonZeroU64,
+    /// Which store
+    #[arg(long, value_enum, default_value_t = Engine::Sqlite)]
+    engine: Engine,
+    /// How many broker processes share it [default: 1 on SQLite, 2 on PostgreSQL]
+    #[arg(long)]
+    brokers: Option<NonZeroUsize>,
+    /// How many clients ask for each thing
+    #[arg(long, default_value = "4", value_parser = clap::value_parser!(u16).range(2..=64))]
+    clients: u16,
+    /// How many logins go on at once
+    #[arg(long, default_value = "8")]
+    logins: NonZeroUsize,
+    /// What decides who asks whom for what, and when [default: any]
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+/// After this many logins the imitated providers are reset: they remember more than a
+/// long run has memory for.
+const LOGINS_PER_RESET: u64 = 2_000;
+
+/// What all players share.
+struct Race {
+    /// Ends the brokers when it is dropped.
+    _cluster: Cluster,
+    arena: Arena,
+    seed: u64,
+    count: u64,
+    next: AtomicU64,
+    is_over: AtomicBool,
+    table: Mutex<Table>,
+    bar: ProgressBar,
+    /// Held for reading while a login is with the providers.
+    upstream: RwLock<()>,
+}
+
+/// Runs the plan and prints what was recorded.
+pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
+    let brokers = plan
+        .brokers
+        .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
+    let seed = plan.seed.unwrap_or_else(any_seed);
+    let cluster = Cluster::start(plan.engine, brokers, Logging::Off).await?;
+    let endpoints = cluster.urls().into_iter().map(Endpoint::at);
+    let race = Arc::new(Race {
+        arena: Arena {
+            recorder: Recorder::new(cluster.clock.clone())?,
+            endpoints: endpoints.collect(),
+            providers: Providers::new(cluster.upstream.clone()),
+            clients: plan.clients.into(),
+        },
+        _cluster: cluster,
+        seed,
+        count: plan.count.get(),
+        next: AtomicU64::new(0),
+        is_over: AtomicBool::new(false),
+        table: Mutex::default(),
+        bar: bar(plan.count.get(), "histories"),
+        upstream: RwLock::new(()),
+    });
+    let outcome = race.clone().play(plan.logins.get()).await;
+    race.bar.finish_and_clear();
+    let table = race.table.lock().unwrap_or_else(PoisonError::into_inner);
+    writeln!(
+        std::io::stdout(),
+        "{} histories on {}, {} clients, {brokers} broker(s), seed {seed}, {}\n\n{table}",
+        table.histories(),
+        plan.engine.name(),
+        plan.clients,
+        duration(race.bar.elapsed()),
+    )?;
+    outcome?;
+    table.check()
+}
+
+impl Race {
+    async fn play(self: Arc<Self>, players: usize) -> Result<(), Failure> {
+        let mut playing = JoinSet::new();
+        for _ in 0..players {
+            playing.spawn(self.clone().play_logins());
+        }
+        loop {
+            tokio::select! {
+                done = playing.join_next() => match done {
+                    None => return Ok(()),
+                    Some(outcome) => outcome??,
+                },
+                _ = tokio::signal::ctrl_c() => self.is_over.store(true, Ordering::Relaxed),
+            }
+        }
+    }
+
+    /// Plays one login after the other until all players together have played enough.
+    async fn play_logins(self: Arc<Self>) -> Result<(), Failure> {
+        while !self.is_over.load(Ordering::Relaxed) {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index % LOGINS_PER_RESET == LOGINS_PER_RESET - 1 {
+                let _alone = self.upstream.write().await;
+                self.arena.providers.upstream.reset();
+            }
+            let _with_others = self.upstream.read().await;
+            let mut random = Random::of(self.seed, index);
+            let played = self.arena.play(index, &mut random).await?;
+            self.check(&played)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, played: &Played) -> Result<(), Failure> {
+        checker::check(&played.login.history).map_err(|violation| {
+            let (seed, history) = (self.seed, &played.login.history);
+            format!("{violation}, seed {seed}\n{history}")
+        })?;
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        table.add(played);
+        self.bar.set_position(table.histories().min(self.count));
+        if table.histories() >= self.count {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}

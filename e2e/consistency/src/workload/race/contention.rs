@@ -1,0 +1,313 @@
+//! One login, each single-use step of it asked for by many clients at once.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use rocket::futures::future::{join, join_all};
+
+use crate::Failure;
+use crate::client::Response;
+use crate::login::{self, Browser, Login, Started, UpstreamVisit};
+use crate::model::Provider;
+use crate::provider::{Providers, Script};
+use crate::random::Random;
+use crate::recorder::{Call, Endpoint, Recorded, Recorder};
+
+/// Where logins are raced for.
+pub(super) struct Arena {
+    pub(super) recorder: Recorder,
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) providers: Providers,
+    /// The number of clients that ask for one thing.
+    pub(super) clients: usize,
+}
+
+/// A single-use step that is contended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Contended {
+    /// `POST /v1/login/session` with one key.
+    SessionKey,
+    /// Browsers at one authorization URL.
+    Binding,
+    /// One callback, delivered again and again.
+    UpstreamLogin,
+    /// `POST /v1/login/result`.
+    Result,
+    /// `POST /v1/token` with one code.
+    Code,
+    /// `GET /v1/profile` among redemptions of a redeemed code.
+    ReplayedToken,
+    /// `GET /v1/profile` among revocations.
+    RevokedToken,
+}
+
+/// A login that was raced for.
+pub(super) struct Played {
+    pub(super) login: Login,
+    /// The contended steps, by the places of their operations in the history.
+    pub(super) contended: Vec<(Contended, Range<usize>)>,
+}
+
+/// The longest that a client waits before it joins a race.
+const MAX_DELAY_US: usize = 3_000;
+
+impl Contended {
+    pub(super) const ALL: [Self; 7] = [
+        Self::SessionKey,
+        Self::Binding,
+        Self::UpstreamLogin,
+        Self::Result,
+        Self::Code,
+        Self::ReplayedToken,
+        Self::RevokedToken,
+    ];
+
+    /// The name in a report.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::SessionKey => "session key",
+            Self::Binding => "browser binding",
+            Self::UpstreamLogin => "upstream login",
+            Self::Result => "result",
+            Self::Code => "code",
+            Self::ReplayedToken => "token of a replayed code",
+            Self::RevokedToken => "revoked token",
+        }
+    }
+}
+
+impl Arena {
+    /// Plays one login, of either flow at either provider. One that goes wrong ends
+    /// early; its history shows it.
+    pub(super) async fn play(&self, index: u64, random: &mut Random) -> Result<Played, Failure> {
+        let provider = *random.pick(&Provider::ALL);
+        let is_clean = random.one_in(2);
+        let login = match is_clean {
+            true => Login::clean(index, provider, random)?,
+            false => Login::legacy(index, provider, random)?,
+        };
+        let mut played = Played {
+            login,
+            contended: Vec::new(),
+        };
+        match is_clean {
+            true => self.clean(&mut played, random).await?,
+            false => self.legacy(&mut played, random).await?,
+        };
+        Ok(played)
+    }
+
+    async fn clean(&self, played: &mut Played, random: &mut Random) -> Result<Option<()>, Failure> {
+        let starts: Vec<_> = (0..self.clients).map(|_| played.login.start()).collect();
+        let responses = self
+            .race(played, Contended::SessionKey, &starts, random)
+            .await;
+        let Some(started) = first(&starts, &responses, Started::by) else {
+            return Ok(None);
+        };
+        let Some(visit) = self.race_for_binding(played, &started, random).await else {
+            return Ok(None);
+        };
+        let Some(callback_url) = self.sign_in(played, &visit, random).await? else {
+            return Ok(None);
+        };
+        let read = played.login.read();
+        let reads = vec![read.clone(); self.clients];
+        let deliveries = vec![visit.deliver(&callback_url); 2];
+        if random.one_in(2) {
+            self.perform_all(played, &deliveries, random).await;
+            self.race(played, Contended::Result, &reads, random).await;
+        } else {
+            // The backend asks while the browser is still on its way.
+            let mut fork = random.fork();
+            let deliveries = self.calls(&deliveries, &mut fork);
+            let (deliveries, reads) = join(deliveries, self.calls(&reads, random)).await;
+            played.add(deliveries);
+            played.add_contended(Contended::Result, reads);
+        }
+        self.perform_all(played, &[read], random).await;
+        Ok(Some(()))
+    }
+
+    async fn race_for_binding(
+        &self,
+        played: &mut Played,
+        started: &Started,
+        random: &mut Random,
+    ) -> Option<UpstreamVisit> {
+        let browsers: Vec<_> = (0..self.clients).map(|_| played.login.browser()).collect();
+        let visit = |browser: &Browser| played.login.visit(started, browser);
+        let visits: Vec<_> = browsers.iter().map(visit).collect();
+        let responses = self.race(played, Contended::Binding, &visits, random).await;
+        let visits = visits.iter().zip(&browsers).zip(&responses);
+        visits.into_iter().find_map(|((call, browser), response)| {
+            UpstreamVisit::by(call, browser, response.as_ref()?)
+        })
+    }
+
+    async fn legacy(
+        &self,
+        played: &mut Played,
+        random: &mut Random,
+    ) -> Result<Option<()>, Failure> {
+        let browser = played.login.browser();
+        let authorize = played.login.authorize(&browser);
+        let mut responses = self
+            .perform_all(played, std::slice::from_ref(&authorize), random)
+            .await;
+        let response = responses.pop().flatten();
+        let visit = response.and_then(|it| UpstreamVisit::by(&authorize, &browser, &it));
+        let Some(visit) = visit else {
+            return Ok(None);
+        };
+        let Some(callback_url) = self.sign_in(played, &visit, random).await? else {
+            return Ok(None);
+        };
+        let deliveries = vec![visit.deliver(&callback_url); self.clients];
+        let responses = self
+            .race(played, Contended::UpstreamLogin, &deliveries, random)
+            .await;
+        if let Some(code) = responses.iter().flatten().find_map(Response::code) {
+            let redeem = played.login.redeem(visit.upstream_login, &code);
+            self.race_for_token(played, visit.upstream_login, redeem, random)
+                .await;
+        }
+        Ok(Some(()))
+    }
+
+    /// Clients redeem at once, or read the profile while others redeem again or revoke.
+    /// Whoever reads in the end comes too late.
+    async fn race_for_token(
+        &self,
+        played: &mut Played,
+        upstream_login: u8,
+        redeem: Call,
+        random: &mut Random,
+    ) -> Option<()> {
+        let kind = *random.pick(&[
+            Contended::Code,
+            Contended::ReplayedToken,
+            Contended::RevokedToken,
+        ]);
+        let redemptions = match kind {
+            Contended::Code => {
+                let redemptions = vec![redeem.clone(); self.clients];
+                self.race(played, kind, &redemptions, random).await
+            }
+            _ => {
+                self.perform_all(played, std::slice::from_ref(&redeem), random)
+                    .await
+            }
+        };
+        let redeemed = redemptions
+            .into_iter()
+            .flatten()
+            .find(|it| it.status == 200)?;
+        let token = redeemed.text("access_token");
+        let profile = login::profile(upstream_login, &token);
+        let end = match kind {
+            Contended::RevokedToken => login::revoke(upstream_login, &token),
+            _ => redeem,
+        };
+        if kind != Contended::Code {
+            let both = [profile.clone(), end];
+            let calls = both.iter().cycle().take(self.clients).cloned();
+            let calls: Vec<_> = calls.collect();
+            self.race(played, kind, &calls, random).await;
+        }
+        self.perform_all(played, &[profile], random).await;
+        Some(())
+    }
+
+    async fn sign_in(
+        &self,
+        played: &mut Played,
+        visit: &UpstreamVisit,
+        random: &mut Random,
+    ) -> Result<Option<String>, Failure> {
+        let provider = played.login.history.provider;
+        let script = Script::plain(provider, random);
+        let sign_in = self
+            .providers
+            .sign_in(&self.recorder, visit, provider, script)
+            .await?;
+        let callback_url = sign_in.callback_url.clone();
+        played.login.record_sign_in(sign_in);
+        Ok(Some(callback_url))
+    }
+
+    /// Every client sends one of `calls`, at about the same time.
+    async fn race(
+        &self,
+        played: &mut Played,
+        kind: Contended,
+        calls: &[Call],
+        random: &mut Random,
+    ) -> Vec<Option<Response>> {
+        let recorded = self.calls(calls, random).await;
+        played.add_contended(kind, recorded)
+    }
+
+    /// The same for calls that no single-use step is contended by.
+    async fn perform_all(
+        &self,
+        played: &mut Played,
+        calls: &[Call],
+        random: &mut Random,
+    ) -> Vec<Option<Response>> {
+        let recorded = self.calls(calls, random).await;
+        played.add(recorded)
+    }
+
+    async fn calls(&self, calls: &[Call], random: &mut Random) -> Vec<Recorded> {
+        let calls = calls.iter().map(|call| {
+            let (endpoint, delay) = (random.pick(&self.endpoints), delay(random));
+            self.perform_after(delay, endpoint, call)
+        });
+        let calls: Vec<_> = calls.collect();
+        join_all(calls).await
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "clients that come a little later are what makes a race"
+    )]
+    async fn perform_after(&self, delay: Duration, endpoint: &Endpoint, call: &Call) -> Recorded {
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        self.recorder.perform(endpoint, call).await
+    }
+}
+
+impl Played {
+    fn add(&mut self, recorded: Vec<Recorded>) -> Vec<Option<Response>> {
+        let recorded = recorded.into_iter();
+        recorded.map(|it| self.login.record(it)).collect()
+    }
+
+    fn add_contended(&mut self, kind: Contended, recorded: Vec<Recorded>) -> Vec<Option<Response>> {
+        let first = self.login.history.operations.len();
+        self.contended.push((kind, first..first + recorded.len()));
+        self.add(recorded)
+    }
+}
+
+/// Half of the clients join at once.
+fn delay(random: &mut Random) -> Duration {
+    if random.one_in(2) {
+        return Duration::ZERO;
+    }
+    Duration::from_micros(random.below(MAX_DELAY_US) as u64)
+}
+
+fn first<T>(
+    calls: &[Call],
+    responses: &[Option<Response>],
+    read: impl Fn(&Call, &Response) -> Option<T>,
+) -> Option<T> {
+    let pairs = calls.iter().zip(responses);
+    pairs
+        .into_iter()
+        .find_map(|(call, response)| read(call, response.as_ref()?))
+}

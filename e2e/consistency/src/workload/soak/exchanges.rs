@@ -1,0 +1,50 @@
+//! The code exchanges that the imitated providers have in their journals. A journal
+//! keeps the last requests alone, so that it is read again and again.
+
+use mock_upstream::journal::Entry;
+use mock_upstream::{MockUpstream, Provider};
+
+/// The exchanges at both providers so far.
+#[derive(Debug, Default)]
+pub(super) struct Exchanges {
+    /// Every one of them.
+    pub(super) count: u64,
+    /// The journals as they were read last.
+    last: [Vec<Entry>; 2],
+}
+
+impl Exchanges {
+    /// Counts what came to the journals since they were read last.
+    pub(super) fn read(&mut self, upstream: &MockUpstream) {
+        for (last, provider) in self.last.iter_mut().zip(Provider::ALL) {
+            let journal = upstream.provider(provider).journal();
+            let fresh = &journal[overlap(last, &journal)..];
+            self.count += fresh.iter().filter(|it| is_exchange(it)).count() as u64;
+            *last = journal;
+        }
+    }
+}
+
+fn is_exchange(entry: &Entry) -> bool {
+    entry.method == "POST" && entry.path.contains("token")
+}
+
+/// The number of entries at the end of `last` with which `next` begins.
+fn overlap<T: PartialEq>(last: &[T], next: &[T]) -> usize {
+    let longest = last.len().min(next.len());
+    let agrees = |count: &usize| last[last.len() - count..] == next[..*count];
+    (0..=longest).rev().find(agrees).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn a_journal_that_has_lost_its_beginning_goes_on_where_it_was() {
+        assert_eq!(overlap(&[1, 2, 3], &[1, 2, 3, 4]), 3);
+        assert_eq!(overlap(&[1, 2, 3], &[3, 4, 5]), 1);
+        assert_eq!(overlap(&[1, 2, 3], &[4, 5, 6]), 0);
+        assert_eq!(overlap(&[], &[1]), 0);
+    }
+}

@@ -1,0 +1,118 @@
+//! The breaks, by the rule that each of them violates.
+
+use super::{Break, Edit};
+
+const SQL: &str = "broker/src/store/sql.rs";
+
+const RACES: &[&str] = &["histories", "600", "--seed", "7"];
+const RACES_OF_TWO: &[&str] = &["histories", "600", "--engine", "postgres", "--seed", "7"];
+const CRASHES: &[&str] = &["crashes", "10", "--seed", "7"];
+const CRASHES_OF_TWO: &[&str] = &["crashes", "12", "--engine", "postgres", "--seed", "7"];
+const SOAK: &[&str] = &["soak", "--logins", "800", "--seed", "7"];
+
+/// The runs that the breaks need, each once.
+pub(super) fn runs() -> Vec<&'static [&'static str]> {
+    vec![RACES, RACES_OF_TWO, CRASHES, CRASHES_OF_TWO, SOAK]
+}
+
+/// Declares each break as a test of its own.
+macro_rules! breaks {
+    ($($name:ident: $run:expr, $error:literal, [$($file:expr, $old:literal => $new:literal;)+])+) => {
+        $(#[test]
+        fn $name() {
+            Break {
+                edits: &[$(Edit { file: $file, old: $old, new: $new }),+],
+                run: $run,
+                error: $error,
+            }
+            .assert_found();
+        })+
+    };
+}
+
+breaks! {
+    a_session_key_that_is_taken_while_it_is_in_use: RACES, "a session key was accepted twice", [
+        SQL, "WHERE logins.ends_ms <= $9" => "WHERE $9 = $9";
+    ]
+    a_browser_that_takes_the_login_of_another: RACES, "another browser was let into the login", [
+        SQL, "(browser IS NULL OR browser = $1)" => "TRUE";
+    ]
+    an_upstream_login_that_counts_twice: RACES, "an upstream login was accepted twice", [
+        SQL, "ON CONFLICT (trip) DO NOTHING" =>
+            "ON CONFLICT (trip) DO UPDATE SET known_until_ms = excluded.known_until_ms";
+    ]
+    a_result_that_is_read_whether_or_not_it_was_read: RACES, "a result was returned twice", [
+        SQL, "AND stage = 'settled' AND $4 < ends_ms" => "AND stage <> 'pending' AND $4 < ends_ms";
+        SQL, "UPDATE logins SET profile = NULL WHERE key_digest = $1" =>
+            "UPDATE logins SET profile = profile WHERE key_digest = $1";
+    ]
+    a_code_that_is_redeemed_whether_or_not_it_was_redeemed: RACES, "a code was redeemed twice", [
+        SQL, "AND token_digest IS NULL AND" => "AND";
+    ]
+    a_code_that_two_statements_redeem: RACES_OF_TWO, "a code was redeemed twice", [
+        SQL, "WHERE code_digest = $4 AND project = $5 AND callback = $6 AND challenge = $7
+      AND token_digest IS NULL AND $8 < code_ends_ms AND profile IS NOT NULL" =>
+            "WHERE code_digest IN (SELECT code_digest FROM grants
+      WHERE code_digest = $4 AND project = $5 AND callback = $6 AND challenge = $7
+      AND token_digest IS NULL AND $8 < code_ends_ms AND profile IS NOT NULL)";
+    ]
+    a_token_that_survives_the_replay_of_its_code: RACES, "a token outlived its end", [
+        SQL, "UPDATE grants SET profile = NULL
+    WHERE code_digest = $1" => "UPDATE grants SET profile = profile
+    WHERE code_digest = $1";
+    ]
+    a_token_that_survives_its_revocation: RACES, "a token outlived its end", [
+        SQL, "UPDATE grants SET profile = NULL WHERE token_digest = $1" =>
+            "UPDATE grants SET profile = profile WHERE token_digest = $1";
+    ]
+    a_result_with_the_profile_of_another_user: RACES, "the profile of another user", [
+        SQL, "SET stage = 'settled', profile = $1, error = $2" =>
+            "SET stage = 'settled', error = $2, profile = coalesce(
+                (SELECT profile FROM grants WHERE profile IS NOT NULL LIMIT 1), $1)";
+    ]
+    a_failure_that_becomes_another: RACES, "which nothing caused", [
+        "broker/src/store/row.rs", "Some(error.as_str())" => "{
+            let _ = error;
+            Some(\"provider_unavailable\")
+        }";
+    ]
+    a_refusal_with_another_status: RACES, "401", [
+        "broker/src/model/login_session.rs", "Stage::Consumed => Err(Rule::ResultOnce)" =>
+            "Stage::Consumed => Err(Rule::BearerKnown)";
+    ]
+    a_consumed_result_that_is_promised_again: RACES, "a result was promised after it was gone", [
+        "broker/src/model/login_session.rs", "Stage::Consumed => Err(Rule::ResultOnce)" =>
+            "Stage::Consumed => Ok(StillPending)";
+    ]
+    an_answer_before_its_commit: CRASHES, "lost", [
+        "broker/src/store/sqlite/writer.rs",
+            "self.result = Some(outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);" =>
+            "let value = outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?;
+        let (unused, _) = oneshot::channel();
+        let _ = std::mem::replace(&mut self.reply, unused).send(Ok(value));";
+        "broker/src/store/sqlite/writer.rs", "committed.map(|()| result.expect(\"what was committed has run\"))" =>
+            "committed.and_then(|()| result.ok_or(StoreError::Stopped))";
+    ]
+    a_commit_that_does_not_wait_for_the_disk: CRASHES_OF_TWO, "lost", [
+        "broker/src/store/postgres/pool.rs", "-c synchronous_commit=on" => "-c synchronous_commit=off";
+    ]
+    a_code_that_is_redeemed_after_its_end: SOAK, "a code was redeemed after its end", [
+        SQL, "AND token_digest IS NULL AND $8 < code_ends_ms" => "AND token_digest IS NULL AND $8 = $8";
+    ]
+    a_code_that_ends_too_early: SOAK, "a code was lost", [
+        "broker/src/model/grant.rs", "CODE_LIFETIME_MS: i64 = 60_000" => "CODE_LIFETIME_MS: i64 = 2_000";
+    ]
+    a_code_that_is_redeemed_with_another_verifier: SOAK, "a code was redeemed with another verifier", [
+        SQL, "callback = $6 AND challenge = $7
+      AND token_digest" => "callback = $6 AND $7 = $7
+      AND token_digest";
+    ]
+    a_login_that_is_read_after_its_end: SOAK, "a result was returned after its end", [
+        SQL, "AND stage = 'settled' AND $4 < ends_ms" => "AND stage = 'settled' AND $4 = $4";
+    ]
+    a_broker_that_keeps_something_of_every_profile: SOAK, "memory", [
+        "broker/src/store/sqlite.rs", "fn find_token(db: &Connection, token: Digest, now: UnixMs) -> Result<Option<Token>> {" =>
+            "fn find_token(db: &Connection, token: Digest, now: UnixMs) -> Result<Option<Token>> {
+    std::mem::forget(vec![1_u8; 1 << 17]);";
+    ]
+}
