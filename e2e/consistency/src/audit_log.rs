@@ -1,7 +1,7 @@
 //! The brokers' own log, read line by line as it is written. A line is written before its
 //! answer leaves, so that every operation with an answer is in the log.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
@@ -28,7 +28,7 @@ struct Shared {
 #[derive(Default)]
 struct Entries {
     logins: HashMap<String, AuditRecord>,
-    exchanges: u64,
+    exchanges: BTreeMap<(String, Option<u64>), u64>,
     remembered: HashSet<String>,
     oldest_first: VecDeque<String>,
     errors: Vec<String>,
@@ -74,9 +74,10 @@ impl AuditLog {
         self.entries().logins.remove(login).unwrap_or_default()
     }
 
-    /// The number of codes that were exchanged with a provider, in all.
-    pub(crate) fn exchanges(&self) -> u64 {
-        self.entries().exchanges
+    /// The codes that were exchanged in all, by provider and status; none, where there
+    /// was no answer.
+    pub(crate) fn exchanges(&self) -> BTreeMap<(String, Option<u64>), u64> {
+        self.entries().exchanges.clone()
     }
 
     /// What must not be in a log, and is, since this was last called.
@@ -133,7 +134,10 @@ impl Entries {
         }
         let record = self.logins.entry(text("login").to_owned()).or_default();
         record.exchanges += u32::from(is_exchange);
-        self.exchanges += u64::from(is_exchange);
+        if is_exchange {
+            let kind = (text("to").to_owned(), fields["status"].as_u64());
+            *self.exchanges.entry(kind).or_default() += 1;
+        }
         for step in steps.split(' ').filter(|step| !step.is_empty()) {
             *record.steps.entry(step.to_owned()).or_default() += 1;
         }
@@ -201,7 +205,7 @@ mod tests {
         log.read(r#"{"level":"INFO","target":"audit","fields":{"to":"google","operation":"POST token","login":"abc"}}"#);
         log.wait_for(&["one".to_owned()]).await;
         assert_eq!(log.take_errors(), Vec::<String>::new());
-        assert_eq!(log.exchanges(), 1);
+        assert_eq!(log.exchanges().values().sum::<u64>(), 1);
         let record = log.take("abc");
         assert_eq!(record.count(Commit::CodeRedeemed), 1);
         assert_eq!(record.count(Commit::ResultConsumed), 0);

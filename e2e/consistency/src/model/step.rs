@@ -1,4 +1,7 @@
-//! Operations on logins, without their secrets.
+//! Operations on logins, without their secrets: `Debug` is what a script pastes,
+//! `Display` is for readers.
+
+use std::fmt;
 
 /// One operation. Logins and upstream logins are numbered in the order in which they
 /// begin, by the step that begins them, so that a script stays the same script when
@@ -181,6 +184,100 @@ impl Failure {
             Self::Denied => "access_denied",
             Self::Unavailable => "provider_unavailable",
             Self::Invalid => "invalid_provider_response",
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Start {
+                login,
+                key,
+                by,
+                at,
+                wrong,
+            } => {
+                write!(f, "login {login}: project {by:?} starts it at {at:?}")?;
+                if key != login {
+                    write!(f, " with the key of login {key}")?;
+                }
+                but(f, wrong)
+            }
+            Self::Visit { login, by, .. } => write!(f, "login {login}: {by} opens its address"),
+            Self::VisitUnvouched { login, by, .. } => {
+                write!(f, "login {login}: {by} opens its address from elsewhere")
+            }
+            Self::Cancel { login, by } => write!(f, "login {login}: {by} presses Cancel"),
+            Self::Authorize {
+                upstream_login,
+                by,
+                project,
+                at,
+            } => write!(
+                f,
+                "upstream login {upstream_login}: project {project:?} sends {by} to {at:?} by GET /authorize"
+            ),
+            Self::SignIn {
+                upstream_login,
+                ending,
+            } => write!(f, "upstream login {upstream_login}: {ending}"),
+            Self::Deliver { upstream_login, by } => write!(
+                f,
+                "upstream login {upstream_login}: {by} delivers the provider's answer"
+            ),
+            Self::Read { key, by, wrong } => {
+                write!(f, "key of login {key}: project {by:?} reads the result")?;
+                but(f, wrong)
+            }
+            Self::Redeem {
+                upstream_login,
+                by,
+                wrong,
+            } => {
+                write!(
+                    f,
+                    "upstream login {upstream_login}: project {by:?} redeems the code"
+                )?;
+                but(f, wrong)
+            }
+            Self::Profile { upstream_login } => write!(
+                f,
+                "upstream login {upstream_login}: the profile is read with the token"
+            ),
+            Self::Revoke { upstream_login } => {
+                write!(f, "upstream login {upstream_login}: the token is revoked")
+            }
+        }
+    }
+}
+
+fn but(f: &mut fmt::Formatter<'_>, wrong: Option<Wrong>) -> fmt::Result {
+    f.write_str(match wrong {
+        None => "",
+        Some(Wrong::Secret) => ", but with a wrong secret",
+        Some(Wrong::Callback) => ", but with another callback",
+        Some(Wrong::Verifier) => ", but with another verifier",
+    })
+}
+
+impl fmt::Display for Visitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Browser(number) => write!(f, "browser {number}"),
+            Self::Curl => f.write_str("a client that is no browser"),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Success => f.write_str("the user signs in"),
+            Self::Error(failure) => write!(f, "the provider's answer is {}", failure.name()),
+            Self::BadCode(failure) => {
+                write!(f, "the provider's code leads to {}", failure.name())
+            }
         }
     }
 }

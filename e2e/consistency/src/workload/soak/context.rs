@@ -143,13 +143,15 @@ impl Context {
     pub(super) fn check_exchanges(&self) {
         let mut exchanges = self.exchanges();
         exchanges.read(&self.providers.upstream);
-        let (journal, log) = (exchanges.count, self.audit_log.exchanges());
+        let logged = self.audit_log.exchanges();
+        let (journal, log) = (exchanges.count(), logged.values().sum::<u64>());
         let unsettled = self.unsettled.load(Ordering::SeqCst);
         if !(log..=log + unsettled).contains(&journal) {
             self.report(
                 &format!(
                     "{journal} exchanges are in the providers' journals, {log} in the log, and \
-                     restarts explain {unsettled} of them at most"
+                     restarts explain {unsettled} of them at most: {:?}, {logged:?}",
+                    exchanges.counts
                 ),
                 None,
             );

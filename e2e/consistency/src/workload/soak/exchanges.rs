@@ -1,14 +1,16 @@
 //! The code exchanges that the imitated providers have in their journals. A journal
 //! keeps the last requests alone, so that it is read again and again.
 
+use std::collections::BTreeMap;
+
 use mock_upstream::journal::Entry;
 use mock_upstream::{MockUpstream, Provider};
 
 /// The exchanges at both providers so far.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
-    /// Every one of them.
-    pub(super) count: u64,
+    /// Every one of them, by path and status; none, where the connection was cut.
+    pub(super) counts: BTreeMap<(String, Option<u16>), u64>,
     /// The journals as they were read last.
     last: [Vec<Entry>; 2],
 }
@@ -19,14 +21,26 @@ impl Exchanges {
         for (last, provider) in self.last.iter_mut().zip(Provider::ALL) {
             let journal = upstream.provider(provider).journal();
             let fresh = &journal[overlap(last, &journal)..];
-            self.count += fresh.iter().filter(|it| is_exchange(it)).count() as u64;
+            for entry in fresh.iter().filter(|it| is_exchange(it)) {
+                let kind = (entry.path.clone(), entry.status);
+                *self.counts.entry(kind).or_default() += 1;
+            }
             *last = journal;
         }
     }
 }
 
+impl Exchanges {
+    /// The number of them.
+    pub(super) fn count(&self) -> u64 {
+        self.counts.values().sum()
+    }
+}
+
+/// Whether the entry is an exchange that must be in the log. One that the provider
+/// refused with 429 is not: the log leaves out whatever was answered so.
 fn is_exchange(entry: &Entry) -> bool {
-    entry.method == "POST" && entry.path.contains("token")
+    entry.method == "POST" && entry.path.contains("token") && entry.status != Some(429)
 }
 
 /// The number of entries at the end of `last` with which `next` begins.

@@ -1,17 +1,22 @@
-//! Which steps are worth taking next: mostly those that get somewhere, often
-//! those on the edge of a moment, and every foolish one now and then.
+//! The lines that are worth taking next: mostly those that get somewhere, often those on
+//! the edge of a moment, and every foolish one now and then.
 
+use consistency::model::{
+    Ending, Failure, Login, Progress, Project, Provider, Purpose, Step, UpstreamLogin, Visitor,
+    Wrong,
+};
 use proptest::strategy::{BoxedStrategy, Just, Strategy as _};
 use proptest_state_machine::ReferenceStateMachine;
 
 use super::coverage::edges;
-use super::known::{Login, Progress, Purpose, UpstreamLogin, World};
-use super::script::{Failure, Moment, Project, Provider, Step, Visitor, Wrong};
+use super::script::{Line, Moment};
+use super::world::World;
 
 const MOST_LOGINS: usize = 4;
 const PROJECTS: [Project; 2] = [Project::A, Project::B];
 const PROVIDERS: [Provider; 2] = [Provider::Google, Provider::GitHub];
-const VISITORS: [Visitor; 3] = [Visitor::Ann, Visitor::Bob, Visitor::Curl];
+const BROWSERS: [Visitor; 2] = [Visitor::Browser(1), Visitor::Browser(2)];
+const VISITORS: [Visitor; 3] = [BROWSERS[0], BROWSERS[1], Visitor::Curl];
 
 /// Nothing waits long enough in vain.
 const WAITS_MS: [i64; 3] = [1, 20_000, 200_000];
@@ -21,35 +26,35 @@ const AT_THE_EDGE: u32 = 4;
 
 impl ReferenceStateMachine for World {
     type State = Self;
-    type Transition = Step;
+    type Transition = Line;
 
     fn init_state() -> BoxedStrategy<Self> {
         Just(Self::default()).boxed()
     }
 
-    fn transitions(world: &Self) -> BoxedStrategy<Step> {
-        let Choices { steps, total, .. } = Choices::of(world);
-        // A step that turned into another would not be read as a simpler script.
+    fn transitions(world: &Self) -> BoxedStrategy<Line> {
+        let Choices { lines, total, .. } = Choices::of(world);
+        // A line that turned into another would not be read as a simpler script.
         (0..total)
-            .prop_map(move |drawn| pick(&steps, drawn))
+            .prop_map(move |drawn| pick(&lines, drawn))
             .no_shrink()
             .boxed()
     }
 
-    fn apply(mut world: Self, step: &Step) -> Self {
-        world.step(*step);
+    fn apply(mut world: Self, line: &Line) -> Self {
+        world.step(*line);
         world
     }
 
-    fn preconditions(world: &Self, step: &Step) -> bool {
-        world.allows(*step)
+    fn preconditions(world: &Self, line: &Line) -> bool {
+        world.allows(*line)
     }
 }
 
 /// What may be done in a world, with weights.
 struct Choices<'w> {
     world: &'w World,
-    steps: Vec<(u32, Step)>,
+    lines: Vec<(u32, Line)>,
     total: u32,
 }
 
@@ -57,14 +62,14 @@ impl<'w> Choices<'w> {
     fn of(world: &'w World) -> Self {
         let mut choices = Self {
             world,
-            steps: Vec::new(),
+            lines: Vec::new(),
             total: 0,
         };
         choices.beginnings();
-        for (login, known) in &world.logins {
+        for (login, known) in &world.model.logins {
             choices.about_login(*login, known);
         }
-        for (upstream_login, known) in &world.upstream_logins {
+        for (upstream_login, known) in &world.model.upstream_logins {
             choices.about_upstream_login(*upstream_login, known);
         }
         choices.about_time();
@@ -73,27 +78,31 @@ impl<'w> Choices<'w> {
 
     /// One more choice, if it is one now.
     fn add(&mut self, weight: u32, step: Step) {
-        if !self.world.allows(step) {
+        self.add_line(weight, Line::Do(step));
+    }
+
+    fn add_line(&mut self, weight: u32, line: Line) {
+        if !self.world.allows(line) {
             return;
         }
-        let factor = match edges(self.world, step).as_slice() {
+        let factor = match edges(self.world, line).as_slice() {
             [] => 1,
             _ => AT_THE_EDGE,
         };
         self.total += weight * factor;
-        self.steps.push((weight * factor, step));
+        self.lines.push((weight * factor, line));
     }
 
     /// New logins, as long as there are few.
     fn beginnings(&mut self) {
         let (login, upstream_login) = (
-            next_id(self.world.logins.keys()),
-            next_id(self.world.upstream_logins.keys()),
+            next_id(self.world.model.logins.keys()),
+            next_id(self.world.model.upstream_logins.keys()),
         );
-        let is_quiet = self.world.logins.len() + self.world.upstream_logins.len() < 3;
+        let is_quiet = self.world.model.logins.len() + self.world.model.upstream_logins.len() < 3;
         let appeal = if is_quiet { 8 } else { 1 };
         for project in PROJECTS {
-            for by in [Visitor::Ann, Visitor::Bob] {
+            for by in BROWSERS {
                 let at = PROVIDERS[usize::from(upstream_login) % 2];
                 let step = Step::Authorize {
                     upstream_login,
@@ -104,7 +113,7 @@ impl<'w> Choices<'w> {
                 self.add(appeal, step);
             }
         }
-        if self.world.logins.len() < MOST_LOGINS {
+        if self.world.model.logins.len() < MOST_LOGINS {
             self.starts(login, 2 * appeal);
         }
     }
@@ -121,7 +130,7 @@ impl<'w> Choices<'w> {
         };
         for by in PROJECTS {
             self.add(appeal, start(login, by, None));
-            for key in self.world.logins.keys() {
+            for key in self.world.model.logins.keys() {
                 self.add(1, start(*key, by, None));
             }
         }
@@ -131,10 +140,10 @@ impl<'w> Choices<'w> {
     }
 
     fn about_login(&mut self, login: u8, known: &Login) {
-        let upstream_login = next_id(self.world.upstream_logins.keys());
+        let upstream_login = next_id(self.world.model.upstream_logins.keys());
         let (visit_appeal, read_appeal) = match known.progress {
             Progress::Pending => (6, 3),
-            Progress::Settled(_) => (1, 20),
+            Progress::Completed(_) => (1, 20),
             Progress::Consumed => (1, 3),
         };
         for by in VISITORS {
@@ -147,7 +156,11 @@ impl<'w> Choices<'w> {
                 },
             );
         }
-        let read = |by, wrong| Step::Read { login, by, wrong };
+        let read = |by, wrong| Step::Read {
+            key: known.key,
+            by,
+            wrong,
+        };
         self.add(read_appeal, read(known.project, None));
         self.add(2, read(other(known.project), None));
         for wrong in [Wrong::Secret, Wrong::Callback] {
@@ -160,13 +173,18 @@ impl<'w> Choices<'w> {
             upstream_login,
             ending,
         };
-        self.add(20, sign_in(Ok(())));
-        for failure in [Failure::Denied, Failure::Unavailable, Failure::Invalid] {
-            self.add(2, sign_in(Err(failure)));
+        self.add(20, sign_in(Ending::Success));
+        for ending in [
+            Ending::Error(Failure::Denied),
+            Ending::BadCode(Failure::Unavailable),
+            Ending::BadCode(Failure::Invalid),
+        ] {
+            self.add(2, sign_in(ending));
         }
         for by in VISITORS {
-            let is_first =
-                by == known.visitor && !known.is_spent && self.world.now_ms < known.ends_ms;
+            let is_first = by == known.visitor
+                && !known.is_consumed
+                && self.world.now_ms < known.ends.earliest_ms;
             let appeal = if is_first { 30 } else { 1 };
             self.add(appeal, Step::Deliver { upstream_login, by });
         }
@@ -181,7 +199,7 @@ impl<'w> Choices<'w> {
             by,
             wrong,
         };
-        let appeal = if self.world.token(upstream_login).is_none() {
+        let appeal = if self.world.model.token(upstream_login).is_none() {
             12
         } else {
             4
@@ -204,14 +222,14 @@ impl<'w> Choices<'w> {
             self.clock(weight, to);
         }
         for ms in WAITS_MS {
-            self.add(1, Step::Wait { ms });
+            self.add_line(1, Line::Wait { ms });
         }
-        self.add(1, Step::Restart);
+        self.add_line(1, Line::Restart);
     }
 
     fn clock(&mut self, weight: u32, to: Moment) {
         for off_ms in -1..=1 {
-            self.add(weight, Step::Clock { to, off_ms });
+            self.add_line(weight, Line::Clock { to, off_ms });
         }
     }
 }
@@ -219,17 +237,22 @@ impl<'w> Choices<'w> {
 /// The moments at which something ends, the next one first.
 fn next_moments(world: &World) -> Vec<Moment> {
     let of_logins = world
+        .model
         .logins
         .keys()
         .flat_map(|login| [Moment::LoginEnds(*login), Moment::LoginForgotten(*login)]);
-    let of_upstream_logins = world.upstream_logins.keys().flat_map(|upstream_login| {
-        [
-            Moment::UpstreamLoginEnds(*upstream_login),
-            Moment::AnswerStale(*upstream_login),
-            Moment::CodeEnds(*upstream_login),
-            Moment::TokenEnds(*upstream_login),
-        ]
-    });
+    let of_upstream_logins = world
+        .model
+        .upstream_logins
+        .keys()
+        .flat_map(|upstream_login| {
+            [
+                Moment::UpstreamLoginEnds(*upstream_login),
+                Moment::AnswerStale(*upstream_login),
+                Moment::CodeEnds(*upstream_login),
+                Moment::TokenEnds(*upstream_login),
+            ]
+        });
     let mut ahead: Vec<_> = of_logins
         .chain(of_upstream_logins)
         .filter_map(|moment| Some((world.when(moment)?, moment)))
@@ -240,12 +263,12 @@ fn next_moments(world: &World) -> Vec<Moment> {
     ahead.into_iter().map(|(_, moment)| moment).collect()
 }
 
-/// The step at which `drawn` points, when all weights lie side by side.
-fn pick(steps: &[(u32, Step)], mut drawn: u32) -> Step {
-    for (weight, step) in steps {
+/// The line at which `drawn` points, when all weights lie side by side.
+fn pick(lines: &[(u32, Line)], mut drawn: u32) -> Line {
+    for (weight, line) in lines {
         match drawn.checked_sub(*weight) {
             Some(rest) => drawn = rest,
-            None => return *step,
+            None => return *line,
         }
     }
     unreachable!("it is drawn below the total")

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::Answer;
-use super::known::World;
-use super::script::{Moment, Step};
+use consistency::model::{Answer, Step};
+
+use super::script::{Line, Moment};
+use super::world::World;
 
 /// How often each kind of step got each kind of answer, anywhere and on the
 /// edge of each kind of moment.
@@ -14,11 +15,14 @@ use super::script::{Moment, Step};
 pub(super) struct Coverage(BTreeMap<String, u32>);
 
 impl Coverage {
-    /// Notes that `step` was taken in `before` and got `answer`.
-    pub(super) fn note(&mut self, before: &World, step: Step, answer: Answer) {
+    /// Notes that `line` was taken in `before` and got `answer`.
+    pub(super) fn note(&mut self, before: &World, line: Line, answer: Option<Answer>) {
+        let (Line::Do(step), Some(answer)) = (line, answer) else {
+            return self.count(kind(line));
+        };
         let (step_kind, answer_kind) = (kind(step), kind(answer));
         self.count(format!("{step_kind}: {answer_kind}"));
-        for (moment, off_ms) in edges(before, step) {
+        for (moment, off_ms) in edges(before, line) {
             self.count(format!("{step_kind} at {}{off_ms:+}", kind(moment)));
         }
     }
@@ -48,10 +52,13 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// The moments that decide what comes of `step` and are no more than a
+/// The moments that decide what comes of `line` and are no more than a
 /// millisecond away, with how far past them the clock is.
-pub(super) fn edges(world: &World, step: Step) -> Vec<(Moment, i64)> {
+pub(super) fn edges(world: &World, line: Line) -> Vec<(Moment, i64)> {
     let off = |moment| Some((moment, world.now_ms - world.when(moment)?));
+    let Line::Do(step) = line else {
+        return Vec::new();
+    };
     deciding(world, step)
         .into_iter()
         .filter_map(off)
@@ -60,29 +67,27 @@ pub(super) fn edges(world: &World, step: Step) -> Vec<(Moment, i64)> {
 }
 
 fn deciding(world: &World, step: Step) -> Vec<Moment> {
-    let under_key = |key| world.under_key(key).map(|(login, _)| login);
+    let under_key = |key| world.model.under_key(key).map(|(login, _)| login);
     match step {
-        Step::Start { key, .. } => under_key(key).map(Moment::LoginEnds).into_iter().collect(),
-        Step::Read { login, .. } => vec![Moment::LoginEnds(login)],
-        Step::Visit { login, .. } => {
+        Step::Start { key, .. } | Step::Read { key, .. } => {
+            under_key(key).map(Moment::LoginEnds).into_iter().collect()
+        }
+        Step::Visit { login, .. }
+        | Step::VisitUnvouched { login, .. }
+        | Step::Cancel { login, .. } => {
             vec![Moment::LoginEnds(login), Moment::LoginForgotten(login)]
         }
         Step::Deliver { upstream_login, .. } => vec![
             Moment::UpstreamLoginEnds(upstream_login),
             Moment::AnswerStale(upstream_login),
         ],
-        Step::Redeem { upstream_login, .. } if world.token(upstream_login).is_none() => {
+        Step::Redeem { upstream_login, .. } if world.model.token(upstream_login).is_none() => {
             vec![Moment::CodeEnds(upstream_login)]
         }
         Step::Redeem { upstream_login, .. } | Step::Profile { upstream_login } => {
             vec![Moment::TokenEnds(upstream_login)]
         }
-        Step::Authorize { .. }
-        | Step::SignIn { .. }
-        | Step::Revoke { .. }
-        | Step::Clock { .. }
-        | Step::Wait { .. }
-        | Step::Restart => Vec::new(),
+        Step::Authorize { .. } | Step::SignIn { .. } | Step::Revoke { .. } => Vec::new(),
     }
 }
 

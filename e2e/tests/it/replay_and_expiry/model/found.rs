@@ -1,71 +1,74 @@
-//! Scripts, replayed. A history that goes wrong is printed as such a list: paste
-//! it here under a name that says what was wrong, and it stays a test.
+//! Scripts, replayed. A history that goes wrong is printed as such a list: paste it here
+//! under a name that says what was wrong, and it stays a test.
+
+use consistency::model::Ending::*;
+use consistency::model::Failure::*;
+use consistency::model::Project::*;
+use consistency::model::Provider::*;
+use consistency::model::Step::*;
+use consistency::model::Visitor::*;
+use consistency::model::Wrong::*;
 
 use super::engines::Folder;
 use super::histories::replay;
-use super::script::Failure::*;
+use super::script::Line::{self, *};
 use super::script::Moment::*;
-use super::script::Project::*;
-use super::script::Provider::*;
-use super::script::Step::{self, *};
-use super::script::Visitor::*;
-use super::script::Wrong::*;
 
 #[track_caller]
-fn check(script: &[Step]) {
+fn check(script: &[Line]) {
     replay(Folder::new().database(), script);
 }
 
 #[test]
 fn the_first_upstream_login_to_finish_decides_a_login() {
     check(&[
-        Start { login: 1, key: 1, by: A, at: Google, wrong: None },
-        Visit { login: 1, by: Curl, upstream_login: 1 },
-        Visit { login: 1, by: Ann, upstream_login: 2 },
-        SignIn { upstream_login: 2, ending: Err(Denied) },
-        SignIn { upstream_login: 1, ending: Ok(()) },
-        Deliver { upstream_login: 1, by: Curl },
-        Deliver { upstream_login: 2, by: Ann },
-        Read { login: 1, by: A, wrong: None },
-        Read { login: 1, by: A, wrong: None },
+        Do(Start { login: 1, key: 1, by: A, at: Google, wrong: None }),
+        Do(Visit { login: 1, by: Curl, upstream_login: 1 }),
+        Do(Visit { login: 1, by: Browser(1), upstream_login: 2 }),
+        Do(SignIn { upstream_login: 2, ending: Error(Denied) }),
+        Do(SignIn { upstream_login: 1, ending: Success }),
+        Do(Deliver { upstream_login: 1, by: Curl }),
+        Do(Deliver { upstream_login: 2, by: Browser(1) }),
+        Do(Read { key: 1, by: A, wrong: None }),
+        Do(Read { key: 1, by: A, wrong: None }),
     ]);
 }
 
 #[test]
 fn a_key_that_is_used_again_takes_its_old_login_away() {
     check(&[
-        Start { login: 1, key: 1, by: A, at: GitHub, wrong: None },
-        Visit { login: 1, by: Ann, upstream_login: 1 },
-        SignIn { upstream_login: 1, ending: Ok(()) },
-        Deliver { upstream_login: 1, by: Ann },
+        Do(Start { login: 1, key: 1, by: A, at: GitHub, wrong: None }),
+        Do(Visit { login: 1, by: Browser(1), upstream_login: 1 }),
+        Do(SignIn { upstream_login: 1, ending: Success }),
+        Do(Deliver { upstream_login: 1, by: Browser(1) }),
         Clock { to: LoginEnds(1), off_ms: -1 },
-        Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
+        Do(Start { login: 2, key: 1, by: B, at: GitHub, wrong: None }),
         Clock { to: LoginEnds(1), off_ms: 0 },
-        Start { login: 2, key: 1, by: B, at: GitHub, wrong: None },
-        Visit { login: 1, by: Ann, upstream_login: 2 },
-        Read { login: 1, by: A, wrong: None },
-        Read { login: 2, by: B, wrong: None },
+        Do(Start { login: 2, key: 1, by: B, at: GitHub, wrong: None }),
+        Do(Visit { login: 1, by: Browser(1), upstream_login: 2 }),
+        Do(Read { key: 1, by: A, wrong: None }),
+        Do(Read { key: 1, by: B, wrong: None }),
     ]);
 }
 
 #[test]
-fn a_restart_keeps_consumed_upstream_logins_tokens_and_browser_bindings() {
+fn a_restart_forgets_no_consumed_upstream_login_no_token_and_no_browser_binding() {
     check(&[
-        Start { login: 1, key: 1, by: A, at: Google, wrong: None },
-        Visit { login: 1, by: Bob, upstream_login: 1 },
-        Authorize { upstream_login: 2, by: Bob, project: B, at: GitHub },
-        SignIn { upstream_login: 2, ending: Ok(()) },
-        Deliver { upstream_login: 2, by: Bob },
-        Redeem { upstream_login: 2, by: B, wrong: Some(Verifier) },
-        Redeem { upstream_login: 2, by: B, wrong: None },
+        Do(Start { login: 1, key: 1, by: A, at: Google, wrong: None }),
+        Do(Visit { login: 1, by: Browser(2), upstream_login: 1 }),
+        Do(Authorize { upstream_login: 2, by: Browser(2), project: B, at: GitHub }),
+        Do(SignIn { upstream_login: 2, ending: Success }),
+        Do(Deliver { upstream_login: 2, by: Browser(2) }),
+        Do(Redeem { upstream_login: 2, by: B, wrong: Some(Verifier) }),
+        Do(Redeem { upstream_login: 2, by: B, wrong: None }),
         Restart,
-        Visit { login: 1, by: Ann, upstream_login: 3 },
-        Visit { login: 1, by: Bob, upstream_login: 3 },
-        Deliver { upstream_login: 2, by: Bob },
-        Profile { upstream_login: 2 },
+        Do(Visit { login: 1, by: Browser(1), upstream_login: 3 }),
+        Do(Visit { login: 1, by: Browser(2), upstream_login: 3 }),
+        Do(Deliver { upstream_login: 2, by: Browser(2) }),
+        Do(Profile { upstream_login: 2 }),
         Wait { ms: 899_999 },
-        Profile { upstream_login: 2 },
-        Redeem { upstream_login: 2, by: B, wrong: None },
-        Profile { upstream_login: 2 },
+        Do(Profile { upstream_login: 2 }),
+        Do(Redeem { upstream_login: 2, by: B, wrong: None }),
+        Do(Profile { upstream_login: 2 }),
     ]);
 }

@@ -15,11 +15,11 @@ use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestE
 use proptest_state_machine::ReferenceStateMachine as _;
 use tokio::runtime::Runtime;
 
-use super::cast::Cast;
 use super::coverage::Coverage;
-use super::known::World;
-use super::script::Step;
+use super::players::Players;
+use super::script::Line;
 use super::stage::{Database, Stage};
+use super::world::World;
 use testkit::leak_check::without_keeping_log;
 use testkit::server::runtime;
 
@@ -72,10 +72,10 @@ pub(super) fn asked_for() -> u32 {
 
 /// Plays `script` to a broker on `database`.
 #[track_caller]
-pub(super) fn replay(database: Database, script: &[Step]) {
-    let possible = script.iter().try_fold(World::default(), |mut world, step| {
-        let is_possible = world.allows(*step);
-        is_possible.then(|| world.step(*step)).map(|_| world)
+pub(super) fn replay(database: Database, script: &[Line]) {
+    let possible = script.iter().try_fold(World::default(), |mut world, line| {
+        let is_possible = world.allows(*line);
+        is_possible.then(|| world.step(*line)).map(|_| world)
     });
     assert!(possible.is_some(), "this cannot happen: {script:#?}");
     if let Err(why) = Player::on(database).perform(script, None) {
@@ -137,19 +137,19 @@ impl Player {
 
     /// Plays `script` to its end, or to where the broker differs, and counts in
     /// `seen` how far that is.
-    fn perform(&self, script: &[Step], seen: Option<&AtomicUsize>) -> Result<(), String> {
+    fn perform(&self, script: &[Line], seen: Option<&AtomicUsize>) -> Result<(), String> {
         let mut stage = self.stage.borrow_mut();
         let mut record = self.record.borrow_mut();
         without_keeping_log(|| {
             self.runtime.block_on(async {
-                let mut cast = Cast::enter(&mut stage);
-                for step in script {
+                let mut players = Players::enter(&mut stage);
+                for line in script {
                     if let Some(seen) = seen {
                         seen.fetch_add(1, Ordering::SeqCst);
                     }
-                    let before = cast.world.clone();
-                    let answer = cast.play(*step).await?;
-                    record.coverage.note(&before, *step, answer);
+                    let before = players.world.clone();
+                    let answer = players.play(*line).await?;
+                    record.coverage.note(&before, *line, answer);
                 }
                 record.histories += 1;
                 Ok(())
@@ -159,12 +159,12 @@ impl Player {
 }
 
 /// A script that fails, to be read and to be pasted.
-fn report(why: &str, script: &[Step]) -> String {
+fn report(why: &str, script: &[Line]) -> String {
     let mut text = format!("{why}\nThe whole script:\n\n");
-    let literals: Vec<_> = script.iter().map(|step| format!("{step:?},")).collect();
+    let literals: Vec<_> = script.iter().map(|line| format!("{line:?},")).collect();
     let width = literals.iter().map(String::len).max().unwrap_or_default();
-    for (step, literal) in script.iter().zip(literals) {
-        writeln!(text, "    {literal:width$} // {step}").expect("a string takes it");
+    for (line, literal) in script.iter().zip(literals) {
+        writeln!(text, "    {literal:width$} // {line}").expect("a string takes it");
     }
     text
 }

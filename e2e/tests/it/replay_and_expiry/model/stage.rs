@@ -10,11 +10,11 @@ use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use broker::model::UnixMs;
 use broker::store::StoreUrl;
+use consistency::model::{Project, Provider};
 use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
 use stack::proxy::Proxy;
 
-use super::script::{Project, Provider};
 use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
 use crate::test_broker::launch_in_thread;
 use testkit::backend::Backend;

@@ -1,16 +1,16 @@
-//! What each answer of the reference machine looks like on the wire, to the byte.
+//! The bytes of each answer of the reference model on the wire.
 
+use consistency::model::{Answer, Project, Provider, Step, Visitor};
 use mock_upstream::User;
 use serde_json::{Value, json};
 
-use super::cast::Cast;
-use super::script::{Project, Provider, Step, Visitor};
-use super::{Answer, stage};
+use super::players::Players;
+use super::stage;
 use crate::login::callback_answer;
 use testkit::fresh;
 use testkit::http::{PENDING, REFUSED, Response, UNRECOGNISED};
 
-impl Cast<'_> {
+impl Players<'_> {
     /// Compares what the broker did with what it must do.
     ///
     /// # Errors
@@ -19,13 +19,14 @@ impl Cast<'_> {
     pub(super) fn check(
         &self,
         step: Step,
-        expected: Answer,
+        expected: &Answer,
         reply: &Response,
     ) -> Result<(), String> {
         if !self.is(step, expected, reply) {
             return Err(describe(reply));
         }
-        let (asked, due) = (self.stage.exchanges(), self.world.exchanges);
+        let asked = self.stage.exchanges();
+        let due = usize::from(self.world.model.exchanges);
         if asked != due {
             return Err(format!(
                 "providers that were asked for {asked} exchanges in all, not for {due}"
@@ -34,12 +35,12 @@ impl Cast<'_> {
         Ok(())
     }
 
-    fn is(&self, step: Step, expected: Answer, reply: &Response) -> bool {
+    fn is(&self, step: Step, expected: &Answer, reply: &Response) -> bool {
         let says = |status, body: &str| reply.status == status && reply.text() == body;
         let holds = |body| reply.status == 200 && json_of(reply) == body;
         let sends = |url: &str| reply.status == 303 && reply.location() == Some(url);
-        match expected {
-            Answer::Silence => false,
+        match *expected {
+            Answer::ConfirmationPage => false,
             Answer::Started => is_start(reply, &self.broker()),
             Answer::Refused => says(400, REFUSED),
             Answer::Unrecognised => says(401, UNRECOGNISED),
@@ -48,19 +49,21 @@ impl Cast<'_> {
                 holds(json!({ "status": "succeeded", "profile": self.profile(upstream_login) }))
             }
             Answer::Failed(failure) => {
-                holds(json!({ "status": "failed", "error": failure.word() }))
+                holds(json!({ "status": "failed", "error": failure.name() }))
             }
             Answer::ToProvider => self.is_way_to_provider(step, reply),
             Answer::FromProvider => reply
                 .location()
                 .is_some_and(|url| url.starts_with(&format!("{}/callback/", self.broker()))),
-            Answer::Home => match step {
+            Answer::ToCallback => match step {
                 Step::Visit { login, .. } => self.ends_a_fragment(login, reply),
                 _ => sends(&stage::back()),
             },
-            Answer::HomeWithCode => self.legacy_answer(step, reply).is_some_and(|it| it.is_ok()),
-            Answer::HomeWithError(failure) => {
-                self.legacy_answer(step, reply) == Some(Err(failure.word().to_owned()))
+            Answer::CallbackWithCode => {
+                self.legacy_answer(step, reply).is_some_and(|it| it.is_ok())
+            }
+            Answer::CallbackWithError(failure) => {
+                self.legacy_answer(step, reply) == Some(Err(failure.name().to_owned()))
             }
             Answer::NotThisBrowser
             | Answer::UpstreamLoginOver
@@ -79,7 +82,7 @@ impl Cast<'_> {
     /// A visit may have come with a fragment, which ends on the way to the callback of
     /// its login's own project.
     fn ends_a_fragment(&self, login: u8, reply: &Response) -> bool {
-        let project = self.world.logins[&login].project;
+        let project = self.world.model.logins[&login].project;
         let query = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("client_id", &self.stage.backend(project).client_id)
             .append_pair("redirect_uri", &stage::back())
@@ -95,7 +98,7 @@ impl Cast<'_> {
         };
         let provider = self
             .stage
-            .upstream(self.world.upstream_logins[&upstream_login].provider);
+            .upstream(self.world.model.upstream_logins[&upstream_login].provider);
         let begins = |url: &str| url.starts_with(provider.url()) && url.ends_with('#');
         reply.status == 303 && reply.location().is_some_and(begins)
     }
@@ -123,10 +126,10 @@ impl Cast<'_> {
             picture,
             ..
         } = self.person(upstream_login);
-        let provider = self.world.upstream_logins[&upstream_login].provider;
+        let provider = self.world.model.upstream_logins[&upstream_login].provider;
         json!({
-            "subject": fresh::subject(provider.word(), &id),
-            "provider": provider.word(),
+            "subject": fresh::subject(provider.name(), &id),
+            "provider": provider.name(),
             "providerSubject": id,
             "name": name,
             "username": username.filter(|_| provider == Provider::GitHub),
@@ -175,7 +178,7 @@ fn is_43_characters(text: &str) -> bool {
 }
 
 /// A page for a browser; for a client that asks for none, the generic error.
-fn is_page(step: Step, expected: Answer, reply: &Response) -> bool {
+fn is_page(step: Step, expected: &Answer, reply: &Response) -> bool {
     let (status, title, message) = match expected {
         Answer::NotThisBrowser => (
             400,

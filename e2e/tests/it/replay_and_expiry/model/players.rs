@@ -1,34 +1,34 @@
-//! Those who play a history: backends and browsers, with real keys, states and
-//! codes behind the numbers of the script. They take each step over HTTP.
+//! The backends and browsers of a history, with real keys, states and codes behind the
+//! numbers of the script. They take each step over HTTP.
 
 use std::collections::BTreeMap;
 
+use consistency::model::{Answer, Ending, Failure, Project, Step, Visitor, Wrong};
 use mock_upstream::{Misbehaviour, Next, User};
 
-use super::Answer;
-use super::known::World;
-use super::script::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
+use super::script::Line;
 use super::stage::{Stage, aside, unregistered};
+use super::world::World;
 use crate::login::callback_code;
 use testkit::backend::{Backend, Transaction};
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Response;
 
-/// One history's players.
-pub(super) struct Cast<'a> {
+/// The players of one history.
+pub(super) struct Players<'a> {
     pub(super) stage: &'a mut Stage,
-    /// What the reference machine knows.
+    /// The model beside them.
     pub(super) world: World,
     browsers: [Browser; 3],
     keys: BTreeMap<u8, String>,
     addresses: BTreeMap<u8, String>,
-    luggage: BTreeMap<u8, Luggage>,
+    carried: BTreeMap<u8, Carried>,
 }
 
-/// What there really is of an upstream login, as far as it has come.
+/// The values of an upstream login, as far as it is.
 #[derive(Debug, Default)]
-pub(super) struct Luggage {
+pub(super) struct Carried {
     /// The legacy flow's.
     pub(super) transaction: Option<Transaction>,
     to_provider: String,
@@ -37,7 +37,7 @@ pub(super) struct Luggage {
     token: String,
 }
 
-impl<'a> Cast<'a> {
+impl<'a> Players<'a> {
     /// The players of the next history on `stage`.
     pub(super) fn enter(stage: &'a mut Stage) -> Self {
         stage.begin_history();
@@ -47,30 +47,30 @@ impl<'a> Cast<'a> {
             browsers: [Browser::new(), Browser::new(), Browser::plain()],
             keys: BTreeMap::new(),
             addresses: BTreeMap::new(),
-            luggage: BTreeMap::new(),
+            carried: BTreeMap::new(),
         }
     }
 
-    /// Takes `step` in both worlds and returns what both answered.
+    /// Plays `line` to the model and to the broker, and returns the answer of both.
     ///
     /// # Errors
     ///
-    /// What the broker did, if the reference machine says otherwise.
-    pub(super) async fn play(&mut self, step: Step) -> Result<Answer, String> {
+    /// The broker's answer, if it is not the model's.
+    pub(super) async fn play(&mut self, line: Line) -> Result<Option<Answer>, String> {
         let before_ms = self.world.now_ms;
-        let expected = self.world.step(step);
-        match step {
-            Step::Clock { .. } | Step::Wait { .. } => {
-                self.stage.wait(self.world.now_ms - before_ms);
-            }
-            Step::Restart => self.stage.restart().await,
-            _ => {
-                let reply = self.ask(step).await;
-                self.check(step, expected, &reply).map_err(|seen| {
-                    format!("\"{step}\" must be answered by {expected:?}; it was by {seen}")
-                })?;
-                self.keep(step, expected, &reply);
-            }
+        let expected = self.world.step(line);
+        if let (Line::Do(step), Some(expected)) = (line, &expected) {
+            let reply = self.ask(step).await;
+            self.check(step, expected, &reply).map_err(|seen| {
+                format!("\"{step}\" must be answered by {expected:?}; it was by {seen}")
+            })?;
+            self.keep(step, expected, &reply);
+        }
+        if line == Line::Restart {
+            self.stage.restart().await;
+        }
+        if self.world.now_ms > before_ms {
+            self.stage.wait(self.world.now_ms - before_ms);
         }
         Ok(expected)
     }
@@ -82,7 +82,7 @@ impl<'a> Cast<'a> {
             } => {
                 let key = self.keys.entry(key).or_insert_with(fresh::secret).clone();
                 let backend = self.backend(by, wrong, unregistered());
-                backend.start_with_key(&key, at.word()).await
+                backend.start_with_key(&key, at.name()).await
             }
             Step::Visit { login, by, .. } => self.browser(by).open(&self.addresses[&login]).await,
             Step::Authorize {
@@ -91,9 +91,9 @@ impl<'a> Cast<'a> {
                 project,
                 at,
             } => {
-                let transaction = self.stage.backend(project).start_authorization(at.word());
+                let transaction = self.stage.backend(project).start_authorization(at.name());
                 let url = transaction.url.clone();
-                self.luggage.entry(upstream_login).or_default().transaction = Some(transaction);
+                self.carried.entry(upstream_login).or_default().transaction = Some(transaction);
                 self.browser(by).open(&url).await
             }
             Step::SignIn {
@@ -102,11 +102,11 @@ impl<'a> Cast<'a> {
             } => self.sign_in(upstream_login, ending).await,
             Step::Deliver { upstream_login, by } => {
                 self.browser(by)
-                    .open(&self.luggage[&upstream_login].answer)
+                    .open(&self.carried[&upstream_login].answer)
                     .await
             }
-            Step::Read { login, by, wrong } => {
-                let key = &self.keys[&self.world.logins[&login].key];
+            Step::Read { key, by, wrong } => {
+                let key = &self.keys[&key];
                 self.backend(by, wrong, aside()).result(key).await
             }
             Step::Redeem {
@@ -116,40 +116,40 @@ impl<'a> Cast<'a> {
             } => self.redeem(upstream_login, by, wrong).await,
             Step::Profile { upstream_login } => {
                 self.bearer()
-                    .profile(&self.luggage[&upstream_login].token)
+                    .profile(&self.carried[&upstream_login].token)
                     .await
             }
             Step::Revoke { upstream_login } => {
                 self.bearer()
-                    .revoke(&self.luggage[&upstream_login].token)
+                    .revoke(&self.carried[&upstream_login].token)
                     .await
             }
-            Step::Clock { .. } | Step::Wait { .. } | Step::Restart => {
-                unreachable!("nobody is asked")
+            Step::VisitUnvouched { .. } | Step::Cancel { .. } => {
+                unreachable!("no script has a confirmation page")
             }
         }
     }
 
-    /// The traveller goes to the provider, where the script says what happens.
+    /// The visitor goes to the provider, where the script decides what happens.
     async fn sign_in(&self, upstream_login: u8, ending: Ending) -> Response {
         let next = match ending {
-            Ok(()) => Next::User(self.person(upstream_login)),
-            Err(Failure::Denied) => Next::Misbehave(Misbehaviour::Deny),
-            Err(Failure::Unavailable) => Next::Misbehave(Misbehaviour::Reset),
-            Err(Failure::Invalid) => Next::Misbehave(Misbehaviour::TokenRefused),
+            Ending::Success => Next::User(self.person(upstream_login)),
+            Ending::Error(_) => Next::Misbehave(Misbehaviour::Deny),
+            Ending::BadCode(Failure::Unavailable) => Next::Misbehave(Misbehaviour::Reset),
+            Ending::BadCode(_) => Next::Misbehave(Misbehaviour::TokenRefused),
         };
-        let known = &self.world.upstream_logins[&upstream_login];
+        let known = &self.world.model.upstream_logins[&upstream_login];
         self.stage
             .upstream(known.provider)
             .queue(next)
             .expect("both know it");
-        let to_provider = &self.luggage[&upstream_login].to_provider;
+        let to_provider = &self.carried[&upstream_login].to_provider;
         self.browser(known.visitor).open(to_provider).await
     }
 
     async fn redeem(&self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Response {
-        let luggage = &self.luggage[&upstream_login];
-        let mut transaction = luggage
+        let carried = &self.carried[&upstream_login];
+        let mut transaction = carried
             .transaction
             .clone()
             .expect("it is a legacy upstream login");
@@ -157,11 +157,11 @@ impl<'a> Cast<'a> {
             transaction.verifier = fresh::secret();
         }
         let backend = self.backend(by, wrong, aside());
-        backend.redeem(&transaction, &luggage.code).await
+        backend.redeem(&transaction, &carried.code).await
     }
 
-    /// Keeps what an answer, as it was expected, handed out.
-    fn keep(&mut self, step: Step, answer: Answer, reply: &Response) {
+    /// Keeps what an expected answer handed out.
+    fn keep(&mut self, step: Step, answer: &Answer, reply: &Response) {
         let location = || reply.location().expect("a redirect").to_owned();
         let text = |field| reply.json()[field].as_str().expect("a string").to_owned();
         match (step, answer) {
@@ -172,37 +172,37 @@ impl<'a> Cast<'a> {
                 Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. },
                 Answer::ToProvider,
             ) => {
-                self.luggage.entry(upstream_login).or_default().to_provider = location();
+                self.carried.entry(upstream_login).or_default().to_provider = location();
             }
             (Step::SignIn { upstream_login, .. }, _) => {
-                self.luggage_mut(upstream_login).answer = location();
+                self.carried_mut(upstream_login).answer = location()
             }
-            (Step::Deliver { upstream_login, .. }, Answer::HomeWithCode) => {
+            (Step::Deliver { upstream_login, .. }, Answer::CallbackWithCode) => {
                 let transaction = self.transaction(upstream_login);
                 let code = callback_code(self.bearer(), transaction, &location());
-                self.luggage_mut(upstream_login).code = code;
+                self.carried_mut(upstream_login).code = code;
             }
             (Step::Redeem { upstream_login, .. }, Answer::Token) => {
-                self.luggage_mut(upstream_login).token = text("access_token");
+                self.carried_mut(upstream_login).token = text("access_token");
             }
             _ => {}
         }
     }
 
-    fn luggage_mut(&mut self, upstream_login: u8) -> &mut Luggage {
-        self.luggage.get_mut(&upstream_login).expect("it has begun")
+    fn carried_mut(&mut self, upstream_login: u8) -> &mut Carried {
+        self.carried.get_mut(&upstream_login).expect("it has begun")
     }
 
     /// What the consumer keeps of a legacy upstream login.
     pub(super) fn transaction(&self, upstream_login: u8) -> &Transaction {
-        let transaction = self.luggage[&upstream_login].transaction.as_ref();
+        let transaction = self.carried[&upstream_login].transaction.as_ref();
         transaction.expect("it is a legacy upstream login")
     }
 
     fn browser(&self, visitor: Visitor) -> &Browser {
         match visitor {
-            Visitor::Ann => &self.browsers[0],
-            Visitor::Bob => &self.browsers[1],
+            Visitor::Browser(1) => &self.browsers[0],
+            Visitor::Browser(_) => &self.browsers[1],
             Visitor::Curl => &self.browsers[2],
         }
     }
@@ -218,30 +218,20 @@ impl<'a> Cast<'a> {
         backend
     }
 
-    /// Whoever bears a token: it does not matter who that is.
+    /// A bearer of tokens: it does not matter which project that is.
     fn bearer(&self) -> &Backend {
         self.stage.backend(Project::B)
     }
 
-    /// Who signs in on `upstream_login`: somebody else on every upstream login of every history.
+    /// The user of `upstream_login`: another on every upstream login of every history.
     pub(super) fn person(&self, upstream_login: u8) -> User {
         let id = format!("{}{upstream_login}", self.stage.histories);
         User {
-            name: Some(format!("Person {id}")),
+            name: Some(format!("User {id}")),
             username: Some(format!("person-{id}")),
             picture: Some(format!("https://pictures.example/{id}.png")),
             id,
             ..User::default()
-        }
-    }
-}
-
-impl Provider {
-    /// The word for it on the wire.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Google => "google",
-            Self::GitHub => "github",
         }
     }
 }
