@@ -362,9 +362,8 @@ impl Model {
         at: Interval,
         choices: &mut Choices,
     ) -> Answer {
-        match wrong {
-            Some(_) => return Answer::Refused,
-            None => {}
+        if wrong.is_some() {
+            return Answer::Refused;
         }
         let Some((login, found)) = self.under_key(key) else {
             return Answer::Refused;

@@ -62,7 +62,7 @@ fn name(model: &Model, operation: &Operation, seen: &Answer<User>, expected: &[A
     if let Some(name) = of_the_user(seen, expected) {
         return name;
     }
-    let refusal = || expected.iter().all(|it| is_refusal(it));
+    let refusal = || expected.iter().all(is_refusal);
     match (step, seen) {
         (Step::Start { .. }, Answer::Started) => "a session key was accepted twice",
         (Step::Start { .. }, _) => "a session key was refused while it was free",

@@ -27,7 +27,7 @@ pub(super) fn explain(history: &History) -> Result<(), Violation> {
         logged: Commits::default(),
         lost: Commits::default(),
     };
-    if search.goes_on(beginning) {
+    if search.goes_on(&beginning) {
         return Ok(());
     }
     if search.seen.len() >= MAX_STATES {
@@ -70,26 +70,24 @@ struct Furthest {
 
 impl Search<'_> {
     /// Whether some order of what is left explains it.
-    fn goes_on(&mut self, state: State) -> bool {
+    fn goes_on(&mut self, state: &State) -> bool {
         if self.seen.len() >= MAX_STATES || !self.seen.insert(state.clone()) {
             return false;
         }
-        self.remember(&state);
+        self.remember(state);
         if state.is_explained(self.history) {
             return true;
         }
         let candidates = state.candidates(self.history);
         // What changes nothing may as well happen now.
-        let free = candidates
-            .iter()
-            .find_map(|&index| self.free(&state, index));
+        let free = candidates.iter().find_map(|&index| self.free(state, index));
         if let Some(next) = free {
-            return self.goes_on(next);
+            return self.goes_on(&next);
         }
         candidates.into_iter().any(|index| {
-            self.successors(&state, index)
+            self.successors(state, index)
                 .into_iter()
-                .any(|next| self.goes_on(next))
+                .any(|next| self.goes_on(&next))
         })
     }
 
