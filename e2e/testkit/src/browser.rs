@@ -5,6 +5,7 @@
 mod cookie_jar;
 mod navigation;
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use reqwest::Method;
@@ -27,6 +28,7 @@ const MAX_REDIRECTS: usize = 20;
 pub struct Browser {
     http: Http,
     sends: NavigationHeaders,
+    page: String,
     jar: Mutex<CookieJar>,
     steps: Mutex<Vec<Step>>,
 }
@@ -95,10 +97,26 @@ impl Browser {
         }
     }
 
+    /// A client without a browser's headers that sends by `http`.
+    pub fn plain_with_http(http: Http) -> Self {
+        Self {
+            http,
+            ..Self::plain()
+        }
+    }
+
+    /// Navigates from `page` instead of the consumer's page at [`UNSERVED`].
+    #[must_use]
+    pub fn on_page(self, page: &str) -> Self {
+        let page = page.to_owned();
+        Self { page, ..self }
+    }
+
     fn with(sends: NavigationHeaders) -> Self {
         Self {
             http: Http::new(),
             sends,
+            page: format!("{UNSERVED}/"),
             jar: Mutex::default(),
             steps: Mutex::default(),
         }
@@ -111,7 +129,7 @@ impl Browser {
 
     /// The same, and stops before an address that begins with `end`.
     pub async fn follow_until(&self, url: &str, end: &str) -> Arrival {
-        self.follow_from(&consumer_page(), url, end).await
+        self.follow_from(&self.page, url, end).await
     }
 
     /// Follows a link on `page`, and stops before an address that begins with `end`.
@@ -152,15 +170,22 @@ impl Browser {
 
     /// The same with more headers.
     pub async fn open_with(&self, url: &str, headers: &[(&str, &str)]) -> Response {
-        let navigation = Navigation::from(Initiator::Page(&consumer_page()));
+        let navigation = Navigation::from(Initiator::Page(&self.page));
         self.step(&Method::GET, url, &navigation, NO_FIELDS, headers)
             .await
     }
 
     /// Sends a HEAD request from the consumer's page.
     pub async fn head(&self, url: &str) -> Response {
-        let navigation = Navigation::from(Initiator::Page(&consumer_page()));
+        let navigation = Navigation::from(Initiator::Page(&self.page));
         self.step(&Method::HEAD, url, &navigation, NO_FIELDS, &[])
+            .await
+    }
+
+    /// Presses the button of a form on `page`, and follows no redirect.
+    pub async fn press(&self, page: &str, action: &str) -> Response {
+        let navigation = Navigation::from(Initiator::Page(page));
+        self.step(&Method::POST, action, &navigation, NO_FIELDS, &[])
             .await
     }
 
@@ -263,11 +288,22 @@ impl Browser {
         self.jar().count(&parsed(url))
     }
 
+    /// The cookies for the host of `url`: names and values.
+    pub fn cookies(&self, url: &str) -> BTreeMap<String, String> {
+        self.jar().of_host(&parsed(url))
+    }
+
+    /// Adds a cookie for the host of `url`, whatever its name and value.
+    pub fn add_cookie(&self, url: &str, name: &str, value: &str) {
+        self.jar().add(&parsed(url), name, value);
+    }
+
     /// Another browser with a copy of all cookies.
     #[must_use]
     pub fn with_same_cookies(&self) -> Self {
         Self {
             http: self.http.clone(),
+            page: self.page.clone(),
             jar: Mutex::new(self.jar().clone()),
             ..Self::with(self.sends)
         }
@@ -292,10 +328,6 @@ impl Default for Browser {
     fn default() -> Self {
         Self::new()
     }
-}
-
-fn consumer_page() -> String {
-    format!("{UNSERVED}/")
 }
 
 fn parsed(url: &str) -> Url {

@@ -207,18 +207,32 @@ impl Request {
     ///
     /// For a response that a broker must not send.
     pub async fn try_send(self) -> reqwest::Result<Response> {
-        let (client, request) = self.builder.build_split();
-        let mut request = request?;
-        for (name, value) in &self.http.headers {
-            request.headers_mut().entry(name).or_insert(value.clone());
-        }
+        let http = self.http.clone();
+        let request = self.try_build()?;
         let (method, url) = (request.method().clone(), request.url().clone());
-        let response = Response::read(client.execute(request).await?).await?;
+        let response = Response::read(http.client.execute(request).await?).await?;
         response.check(&method, url.path());
-        if let Some(observe) = &self.http.observer {
+        if let Some(observe) = &http.observer {
             observe(&method, url.as_str(), &response);
         }
         Ok(response)
+    }
+
+    /// The request, for a test that sends it by other means.
+    ///
+    /// # Panics
+    ///
+    /// When it is no request.
+    pub fn build(self) -> reqwest::Request {
+        self.try_build().expect("a request")
+    }
+
+    fn try_build(self) -> reqwest::Result<reqwest::Request> {
+        let mut request = self.builder.build()?;
+        for (name, value) in &self.http.headers {
+            request.headers_mut().entry(name).or_insert(value.clone());
+        }
+        Ok(request)
     }
 }
 

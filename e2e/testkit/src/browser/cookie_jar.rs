@@ -74,6 +74,21 @@ impl CookieJar {
         pairs.join("; ")
     }
 
+    /// The cookies for the host of `url`: names and values.
+    pub(super) fn of_host(&self, url: &Url) -> BTreeMap<String, String> {
+        let host = host(url);
+        let own = self.cookies.iter().filter(|((owner, _), _)| *owner == host);
+        own.map(|((_, name), cookie)| (name.clone(), cookie.value().to_owned()))
+            .collect()
+    }
+
+    /// Adds a cookie for the host of `url`, sent where one with `SameSite=Lax` is.
+    pub(super) fn add(&mut self, url: &Url, name: &str, value: &str) {
+        let mut cookie = Cookie::new(name.to_owned(), value.to_owned());
+        cookie.set_same_site(SameSite::Lax);
+        self.cookies.insert((host(url), name.to_owned()), cookie);
+    }
+
     /// The number of cookies for the host of `url`.
     pub(super) fn count(&self, url: &Url) -> usize {
         let host = host(url);
