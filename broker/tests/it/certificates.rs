@@ -5,10 +5,10 @@ use broker::upstream::Failure;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rocket::config::TlsConfig;
 
-use crate::http::world::{authorize_query, authorize_with, parameter};
+use crate::broker_process::BrokerProcess;
 use crate::scratch::Scratch;
-use crate::served::Served;
 use crate::slow_github::{SlowGitHub, coming_back};
+use crate::test_broker::{authorize_query, authorize_with, parameter};
 use crate::trouble::Place;
 
 const HERE: &str = "127.0.0.1";
@@ -41,7 +41,7 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
 
     let (place, scratch) = (Place::new(), Scratch::new());
     let trusted = scratch.write("authorities.pem", &authority.pem());
-    let served = Served::start(
+    let broker = BrokerProcess::start(
         github
             .broker(&place)
             .env("SSL_CERT_FILE", trusted.to_str().unwrap())
@@ -49,20 +49,17 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
             .env("BROKER_UPSTREAM__GOOGLE__ISSUER", github.url()),
     );
-    let home = coming_back(&served, "code=upstream-code")
+    let home = coming_back(&broker, "code=upstream-code")
         .await
         .send()
         .await;
     let mut query = authorize_query();
     query[2].1 = "google".to_owned();
-    let away = served.get(&authorize_with(&query)).await;
+    let away = broker.get(&authorize_with(&query)).await;
     SignIns {
-        github: home.unwrap().headers()["location"]
-            .to_str()
-            .unwrap()
-            .to_owned(),
+        github: home.location().unwrap().to_owned(),
         google: away.location().unwrap().to_owned(),
-        log: served.kill(),
+        log: broker.kill(),
     }
 }
 

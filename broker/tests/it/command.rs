@@ -1,14 +1,14 @@
-//! The real program, run to its end.
+//! The broker's program, run to its end.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// The command line, in an environment with nothing of ours in it.
-pub(crate) struct Broker(pub(crate) Command);
+/// A command line of the program, in an empty environment.
+pub(crate) struct BrokerCommand(pub(crate) Command);
 
-impl Broker {
+impl BrokerCommand {
     pub(crate) fn run(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_broker"));
         command.args(arguments).env_clear();
@@ -19,18 +19,18 @@ impl Broker {
         Self::run(&[command, "--config", config.to_str().unwrap()])
     }
 
-    /// The same, whose files must not grow over so many KiB.
+    /// One whose files cannot become larger than `kib` KiB.
     pub(crate) fn limited_to_kib(kib: u32, command: &str, config: &Path) -> Self {
-        // It counts in halves of a KiB.
+        // The shell counts in halves of a KiB.
         Self::under(&format!("-f {}", kib * 2), command, config)
     }
 
-    /// The same, which may have so many files and connections open.
-    pub(crate) fn limited_to_descriptors(most: u32, command: &str, config: &Path) -> Self {
-        Self::under(&format!("-n {most}"), command, config)
+    /// One that can open `max` files and connections.
+    pub(crate) fn limited_to_descriptors(max: u32, command: &str, config: &Path) -> Self {
+        Self::under(&format!("-n {max}"), command, config)
     }
 
-    /// The same under one of the shell's limits, a soft one: it can be lifted.
+    /// One under a limit of the shell, a soft one: the program can raise it.
     fn under(limit: &str, command: &str, config: &Path) -> Self {
         let mut shell = Command::new("/bin/sh");
         shell
@@ -47,7 +47,8 @@ impl Broker {
         self
     }
 
-    pub(crate) fn output(mut self) -> Said {
+    /// Runs it until it ends.
+    pub(crate) fn output(mut self) -> CommandOutput {
         let (stdout, stderr) = (Stdio::piped(), Stdio::piped());
         let program = self.0.stdout(stdout).stderr(stderr).spawn().unwrap();
         let _in_time = deadline(program.id());
@@ -56,7 +57,7 @@ impl Broker {
             stdout,
             stderr,
         } = program.wait_with_output().unwrap();
-        Said {
+        CommandOutput {
             code: status.code(),
             out: String::from_utf8(stdout).unwrap(),
             err: String::from_utf8(stderr).unwrap(),
@@ -64,38 +65,38 @@ impl Broker {
     }
 }
 
-/// What it said, and how it ended.
-pub(crate) struct Said {
+/// The exit status of a program, and what it wrote.
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Said {
-    /// Checks that it failed in one line that says this.
+impl CommandOutput {
+    /// Asserts that it failed with one line, which contains `message`.
     #[track_caller]
-    pub(crate) fn failed(&self, says: &str) {
+    pub(crate) fn failed(&self, message: &str) {
         assert_eq!(self.code, Some(1), "{}", self.err);
-        assert!(self.err.contains(says), "{}", self.err);
+        assert!(self.err.contains(message), "{}", self.err);
         assert!(self.err.starts_with("broker: "), "{}", self.err);
         assert_eq!(self.err.lines().count(), 1, "{}", self.err);
         assert!(!self.err.contains("GOCSPX"), "{}", self.err);
     }
 }
 
-/// Sends a signal by the shell, which every machine has; a `kill` it may not have.
+/// Sends a signal through the shell: not every machine has a `kill` program.
 pub(crate) fn signal(name: &str, process_id: u32) {
     let kill = format!("kill -s {name} {process_id}");
     let sent = Command::new("/bin/sh").args(["-c", &kill]).status();
     assert!(sent.unwrap().success(), "{kill}");
 }
 
-/// Ends a program that serves when it should have refused, so that its test fails
-/// and does not wait for ever; unless what this returns is dropped in time.
+/// Kills a program after 30 seconds unless the return value is dropped before, so that
+/// one that serves when it should have refused fails its test.
 pub(crate) fn deadline(process_id: u32) -> Sender<()> {
-    let (in_time, over) = channel();
+    let (in_time, timeout) = channel();
     std::thread::spawn(move || {
-        if over.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
+        if timeout.recv_timeout(Duration::from_secs(30)) == Err(RecvTimeoutError::Timeout) {
             signal("KILL", process_id);
         }
     });

@@ -1,7 +1,7 @@
 //! How many connections a broker may have at once.
 
-use crate::command::Broker;
-use crate::served::Served;
+use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::trouble::Place;
 
 /// The limits on open files of a process: the one that holds, and the highest that
@@ -19,9 +19,9 @@ fn limits_of(process_id: u32) -> (u64, u64) {
 #[tokio::test]
 async fn a_broker_may_have_as_many_connections_as_the_system_allows_at_most() {
     let place = Place::new();
-    let broker = Broker::limited_to_descriptors(100, "serve", &place.config);
-    let served = Served::start(broker);
-    let (own, highest) = limits_of(served.process_id());
+    let broker = BrokerCommand::limited_to_descriptors(100, "serve", &place.config);
+    let broker = BrokerProcess::start(broker);
+    let (own, highest) = limits_of(broker.process_id());
     assert!(highest > 100, "it could not have been raised");
     assert_eq!(own, highest);
 }

@@ -9,21 +9,22 @@ use std::time::Duration;
 use broker::Dependencies;
 use broker::store::StoreUrl;
 use broker::store::fail_points::{FailPoint, FailPoints};
-use reqwest::{Method, Request, RequestBuilder};
+use reqwest::Method;
 use serde_json::{Value, json};
+use testkit::http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::http::world::{
-    CALLBACK, World, authorize_path, back_path, result_body, sign_in, token_body,
-};
+use crate::broker_process::BrokerProcess;
 use crate::scratch::Scratch;
-use crate::served::{Browser, Served};
 use crate::slow_github::SlowGitHub;
+use crate::test_broker::{
+    CALLBACK, TestBroker, authorize_path, back_path, result_body, sign_in, token_body,
+};
 use crate::trouble::Place;
 
 /// The bytes of a request, which no client library sends and then abandons.
-fn bytes(request: &Request) -> Vec<u8> {
+fn bytes(request: &reqwest::Request) -> Vec<u8> {
     let url = &request.url()[url::Position::BeforePath..];
     let body = request.body().and_then(|body| body.as_bytes());
     let body = body.unwrap_or_default();
@@ -39,8 +40,8 @@ fn bytes(request: &Request) -> Vec<u8> {
 struct Call(TcpStream);
 
 impl Call {
-    async fn send(request: RequestBuilder) -> Self {
-        let request = request.build().unwrap();
+    async fn send(request: Request) -> Self {
+        let request = request.build();
         let authority = &request.url()[url::Position::BeforeHost..url::Position::AfterPort];
         let mut connection = TcpStream::connect(authority).await.unwrap();
         connection.write_all(&bytes(&request)).await.unwrap();
@@ -60,18 +61,20 @@ impl Call {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let served = Served::start(github.broker(&place));
-    let mut browser = Browser::default();
-    let away = browser.get(&served, &served.login(1).await).await;
+    let broker = BrokerProcess::start(github.broker(&place));
+    let browser = broker.browser();
+    let away = browser.get(&broker.login(1).await).await;
     let back = back_path(&away, "code=upstream-code");
-    let call = Call::send(browser.request(&served, &back)).await;
+    let callback = broker.request(Method::GET, &back);
+    let callback = callback.header("Cookie", browser.cookie_header());
+    let call = Call::send(callback).await;
     github.is_asked().await;
     call.hang_up().await;
     github.may_answer.add_permits(1);
-    served.logged("steps=\"upstream_login_consumed completed\"");
-    let result = served.post("/v1/login/result", &result_body(1)).await;
-    assert_eq!(result.json()["status"], "succeeded", "{}", result.body);
-    browser.get(&served, &back).await.goes_to(CALLBACK);
+    broker.logged("steps=\"upstream_login_consumed completed\"");
+    let result = broker.post("/v1/login/result", &result_body(1)).await;
+    assert_eq!(result.json()["status"], "succeeded", "{result:?}");
+    browser.get(&back).await.redirects_to(CALLBACK);
     github.is_asked_no_more();
 }
 
@@ -80,24 +83,26 @@ async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_starts_anew() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let served = Served::start(github.broker(&place));
-    let mut browser = Browser::default();
-    let away = browser.get(&served, &authorize_path()).await;
+    let broker = BrokerProcess::start(github.broker(&place));
+    let browser = broker.browser();
+    let away = browser.get(&authorize_path()).await;
     let back = back_path(&away, "code=upstream-code");
-    let call = Call::send(browser.request(&served, &back)).await;
+    let callback = broker.request(Method::GET, &back);
+    let callback = callback.header("Cookie", browser.cookie_header());
+    let call = Call::send(callback).await;
     github.is_asked().await;
     call.hang_up().await;
     github.may_answer.add_permits(1);
-    served.logged("steps=\"upstream_login_consumed code_issued\"");
-    let again = browser.get(&served, &back).await;
+    broker.logged("steps=\"upstream_login_consumed code_issued\"");
+    let again = browser.get(&back).await;
     again.is_refusal_page(400, "upstream_login.once");
     github.is_asked_no_more();
 }
 
 /// The rules that requests were refused by. A request whose client hung up ends in
 /// its own time, before or after the next one, so the last event says nothing.
-fn refusals(world: &World) -> Vec<&'static str> {
-    let events = world.events();
+fn refusals(broker: &TestBroker) -> Vec<&'static str> {
+    let events = broker.events();
     events
         .iter()
         .filter_map(|event| event.rule)
@@ -107,7 +112,7 @@ fn refusals(world: &World) -> Vec<&'static str> {
 
 /// A broker whose store can be stopped before a commit.
 struct Stoppable {
-    world: World,
+    broker: TestBroker,
     is_armed: Arc<AtomicBool>,
     stopped: Receiver<()>,
     go_on: Sender<()>,
@@ -134,9 +139,9 @@ impl Stoppable {
             ..Dependencies::default()
         };
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let world = World::start_in(dependencies, |config| config.store.url = url).await;
+        let broker = TestBroker::start_in(dependencies, |config| config.store.url = url).await;
         Self {
-            world,
+            broker,
             is_armed,
             stopped,
             go_on,
@@ -147,7 +152,7 @@ impl Stoppable {
     /// Posts `body` and hangs up before it is committed.
     async fn hang_up(&self, path: &str, body: &Value) {
         self.is_armed.store(true, Ordering::SeqCst);
-        let request = self.world.request(Method::POST, path).json(body);
+        let request = self.broker.request(Method::POST, path).json(body);
         let call = Call::send(request).await;
         self.stopped.recv_timeout(Duration::from_secs(20)).unwrap();
         call.hang_up().await;
@@ -158,30 +163,30 @@ impl Stoppable {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_whose_reader_hung_up_before_the_commit_is_consumed() {
     let stoppable = Stoppable::start().await;
-    let world = &stoppable.world;
-    sign_in(world, 1).await.goes_to(CALLBACK);
+    let broker = &stoppable.broker;
+    sign_in(broker, 1).await.redirects_to(CALLBACK);
     stoppable.hang_up("/v1/login/result", &result_body(1)).await;
-    world.result(1).await.is_refused(400);
-    assert_eq!(refusals(world), ["result.once"]);
+    broker.result(1).await.is_refusal(400);
+    assert_eq!(refusals(broker), ["result.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_whose_client_hung_up_before_the_commit_is_redeemed() {
     let stoppable = Stoppable::start().await;
-    let world = &stoppable.world;
-    let code = world.code().await;
+    let broker = &stoppable.broker;
+    let code = broker.code().await;
     stoppable.hang_up("/v1/token", &token_body(&code)).await;
-    world.token(&code).await.is_refused(400);
-    assert_eq!(refusals(world), ["code.once"]);
+    broker.token(&code).await.is_refusal(400);
+    assert_eq!(refusals(broker), ["code.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_whose_client_hung_up_before_the_commit_is_revoked() {
     let stoppable = Stoppable::start().await;
-    let world = &stoppable.world;
-    let token = world.access_token().await;
+    let broker = &stoppable.broker;
+    let token = broker.access_token().await;
     stoppable.is_armed.store(true, Ordering::SeqCst);
-    let revoke = world
+    let revoke = broker
         .request(Method::POST, "/v1/revoke")
         .bearer_auth(&token);
     let call = Call::send(revoke).await;
@@ -191,6 +196,6 @@ async fn a_token_whose_client_hung_up_before_the_commit_is_revoked() {
         .unwrap();
     call.hang_up().await;
     stoppable.go_on.send(()).unwrap();
-    world.profile(&token).await.is_refused(401);
-    world.revoke(&token).await.is(200, &json!({}));
+    broker.profile(&token).await.is_refusal(401);
+    broker.revoke(&token).await.is_json(200, &json!({}));
 }

@@ -1,29 +1,29 @@
 //! The running broker over real sockets, spoken to in raw HTTP and raw JSON.
 
-mod at_rest;
 mod audit;
+mod authorization_url;
 mod authorize;
 mod bearer;
 mod bodies;
-mod callbacks;
-mod clients;
+mod callback;
+mod client_credentials;
 mod clock_set_back;
+mod confirmation_page;
+mod cookie_key_rotation;
 mod fragments;
-mod gates;
 mod headers;
 mod health;
 mod limits;
+mod login_result;
+mod login_session;
+mod malformed_requests;
 mod methods;
-mod odd_methods;
-mod outage;
 #[cfg(feature = "postgres")]
 mod postgres_limits;
-mod relay;
-mod results;
-mod rotation;
+mod preconditions;
 mod rules;
-mod sessions;
-mod tokens;
-mod upstream_logins;
-mod visits;
-pub(crate) mod world;
+mod secrets_at_rest;
+mod store_outage;
+mod token;
+mod unknown_methods;
+mod upstream_login_cookies;

@@ -3,24 +3,25 @@
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::command::Broker;
-use crate::http::world::{Answer, CALLBACK, session_body, with};
-use crate::served::Served;
+use crate::command::BrokerCommand;
+
+use crate::broker_process::BrokerProcess;
+use crate::test_broker::{CALLBACK, session_body, with};
 use crate::trouble::Place;
 
-fn serve(format: &str) -> (Place, Served) {
+fn serve(format: &str) -> (Place, BrokerProcess) {
     let place = Place::new();
-    let mut broker = Broker::with("serve", &place.config);
+    let mut broker = BrokerCommand::with("serve", &place.config);
     broker.0.env("BROKER_LOG__FORMAT", format);
-    let served = Served::start(broker);
-    (place, served)
+    let broker = BrokerProcess::start(broker);
+    (place, broker)
 }
 
 #[tokio::test]
 async fn a_line_of_json_holds_what_the_audit_log_tells() {
-    let (_place, served) = serve("json");
-    let answer = served.session(1).await;
-    let opened: Value = serde_json::from_str(&served.logged("\"opened\"")).unwrap();
+    let (_place, broker) = serve("json");
+    let answer = broker.session(1).await;
+    let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
     assert_eq!(opened["target"], "audit");
     let opened = &opened["fields"];
     assert_eq!(opened["request_id"], answer.header("x-request-id").unwrap());
@@ -35,8 +36,8 @@ async fn a_line_of_json_holds_what_the_audit_log_tells() {
     );
     assert_eq!(opened["project"], "prj_ada");
 
-    let answer = served.session(1).await;
-    let refused: Value = serde_json::from_str(&served.logged("session_key.fresh")).unwrap();
+    let answer = broker.session(1).await;
+    let refused: Value = serde_json::from_str(&broker.logged("session_key.fresh")).unwrap();
     let refused = &refused["fields"];
     assert_eq!(
         refused["request_id"],
@@ -59,11 +60,11 @@ async fn a_line_of_json_holds_what_the_audit_log_tells() {
 
 #[tokio::test]
 async fn a_readable_line_holds_the_same() {
-    let (_place, served) = serve("readable");
-    served.session(1).await;
-    let opened = served.logged("steps=\"opened\"");
-    let refused = served.session(1).await;
-    let line = served.logged("session_key.fresh");
+    let (_place, broker) = serve("readable");
+    broker.session(1).await;
+    let opened = broker.logged("steps=\"opened\"");
+    let refused = broker.session(1).await;
+    let line = broker.logged("session_key.fresh");
     for says in [
         "operation=\"POST /v1/login/session\"",
         "status=400",
@@ -81,23 +82,23 @@ async fn a_readable_line_holds_the_same() {
 #[tokio::test]
 async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_none() {
     let place = Place::new();
-    let mut broker = Broker::with("serve", &place.config);
+    let mut broker = BrokerCommand::with("serve", &place.config);
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
     broker.0.env(limit, "2");
-    let served = Served::start(broker);
+    let broker = BrokerProcess::start(broker);
     let visit = async |key: u8, page: &str| {
-        let login = served.session(key).await.json();
+        let login = broker.session(key).await.json();
         let url: url::Url = login["authorization_url"]
             .as_str()
             .unwrap()
             .parse()
             .unwrap();
-        let request = served
+        let request = broker
             .request(Method::GET, url.path())
             .header("Sec-Fetch-Site", "cross-site")
             .header("Sec-Fetch-Mode", "navigate")
             .header("Sec-Fetch-Dest", "document");
-        Answer::to(request.header("Referer", page)).await.status
+        request.header("Referer", page).send().await.status
     };
     let alarm = "more sign-ins begin elsewhere";
     let alarms = |log: &str| log.lines().filter(|line| line.contains(alarm)).count();
@@ -108,9 +109,9 @@ async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_
     for key in 5..12 {
         assert_eq!(visit(key, "https://evil.example/").await, 200);
     }
-    served.get("/api/providers").await;
-    served.logged("/api/providers");
-    let log = served.kill();
+    broker.get("/api/providers").await;
+    broker.logged("/api/providers");
+    let log = broker.kill();
     assert_eq!(alarms(&log), 1, "{log}");
     let line = log.lines().find(|line| line.contains(alarm)).unwrap();
     let before = log.split(line).next().unwrap();
@@ -124,20 +125,20 @@ async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_
 #[tokio::test]
 async fn what_comes_too_often_is_one_line_for_all_of_it() {
     let place = Place::new();
-    let mut broker = Broker::with("serve", &place.config);
+    let mut broker = BrokerCommand::with("serve", &place.config);
     broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");
     broker.0.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1");
-    let served = Served::start(broker);
-    served.session(1).await;
+    let broker = BrokerProcess::start(broker);
+    broker.session(1).await;
     let guess = with(session_body(1), "client_secret", "hunter2");
-    assert_eq!(served.post("/v1/login/session", &guess).await.status, 401);
+    assert_eq!(broker.post("/v1/login/session", &guess).await.status, 401);
     for key in 2..12 {
-        assert_eq!(served.session(key).await.status, 429);
-        assert_eq!(served.post("/v1/login/session", &guess).await.status, 429);
+        assert_eq!(broker.session(key).await.status, 429);
+        assert_eq!(broker.post("/v1/login/session", &guess).await.status, 429);
     }
-    served.get("/api/providers").await;
-    served.logged("/api/providers");
-    let log = served.kill();
+    broker.get("/api/providers").await;
+    broker.logged("/api/providers");
+    let log = broker.kill();
     for says in ["limits.live_sessions", "wrong secrets come too often"] {
         let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
         assert_eq!(lines.len(), 1, "{log}");

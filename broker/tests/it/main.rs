@@ -7,6 +7,7 @@
     reason = "a line of a table reads better without borrows"
 )]
 
+mod broker_process;
 mod certificates;
 mod clock;
 mod command;
@@ -17,16 +18,16 @@ mod http;
 mod log_lines;
 mod metrics;
 mod model;
-mod people;
 mod random;
 mod relay;
 mod rocket_settings;
 mod scratch;
-mod served;
 mod slow_github;
 mod stopping;
 mod storage;
 mod sweeper;
+mod test_broker;
 mod tls;
 mod trouble;
 mod upstream;
+mod users;

@@ -1,23 +1,22 @@
 //! What the real program tells its operator, after logins that are known.
 
-use reqwest::Method;
+use crate::command::BrokerCommand;
+use testkit::http::{Http, Response};
 
-use crate::command::Broker;
-use crate::http::world::{
-    ADA_SECRET, Answer, authorize_query, authorize_with, session_body, state, token_body, verifier,
-    with,
-};
-use crate::served::Served;
+use crate::broker_process::BrokerProcess;
 use crate::slow_github::{SlowGitHub, coming_back};
+use crate::test_broker::{
+    ADA_SECRET, authorize_query, authorize_with, session_body, state, token_body, verifier, with,
+};
 use crate::trouble::Place;
 
 /// A broker that is watched, and where.
-fn watched(broker: Broker) -> (Served, String) {
-    let served = Served::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
-    let line = served.logged("serving metrics");
+fn watched(broker: BrokerCommand) -> (BrokerProcess, String) {
+    let broker = BrokerProcess::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
+    let line = broker.logged("serving metrics");
     let (_, address) = line.rsplit_once("address=").unwrap();
     let url = format!("http://{address}/metrics");
-    (served, url)
+    (broker, url)
 }
 
 /// A legacy login through this provider.
@@ -28,9 +27,8 @@ fn for_provider(provider: &str) -> Vec<(&'static str, String)> {
     query
 }
 
-async fn ask(url: &str) -> Answer {
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    Answer::to(client.request(Method::GET, url)).await
+async fn ask(url: &str) -> Response {
+    Http::new().get(url).send().await
 }
 
 /// What stands in `text` behind each line that begins like this.
@@ -49,26 +47,29 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
         .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
-    let (served, url) = watched(broker);
+    let (broker, url) = watched(broker);
     github.may_answer.add_permits(2);
     for _ in 0..2 {
-        let home = Answer::to(coming_back(&served, "code=upstream-code").await).await;
-        assert_eq!(home.status, 303, "{}", home.body);
+        let home = coming_back(&broker, "code=upstream-code")
+            .await
+            .send()
+            .await;
+        assert_eq!(home.status, 303, "{home:?}");
     }
-    let declined = coming_back(&served, "error=access_denied").await;
-    assert_eq!(Answer::to(declined).await.status, 303);
+    let declined = coming_back(&broker, "error=access_denied").await;
+    assert_eq!(declined.send().await.status, 303);
     let stranger = with(session_body(1), "client_id", "prj_nobody");
-    served
+    broker
         .post("/v1/login/session", &stranger)
         .await
-        .is_refused(401);
-    served.session(1).await;
-    served.session(1).await.is_refused(400);
-    served.get("/no/such/path").await.is_refused(404);
+        .is_refusal(401);
+    broker.session(1).await;
+    broker.session(1).await.is_refusal(400);
+    broker.get("/no/such/path").await.is_refusal(404);
     let unreachable = authorize_with(&for_provider("google"));
-    assert_eq!(served.get(&unreachable).await.status, 303);
+    assert_eq!(broker.get(&unreachable).await.status, 303);
     let off = authorize_with(&for_provider("nobody"));
-    assert_eq!(served.get(&off).await.status, 303);
+    assert_eq!(broker.get(&off).await.status, 303);
 
     let told = ask(&url).await;
     assert_eq!(told.status, 200);
@@ -123,22 +124,22 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
         ("broker_store_step_seconds_count{step=\"issue\"}", 2),
         ("broker_store_step_seconds_count{step=\"open\"}", 2),
     ] {
-        tells(&told.body, counted, times);
+        tells(&told.text(), counted, times);
     }
-    assert!(told.body.ends_with("# EOF\n"), "{}", told.body);
+    assert!(told.text().ends_with("# EOF\n"), "{told:?}");
 }
 
 #[tokio::test]
 async fn nothing_that_somebody_sent_is_among_the_metrics() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let (served, url) = watched(github.broker(&place));
+    let (broker, url) = watched(github.broker(&place));
     github.may_answer.add_permits(1);
-    let back = coming_back(&served, "code=upstream-code").await;
-    Answer::to(back).await;
-    served.post("/v1/token", &token_body(&verifier())).await;
-    served.get("/a-path-of-mine?a=query").await;
-    served.get("/login/a-handle-of-mine").await;
-    let told = ask(&url).await.body;
+    let back = coming_back(&broker, "code=upstream-code").await;
+    back.send().await;
+    broker.post("/v1/token", &token_body(&verifier())).await;
+    broker.get("/a-path-of-mine?a=query").await;
+    broker.get("/login/a-handle-of-mine").await;
+    let told = ask(&url).await.text().to_owned();
     tells(&told, "broker_refusals_total{rule=\"handle.known\"}", 1);
     for sent in [
         ADA_SECRET,
@@ -159,19 +160,19 @@ async fn nothing_that_somebody_sent_is_among_the_metrics() {
 #[tokio::test]
 async fn metrics_are_at_the_operators_address_alone_and_nothing_else_is_there() {
     let place = Place::new();
-    let (served, url) = watched(Broker::with("serve", &place.config));
-    served.get("/metrics").await.is_refused(404);
-    let broker = url.replace("/metrics", "/api/providers");
-    assert_eq!(ask(&broker).await.status, 404);
-    served.terminate();
-    assert_eq!(served.ended(), Some(0));
+    let (broker, url) = watched(BrokerCommand::with("serve", &place.config));
+    broker.get("/metrics").await.is_refusal(404);
+    let providers = url.replace("/metrics", "/api/providers");
+    assert_eq!(ask(&providers).await.status, 404);
+    broker.terminate();
+    assert_eq!(broker.ended(), Some(0));
 }
 
 #[test]
 fn an_operators_address_that_others_can_reach_must_be_meant() {
     let place = Place::new();
     let check =
-        |bind: &str| Broker::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
+        |bind: &str| BrokerCommand::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
     check("0.0.0.0:9000")
         .output()
         .failed("operator.exposed = true");
@@ -191,7 +192,7 @@ fn an_operators_port_that_is_taken_is_one_line() {
     let place = Place::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let broker = Broker::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);
+    let broker = BrokerCommand::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);
     let said = broker.output();
     assert_eq!(said.code, Some(1));
     let line = format!("broker: cannot listen on {address}: ");

@@ -11,7 +11,7 @@ use contract::{
     State,
 };
 
-use crate::people::ada;
+use crate::users::ada;
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
 

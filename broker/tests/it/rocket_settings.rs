@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::command::Broker;
-use crate::http::world::{result_body, token_body};
+use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
-use crate::served::Served;
+use crate::test_broker::{result_body, token_body};
 use crate::trouble::Place;
 
 /// Each would change or end a program that listened to it.
@@ -31,31 +31,31 @@ const VARIABLES: [(&str, &str); 14] = [
 
 /// The answer to each request, without what differs every time, and the lines of the
 /// log, without place and time.
-async fn behaviour(served: Served) -> (Vec<String>, Vec<String>) {
+async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
     let mut answers = [
-        served.session(1).await,
-        served.post("/v1/login/result", &result_body(1)).await,
-        served.post("/v1/token", &token_body("none")).await,
-        served
+        broker.session(1).await,
+        broker.post("/v1/login/result", &result_body(1)).await,
+        broker.post("/v1/token", &token_body("none")).await,
+        broker
             .post("/v1/login/session", &json!({ "name": "x".repeat(5_000) }))
             .await,
-        served.get("/v1/profile").await,
-        served.get("/api/providers").await,
-        served.get("/nowhere").await,
+        broker.get("/v1/profile").await,
+        broker.get("/api/providers").await,
+        broker.get("/nowhere").await,
     ];
     let shown = answers.iter_mut().map(|answer| {
         for name in ["date", "x-request-id", "content-length"] {
             answer.headers.remove(name);
         }
-        let has_secret = answer.body.contains("authorization_url");
-        let body = if has_secret { "" } else { &answer.body };
+        let has_secret = answer.text().contains("authorization_url");
+        let body = if has_secret { "" } else { &answer.text() };
         format!("{} {:?} {body}", answer.status, answer.headers)
     });
     let shown = shown.collect();
-    let address = served.address().to_owned();
+    let address = broker.address().to_owned();
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    served.terminate();
-    let log = served.ended_saying();
+    broker.terminate();
+    let log = broker.log_when_ended();
     let said = |line: &str| {
         let (_, said) = line.split_once(" INFO ").unwrap_or(("", line));
         let known = said
@@ -69,7 +69,7 @@ async fn behaviour(served: Served) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn no_setting_of_rockets_changes_the_broker() {
     let (place, other) = (Place::new(), Place::new());
-    let plain = Served::start(Broker::with("serve", &place.config));
+    let plain = BrokerProcess::start(BrokerCommand::with("serve", &place.config));
     let folder = Scratch::new();
     for name in ["Rocket.toml", "Other.toml"] {
         folder.write(
@@ -77,8 +77,8 @@ async fn no_setting_of_rockets_changes_the_broker() {
             "[default]\naddress = \"192.0.2.1\"\nport = \"none\"\n[broken",
         );
     }
-    let mut broker = Broker::with("serve", &other.config);
+    let mut broker = BrokerCommand::with("serve", &other.config);
     broker.0.envs(VARIABLES).current_dir(folder.file("."));
-    let beset = Served::start(broker);
+    let beset = BrokerProcess::start(broker);
     assert_eq!(behaviour(beset).await, behaviour(plain).await);
 }

@@ -10,9 +10,11 @@ use rocket::{Config, State, get, post, routes};
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::command::Broker;
-use crate::http::world::{authorize_path, back_path};
-use crate::served::Served;
+use crate::command::BrokerCommand;
+use crate::test_broker::{authorize_path, back_path};
+use testkit::http::Request;
+
+use crate::broker_process::BrokerProcess;
 use crate::trouble::Place;
 
 /// GitHub, which gives no token until it is told to.
@@ -83,8 +85,8 @@ impl SlowGitHub {
     }
 
     /// A broker whose people it signs in.
-    pub(crate) fn broker(&self, place: &Place) -> Broker {
-        Broker::with("serve", &place.config)
+    pub(crate) fn broker(&self, place: &Place) -> BrokerCommand {
+        BrokerCommand::with("serve", &place.config)
             .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
             .env("BROKER_UPSTREAM__GITHUB__API_URL", &self.url)
             .env("BROKER_UPSTREAM__TIMEOUT_MS", "60000")
@@ -106,11 +108,11 @@ impl SlowGitHub {
 }
 
 /// A browser that comes back from the provider with this query.
-pub(crate) async fn coming_back(served: &Served, query: &str) -> reqwest::RequestBuilder {
-    let away = served.get(&authorize_path()).await;
-    assert_eq!(away.status, 303, "{}", away.body);
+pub(crate) async fn coming_back(broker: &BrokerProcess, query: &str) -> Request {
+    let away = broker.get(&authorize_path()).await;
+    assert_eq!(away.status, 303, "{away:?}");
     let cookie = &away.set_cookies()[0];
     let (cookie, _) = cookie.split_once(';').unwrap();
     let back = back_path(&away, query);
-    served.request(Method::GET, &back).header("Cookie", cookie)
+    broker.request(Method::GET, &back).header("Cookie", cookie)
 }

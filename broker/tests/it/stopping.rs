@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use rocket::futures::future::join_all;
 
-use crate::http::world::{Answer, CALLBACK, parameter, token_body};
-use crate::served::Served;
+use crate::broker_process::BrokerProcess;
 use crate::slow_github::{SlowGitHub, coming_back};
+use crate::test_broker::{CALLBACK, parameter, token_body};
 use crate::trouble::Place;
 
 /// A broker that may take so long to stop.
-fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> Served {
+fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> BrokerProcess {
     let broker = github.broker(place);
-    Served::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
+    BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
 
 /// Waits until it accepts no connection any more, but not for ever.
@@ -43,26 +43,22 @@ async fn a_broker_that_is_interrupted_sends_home_who_is_on_the_way() {
 async fn sends_home_who_is_on_the_way(signal: &str) {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     // Longer than this test waits for its end.
-    let served = serve(&github, &place, "300");
-    let back = tokio::spawn(Answer::to(coming_back(&served, "code=upstream-code").await));
+    let broker = serve(&github, &place, "300");
+    let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.send());
     github.is_asked().await;
-    served.signal(signal);
-    is_stopping(served.address()).await;
+    broker.signal(signal);
+    is_stopping(broker.address()).await;
     github.may_answer.add_permits(1);
     let home = back.await.unwrap();
-    assert_eq!(home.status, 303, "{}", home.body);
+    assert_eq!(home.status, 303, "{home:?}");
     let home = home.location().unwrap();
     assert!(home.starts_with(CALLBACK), "{home}");
-    assert_eq!(served.ended(), Some(0));
+    assert_eq!(broker.ended(), Some(0));
 
     let code = parameter(home, "code").unwrap();
     let next = serve(&github, &place, "300");
     let token = next.post("/v1/token", &token_body(&code)).await;
-    assert_eq!(
-        token.status, 200,
-        "what it committed stands: {}",
-        token.body
-    );
+    assert_eq!(token.status, 200, "what it committed stands: {token:?}");
 }
 
 /// While it accepts connections, Rocket may stop with requests under way.
@@ -71,16 +67,16 @@ async fn a_broker_that_is_told_to_stop_amid_new_connections_answers_who_is_on_th
     let github = SlowGitHub::start().await;
     let places: Vec<_> = (0..12).map(|_| Place::new()).collect();
     join_all(places.iter().map(async |place| {
-        let served = serve(&github, place, "300");
-        let back = tokio::spawn(coming_back(&served, "code=upstream-code").await.send());
+        let broker = serve(&github, place, "300");
+        let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
         github.is_asked().await;
-        let connections = (0..4).map(|_| tokio::spawn(is_stopping(served.address().to_owned())));
+        let connections = (0..4).map(|_| tokio::spawn(is_stopping(broker.address().to_owned())));
         let connections: Vec<_> = connections.collect();
-        served.terminate();
+        broker.terminate();
         join_all(connections).await;
         github.may_answer.add_permits(1);
         let home = back.await.unwrap();
-        assert_eq!(home.expect("it is answered").status(), 303);
+        assert_eq!(home.expect("a response").status, 303);
     }))
     .await;
 }
@@ -99,10 +95,10 @@ async fn a_broker_takes_as_long_to_stop_as_its_configuration_says() {
 #[tokio::test]
 async fn a_broker_that_is_told_to_stop_waits_for_nobody_longer_than_it_is_told_to() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let served = serve(&github, &place, "1");
-    let back = tokio::spawn(coming_back(&served, "code=upstream-code").await.send());
+    let broker = serve(&github, &place, "1");
+    let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
     github.is_asked().await;
-    served.terminate();
-    assert_eq!(served.ended(), Some(0));
+    broker.terminate();
+    assert_eq!(broker.ended(), Some(0));
     assert!(back.await.unwrap().is_err(), "nobody answered");
 }

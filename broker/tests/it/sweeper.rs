@@ -7,8 +7,8 @@ use broker::Dependencies;
 use broker::store::StoreUrl;
 use broker::store::fail_points::{FailPoint, FailPoints};
 
-use crate::http::world::World;
 use crate::scratch::Scratch;
+use crate::test_broker::TestBroker;
 
 fn logins(scratch: &Scratch) -> i64 {
     let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
@@ -29,14 +29,14 @@ async fn a_broker_deletes_expired_rows_for_as_long_as_it_serves() {
         sweep_every: Some(Duration::from_millis(1)),
         ..Dependencies::default()
     };
-    let world = World::start_in(dependencies, |config| {
+    let broker = TestBroker::start_in(dependencies, |config| {
         config.store.url = StoreUrl::SqliteFile(scratch.file("broker.db"));
     })
     .await;
     for key in [1, 2] {
-        world.session(key).await;
+        broker.session(key).await;
         assert_eq!(logins(&scratch), 1, "it is known for 1200 seconds");
-        world.pass_ms(1_200_000);
+        broker.advance_ms(1_200_000);
         while logins(&scratch) > 0 {
             let step = committed.recv_timeout(Duration::from_secs(20));
             step.expect("a broker without requests takes the steps of its sweeper");

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use reqwest::Certificate;
 
-use crate::command::Broker;
-use crate::http::world::Answer;
+use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
-use crate::served::Served;
+use testkit::http::{Http, client_builder};
 
 /// Of `localhost` and 127.0.0.1, signed by itself, and no authority.
 const CERTIFICATE: &str = include_str!("tls/certificate.pem");
@@ -37,31 +37,34 @@ fn place(certificates: &str, key: &str) -> (Scratch, PathBuf) {
 #[tokio::test]
 async fn a_broker_with_a_certificate_encrypts_and_insists_on_it() {
     let (_scratch, config) = place(CERTIFICATE, KEY);
-    let served = Served::start(Broker::with("serve", &config));
+    let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let root = Certificate::from_pem(CERTIFICATE.as_bytes()).unwrap();
-    let client = reqwest::Client::builder()
-        .no_proxy()
-        .tls_certs_only([root])
-        .build()
-        .unwrap();
-    let url = format!("https://{}/api/providers", served.address());
-    let answer = Answer::to(client.get(url)).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
+    let client = client_builder().tls_certs_only([root]).build().unwrap();
+    let url = format!("https://{}/api/providers", broker.address());
+    let http = Http::new().with_client(client);
+    let answer = http.get(url).send().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
     assert_eq!(
         answer.header("strict-transport-security"),
         Some("max-age=31536000")
     );
-    let stranger = reqwest::Client::builder().no_proxy().build().unwrap();
-    let url = format!("https://{}/livez", served.address());
-    assert!(stranger.get(url).send().await.is_err(), "nobody signed it");
-    let url = format!("http://{}/livez", served.address());
-    assert!(stranger.get(url).send().await.is_err(), "nothing in clear");
+    let stranger = Http::new().with_client(client_builder().build().unwrap());
+    let url = format!("https://{}/livez", broker.address());
+    assert!(
+        stranger.get(url).try_send().await.is_err(),
+        "nobody signed it"
+    );
+    let url = format!("http://{}/livez", broker.address());
+    assert!(
+        stranger.get(url).try_send().await.is_err(),
+        "nothing in clear"
+    );
 }
 
 #[test]
 fn checking_says_that_it_encrypts() {
     let (_scratch, config) = place(CERTIFICATE, KEY);
-    let said = Broker::with("check", &config).output();
+    let said = BrokerCommand::with("check", &config).output();
     assert_eq!(said.code, Some(0), "{}", said.err);
     let told = said
         .out
@@ -74,7 +77,7 @@ fn checking_says_that_it_encrypts() {
 fn checking_notes_that_nobody_but_a_proxy_may_say_where_a_request_comes_from() {
     let (scratch, config) = place(CERTIFICATE, KEY);
     let check = |header: Option<&str>| {
-        let broker = Broker::with("check", &config)
+        let broker = BrokerCommand::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
             .env("BROKER_COOKIE_KEYS", COOKIE_KEYS);
         match header {
@@ -96,7 +99,7 @@ fn checking_notes_that_nobody_but_a_proxy_may_say_where_a_request_comes_from() {
 fn refused(certificates: &str, key: &str, says: &str) {
     let (_scratch, config) = place(certificates, key);
     for command in ["check", "serve"] {
-        let said = Broker::with(command, &config).output();
+        let said = BrokerCommand::with(command, &config).output();
         said.failed(says);
         let line = KEY.lines().nth(1).unwrap();
         assert!(!said.err.contains(line), "{}", said.err);
@@ -124,20 +127,20 @@ fn files_that_cannot_be_used_are_one_line() {
 fn a_file_that_is_not_there_is_one_line() {
     let (scratch, config) = place(CERTIFICATE, KEY);
     scratch.remove_all("chain.pem");
-    let said = Broker::with("check", &config).output();
+    let said = BrokerCommand::with("check", &config).output();
     said.failed("chain.pem: cannot be read: No such file");
 }
 
 #[test]
 fn a_key_that_others_may_read_or_an_http_address_is_refused() {
     let (scratch, config) = place(CERTIFICATE, KEY);
-    let said = Broker::with("check", &config)
+    let said = BrokerCommand::with("check", &config)
         .env("BROKER_BASE_URL", "http://localhost:8443")
         .output();
     said.failed("base_url is http");
     scratch.set_mode("key.pem", 0o644);
     let public = || {
-        Broker::with("check", &config)
+        BrokerCommand::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
             .env("BROKER_COOKIE_KEYS", COOKIE_KEYS)
     };
@@ -197,11 +200,11 @@ fn versions_of_tls_before_1_2_are_refused_by_their_number() {
     const ALERT: u8 = 21;
     const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
     let (_scratch, config) = place(CERTIFICATE, KEY);
-    let served = Served::start(Broker::with("serve", &config));
-    let spoken = answer_to(served.address(), &client_hello([3, 3]));
+    let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
+    let spoken = answer_to(broker.address(), &client_hello([3, 3]));
     assert_eq!(spoken[0], HANDSHAKE, "1.2 is spoken: {spoken:?}");
     for (minor, name) in [(0, "SSL 3.0"), (1, "TLS 1.0"), (2, "TLS 1.1")] {
-        let answer = answer_to(served.address(), &client_hello([3, minor]));
+        let answer = answer_to(broker.address(), &client_hello([3, minor]));
         assert_eq!(answer[0], ALERT, "{name}: {answer:?}");
         assert_eq!(answer[5..], FATAL_PROTOCOL_VERSION, "{name}");
     }

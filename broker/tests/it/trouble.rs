@@ -19,10 +19,10 @@ use std::path::PathBuf;
 
 use contract::Digest;
 
-use crate::command::{Broker, Said};
-use crate::http::world::{ADA_SECRET, CALLBACK};
+use crate::broker_process::BrokerProcess;
+use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
-use crate::served::Served;
+use crate::test_broker::{ADA_SECRET, CALLBACK};
 
 /// A configuration with a database beside it, where one project may call.
 pub(crate) struct Place {
@@ -76,12 +76,12 @@ impl Place {
         rusqlite::Connection::open(self.database()).unwrap()
     }
 
-    fn check(&self) -> Said {
-        Broker::with("check", &self.config).output()
+    fn check(&self) -> CommandOutput {
+        BrokerCommand::with("check", &self.config).output()
     }
 
-    fn serve(&self) -> Served {
-        Served::start(Broker::with("serve", &self.config))
+    fn serve(&self) -> BrokerProcess {
+        BrokerProcess::start(BrokerCommand::with("serve", &self.config))
     }
 
     /// Checks that neither command starts, each in one line that says this and
@@ -89,7 +89,7 @@ impl Place {
     #[track_caller]
     fn is_refused(&self, says: &str) {
         for command in ["check", "serve"] {
-            let said = Broker::with(command, &self.config).output();
+            let said = BrokerCommand::with(command, &self.config).output();
             said.failed(says);
             said.failed("broker.db");
         }

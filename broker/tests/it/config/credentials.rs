@@ -4,7 +4,7 @@ use broker::projects::Projects;
 use contract::ClientSecret;
 
 use super::{LOCAL, accepted, previous, project_of, refused};
-use crate::command::{Broker, Said};
+use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
 
 /// Who is let in by this configuration.
@@ -38,11 +38,11 @@ fn a_previous_secret_that_is_no_digest_is_named() {
 }
 
 /// What `new-secret` says for the project of this configuration.
-fn new_secret(text: &str, client_id: &str) -> Said {
+fn new_secret(text: &str, client_id: &str) -> CommandOutput {
     let scratch = Scratch::new();
     let config = scratch.write("broker.toml", text);
     let config = config.to_str().unwrap();
-    Broker::run(&["new-secret", client_id, "--config", config]).output()
+    BrokerCommand::run(&["new-secret", client_id, "--config", config]).output()
 }
 
 #[test]

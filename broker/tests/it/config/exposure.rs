@@ -1,20 +1,20 @@
 //! Files that others on the machine may read, and what `broker check` tells.
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, google, previous, project_of};
-use crate::command::{Broker, Said};
+use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
 
 const MEMORY: &str = "store.url = \"sqlite::memory:\"\n";
 
 /// What `check` says to a file of this text and mode; `serve` refuses the same in
 /// the same words.
-fn with_mode(text: &str, mode: u32) -> Said {
+fn with_mode(text: &str, mode: u32) -> CommandOutput {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", text);
     scratch.set_mode("broker.toml", mode);
-    let said = Broker::with("check", &path).output();
+    let said = BrokerCommand::with("check", &path).output();
     if said.code != Some(0) {
-        let served = Broker::with("serve", &path).output();
+        let served = BrokerCommand::with("serve", &path).output();
         assert_eq!(served.err, said.err);
     }
     said
@@ -45,7 +45,7 @@ fn on_loopback_or_without_a_secret_anybody_may_read_the_file() {
     let path = scratch.write("broker.toml", &text);
     scratch.set_mode("broker.toml", 0o644);
     let keys = COOKIE_KEY.split_once(" = ").unwrap().1.trim();
-    let said = Broker::with("check", &path)
+    let said = BrokerCommand::with("check", &path)
         .env("BROKER_COOKIE_KEYS", keys)
         .output();
     assert_eq!(said.code, Some(0), "{}", said.err);

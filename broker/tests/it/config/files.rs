@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broker::config::Config;
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, UPSTREAM_SECRET, google, refused};
-use crate::command::Broker;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
 #[test]
@@ -42,15 +42,21 @@ fn a_configuration_that_cannot_be_read_is_one_line() {
     let scratch = Scratch::new();
     for command in ["check", "serve"] {
         let missing = scratch.file("missing.toml");
-        Broker::with(command, &missing)
+        BrokerCommand::with(command, &missing)
             .output()
             .failed("missing.toml");
         let path = scratch.write("broken.toml", "= 1\n");
-        Broker::with(command, &path).output().failed("line 1");
+        BrokerCommand::with(command, &path)
+            .output()
+            .failed("line 1");
         let path = scratch.write("unknown.toml", &format!("{LOCAL}bose_url = 1\n"));
-        Broker::with(command, &path).output().failed("bose_url");
+        BrokerCommand::with(command, &path)
+            .output()
+            .failed("bose_url");
         let path = scratch.write("public.toml", &format!("{PUBLIC}{}", google("")));
-        Broker::with(command, &path).output().failed("cookie_keys");
+        BrokerCommand::with(command, &path)
+            .output()
+            .failed("cookie_keys");
     }
 }
 
@@ -62,10 +68,10 @@ fn a_database_that_cannot_be_opened_is_one_line() {
         scratch.write("broker.toml", &text)
     };
     for command in ["check", "serve"] {
-        let said = Broker::with(command, &config("no/such/folder/a.db")).output();
+        let said = BrokerCommand::with(command, &config("no/such/folder/a.db")).output();
         said.failed("no/such/folder/a.db");
         scratch.write("text.db", &"no database\n".repeat(100));
-        Broker::with(command, &config("text.db"))
+        BrokerCommand::with(command, &config("text.db"))
             .output()
             .failed("text.db");
     }
@@ -76,7 +82,7 @@ fn a_cookie_key_file_that_holds_no_key_is_one_line() {
     let scratch = Scratch::new();
     scratch.write("broker.db.cookie-key", "GOCSPX");
     let path = scratch.write("broker.toml", LOCAL);
-    Broker::with("check", &path)
+    BrokerCommand::with("check", &path)
         .output()
         .failed("broker.db.cookie-key");
 }
@@ -91,7 +97,7 @@ fn a_port_that_is_taken_is_one_line() {
         google("")
     );
     let path = scratch.write("broker.toml", &text);
-    Broker::with("serve", &path)
+    BrokerCommand::with("serve", &path)
         .output()
         .failed(&address.to_string());
 }
@@ -101,11 +107,11 @@ fn a_cookie_key_is_kept_beside_the_database_for_its_owner_alone() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     let key_file = scratch.file("broker.db.cookie-key");
-    assert_eq!(Broker::with("check", &path).output().code, Some(0));
+    assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
     let key = std::fs::read_to_string(&key_file).unwrap();
     assert_eq!(key.len(), 43);
     assert_eq!(mode(&key_file), 0o600);
-    assert_eq!(Broker::with("check", &path).output().code, Some(0));
+    assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
     assert_eq!(std::fs::read_to_string(&key_file).unwrap(), key, "reused");
 }
 
@@ -113,7 +119,7 @@ fn a_cookie_key_is_kept_beside_the_database_for_its_owner_alone() {
 fn a_database_is_made_for_its_owner_alone() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
-    assert_eq!(Broker::with("check", &path).output().code, Some(0));
+    assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
     assert_eq!(mode(&scratch.file("broker.db")), 0o600);
 }
 
@@ -125,9 +131,9 @@ fn mode(path: &PathBuf) -> u32 {
 fn a_broker_with_cookie_keys_or_in_memory_keeps_no_key_file() {
     let scratch = Scratch::new();
     let keyed = scratch.write("keyed.toml", &format!("{LOCAL}{COOKIE_KEY}"));
-    assert_eq!(Broker::with("check", &keyed).output().code, Some(0));
+    assert_eq!(BrokerCommand::with("check", &keyed).output().code, Some(0));
     let text = format!("{LOCAL}[store]\nurl = \"sqlite::memory:\"\n");
     let memory = scratch.write("memory.toml", &text);
-    assert_eq!(Broker::with("check", &memory).output().code, Some(0));
+    assert_eq!(BrokerCommand::with("check", &memory).output().code, Some(0));
     assert!(!scratch.file("broker.db.cookie-key").exists());
 }

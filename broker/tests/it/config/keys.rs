@@ -3,9 +3,9 @@
 use broker::config::{LogFormat, ProxyConfig};
 
 use super::{LIMITS, LOCAL, UPSTREAM_SECRET, accepted, google, project_of, refused};
-use crate::command::Broker;
+use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
-use crate::served::Served;
 
 #[test]
 fn a_base_url_is_enough_on_loopback() {
@@ -177,7 +177,7 @@ fn a_base_url_is_an_origin_and_nothing_more() {
         "https://broker.example#",
         "https://ada@broker.example",
         "https://broker.example:443",
-        "https://Broker.example",
+        "https://BrokerCommand.example",
         "http://127.1:8000",
         "http://0.0.0.0:8000",
         "ftp://localhost",
@@ -197,7 +197,7 @@ fn a_base_url_is_an_origin_and_nothing_more() {
 fn the_environment_overrides_the_file() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", &format!("{LOCAL}{}", google("")));
-    let said = Broker::with("check", &path)
+    let said = BrokerCommand::with("check", &path)
         .env("BROKER_BASE_URL", "http://localhost:9000")
         .env("BROKER_STORE__URL", "sqlite::memory:")
         .env("BROKER_UPSTREAM__GOOGLE__ENABLED", "false")
@@ -225,7 +225,9 @@ fn an_unknown_key_is_fatal_in_the_environment_too() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     let check = |name: &str, value: &str, says: &str| {
-        let said = Broker::with("check", &path).env(name, value).output();
+        let said = BrokerCommand::with("check", &path)
+            .env(name, value)
+            .output();
         said.failed(says);
     };
     check("BROKER_BASE_ULR", "http://localhost:1", "base_ulr");
@@ -275,7 +277,7 @@ fn what_an_orchestrator_injects_is_ignored_and_named_in_one_line() {
     let text = format!("{LOCAL}bind = \"127.0.0.1:0\"\n[store]\nurl = \"sqlite::memory:\"\n");
     let path = scratch.write("broker.toml", &text);
     let beside_services = |command: &str| {
-        let broker = Broker::with(command, &path).env("BROKER_LOG__FORMAT", "readable");
+        let broker = BrokerCommand::with(command, &path).env("BROKER_LOG__FORMAT", "readable");
         INJECTED
             .into_iter()
             .fold(broker, |broker, (name, value)| broker.env(name, value))
@@ -289,7 +291,7 @@ fn what_an_orchestrator_injects_is_ignored_and_named_in_one_line() {
     assert!(notes[0].ends_with(&format!(
         "9 variables that an orchestrator injected are ignored: {names}"
     )));
-    let log = Served::start(beside_services("serve")).kill();
+    let log = BrokerProcess::start(beside_services("serve")).kill();
     let lines: Vec<_> = log
         .lines()
         .filter(|line| line.contains("BROKER_"))

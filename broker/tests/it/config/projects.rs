@@ -5,7 +5,7 @@ use broker::relay::{RelayGuard, SelectAccount};
 use contract::{ClientSecret, Digest};
 
 use super::{LOCAL, accepted, project_of, refused};
-use crate::command::Broker;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
 #[test]
@@ -109,7 +109,7 @@ fn new_project_makes_no_project_that_check_would_refuse() {
         &too_long,
     ] {
         let uri = ["--redirect-uri", "https://app.example/cb"];
-        let said = Broker::run(&[&["new-project", name][..], &uri].concat()).output();
+        let said = BrokerCommand::run(&[&["new-project", name][..], &uri].concat()).output();
         assert_ne!(said.code, Some(0), "{name:?}");
         assert!(
             said.err.contains("1 to 80 printable characters"),
@@ -192,7 +192,7 @@ fn new_project(name: &str) -> (String, ClientSecret) {
         "--redirect-uri",
         "http://localhost:3000/cb",
     ];
-    let said = Broker::run(&[&["new-project", name][..], &uris].concat()).output();
+    let said = BrokerCommand::run(&[&["new-project", name][..], &uris].concat()).output();
     assert_eq!(said.code, Some(0), "{}", said.err);
     let (id, secret) = said.err.trim().split_once('\n').unwrap();
     let id = id.strip_prefix("client_id: ").unwrap();
@@ -228,11 +228,14 @@ fn two_new_projects_share_nothing() {
 #[test]
 fn a_new_project_with_a_callback_that_is_none_is_refused() {
     for uri in ["http://app.example/cb", "https://app.example/cb?", ""] {
-        let said = Broker::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
+        let said = BrokerCommand::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
         assert_ne!(said.code, Some(0));
         assert_eq!(said.out, "");
     }
-    assert_ne!(Broker::run(&["new-project", "Ada"]).output().code, Some(0));
+    assert_ne!(
+        BrokerCommand::run(&["new-project", "Ada"]).output().code,
+        Some(0)
+    );
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn a_new_project_is_accepted_by_check_beside_others() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", new_project("Ada").0, new_project("Bob").0);
     let path = scratch.write("broker.toml", &text);
-    let said = Broker::with("check", &path).output();
+    let said = BrokerCommand::with("check", &path).output();
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(said.out.contains("Ada (prj_") && said.out.contains("Bob (prj_"));
 }

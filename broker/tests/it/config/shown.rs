@@ -1,7 +1,7 @@
 //! What is said of a configuration, which is none of its secrets.
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, accepted, google, load, project_of, refused};
-use crate::command::Broker;
+use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
 #[test]
@@ -29,7 +29,7 @@ fn checking_says_what_would_be_served_and_no_secret() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", google(""), project_of("x"));
     let path = scratch.write("broker.toml", &text);
-    let said = Broker::with("check", &path).output();
+    let said = BrokerCommand::with("check", &path).output();
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
     assert!(said.out.contains("http://127.0.0.1:8000"), "{}", said.out);
     assert!(said.out.contains("Ada (prj_ada)"), "{}", said.out);

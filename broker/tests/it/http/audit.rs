@@ -4,7 +4,7 @@
 use broker::audit::{Event, Step};
 use contract::Rule;
 
-use super::world::{Browser, World, authorize_path, authorize_query, authorize_with, sign_in};
+use crate::test_broker::{TestBroker, authorize_path, authorize_query, authorize_with, sign_in};
 
 /// Who called whom, for what, and how it ended.
 fn line(event: &Event) -> String {
@@ -42,11 +42,11 @@ const CALLS: [&str; 3] = [
 
 #[tokio::test]
 async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
-    let world = World::start().await;
-    sign_in(&world, 1).await;
-    world.result(1).await;
-    world.result(1).await;
-    let events = world.events();
+    let broker = TestBroker::start().await;
+    sign_in(&broker, 1).await;
+    broker.result(1).await;
+    broker.result(1).await;
+    let events = broker.events();
     let expected = [
         "consumer to broker: POST /v1/login/session 200 [opened]",
         "browser to broker: GET /login/{handle} 303 [bound]",
@@ -69,12 +69,12 @@ async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
 
 #[tokio::test]
 async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
-    let world = World::start().await;
-    let token = world.access_token().await;
-    world.profile(&token).await;
-    world.revoke(&token).await;
-    world.profile(&token).await;
-    let events = world.events();
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    broker.profile(&token).await;
+    broker.revoke(&token).await;
+    broker.profile(&token).await;
+    let events = broker.events();
     let expected = ["browser to broker: GET /authorize 303 []"]
         .into_iter()
         .chain(CALLS)
@@ -93,9 +93,9 @@ async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
 
 #[tokio::test]
 async fn the_calls_of_a_request_bear_its_id_and_come_before_it() {
-    let world = World::start().await;
-    sign_in(&world, 1).await;
-    let events = world.events();
+    let broker = TestBroker::start().await;
+    sign_in(&broker, 1).await;
+    let events = broker.events();
     let (callback, calls) = events.split_last().unwrap();
     let calls = &calls[calls.len() - CALLS.len()..];
     assert_eq!(told(calls), CALLS);
@@ -107,12 +107,24 @@ async fn the_calls_of_a_request_bear_its_id_and_come_before_it() {
 }
 
 #[tokio::test]
+async fn a_malformed_body_is_refused_under_the_name_of_its_operation() {
+    let broker = TestBroker::start().await;
+    let empty = serde_json::json!({});
+    broker
+        .post("/v1/login/session", &empty)
+        .await
+        .is_refusal(400);
+    let refused = ["consumer to broker: POST /v1/login/session 400 [] body.missing_field"];
+    assert_eq!(told(&broker.events()), refused);
+}
+
+#[tokio::test]
 async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     browser.come_back(&away, "error=access_denied").await;
-    let event = world.events().pop().unwrap();
+    let event = broker.events().pop().unwrap();
     assert_eq!(event.rule, Some(Rule::UpstreamDenied));
     assert!(event.why.is_some());
     assert_eq!(event.steps, [Step::UpstreamLoginConsumed]);
@@ -120,13 +132,13 @@ async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
 
 #[tokio::test]
 async fn a_provider_that_gives_no_answer_is_told_with_why() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let mut query = authorize_query();
     for (_, provider) in query.iter_mut().filter(|(name, _)| *name == "provider") {
         "google".clone_into(provider);
     }
-    world.get(&authorize_with(&query)).await;
-    let events = world.events();
+    broker.get(&authorize_with(&query)).await;
+    let events = broker.events();
     assert_eq!(
         told(&events),
         [

@@ -1,7 +1,7 @@
 //! `GET /authorize`: what it demands, and whom it tells what is wrong.
 
-use super::world::{
-    BOB_CALLBACK, Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, authorize_query,
+use crate::test_broker::{
+    BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, authorize_query,
     authorize_with, parameter, state,
 };
 
@@ -22,31 +22,30 @@ fn again(name: &'static str, value: &str) -> Query {
     query
 }
 
-async fn goes_home(world: &World, query: &Query, error: &str, echo: Option<&str>) {
-    let answer = Browser::of(world).get(&authorize_with(query)).await;
+async fn goes_home(broker: &TestBroker, query: &Query, error: &str, echo: Option<&str>) {
+    let answer = broker.browser().get(&authorize_with(query)).await;
     let echo = echo.map_or(String::new(), |state| format!("&state={state}"));
     assert_eq!(
         answer.location(),
         Some(&*format!("{CALLBACK}?error={error}{echo}#")),
-        "{query:?}: {}",
-        answer.body
+        "{query:?}: {answer:?}"
     );
     assert_eq!(answer.status, 303);
     assert_eq!(answer.set_cookies(), Vec::<String>::new());
 }
 
-async fn is_a_page(world: &World, query: &Query, rule: &str) {
-    let answer = Browser::of(world).get(&authorize_with(query)).await;
+async fn is_a_page(broker: &TestBroker, query: &Query, rule: &str) {
+    let answer = broker.browser().get(&authorize_with(query)).await;
     answer.is_refusal_page(400, rule);
 }
 
 #[tokio::test]
 async fn a_good_request_leads_to_the_provider() {
-    let world = World::start().await;
-    let away = Browser::of(&world).get(&authorize_path()).await;
-    assert_eq!((away.status, away.body.as_str()), (303, ""));
+    let broker = TestBroker::start().await;
+    let away = broker.browser().get(&authorize_path()).await;
+    assert_eq!((away.status, away.text()), (303, ""));
     let url = away.location().unwrap();
-    let start = format!("{}/login/oauth/authorize?", world.github.uri());
+    let start = format!("{}/login/oauth/authorize?", broker.github.uri());
     assert!(url.starts_with(&start), "{url}");
     assert!(url.ends_with('#'), "the browser's own fragment ends here");
     let names: Vec<_> = url::Url::parse(url)
@@ -80,19 +79,19 @@ async fn a_good_request_leads_to_the_provider() {
 
 #[tokio::test]
 async fn an_unknown_client_or_callback_is_told_on_a_page() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let client = "authorize.client";
-    is_a_page(&world, &with("client_id", None), client).await;
-    is_a_page(&world, &with("client_id", Some("")), client).await;
-    is_a_page(&world, &with("client_id", Some("prj_nobody")), client).await;
-    is_a_page(&world, &with("client_id", Some("PRJ_ADA")), client).await;
-    is_a_page(&world, &with("client_id", Some(&"x".repeat(101))), client).await;
+    is_a_page(&broker, &with("client_id", None), client).await;
+    is_a_page(&broker, &with("client_id", Some("")), client).await;
+    is_a_page(&broker, &with("client_id", Some("prj_nobody")), client).await;
+    is_a_page(&broker, &with("client_id", Some("PRJ_ADA")), client).await;
+    is_a_page(&broker, &with("client_id", Some(&"x".repeat(101))), client).await;
     let callback = "redirect_uri.registered";
-    is_a_page(&world, &with("redirect_uri", None), callback).await;
-    is_a_page(&world, &with("redirect_uri", Some("")), callback).await;
-    is_a_page(&world, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
+    is_a_page(&broker, &with("redirect_uri", None), callback).await;
+    is_a_page(&broker, &with("redirect_uri", Some("")), callback).await;
+    is_a_page(&broker, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
     is_a_page(
-        &world,
+        &broker,
         &with("redirect_uri", Some("https://evil.test/")),
         callback,
     )
@@ -101,29 +100,29 @@ async fn an_unknown_client_or_callback_is_told_on_a_page() {
 
 #[tokio::test]
 async fn a_doubled_client_or_callback_is_told_on_a_page() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let once = "authorize.once";
-    is_a_page(&world, &again("client_id", "prj_ada"), once).await;
-    is_a_page(&world, &again("client_id", "prj_bob"), once).await;
-    is_a_page(&world, &again("client_id", ""), once).await;
-    is_a_page(&world, &again("redirect_uri", CALLBACK), once).await;
-    is_a_page(&world, &again("redirect_uri", LOCAL_CALLBACK), once).await;
-    is_a_page(&world, &again("redirect_uri", "https://evil.test/"), once).await;
+    is_a_page(&broker, &again("client_id", "prj_ada"), once).await;
+    is_a_page(&broker, &again("client_id", "prj_bob"), once).await;
+    is_a_page(&broker, &again("client_id", ""), once).await;
+    is_a_page(&broker, &again("redirect_uri", CALLBACK), once).await;
+    is_a_page(&broker, &again("redirect_uri", LOCAL_CALLBACK), once).await;
+    is_a_page(&broker, &again("redirect_uri", "https://evil.test/"), once).await;
 }
 
 #[tokio::test]
 async fn whoever_does_not_ask_for_a_page_is_told_in_json() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let query = with("client_id", Some("prj_nobody"));
-    world.get(&authorize_with(&query)).await.is_refused(400);
+    broker.get(&authorize_with(&query)).await.is_refusal(400);
 }
 
 #[tokio::test]
 async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let state = state();
     let check = async |name, value| {
-        goes_home(&world, &with(name, value), "invalid_request", Some(&state)).await;
+        goes_home(&broker, &with(name, value), "invalid_request", Some(&state)).await;
     };
     for value in [
         None,
@@ -133,7 +132,7 @@ async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
         Some("github "),
     ] {
         check("provider", value).await;
-        assert_eq!(world.last_rule(), Some("provider.known"));
+        assert_eq!(broker.last_rule(), Some("provider.known"));
     }
     let (short, long, longest) = ("a".repeat(42), "a".repeat(44), "a".repeat(128));
     let odd = format!("{}=", "a".repeat(42));
@@ -146,7 +145,7 @@ async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
         Some(&*odd),
     ] {
         check("code_challenge", value).await;
-        assert_eq!(world.last_rule(), Some("code_challenge.pattern"));
+        assert_eq!(broker.last_rule(), Some("code_challenge.pattern"));
     }
     for value in [
         None,
@@ -157,7 +156,7 @@ async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
         Some("S256 "),
     ] {
         check("code_challenge_method", value).await;
-        assert_eq!(world.last_rule(), Some("authorize.challenge_method"));
+        assert_eq!(broker.last_rule(), Some("authorize.challenge_method"));
     }
     for value in [
         Some(""),
@@ -167,30 +166,30 @@ async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
         Some("Code"),
     ] {
         check("response_type", value).await;
-        assert_eq!(world.last_rule(), Some("authorize.response_type"));
+        assert_eq!(broker.last_rule(), Some("authorize.response_type"));
     }
 }
 
 #[tokio::test]
 async fn any_other_parameter_that_comes_twice_goes_home_with_the_state() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (name, value) in authorize_query().split_off(2) {
         if name == "state" {
             continue;
         }
         let query = again(name, &value);
-        goes_home(&world, &query, "invalid_request", Some(&state())).await;
-        assert_eq!(world.last_rule(), Some("authorize.once"), "{name}");
+        goes_home(&broker, &query, "invalid_request", Some(&state())).await;
+        assert_eq!(broker.last_rule(), Some("authorize.once"), "{name}");
     }
     let mut query = again("response_type", "code");
     query.push(("response_type", "code".to_owned()));
-    goes_home(&world, &query, "invalid_request", Some(&state())).await;
-    assert_eq!(world.last_rule(), Some("authorize.once"));
+    goes_home(&broker, &query, "invalid_request", Some(&state())).await;
+    assert_eq!(broker.last_rule(), Some("authorize.once"));
 }
 
 #[tokio::test]
 async fn a_state_is_echoed_only_when_it_came_once_and_well_formed() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let error = "invalid_request";
     let (short, long) = ("s".repeat(42), "s".repeat(44));
     for value in [
@@ -201,17 +200,17 @@ async fn a_state_is_echoed_only_when_it_came_once_and_well_formed() {
         Some("<script>"),
         Some("a&b=c"),
     ] {
-        goes_home(&world, &with("state", value), error, None).await;
-        assert_eq!(world.last_rule(), Some("state.pattern"));
+        goes_home(&broker, &with("state", value), error, None).await;
+        assert_eq!(broker.last_rule(), Some("state.pattern"));
     }
-    goes_home(&world, &again("state", &state()), error, None).await;
-    goes_home(&world, &again("state", ""), error, None).await;
-    assert_eq!(world.last_rule(), Some("authorize.once"));
+    goes_home(&broker, &again("state", &state()), error, None).await;
+    goes_home(&broker, &again("state", ""), error, None).await;
+    assert_eq!(broker.last_rule(), Some("authorize.once"));
 }
 
 #[tokio::test]
 async fn a_response_type_of_code_and_unknown_parameters_are_fine() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let mut query = again("response_type", "code");
     query.extend([
         ("scope", "profile".to_owned()),
@@ -221,28 +220,28 @@ async fn a_response_type_of_code_and_unknown_parameters_are_fine() {
         ("foo", "1".to_owned()),
         ("foo", "2".to_owned()),
     ]);
-    let away = Browser::of(&world).get(&authorize_with(&query)).await;
+    let away = broker.browser().get(&authorize_with(&query)).await;
     let url = away.location().unwrap();
-    assert!(url.starts_with(&world.github.uri()), "{url}");
+    assert!(url.starts_with(&broker.github.uri()), "{url}");
     assert!(!url.contains("evil"), "{url}");
 }
 
 #[tokio::test]
 async fn a_provider_that_is_off_goes_home_as_unavailable() {
     let google = with("provider", Some("google"));
-    let check = async |world: World, rule: &str| {
-        goes_home(&world, &google, "provider_unavailable", Some(&state())).await;
-        assert_eq!(world.last_rule(), Some(rule));
+    let check = async |broker: TestBroker, rule: &str| {
+        goes_home(&broker, &google, "provider_unavailable", Some(&state())).await;
+        assert_eq!(broker.last_rule(), Some(rule));
     };
     let off = "provider.offered";
     check(
-        World::start_with(|config| config.upstream.google = None).await,
+        TestBroker::start_with(|config| config.upstream.google = None).await,
         off,
     )
     .await;
     let switched_off =
-        World::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false);
+        TestBroker::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false);
     check(switched_off.await, off).await;
     // Nobody answers under its address.
-    check(World::start().await, "upstream.unavailable").await;
+    check(TestBroker::start().await, "upstream.unavailable").await;
 }

@@ -1,35 +1,37 @@
 //! The bearer header: one, well formed, and nowhere else.
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 use serde_json::json;
 
-use super::world::{ADA_SECRET, Answer, World, adas_profile, key};
+use testkit::http::{Request, Response};
+
+use crate::test_broker::{ADA_SECRET, TestBroker, adas_profile, key};
 
 const PATHS: [(Method, &str); 2] = [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")];
 
-async fn check_each(
-    world: &World,
-    dress: impl Fn(RequestBuilder) -> RequestBuilder,
-    challenge: &str,
-) {
-    for (verb, path) in PATHS {
-        let answer = Answer::to(dress(world.request(verb, path))).await;
-        assert_eq!(answer.status, 401, "{path}: {}", answer.body);
-        answer.is_refused(401);
-        assert_eq!(answer.header("www-authenticate"), Some(challenge), "{path}");
+async fn check_each(broker: &TestBroker, dress: impl Fn(Request) -> Request, challenge: &str) {
+    for (method, path) in PATHS {
+        let response = dress(broker.request(method, path)).send().await;
+        is_challenged(&response, challenge);
     }
+}
+
+#[track_caller]
+fn is_challenged(response: &Response, challenge: &str) {
+    response.is_refusal(401);
+    assert_eq!(response.header("www-authenticate"), Some(challenge));
 }
 
 #[tokio::test]
 async fn a_request_without_a_token_is_challenged_without_an_error() {
-    let world = World::start().await;
-    check_each(&world, |request| request, "Bearer").await;
+    let broker = TestBroker::start().await;
+    check_each(&broker, |request| request, "Bearer").await;
 }
 
 #[tokio::test]
 async fn a_malformed_bearer_header_is_an_invalid_token() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     for header in [
         "Bearer".to_owned(),
         "Bearer ".to_owned(),
@@ -47,16 +49,16 @@ async fn a_malformed_bearer_header_is_an_invalid_token() {
         format!("Bearer: {token}"),
         format!("Bearer={token}"),
     ] {
-        let dress = |request: RequestBuilder| request.header("Authorization", &header);
-        check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+        let dress = |request: Request| request.header("Authorization", &header);
+        check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
     }
-    assert_eq!(world.profile(&token).await.status, 200, "none was revoked");
+    assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
 
 #[tokio::test]
 async fn credentials_of_another_scheme_are_challenged_without_an_error() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     for header in [
         "Basic cHJqX2FkYTpzZWNyZXQ=".to_owned(),
         format!("Basic {token}"),
@@ -67,108 +69,105 @@ async fn credentials_of_another_scheme_are_challenged_without_an_error() {
         token.clone(),
         String::new(),
     ] {
-        let dress = |request: RequestBuilder| request.header("Authorization", &header);
-        check_each(&world, dress, "Bearer").await;
+        let dress = |request: Request| request.header("Authorization", &header);
+        check_each(&broker, dress, "Bearer").await;
     }
-    let dress = |request: RequestBuilder| request.basic_auth("a", Some("b"));
-    check_each(&world, |it| dress(dress(it)), "Bearer").await;
-    assert_eq!(world.profile(&token).await.status, 200, "none was revoked");
+    let dress = |request: Request| request.basic_auth("a", Some("b"));
+    check_each(&broker, |it| dress(dress(it)), "Bearer").await;
+    assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
 
 #[tokio::test]
 async fn nothing_but_an_access_token_bears() {
-    let world = World::start().await;
-    let code = world.code().await;
-    let handle = world.session(1).await;
+    let broker = TestBroker::start().await;
+    let code = broker.code().await;
+    let handle = broker.session(1).await;
     for other in [
         &code,
         &key(1),
         ADA_SECRET,
         handle.rsplit('/').next().unwrap(),
     ] {
-        let dress = |request: RequestBuilder| request.bearer_auth(other);
-        check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
+        let dress = |request: Request| request.bearer_auth(other);
+        check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
     }
 }
 
 #[tokio::test]
 async fn the_scheme_is_compared_without_case() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR", "Bearer  "] {
-        let request = world
+        let request = broker
             .request(Method::GET, "/v1/profile")
             .header("Authorization", format!("{scheme} {token}"));
-        Answer::to(request).await.is(200, &adas_profile());
+        request.send().await.is_json(200, &adas_profile());
     }
 }
 
 #[tokio::test]
 async fn two_authorization_headers_are_refused_even_if_both_are_good() {
-    let world = World::start().await;
-    let token = world.access_token().await;
-    let dress = |request: RequestBuilder| request.bearer_auth(&token).bearer_auth(&token);
-    check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
-    let dress = |request: RequestBuilder| request.bearer_auth(&token).basic_auth("a", Some("b"));
-    check_each(&world, dress, r#"Bearer error="invalid_token""#).await;
-    assert_eq!(world.profile(&token).await.status, 200);
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    let dress = |request: Request| request.bearer_auth(&token).bearer_auth(&token);
+    check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
+    let dress = |request: Request| request.bearer_auth(&token).basic_auth("a", Some("b"));
+    check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
+    assert_eq!(broker.profile(&token).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_token_in_the_query_or_the_body_is_not_seen() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     let path = format!("/v1/profile?access_token={token}");
-    world.get(&path).await.is_refused(401);
+    broker.get(&path).await.is_refusal(401);
     let body = json!({ "access_token": token, "token": token });
-    world.post("/v1/revoke", &body).await.is_refused(401);
-    let form = world
+    broker.post("/v1/revoke", &body).await.is_refusal(401);
+    let form = broker
         .request(Method::POST, "/v1/revoke")
         .form(&[("access_token", &token)]);
-    Answer::to(form).await.is_refused(401);
-    assert_eq!(world.profile(&token).await.status, 200);
+    form.send().await.is_refusal(401);
+    assert_eq!(broker.profile(&token).await.status, 200);
 }
 
 #[tokio::test]
 async fn no_user_agent_cookie_or_query_stands_for_a_token() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     for agent in [
         "kube-fail_points/1.31",
         "GoogleHC/1.0",
         "ELB-HealthChecker/2.0",
     ] {
-        let dress = |request: RequestBuilder| request.header("User-Agent", agent);
-        check_each(&world, dress, "Bearer").await;
+        let dress = |request: Request| request.header("User-Agent", agent);
+        check_each(&broker, dress, "Bearer").await;
     }
     for cookie in [
         format!("access_token={token}"),
         format!("Authorization=Bearer {token}"),
         "admin=true".to_owned(),
     ] {
-        let dress = |request: RequestBuilder| request.header("Cookie", &cookie);
-        check_each(&world, dress, "Bearer").await;
+        let dress = |request: Request| request.header("Cookie", &cookie);
+        check_each(&broker, dress, "Bearer").await;
     }
     for query in ["path=/livez", "next=/readyz", "x=%23/livez", "/livez"] {
-        let dress = |request: RequestBuilder| {
-            let (client, request) = request.build_split();
-            let mut request = request.unwrap();
-            request.url_mut().set_query(Some(query));
-            RequestBuilder::from_parts(client, request)
-        };
-        check_each(&world, dress, "Bearer").await;
+        for (method, path) in PATHS {
+            let request = broker.request(method, &format!("{path}?{query}"));
+            is_challenged(&request.send().await, "Bearer");
+        }
     }
-    assert_eq!(world.profile(&token).await.status, 200, "none was revoked");
+    assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
 
 #[tokio::test]
 async fn a_token_that_nobody_issued_is_an_invalid_token() {
-    let world = World::start().await;
-    let answer = world.profile(&format!("fsi_{}", key(1))).await;
-    answer.is_refused(401);
+    let broker = TestBroker::start().await;
+    let answer = broker.profile(&format!("fsi_{}", key(1))).await;
+    answer.is_refusal(401);
     assert_eq!(
         answer.header("www-authenticate"),
         Some(r#"Bearer error="invalid_token""#)
     );
-    assert_eq!(world.last_rule(), Some("bearer.known"));
+    assert_eq!(broker.last_rule(), Some("bearer.known"));
 }

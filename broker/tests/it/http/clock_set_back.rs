@@ -8,7 +8,9 @@ use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::model::UnixMs;
 
-use super::world::{Answer, Browser, CALLBACK, World, back_path, sign_in};
+use testkit::http::Response;
+
+use crate::test_broker::{Browser, CALLBACK, TestBroker, back_path, sign_in};
 
 /// What the machine's clock says when a test begins.
 const START_MS: i64 = 1_790_000_000_000;
@@ -58,69 +60,73 @@ struct Made {
 }
 
 /// Result 1 is settled, login 2 is pending, login 3 is away at the provider.
-async fn make_everything(world: &World, traveller: &Browser<'_>) -> Made {
-    sign_in(world, 1).await;
-    let away = traveller.get(&world.session(3).await).await;
+async fn make_everything(broker: &TestBroker, traveller: &Browser) -> Made {
+    sign_in(broker, 1).await;
+    let away = traveller.get(&broker.session(3).await).await;
     Made {
-        pending: world.session(2).await,
-        code: world.code().await,
-        token: world.access_token().await,
+        pending: broker.session(2).await,
+        code: broker.code().await,
+        token: broker.access_token().await,
         return_path: back_path(&away, "code=upstream-code"),
     }
 }
 
 /// Checks an answer, and the rule behind it.
 #[track_caller]
-fn check(world: &World, answer: &Answer, status: u16, rule: &str) {
-    assert_eq!(answer.status, status, "{}", answer.body);
-    assert_eq!(world.last_rule(), Some(rule));
+fn check(broker: &TestBroker, answer: &Response, status: u16, rule: &str) {
+    assert_eq!(answer.status, status, "{answer:?}");
+    assert_eq!(broker.last_rule(), Some(rule));
 }
 
 /// Checks that all of it is refused for its age.
-async fn all_has_expired(world: &World, traveller: &Browser<'_>, made: &Made) {
-    Browser::of(world)
+async fn all_has_expired(broker: &TestBroker, traveller: &Browser, made: &Made) {
+    broker
+        .browser()
         .get(&made.pending)
         .await
-        .goes_to(CALLBACK);
-    traveller.get(&made.return_path).await.goes_to(CALLBACK);
+        .redirects_to(CALLBACK);
+    traveller
+        .get(&made.return_path)
+        .await
+        .redirects_to(CALLBACK);
     for key in [1, 2, 3] {
-        check(world, &world.result(key).await, 400, "result.expiry");
+        check(broker, &broker.result(key).await, 400, "result.expiry");
     }
-    let code = world.token(&made.code).await;
-    check(world, &code, 400, "code.expiry");
-    let profile = world.profile(&made.token).await;
-    check(world, &profile, 401, "bearer.expiry");
+    let code = broker.token(&made.code).await;
+    check(broker, &code, 400, "code.expiry");
+    let profile = broker.profile(&made.token).await;
+    check(broker, &profile, 401, "bearer.expiry");
 }
 
 /// Checks that none of it is of use, known or forgotten.
-async fn nothing_lives(world: &World, made: &Made) {
+async fn nothing_lives(broker: &TestBroker, made: &Made) {
     for key in [1, 2, 3] {
-        world.result(key).await.is_refused(400);
+        broker.result(key).await.is_refusal(400);
     }
-    world.token(&made.code).await.is_refused(400);
-    world.profile(&made.token).await.is_refused(401);
+    broker.token(&made.code).await.is_refusal(400);
+    broker.profile(&made.token).await.is_refusal(401);
 }
 
 async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config)) {
     let wall = Wall::new();
-    let world = World::start_by(wall.clock(), change).await;
-    let traveller = Browser::of(&world);
-    let made = make_everything(&world, &traveller).await;
-    let asked = world.calls_upstream().await;
+    let broker = TestBroker::start_on(wall.clock(), change).await;
+    let traveller = broker.browser();
+    let made = make_everything(&broker, &traveller).await;
+    let asked = broker.calls_upstream().await;
 
     // A token has 900 seconds, everything else less.
     wall.set(900_000);
-    all_has_expired(&world, &traveller, &made).await;
+    all_has_expired(&broker, &traveller, &made).await;
     for back in [899_999, 0, -HOUR_MS, -START_MS] {
         wall.set(back);
-        all_has_expired(&world, &traveller, &made).await;
+        all_has_expired(&broker, &traveller, &made).await;
     }
     for to_and_fro in [0, HOUR_MS, 0, 899_999, 1] {
         wall.set(to_and_fro);
-        nothing_lives(&world, &made).await;
+        nothing_lives(&broker, &made).await;
     }
     assert_eq!(
-        world.calls_upstream().await,
+        broker.calls_upstream().await,
         asked,
         "nor does the upstream login"
     );
@@ -128,49 +134,49 @@ async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config
 
 async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
     let wall = Wall::new();
-    let world = World::start_by(wall.clock(), change).await;
-    sign_in(&world, 1).await;
-    world.session(2).await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start_on(wall.clock(), change).await;
+    sign_in(&broker, 1).await;
+    broker.session(2).await;
+    let token = broker.access_token().await;
     wall.passes(590_000);
-    assert_eq!(world.result(2).await.status, 200);
+    assert_eq!(broker.result(2).await.status, 200);
     wall.set(-HOUR_MS);
-    assert_eq!(world.result(2).await.status, 200);
+    assert_eq!(broker.result(2).await.status, 200);
     // While it is behind, time goes on at three quarters of its speed.
     wall.passes(13_332);
-    assert_eq!(world.result(2).await.status, 200, "it is not over yet");
+    assert_eq!(broker.result(2).await.status, 200, "it is not over yet");
     wall.passes(1);
-    check(&world, &world.result(1).await, 400, "result.expiry");
-    check(&world, &world.result(2).await, 400, "result.expiry");
-    assert_eq!(world.profile(&token).await.status, 200);
+    check(&broker, &broker.result(1).await, 400, "result.expiry");
+    check(&broker, &broker.result(2).await, 400, "result.expiry");
+    assert_eq!(broker.profile(&token).await.status, 200);
     wall.passes(400_000);
-    check(&world, &world.profile(&token).await, 401, "bearer.expiry");
+    check(&broker, &broker.profile(&token).await, 401, "bearer.expiry");
 }
 
 /// The clock was two hours ahead and is corrected.
 async fn what_begins_while_it_heals_lives_a_third_longer_at_most(change: impl FnOnce(&mut Config)) {
     let wall = Wall::new();
-    let world = World::start_by(wall.clock(), change).await;
+    let broker = TestBroker::start_on(wall.clock(), change).await;
     wall.set(2 * HOUR_MS);
-    world.session(1).await;
+    broker.session(1).await;
     wall.set(0);
-    world.session(2).await;
+    broker.session(2).await;
     wall.passes(799_998);
     for key in [1, 2] {
-        assert_eq!(world.result(key).await.status, 200);
+        assert_eq!(broker.result(key).await.status, 200);
     }
     wall.passes(1);
     for key in [1, 2] {
-        check(&world, &world.result(key).await, 400, "result.expiry");
+        check(&broker, &broker.result(key).await, 400, "result.expiry");
     }
     wall.passes(8 * HOUR_MS);
     let true_time = UnixMs(START_MS + 8 * HOUR_MS + 799_999);
-    assert_eq!(world.clock.now(), true_time, "it is healed");
-    world.session(3).await;
+    assert_eq!(broker.clock.now(), true_time, "it is healed");
+    broker.session(3).await;
     wall.passes(599_999);
-    assert_eq!(world.result(3).await.status, 200);
+    assert_eq!(broker.result(3).await.status, 200);
     wall.passes(1);
-    check(&world, &world.result(3).await, 400, "result.expiry");
+    check(&broker, &broker.result(3).await, 400, "result.expiry");
 }
 
 macro_rules! on {

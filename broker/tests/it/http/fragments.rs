@@ -3,9 +3,11 @@
 
 use reqwest::Method;
 
-use super::world::{
-    Answer, BASE, Browser, CALLBACK, World, authorize_query, authorize_with, back_path,
-    session_body, state, with,
+use testkit::http::Response;
+
+use crate::test_broker::{
+    BASE, CALLBACK, TestBroker, authorize_query, authorize_with, back_path, session_body, state,
+    with,
 };
 
 /// The way back over an address of our own that ends in an empty fragment.
@@ -15,41 +17,45 @@ fn over_return() -> String {
 }
 
 /// The raw answer to a browser that navigates to `path`.
-async fn navigate(world: &World, path: &str, cookies: &str) -> Answer {
-    let request = world
+async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
+    let request = broker
         .request(Method::GET, path)
         .header("Sec-Fetch-Site", "cross-site")
         .header("Sec-Fetch-Mode", "navigate")
         .header("Sec-Fetch-Dest", "document")
         .header("Referer", "https://app.example/")
         .header("Cookie", cookies);
-    Answer::to(request).await
+    request.send().await
 }
 
 #[tokio::test]
 async fn a_login_that_is_over_ends_the_fragment_before_the_callback() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    world.pass_ms(600_000);
-    navigate(&world, &path, "").await.goes_to(&over_return());
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    broker.advance_ms(600_000);
+    navigate(&broker, &path, "")
+        .await
+        .redirects_to(&over_return());
 }
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_ends_the_fragment_before_the_callback() {
-    let world = World::start().await;
-    let path = world
+    let broker = TestBroker::start().await;
+    let path = broker
         .session_with(&with(session_body(1), "provider", "google"))
         .await;
-    navigate(&world, &path, "").await.goes_to(&over_return());
+    navigate(&broker, &path, "")
+        .await
+        .redirects_to(&over_return());
 }
 
 #[tokio::test]
 async fn a_refused_authorization_request_carries_an_empty_fragment() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let mut query = authorize_query();
     query.retain(|(name, _)| *name != "code_challenge");
-    let answer = navigate(&world, &authorize_with(&query), "").await;
-    answer.goes_to(&format!(
+    let answer = navigate(&broker, &authorize_with(&query), "").await;
+    answer.redirects_to(&format!(
         "{CALLBACK}?error=invalid_request&state={}#",
         state()
     ));
@@ -58,36 +64,36 @@ async fn a_refused_authorization_request_carries_an_empty_fragment() {
 /// The way to the provider ended what the browser came with.
 #[tokio::test]
 async fn a_browser_that_comes_back_from_a_provider_goes_to_the_callback_at_once() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     assert!(away.location().unwrap().ends_with('#'));
     let back = back_path(&away, "error=access_denied");
     let (name, value) = browser.cookies().pop_first().unwrap();
-    navigate(&world, &back, &format!("{name}={value}"))
+    navigate(&broker, &back, &format!("{name}={value}"))
         .await
-        .goes_to(CALLBACK);
+        .redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn a_button_on_our_own_page_has_no_fragment_to_end() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let stranger = Browser::at(&world, "https://evil.test/");
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let stranger = broker.browser_on("https://evil.test/");
     assert_eq!(stranger.get(&path).await.status, 200);
-    let cancelled = world
+    let cancelled = broker
         .request(Method::POST, &format!("{path}/cancel"))
         .header("Origin", BASE);
-    Answer::to(cancelled).await.goes_to(CALLBACK);
+    cancelled.send().await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn the_address_that_ends_a_fragment_leads_to_registered_callbacks_alone() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let path = over_return();
     let path = path.strip_prefix(BASE).unwrap().trim_end_matches('#');
-    world.get(path).await.goes_to(CALLBACK);
+    broker.get(path).await.redirects_to(CALLBACK);
     for (change, rule) in [
         (path.replace("prj_ada", "prj_nobody"), "authorize.client"),
         (
@@ -98,10 +104,10 @@ async fn the_address_that_ends_a_fragment_leads_to_registered_callbacks_alone() 
         ("/return".to_owned(), "authorize.client"),
         (format!("{path}&client_id=prj_ada"), "authorize.once"),
     ] {
-        let answer = world.get(&change).await;
-        answer.is_refused(400);
-        assert_eq!(world.last_event_rule(), Some(rule), "{change}");
+        let answer = broker.get(&change).await;
+        answer.is_refusal(400);
+        assert_eq!(broker.last_event_rule(), Some(rule), "{change}");
     }
-    let looked = Answer::to(world.request(Method::HEAD, path)).await;
+    let looked = broker.request(Method::HEAD, path).send().await;
     assert_eq!((looked.status, looked.location()), (200, None));
 }

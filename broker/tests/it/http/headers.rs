@@ -3,20 +3,22 @@
 use std::collections::HashSet;
 
 use broker::cookie_cipher::CookieKey;
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
+use testkit::http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
 
 #[tokio::test]
 async fn a_request_id_is_always_ours_and_never_twice_the_same() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let mut ids = HashSet::new();
     for _ in 0..20 {
-        let request = world
+        let request = broker
             .request(Method::GET, "/api/providers")
             .header("X-Request-Id", "mine");
-        let id = Answer::to(request)
+        let id = request
+            .send()
             .await
             .header("x-request-id")
             .unwrap()
@@ -28,8 +30,8 @@ async fn a_request_id_is_always_ours_and_never_twice_the_same() {
 
 #[tokio::test]
 async fn a_page_may_load_its_style_and_nothing_else() {
-    let world = World::start().await;
-    let page = Browser::of(&world).get("/login/unknown").await;
+    let broker = TestBroker::start().await;
+    let page = broker.browser().get("/login/unknown").await;
     let policy = page.header("content-security-policy").unwrap();
     for part in [
         "default-src 'none'",
@@ -41,29 +43,32 @@ async fn a_page_may_load_its_style_and_nothing_else() {
     }
     assert!(!policy.contains("unsafe"), "{policy}");
     assert!(
-        page.body
+        page.text()
             .contains(r#"<link rel="stylesheet" href="/style.css">"#)
     );
-    let style = world.get("/style.css").await;
+    let style = broker.get("/style.css").await;
     assert_eq!(style.status, 200);
     assert_eq!(
         style.header("content-type"),
         Some("text/css; charset=utf-8")
     );
-    assert!(!style.body.contains("url("), "nothing of others is loaded");
+    assert!(
+        !style.text().contains("url("),
+        "nothing of others is loaded"
+    );
 }
 
-/// Each of our routes, asked well and badly, in a world that is reached by HTTP or
+/// Each of our routes, asked well and badly, in a broker that is reached by HTTP or
 /// by HTTPS.
 #[tokio::test]
 async fn every_answer_of_every_route_carries_its_headers() {
-    let https = World::start_with(|config| {
+    let https = TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await;
     ask_everything(&https, Some("max-age=31536000")).await;
-    let http = World::start().await;
+    let http = TestBroker::start().await;
     ask_everything(&http, None).await;
 
     // And each of them was asked so that it did what it is for.
@@ -95,32 +100,36 @@ const METHODS: [Method; 8] = [
 
 /// Asks for each path by each method, as a program, as a browser, and as a page of
 /// somebody else.
-async fn ask_everything(world: &World, promise: Option<&str>) {
-    let paths = world.routes.iter().map(|(_, path)| path.as_str());
+async fn ask_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
+    let paths = broker.routes.iter().map(|(_, path)| path.as_str());
     let paths: HashSet<_> = paths.chain(["/", "/nowhere", "/v1/nowhere"]).collect();
     assert!(paths.len() > 15, "{paths:?}");
-    for path in paths {
+    let with_secret = paths.iter().map(|path| format!("{path}?session_key=x"));
+    let with_secret: Vec<_> = with_secret.collect();
+    for path in paths
+        .into_iter()
+        .chain(with_secret.iter().map(String::as_str))
+    {
         let path = path
             .replace("{handle}", "unknown")
             .replace("{provider}", "github")
             .replace("{_}", "unknown");
-        for verb in METHODS {
+        for method in METHODS {
             for dress in [
-                |request: RequestBuilder| request,
-                |request: RequestBuilder| request.header("Accept", "text/html"),
-                |request: RequestBuilder| {
+                |request: Request| request,
+                |request: Request| request.header("Accept", "text/html"),
+                |request: Request| {
                     request
                         .header("Origin", "https://evil.example")
                         .header("Access-Control-Request-Method", "POST")
                         .json(&"junk")
                 },
-                |request: RequestBuilder| request.form(&[("_method", "get")]),
-                |request: RequestBuilder| request.query(&[("session_key", "x")]),
+                |request: Request| request.form(&[("_method", "get")]),
             ] {
-                let answer = Answer::to(dress(world.request(verb.clone(), &path))).await;
-                answer.is_complete();
-                let promised = answer.header("strict-transport-security");
-                assert_eq!(promised, promise, "{verb} {path}");
+                let response = dress(broker.request(method.clone(), &path)).send().await;
+                response.has_security_headers();
+                let hsts = response.header("strict-transport-security");
+                assert_eq!(hsts, expected_hsts, "{method} {path}");
             }
         }
     }
@@ -128,31 +137,31 @@ async fn ask_everything(world: &World, promise: Option<&str>) {
 
 /// Signs in by both flows, with everything that a backend or a browser can ask for
 /// on the way.
-async fn sign_in_by_every_route(world: &World) {
-    let path = world.session(1).await;
+async fn sign_in_by_every_route(broker: &TestBroker) {
+    let path = broker.session(1).await;
     for (key, action) in [(2, "cancel"), (3, "continue")] {
-        let asked = world.session(key).await;
-        let stranger = Browser::at(world, "https://evil.example/");
+        let asked = broker.session(key).await;
+        let stranger = broker.browser_on("https://evil.example/");
         let page = stranger.get(&asked).await;
-        page.is_complete_but_for_its_policies();
+        page.has_common_headers();
         let pressed = stranger.press(&format!("{asked}/{action}")).await;
         assert_eq!(pressed.status, 303);
-        pressed.is_complete();
+        pressed.has_security_headers();
     }
-    let browser = Browser::of(world);
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     let back = back_path(&away, "code=upstream-code");
-    browser.get(&back).await.goes_to(CALLBACK);
+    browser.get(&back).await.redirects_to(CALLBACK);
     // Over the address that ends a fragment.
-    browser.get(&path).await.goes_to(CALLBACK);
-    let token = world.access_token().await;
+    browser.get(&path).await.redirects_to(CALLBACK);
+    let token = broker.access_token().await;
     let authorize = authorize_path();
     let mut answers = vec![
         away,
-        world.result(1).await,
-        world.profile(&token).await,
-        world.revoke(&token).await,
-        Browser::of(world).get(&authorize).await,
+        broker.result(1).await,
+        broker.profile(&token).await,
+        broker.revoke(&token).await,
+        broker.browser().get(&authorize).await,
     ];
     for path in [
         "/api/providers",
@@ -161,20 +170,20 @@ async fn sign_in_by_every_route(world: &World) {
         "/style.css",
         "/question.js",
     ] {
-        answers.push(world.get(path).await);
+        answers.push(broker.get(path).await);
     }
     for path in [&path, &authorize, &back] {
-        answers.push(Answer::to(world.request(Method::HEAD, path)).await);
+        answers.push(broker.request(Method::HEAD, path).send().await);
     }
     for answer in answers {
         assert!(answer.status < 400, "{answer:?}");
-        answer.is_complete();
+        answer.has_security_headers();
     }
 }
 
 /// Sends bytes and returns whatever comes back until the connection closes.
-pub(super) async fn raw(world: &World, bytes: &[u8]) -> String {
-    let address = ("127.0.0.1", world.port());
+pub(super) async fn raw(broker: &TestBroker, bytes: &[u8]) -> String {
+    let address = ("127.0.0.1", broker.port());
     let mut wire = tokio::net::TcpStream::connect(address).await.unwrap();
     wire.write_all(bytes).await.unwrap();
     let mut answer = Vec::new();
@@ -184,7 +193,7 @@ pub(super) async fn raw(world: &World, bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn a_request_line_that_reaches_us_gets_our_answer_however_odd_it_is() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for target in [
         "/%",
         "/%zz",
@@ -198,7 +207,7 @@ async fn a_request_line_that_reaches_us_gets_our_answer_however_odd_it_is() {
         "/login/../v1/token",
         "http://evil.test/login/x",
     ] {
-        let answer = raw(&world, line(target).as_bytes()).await;
+        let answer = raw(&broker, line(target).as_bytes()).await;
         assert!(answer.starts_with("http/1.1 40"), "{target}: {answer}");
         assert!(
             answer.contains("\"error\":\"request_failed\""),
@@ -215,20 +224,20 @@ async fn a_request_line_that_reaches_us_gets_our_answer_however_odd_it_is() {
 
 #[tokio::test]
 async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     let request = format!(
         "GET /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
          HTTP_AUTHORIZATION: Bearer {token}\r\nX_Authorization: Bearer {token}\r\n\r\n"
     );
-    let answer = raw(&world, request.as_bytes()).await;
+    let answer = raw(&broker, request.as_bytes()).await;
     assert!(answer.starts_with("http/1.1 401"), "{answer}");
 }
 
 #[tokio::test]
 async fn a_fragment_in_a_request_line_opens_nothing() {
-    let world = World::start().await;
-    let answer = raw(&world, line("/livez").as_bytes()).await;
+    let broker = TestBroker::start().await;
+    let answer = raw(&broker, line("/livez").as_bytes()).await;
     assert!(answer.starts_with("http/1.1 200"), "{answer}");
     for (target, status) in [
         ("/v1/profile#/livez", 401),
@@ -237,7 +246,7 @@ async fn a_fragment_in_a_request_line_opens_nothing() {
         ("/v1/profile%23/livez", 404),
         ("/v1/profile%3F/livez", 404),
     ] {
-        let answer = raw(&world, line(target).as_bytes()).await;
+        let answer = raw(&broker, line(target).as_bytes()).await;
         let expected = format!("http/1.1 {status}");
         assert!(answer.starts_with(&expected), "{target}: {answer}");
     }

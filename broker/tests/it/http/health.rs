@@ -5,7 +5,7 @@ use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
 use serde_json::json;
 
-use super::world::{World, session_body};
+use crate::test_broker::{TestBroker, session_body};
 
 pub(super) fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
     let url = url.parse().unwrap();
@@ -17,32 +17,32 @@ pub(super) fn on_postgres(url: &str) -> impl FnOnce(&mut Config) {
 
 #[tokio::test]
 async fn a_broker_with_its_store_is_live_and_ready() {
-    let world = World::start().await;
-    world
+    let broker = TestBroker::start().await;
+    broker
         .get("/livez")
         .await
-        .is(200, &json!({ "status": "live" }));
-    world
+        .is_json(200, &json!({ "status": "live" }));
+    broker
         .get("/readyz")
         .await
-        .is(200, &json!({ "status": "ready" }));
+        .is_json(200, &json!({ "status": "ready" }));
 }
 
 #[tokio::test]
 async fn a_broker_without_its_database_is_live_and_not_ready() {
     // Port 1 of loopback: closed on any sane machine.
-    let world = World::start_with(on_postgres("postgres://127.0.0.1:1/broker")).await;
-    world
+    let broker = TestBroker::start_with(on_postgres("postgres://127.0.0.1:1/broker")).await;
+    broker
         .get("/livez")
         .await
-        .is(200, &json!({ "status": "live" }));
-    world.get("/readyz").await.is_refused(503);
-    assert_eq!(world.last_rule(), Some("store.reachable"));
-    world
+        .is_json(200, &json!({ "status": "live" }));
+    broker.get("/readyz").await.is_refusal(503);
+    assert_eq!(broker.last_rule(), Some("store.reachable"));
+    broker
         .post("/v1/login/session", &session_body(1))
         .await
-        .is_refused(503);
-    world.get("/api/providers").await.is(
+        .is_refusal(503);
+    broker.get("/api/providers").await.is_json(
         200,
         &json!([
             { "id": "google", "configured": true, "enabled": true, "available": true },
@@ -61,14 +61,14 @@ mod on_a_real_one {
     #[tokio::test]
     async fn a_broker_goes_on_when_its_database_is_there() {
         let database = Schema::new();
-        let world = World::start_with(on_postgres(&database.url_of_database("later"))).await;
-        world.get("/readyz").await.is_refused(503);
+        let broker = TestBroker::start_with(on_postgres(&database.url_of_database("later"))).await;
+        broker.get("/readyz").await.is_refusal(503);
         database.execute("CREATE DATABASE later").await;
-        world
+        broker
             .get("/readyz")
             .await
-            .is(200, &json!({ "status": "ready" }));
-        world.session(1).await;
+            .is_json(200, &json!({ "status": "ready" }));
+        broker.session(1).await;
     }
 
     #[tokio::test]
@@ -83,23 +83,23 @@ mod on_a_real_one {
         database
             .execute("INSERT INTO broker_schema VALUES (2)")
             .await;
-        let world = World::start_with(on_postgres(&database.url())).await;
-        world.get("/readyz").await.is_refused(503);
-        world
+        let broker = TestBroker::start_with(on_postgres(&database.url())).await;
+        broker.get("/readyz").await.is_refusal(503);
+        broker
             .post("/v1/login/session", &session_body(1))
             .await
-            .is_refused(503);
+            .is_refusal(503);
     }
 
     /// A broker whose clock differs from the database's, and from the machine's.
-    async fn ahead_by(ms: i64) -> World {
+    async fn ahead_by(ms: i64) -> TestBroker {
         let system = Clock::system();
         let clock = Clock::from_source(move || Reading {
             wall: system.now().plus_ms(ms),
             monotonic_ms: 0,
         });
         let database = Schema::made().await;
-        World::start_by(clock, on_postgres(&database.url())).await
+        TestBroker::start_on(clock, on_postgres(&database.url())).await
     }
 
     #[tokio::test]
@@ -108,17 +108,17 @@ mod on_a_real_one {
             assert_eq!(ahead_by(ms).await.get("/readyz").await.status, 200, "{ms}");
         }
         for ms in [-32_000, 32_000, 3_600_000] {
-            let world = ahead_by(ms).await;
-            world.get("/readyz").await.is_refused(503);
-            assert_eq!(world.last_rule(), Some("store.reachable"), "{ms}");
+            let broker = ahead_by(ms).await;
+            broker.get("/readyz").await.is_refusal(503);
+            assert_eq!(broker.last_rule(), Some("store.reachable"), "{ms}");
         }
     }
 
     #[tokio::test]
     async fn a_clock_that_was_moved_by_hand_is_meant() {
-        let world = ahead_by(0).await;
-        world.pass_ms(3_600_000);
-        assert_eq!(world.get("/readyz").await.status, 200);
+        let broker = ahead_by(0).await;
+        broker.advance_ms(3_600_000);
+        assert_eq!(broker.get("/readyz").await.status, 200);
     }
 
     #[tokio::test]
@@ -127,17 +127,17 @@ mod on_a_real_one {
         database
             .execute(&format!("CREATE SCHEMA {}", database.name()))
             .await;
-        let one = World::start_with(on_postgres(&database.url())).await;
-        let other = World::start_with(on_postgres(&database.url())).await;
+        let one = TestBroker::start_with(on_postgres(&database.url())).await;
+        let other = TestBroker::start_with(on_postgres(&database.url())).await;
         one.session(1).await;
         other
             .result(1)
             .await
-            .is(200, &json!({ "status": "pending" }));
+            .is_json(200, &json!({ "status": "pending" }));
         other
             .post("/v1/login/session", &session_body(1))
             .await
-            .is_refused(400);
+            .is_refusal(400);
         assert_eq!(other.last_rule(), Some("session_key.fresh"));
     }
 }

@@ -1,4 +1,4 @@
-//! Where too much is refused, and who is served all the same.
+//! Where too much is refused, and who is broker all the same.
 
 use std::num::NonZeroU32;
 
@@ -11,8 +11,10 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::world::{
-    Answer, BOB_CALLBACK, BOB_SECRET, Browser, World, all, authorize_path, back_path, parameter,
+use testkit::http::Response;
+
+use crate::test_broker::{
+    BOB_CALLBACK, BOB_SECRET, Browser, TestBroker, all, authorize_path, back_path, parameter,
     result_body, session_body, sign_in, token_body, with,
 };
 
@@ -27,22 +29,22 @@ const HERE: &str = "203.0.113.7";
 const THERE: &str = "203.0.113.8";
 
 /// A broker behind a proxy, on a clock that stands.
-async fn behind_a_proxy() -> World {
+async fn behind_a_proxy() -> TestBroker {
     limited(|_| ()).await
 }
 
-async fn limited(change: impl FnOnce(&mut Config)) -> World {
+async fn limited(change: impl FnOnce(&mut Config)) -> TestBroker {
     let clock = Clock::fixed_at(UnixMs(1_790_000_000_000));
-    World::start_by(clock, |config| {
+    TestBroker::start_on(clock, |config| {
         config.ip_header = Some(HEADER.to_owned().try_into().unwrap());
         change(config);
     })
     .await
 }
 
-async fn post_from(world: &World, source: &str, path: &str, body: &Value) -> Answer {
-    let request = world.request(Method::POST, path).header(HEADER, source);
-    Answer::to(request.json(body)).await
+async fn post_from(broker: &TestBroker, source: &str, path: &str, body: &Value) -> Response {
+    let request = broker.request(Method::POST, path).header(HEADER, source);
+    request.json(body).send().await
 }
 
 fn wrong(body: Value) -> Value {
@@ -50,59 +52,59 @@ fn wrong(body: Value) -> Value {
 }
 
 /// Sends a wrong secret of Ada's, as a backend does that starts a login.
-async fn guess(world: &World, source: &str) -> Answer {
-    post_from(world, source, "/v1/login/session", &wrong(session_body(1))).await
+async fn guess(broker: &TestBroker, source: &str) -> Response {
+    post_from(broker, source, "/v1/login/session", &wrong(session_body(1))).await
 }
 
 #[track_caller]
-fn is_later(answer: &Answer, seconds: &str) {
-    answer.is_refused(429);
+fn is_later(answer: &Response, seconds: &str) {
+    answer.is_refusal(429);
     assert_eq!(answer.header("retry-after"), Some(seconds));
 }
 
 #[tokio::test]
 async fn of_a_thousand_wrong_secrets_nineteen_are_told_so_and_the_right_one_is_served() {
-    let world = behind_a_proxy().await;
-    let answers = all(1000, || guess(&world, HERE)).await;
+    let broker = behind_a_proxy().await;
+    let answers = all(1000, || guess(&broker, HERE)).await;
     let told = answers.iter().filter(|answer| answer.status == 401);
     assert_eq!(told.count(), 19);
     for later in answers.iter().filter(|answer| answer.status != 401) {
         is_later(later, "4");
         assert_eq!(later.json()["message"], "There were too many requests.");
     }
-    let right = post_from(&world, HERE, "/v1/login/session", &session_body(1)).await;
-    assert_eq!(right.status, 200, "{}", right.body);
+    let right = post_from(&broker, HERE, "/v1/login/session", &session_body(1)).await;
+    assert_eq!(right.status, 200, "{right:?}");
     assert_eq!(right.header("retry-after"), None);
 }
 
 #[tokio::test]
 async fn every_operation_that_takes_a_secret_counts_and_each_answers_429() {
-    let world = behind_a_proxy().await;
+    let broker = behind_a_proxy().await;
     for _ in 0..19 {
-        guess(&world, HERE).await.is_refused(401);
+        guess(&broker, HERE).await.is_refusal(401);
     }
     for (path, body) in [
         ("/v1/login/session", session_body(1)),
         ("/v1/login/result", result_body(1)),
         ("/v1/token", token_body("code")),
     ] {
-        is_later(&post_from(&world, HERE, path, &wrong(body)).await, "4");
-        assert_eq!(world.last_rule(), Some("client.rate_limit"));
+        is_later(&post_from(&broker, HERE, path, &wrong(body)).await, "4");
+        assert_eq!(broker.last_rule(), Some("client.rate_limit"));
     }
 }
 
 #[tokio::test]
 async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
-    let world = behind_a_proxy().await;
+    let broker = behind_a_proxy().await;
     for _ in 0..20 {
-        guess(&world, HERE).await;
+        guess(&broker, HERE).await;
     }
-    guess(&world, HERE).await.is_refused(429);
-    guess(&world, THERE).await.is_refused(401);
+    guess(&broker, HERE).await.is_refusal(429);
+    guess(&broker, THERE).await.is_refusal(401);
     for (client_id, known) in [("prj_bob", true), ("prj_nobody", false)] {
         let body = with(wrong(session_body(1)), "client_id", client_id);
         for status in [[401; 19].as_slice(), &[429]].concat() {
-            let answer = post_from(&world, HERE, "/v1/login/session", &body).await;
+            let answer = post_from(&broker, HERE, "/v1/login/session", &body).await;
             assert_eq!(answer.status, status, "known: {known}");
         }
     }
@@ -110,60 +112,60 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
 
 #[tokio::test]
 async fn whoever_waits_as_long_as_told_is_told_again_and_not_a_moment_earlier() {
-    let world = behind_a_proxy().await;
+    let broker = behind_a_proxy().await;
     for _ in 0..19 {
-        guess(&world, HERE).await.is_refused(401);
+        guess(&broker, HERE).await.is_refusal(401);
     }
-    is_later(&guess(&world, HERE).await, "4");
-    world.pass_ms(3_000);
-    is_later(&guess(&world, HERE).await, "1");
-    world.pass_ms(1_000);
-    guess(&world, HERE).await.is_refused(401);
-    guess(&world, HERE).await.is_refused(429);
-    world.pass_ms(60_000);
+    is_later(&guess(&broker, HERE).await, "4");
+    broker.advance_ms(3_000);
+    is_later(&guess(&broker, HERE).await, "1");
+    broker.advance_ms(1_000);
+    guess(&broker, HERE).await.is_refusal(401);
+    guess(&broker, HERE).await.is_refusal(429);
+    broker.advance_ms(60_000);
     for _ in 0..19 {
-        guess(&world, HERE).await.is_refused(401);
+        guess(&broker, HERE).await.is_refusal(401);
     }
-    guess(&world, HERE).await.is_refused(429);
+    guess(&broker, HERE).await.is_refusal(429);
 }
 
 #[tokio::test]
 async fn nobody_says_where_they_call_from_unless_a_proxy_is_configured() {
-    let world = limited(|config| config.ip_header = None).await;
+    let broker = limited(|config| config.ip_header = None).await;
     for host in 0..19 {
-        guess(&world, &format!("203.0.113.{host}"))
+        guess(&broker, &format!("203.0.113.{host}"))
             .await
-            .is_refused(401);
+            .is_refusal(401);
     }
-    guess(&world, THERE).await.is_refused(429);
+    guess(&broker, THERE).await.is_refusal(429);
 }
 
 #[tokio::test]
 async fn the_number_of_wrong_secrets_is_the_operators() {
-    let world = limited(|config| {
+    let broker = limited(|config| {
         config.limits.wrong_secrets_per_minute = many(2);
     })
     .await;
     let answers = [
-        guess(&world, HERE).await.status,
-        guess(&world, HERE).await.status,
-        guess(&world, HERE).await.status,
+        guess(&broker, HERE).await.status,
+        guess(&broker, HERE).await.status,
+        guess(&broker, HERE).await.status,
     ];
     assert_eq!(answers, [401, 401, 429]);
 }
 
 /// A legacy login's way back from the provider, from this address.
-async fn come_back_from<'w>(world: &'w World, source: &'static str) -> (Browser<'w>, String) {
-    let browser = Browser::of(world).saying(HEADER, source);
+async fn come_back_from<'w>(broker: &'w TestBroker, source: &'static str) -> (Browser, String) {
+    let browser = broker.browser().with_header(HEADER, source);
     let away = browser.get(&authorize_path()).await;
     (browser, back_path(&away, "code=upstream-code"))
 }
 
 #[tokio::test]
 async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
-    let world = limited(|config| config.limits.callbacks_per_minute = many(10)).await;
+    let broker = limited(|config| config.limits.callbacks_per_minute = many(10)).await;
     let answers = all(30, || async {
-        let (browser, back) = come_back_from(&world, HERE).await;
+        let (browser, back) = come_back_from(&broker, HERE).await;
         browser.get(&back).await
     })
     .await;
@@ -174,37 +176,37 @@ async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
         assert_eq!(later.header("retry-after"), Some("6"));
     }
     // Three calls for each who was let in.
-    assert_eq!(world.calls_upstream().await, 30);
-    let (browser, back) = come_back_from(&world, THERE).await;
+    assert_eq!(broker.calls_upstream().await, 30);
+    let (browser, back) = come_back_from(&broker, THERE).await;
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
 #[tokio::test]
 async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
-    let world = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
-    let (first, back) = come_back_from(&world, HERE).await;
+    let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
+    let (first, back) = come_back_from(&broker, HERE).await;
     assert_eq!(first.get(&back).await.status, 303);
-    let (second, back) = come_back_from(&world, HERE).await;
+    let (second, back) = come_back_from(&broker, HERE).await;
     let page = second.get(&back).await;
     page.is_refusal_page(429, "upstream_login.rate_limit");
     assert_eq!(page.header("retry-after"), Some("60"));
-    world.pass_ms(59_999);
+    broker.advance_ms(59_999);
     second
         .get(&back)
         .await
         .is_refusal_page(429, "upstream_login.rate_limit");
-    world.pass_ms(1);
+    broker.advance_ms(1);
     let home = second.get(&back).await;
     let code = parameter(home.location().unwrap(), "code").unwrap();
-    assert_eq!(world.token(&code).await.status, 200);
+    assert_eq!(broker.token(&code).await.status, 200);
 }
 
 #[tokio::test]
 async fn callbacks_without_a_upstream_login_use_up_nothing() {
-    let world = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
-    let (browser, back) = come_back_from(&world, HERE).await;
+    let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
+    let (browser, back) = come_back_from(&broker, HERE).await;
     for _ in 0..5 {
-        let stranger = Browser::of(&world).saying(HEADER, HERE);
+        let stranger = broker.browser().with_header(HEADER, HERE);
         stranger
             .get(&back)
             .await
@@ -216,25 +218,25 @@ async fn callbacks_without_a_upstream_login_use_up_nothing() {
 /// This machine is a proxy that does not say for whom, or a suite.
 #[tokio::test]
 async fn callbacks_from_loopback_are_not_counted() {
-    let world = limited(|config| {
+    let broker = limited(|config| {
         config.ip_header = None;
         config.limits.callbacks_per_minute = many(1);
     })
     .await;
     for _ in 0..5 {
-        let (browser, back) = come_back_from(&world, HERE).await;
+        let (browser, back) = come_back_from(&broker, HERE).await;
         assert_eq!(browser.get(&back).await.status, 303);
     }
 }
 
 #[tokio::test]
 async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
-    let world = limited(|config| config.limits.live_sessions = many(10)).await;
+    let broker = limited(|config| config.limits.live_sessions = many(10)).await;
     let mut keys = 0..30;
     let answers = all(30, || {
         let body = session_body(keys.next().unwrap());
-        let world = &world;
-        async move { world.post("/v1/login/session", &body).await }
+        let broker = &broker;
+        async move { broker.post("/v1/login/session", &body).await }
     })
     .await;
     let begun = answers.iter().filter(|answer| answer.status == 200);
@@ -243,62 +245,62 @@ async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
         // The second in which they begin is over first.
         is_later(later, "601");
     }
-    let refused = world.events();
+    let refused = broker.events();
     let mut refused = refused.iter().filter(|event| event.status == Some(429));
     assert!(refused.all(|event| event.rule == Some(Rule::SessionQuota)));
 }
 
 #[tokio::test]
 async fn there_is_room_again_when_sessions_end_and_not_when_they_are_consumed() {
-    let world = limited(|config| config.limits.live_sessions = many(2)).await;
-    let begin = async |key| world.post("/v1/login/session", &session_body(key)).await;
-    sign_in(&world, 1).await;
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
-    world.pass_ms(300_000);
+    let broker = limited(|config| config.limits.live_sessions = many(2)).await;
+    let begin = async |key| broker.post("/v1/login/session", &session_body(key)).await;
+    sign_in(&broker, 1).await;
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    broker.advance_ms(300_000);
     assert_eq!(begin(2).await.status, 200);
     is_later(&begin(3).await, "301");
-    world.pass_ms(300_999);
+    broker.advance_ms(300_999);
     is_later(&begin(3).await, "1");
-    world.pass_ms(1);
+    broker.advance_ms(1);
     assert_eq!(begin(3).await.status, 200);
     is_later(&begin(4).await, "300");
 }
 
 #[tokio::test]
 async fn a_login_that_does_not_begin_takes_no_room() {
-    let world = limited(|config| config.limits.live_sessions = many(2)).await;
-    world.session(1).await;
+    let broker = limited(|config| config.limits.live_sessions = many(2)).await;
+    broker.session(1).await;
     for _ in 0..5 {
-        let again = world.post("/v1/login/session", &session_body(1)).await;
-        again.is_refused(400);
-        assert_eq!(world.last_rule(), Some("session_key.fresh"));
+        let again = broker.post("/v1/login/session", &session_body(1)).await;
+        again.is_refusal(400);
+        assert_eq!(broker.last_rule(), Some("session_key.fresh"));
     }
-    world.session(2).await;
+    broker.session(2).await;
     is_later(
-        &world.post("/v1/login/session", &session_body(3)).await,
+        &broker.post("/v1/login/session", &session_body(3)).await,
         "601",
     );
 }
 
 #[tokio::test]
 async fn a_project_that_has_no_room_takes_none_from_another() {
-    let world = limited(|config| config.limits.live_sessions = many(1)).await;
-    world.session(1).await;
-    world
+    let broker = limited(|config| config.limits.live_sessions = many(1)).await;
+    broker.session(1).await;
+    broker
         .post("/v1/login/session", &session_body(2))
         .await
-        .is_refused(429);
+        .is_refusal(429);
     let bobs = with(session_body(3), "client_id", "prj_bob");
     let bobs = with(bobs, "client_secret", BOB_SECRET);
-    world
+    broker
         .session_with(&with(bobs, "redirect_uri", BOB_CALLBACK))
         .await;
 }
 
 /// Sends the head of a request and half a body, and reads until we hang up. Rocket
 /// waits for the first 14 bytes itself.
-async fn stop_halfway(world: &World) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", world.port()))
+async fn stop_halfway(broker: &TestBroker) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", broker.port()))
         .await
         .unwrap();
     let half = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
@@ -311,12 +313,12 @@ async fn stop_halfway(world: &World) -> String {
 
 #[tokio::test]
 async fn a_body_that_stops_halfway_is_answered_and_hung_up_on() {
-    let world = limited(|config| config.limits.body_timeout_ms = many(500)).await;
+    let broker = limited(|config| config.limits.body_timeout_ms = many(500)).await;
     for _ in 0..3 {
-        let said = stop_halfway(&world).await;
+        let said = stop_halfway(&broker).await;
         assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
         assert!(said.contains("\"request_failed\""), "{said}");
-        assert_eq!(world.last_rule(), Some("body.time"));
+        assert_eq!(broker.last_rule(), Some("body.time"));
     }
-    world.session(1).await;
+    broker.session(1).await;
 }

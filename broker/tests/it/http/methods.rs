@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path, session_body};
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path, session_body};
 
 pub(super) const PATHS: [(&str, Method); 16] = [
     ("/v1/login/session", Method::POST),
@@ -35,29 +35,29 @@ const METHODS: [Method; 7] = [
 
 #[tokio::test]
 async fn a_path_answers_only_its_own_method_and_says_which() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (path, own) in PATHS {
         let allow = if own == Method::GET {
             "GET, HEAD"
         } else {
             "POST"
         };
-        for verb in METHODS.into_iter().filter(|verb| *verb != own) {
-            let answer = Answer::to(world.request(verb.clone(), path)).await;
-            assert_eq!(answer.status, 405, "{verb} {path}");
-            answer.is_refused(405);
-            assert_eq!(answer.header("allow"), Some(allow), "{verb} {path}");
-            assert_eq!(world.last_rule(), Some("request.method"));
+        for method in METHODS.into_iter().filter(|method| *method != own) {
+            let answer = broker.request(method.clone(), path).send().await;
+            assert_eq!(answer.status, 405, "{method} {path}");
+            answer.is_refusal(405);
+            assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+            assert_eq!(broker.last_rule(), Some("request.method"));
         }
     }
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_a_page_where_a_browser_asks_for_one() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for path in ["/login/handle", "/authorize", "/callback/google"] {
-        let request = world.request(Method::POST, path);
-        let answer = Answer::to(request.header("Accept", "text/html")).await;
+        let request = broker.request(Method::POST, path);
+        let answer = request.header("Accept", "text/html").send().await;
         answer.is_refusal_page(405, "request.method");
         assert_eq!(answer.header("allow"), Some("GET, HEAD"));
     }
@@ -65,14 +65,14 @@ async fn a_wrong_method_is_a_page_where_a_browser_asks_for_one() {
 
 #[tokio::test]
 async fn a_path_of_backends_has_no_page_whatever_is_accepted() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for accept in [
         "text/html",
         "application/json, text/html;q=0.1",
         "text/html;q=0",
         "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     ] {
-        for (verb, path, status) in [
+        for (method, path, status) in [
             (Method::GET, "/v1/token", 405),
             (Method::POST, "/v1/profile", 405),
             (Method::DELETE, "/api/providers", 405),
@@ -83,22 +83,22 @@ async fn a_path_of_backends_has_no_page_whatever_is_accepted() {
             (Method::GET, "/v1/login", 404),
             (Method::POST, "//v1/token", 404),
         ] {
-            let request = world.request(verb, path).header("Accept", accept);
-            Answer::to(request).await.is_refused(status);
+            let request = broker.request(method, path).header("Accept", accept);
+            request.send().await.is_refusal(status);
         }
     }
 }
 
 #[tokio::test]
 async fn a_preflight_allows_no_origin_anything() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (path, _) in PATHS {
-        let request = world
+        let request = broker
             .request(Method::OPTIONS, path)
             .header("Origin", "https://evil.test")
             .header("Access-Control-Request-Method", "POST");
-        let answer = Answer::to(request).await;
-        answer.is_refused(405);
+        let answer = request.send().await;
+        answer.is_refusal(405);
         let cors = |name: &str| name.starts_with("access-control-");
         assert!(!answer.headers.keys().any(|name| cors(name.as_str())));
     }
@@ -106,7 +106,7 @@ async fn a_preflight_allows_no_origin_anything() {
 
 #[tokio::test]
 async fn an_unknown_path_is_404_in_json_or_on_a_page() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for path in [
         "/",
         "/nowhere",
@@ -131,29 +131,31 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         "/.well-known/openid-configuration",
         "/..%2f..%2fetc%2fpasswd",
     ] {
-        let answer = world.get(path).await;
-        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
-        answer.is_refused(404);
-        assert_eq!(world.last_rule(), Some("request.path"), "{path}");
-        let asked = world
+        let answer = broker.get(path).await;
+        assert_eq!(answer.status, 404, "{path}: {answer:?}");
+        answer.is_refusal(404);
+        assert_eq!(broker.last_rule(), Some("request.path"), "{path}");
+        let asked = broker
             .request(Method::GET, path)
             .header("Accept", "text/html");
-        let asked = Answer::to(asked).await;
+        let asked = asked.send().await;
         match path.split('/').nth(1) {
-            Some("v1" | "api") => asked.is_refused(404),
+            Some("v1" | "api") => asked.is_refusal(404),
             _ => asked.is_refusal_page(404, "request.path"),
         }
     }
-    for verb in METHODS.into_iter().filter(|verb| *verb != Method::GET) {
-        Answer::to(world.request(verb, "/nowhere"))
+    for method in METHODS.into_iter().filter(|method| *method != Method::GET) {
+        broker
+            .request(method, "/nowhere")
+            .send()
             .await
-            .is_refused(404);
+            .is_refusal(404);
     }
 }
 
 #[tokio::test]
 async fn a_page_is_sent_only_where_accept_prefers_html() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (accept, is_page) in [
         ("text/html", true),
         ("TEXT/HTML", true),
@@ -187,56 +189,58 @@ async fn a_page_is_sent_only_where_accept_prefers_html() {
         ("text/plain", false),
         ("", false),
     ] {
-        let request = world
+        let request = broker
             .request(Method::GET, "/nowhere")
             .header("Accept", accept);
-        let answer = Answer::to(request).await;
+        let answer = request.send().await;
         let media_type = answer.header("content-type").unwrap();
         assert_eq!(media_type.starts_with("text/html"), is_page, "{accept}");
         if is_page {
             answer.is_refusal_page(404, "request.path");
         } else {
-            answer.is_refused(404);
+            answer.is_refusal(404);
         }
     }
-    Answer::to(world.request(Method::GET, "/nowhere"))
+    broker
+        .request(Method::GET, "/nowhere")
+        .send()
         .await
-        .is_refused(404);
-    let two_headers = world
+        .is_refusal(404);
+    let two_headers = broker
         .request(Method::GET, "/nowhere")
         .header("Accept", "text/html;q=0.5")
         .header("Accept", "application/json");
-    Answer::to(two_headers).await.is_refused(404);
+    two_headers.send().await.is_refusal(404);
 }
 
 #[tokio::test]
 async fn the_api_ignores_accept() {
-    let world = World::start().await;
-    let request = world
+    let broker = TestBroker::start().await;
+    let request = broker
         .request(Method::POST, "/v1/login/session")
         .header("Accept", "text/html")
         .json(&session_body(1));
-    let answer = Answer::to(request).await;
+    let answer = request.send().await;
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(answer.status, 200);
-    let request = world
+    let request = broker
         .request(Method::GET, "/v1/profile")
         .header("Accept", "text/html");
-    Answer::to(request).await.is_refused(401);
+    request.send().await.is_refusal(401);
 }
 
 #[tokio::test]
 async fn head_changes_nothing_anywhere() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let head = async |path: &str| {
-        let answer = Answer::to(world.request(Method::HEAD, path)).await;
+        let answer = broker.request(Method::HEAD, path).send().await;
         assert_eq!(answer.location(), None, "{path}");
         assert_eq!(answer.set_cookies(), Vec::<String>::new(), "{path}");
-        assert_eq!(answer.body, "");
-        answer.is_complete();
+        assert_eq!(answer.text(), "");
+        answer.has_security_headers();
         answer.status
     };
-    let visit = world.session(1).await;
+    let visit = broker.session(1).await;
     assert_eq!(head(&visit).await, 200);
     assert_eq!(head("/login/unknown").await, 200);
     assert_eq!(head(&authorize_path()).await, 200);
@@ -257,10 +261,10 @@ async fn head_changes_nothing_anywhere() {
     }
     for path in ["/callback/null", "/callback/Google", "/callback/google2"] {
         assert_eq!(head(path).await, 404, "{path}");
-        assert_eq!(world.last_rule(), Some("request.path"), "{path}");
+        assert_eq!(broker.last_rule(), Some("request.path"), "{path}");
     }
 
-    let browser = Browser::of(&world);
+    let browser = broker.browser();
     let away = browser.get(&visit).await;
     assert_eq!(away.status, 303, "HEAD did not claim it");
     let back = back_path(&away, "code=upstream-code");
@@ -270,31 +274,33 @@ async fn head_changes_nothing_anywhere() {
         .map(|(n, v)| format!("{n}={v}"))
         .next()
         .unwrap();
-    let request = world.request(Method::HEAD, &back).header("Cookie", cookie);
-    let answer = Answer::to(request).await;
+    let request = broker.request(Method::HEAD, &back).header("Cookie", cookie);
+    let answer = request.send().await;
     assert_eq!((answer.status, answer.location()), (200, None));
     assert_eq!(
-        world.calls_upstream().await,
+        broker.calls_upstream().await,
         0,
         "HEAD did not spend the upstream login"
     );
-    browser.get(&back).await.goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    browser.get(&back).await.redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_path_has_one_spelling() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (path, method) in PATHS {
         let doubled = format!("/{path}");
         let trailing = format!("{path}/");
         let escaped = path.replacen('i', "%69", 1).replacen('o', "%6f", 1);
         for alias in [doubled, trailing, escaped] {
             if alias != path {
-                Answer::to(world.request(method.clone(), &alias))
+                broker
+                    .request(method.clone(), &alias)
+                    .send()
                     .await
-                    .is_refused(404);
-                assert_eq!(world.last_rule(), Some("request.path"), "{alias}");
+                    .is_refusal(404);
+                assert_eq!(broker.last_rule(), Some("request.path"), "{alias}");
             }
         }
     }

@@ -8,12 +8,12 @@ use rocket::futures::future::join_all;
 use serde_json::json;
 use tokio_postgres::NoTls;
 
-use super::world::{CALLBACK, World, adas_profile, session_body, sign_in};
 use crate::storage::postgres::Schema;
+use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body, sign_in};
 
 /// A broker on a schema of its own.
 struct Shared {
-    world: World,
+    broker: TestBroker,
     schema: Schema,
 }
 
@@ -30,14 +30,14 @@ impl Shared {
     async fn start() -> Self {
         let schema = Schema::made().await;
         let url = schema.url().parse().unwrap();
-        let world = World::start_with(|config| {
+        let broker = TestBroker::start_with(|config| {
             config.store.url = url;
             config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
         })
         .await;
-        let ready = world.get("/readyz").await;
+        let ready = broker.get("/readyz").await;
         assert_eq!(ready.status, 200, "the tables are made");
-        Self { world, schema }
+        Self { broker, schema }
     }
 
     /// Begins a transaction with this statement.
@@ -83,56 +83,56 @@ const EVERYTHING: &str = "LOCK TABLE logins, grants, spent_trips IN ACCESS EXCLU
 #[tokio::test]
 async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() {
     let shared = Shared::start().await;
-    let world = &shared.world;
-    sign_in(world, 1).await.goes_to(CALLBACK);
-    let code = world.code().await;
-    let token = world.access_token().await;
+    let broker = &shared.broker;
+    sign_in(broker, 1).await.redirects_to(CALLBACK);
+    let code = broker.code().await;
+    let token = broker.access_token().await;
     let other = shared.hold(EVERYTHING).await;
     let body = session_body(2);
     let (session, result, exchange, revocation) = in_time(async {
         tokio::join!(
-            world.post("/v1/login/session", &body),
-            world.result(1),
-            world.token(&code),
-            world.revoke(&token),
+            broker.post("/v1/login/session", &body),
+            broker.result(1),
+            broker.token(&code),
+            broker.revoke(&token),
         )
     })
     .await;
     for answer in [session, result, exchange, revocation] {
-        answer.is_refused(503);
+        answer.is_refusal(503);
     }
     other.release().await;
-    world.profile(&token).await.is(200, &adas_profile());
-    world.session(2).await;
+    broker.profile(&token).await.is_json(200, &adas_profile());
+    broker.session(2).await;
     let profile = json!({ "status": "succeeded", "profile": adas_profile() });
-    world.result(1).await.is(200, &profile);
-    world.result(1).await.is_refused(400);
-    assert_eq!(world.token(&code).await.status, 200);
+    broker.result(1).await.is_json(200, &profile);
+    broker.result(1).await.is_refusal(400);
+    assert_eq!(broker.token(&code).await.status, 200);
 }
 
 /// The second statement of the step fails: the first has marked the result as consumed.
 #[tokio::test]
 async fn a_read_that_fails_between_its_statements_consumes_nothing() {
     let shared = Shared::start().await;
-    let world = &shared.world;
-    sign_in(world, 1).await.goes_to(CALLBACK);
+    let broker = &shared.broker;
+    sign_in(broker, 1).await.redirects_to(CALLBACK);
     let once = "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE 'the second statement fails'; END $$;
         CREATE TRIGGER fail BEFORE UPDATE OF profile ON logins EXECUTE FUNCTION fail()";
     shared.schema.execute(once).await;
-    world.result(1).await.is_refused(503);
+    broker.result(1).await.is_refusal(503);
     shared.schema.execute("DROP TRIGGER fail ON logins").await;
     let profile = json!({ "status": "succeeded", "profile": adas_profile() });
-    world.result(1).await.is(200, &profile);
+    broker.result(1).await.is_json(200, &profile);
 }
 
 /// The broker has sixteen connections.
 #[tokio::test]
 async fn more_requests_than_connections_wait_for_their_turn() {
     let shared = Shared::start().await;
-    let world = &shared.world;
+    let broker = &shared.broker;
     let other = shared.hold(EVERYTHING).await;
-    let all = join_all((0..64).map(|key| world.session(key)));
+    let all = join_all((0..64).map(|key| broker.session(key)));
     let (paths, ()) = in_time(async {
         tokio::join!(all, async {
             shared.steps_wait(16).await;
@@ -147,17 +147,17 @@ async fn more_requests_than_connections_wait_for_their_turn() {
 #[tokio::test]
 async fn requests_that_find_every_connection_taken_are_refused_in_time() {
     let shared = Shared::start().await;
-    let world = &shared.world;
-    world.session(100).await;
+    let broker = &shared.broker;
+    broker.session(100).await;
     let other = shared.hold(EVERYTHING).await;
     let bodies: Vec<_> = (0..64).map(session_body).collect();
     let all = bodies
         .iter()
-        .map(|body| world.post("/v1/login/session", body));
+        .map(|body| broker.post("/v1/login/session", body));
     for answer in in_time(join_all(all)).await {
-        answer.is_refused(503);
+        answer.is_refusal(503);
     }
     other.release().await;
     assert_eq!(shared.count("SELECT count(*) FROM logins").await, 1);
-    join_all((0..64).map(|key| world.session(key))).await;
+    join_all((0..64).map(|key| broker.session(key))).await;
 }

@@ -1,27 +1,30 @@
 //! Every rule of the catalogue is reached: for each one, how to break it, and
 //! what its breaker is told. A rule without a row does not compile.
 
-mod scene;
+mod faulty_broker;
 
 use contract::{LoginSessionResponse, Rule};
 use serde_json::json;
 
-use super::world::{
-    Answer, BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in,
-    token_body, with,
+use testkit::http::Response;
+
+use super::confirmation_page::is_confirmation_page;
+use crate::test_broker::{
+    BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in, token_body,
+    with,
 };
-use scene::{Scene, told_by_the_configuration};
+use faulty_broker::{FaultyBroker, told_by_the_configuration};
 
 /// Where a rule shows, and what its breaker is told.
 enum Row {
     /// A backend gets this status and `request_failed`.
-    Api(u16, Answer),
+    Api(u16, Response),
     /// A person gets this status and a page that names the rule.
-    Page(u16, Answer),
+    Page(u16, Response),
     /// A browser is sent home with this query, or with none.
-    Home(String, Answer),
+    Home(String, Response),
     /// A person is asked before anything goes on.
-    Asked(Answer),
+    Asked(Response),
     /// It judges no request but this, which is told so.
     Elsewhere(&'static str, String),
 }
@@ -30,28 +33,28 @@ use Row::{Api, Asked, Elsewhere, Home, Page};
 
 /// Breaks `rule`, and no other.
 #[expect(clippy::too_many_lines, reason = "a table, with a row for each rule")]
-async fn break_rule(rule: Rule, at: &Scene) -> Row {
+async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
     match rule {
         // Values.
-        Rule::ClientIdLength => Api(400, at.start_with("client_id", "").await),
-        Rule::ClientSecretLength => Api(400, at.start_with("client_secret", "").await),
-        Rule::SessionKeyPattern => Api(400, at.start_with("session_key", "x").await),
+        Rule::ClientIdLength => Api(400, broker.start_with("client_id", "").await),
+        Rule::ClientSecretLength => Api(400, broker.start_with("client_secret", "").await),
+        Rule::SessionKeyPattern => Api(400, broker.start_with("session_key", "x").await),
         Rule::StatePattern => {
             let without_state = "error=invalid_request#".to_owned();
-            Home(without_state, at.authorize_with("state", "x").await)
+            Home(without_state, broker.authorize_with("state", "x").await)
         }
-        Rule::CodeChallengePattern => at.authorize_badly("code_challenge", "x").await,
-        Rule::CodeVerifierPattern => Api(400, at.redeem_with("code_verifier", "x").await),
-        Rule::HandoffCodeLength => Api(400, at.redeem_with("code", "").await),
-        Rule::RedirectUriShape => Api(400, at.start_with("redirect_uri", "x").await),
+        Rule::CodeChallengePattern => broker.authorize_badly("code_challenge", "x").await,
+        Rule::CodeVerifierPattern => Api(400, broker.redeem_with("code_verifier", "x").await),
+        Rule::HandoffCodeLength => Api(400, broker.redeem_with("code", "").await),
+        Rule::RedirectUriShape => Api(400, broker.start_with("redirect_uri", "x").await),
         Rule::RedirectUriCanonical => {
             let rewritten = "https://APP.example:443/x/../cb";
-            Api(400, at.start_with("redirect_uri", rewritten).await)
+            Api(400, broker.start_with("redirect_uri", rewritten).await)
         }
         Rule::AuthorizationUrlShape => Elsewhere("an answer", told_by_an_answer()),
         Rule::OriginShape => Elsewhere("base_url", told_by_the_configuration(NO_ORIGIN)),
-        Rule::ProviderKnown => Api(400, at.start_with("provider", "gitlab").await),
-        Rule::GrantTypeConstant => Api(400, at.redeem_with("grant_type", "password").await),
+        Rule::ProviderKnown => Api(400, broker.start_with("provider", "gitlab").await),
+        Rule::GrantTypeConstant => Api(400, broker.redeem_with("grant_type", "password").await),
         Rule::DigestText => Elsewhere("client_secret_sha256", told_by_the_configuration(NO_DIGEST)),
 
         // Requests.
@@ -59,169 +62,197 @@ async fn break_rule(rule: Rule, at: &Scene) -> Row {
             let (media, framing) = ("application/json", "Transfer-Encoding: chunked");
             // A whole chunk, and then one whose length is no number.
             let body = format!("400\r\n{}\r\nx\r\n", " ".repeat(0x400));
-            Api(400, at.start_by_hand(media, framing, &body).await)
+            Api(400, broker.start_by_hand(media, framing, &body).await)
         }
-        Rule::RequestPath => Api(404, at.get("/nowhere").await),
-        Rule::RequestMethod => Api(405, at.get("/v1/token").await),
-        Rule::RequestSecretInUrl => Api(400, at.get("/v1/profile?client_secret=x").await),
-        Rule::RequestVerifierInUrl => Api(400, at.get("/v1/profile?code_verifier=x").await),
-        Rule::RequestPrefetch => Page(503, at.prefetch().await),
+        Rule::RequestPath => Api(404, broker.get("/nowhere").await),
+        Rule::RequestMethod => Api(405, broker.get("/v1/token").await),
+        Rule::RequestSecretInUrl => Api(400, broker.get("/v1/profile?client_secret=x").await),
+        Rule::RequestVerifierInUrl => Api(400, broker.get("/v1/profile?code_verifier=x").await),
+        Rule::RequestPrefetch => Page(503, broker.prefetch().await),
         Rule::BodyMediaType => {
             let (media, framing) = ("text/plain", "Content-Length: 2");
-            Api(415, at.start_by_hand(media, framing, "{}").await)
+            Api(415, broker.start_by_hand(media, framing, "{}").await)
         }
         Rule::BodyEncoding => {
             let framing = "Content-Encoding: gzip\r\nContent-Length: 2";
             Api(
                 415,
-                at.start_by_hand("application/json", framing, "{}").await,
+                broker
+                    .start_by_hand("application/json", framing, "{}")
+                    .await,
             )
         }
-        Rule::BodySize => Api(413, at.start_with("session_key", "x".repeat(40_000)).await),
+        Rule::BodySize => Api(
+            413,
+            broker.start_with("session_key", "x".repeat(40_000)).await,
+        ),
         Rule::BodyTime => {
             let (media, framing) = ("application/json", "Content-Length: 1000");
             let half = r#"{"client_id": "prj_ada","#;
-            Api(400, at.start_by_hand(media, framing, half).await)
+            Api(400, broker.start_by_hand(media, framing, half).await)
         }
-        Rule::BodyJson => Api(400, at.post("/v1/token", &json!([])).await),
-        Rule::BodyUnknownField => Api(400, at.start_with("nonce", "x").await),
-        Rule::BodyDuplicateField => Api(400, at.start_with_a_field_twice().await),
-        Rule::BodyMissingField => Api(400, at.post("/v1/token", &json!({})).await),
-        Rule::BodyFieldType => Api(400, at.start_with("client_id", 1).await),
+        Rule::BodyJson => Api(400, broker.post("/v1/token", &json!([])).await),
+        Rule::BodyUnknownField => Api(400, broker.start_with("nonce", "x").await),
+        Rule::BodyDuplicateField => Api(400, broker.start_with_a_field_twice().await),
+        Rule::BodyMissingField => Api(400, broker.post("/v1/token", &json!({})).await),
+        Rule::BodyFieldType => Api(400, broker.start_with("client_id", 1).await),
 
         // Who calls.
-        Rule::ClientRecognised => Api(401, at.start_with("client_secret", BOB_SECRET).await),
+        Rule::ClientRecognised => Api(401, broker.start_with("client_secret", BOB_SECRET).await),
         Rule::ClientRateLimit => {
             for _ in 0..19 {
-                at.start_with("client_secret", BOB_SECRET).await;
+                broker.start_with("client_secret", BOB_SECRET).await;
             }
-            Api(429, at.start_with("client_secret", BOB_SECRET).await)
+            Api(429, broker.start_with("client_secret", BOB_SECRET).await)
         }
-        Rule::RedirectUriRegistered => Api(400, at.start_with("redirect_uri", BOB_CALLBACK).await),
-        Rule::ProviderOffered => Api(400, at.start_with("provider", "google").await),
+        Rule::RedirectUriRegistered => {
+            Api(400, broker.start_with("redirect_uri", BOB_CALLBACK).await)
+        }
+        Rule::ProviderOffered => Api(400, broker.start_with("provider", "google").await),
 
         // The clean callback flow.
         Rule::SessionQuota => {
-            at.session(1).await;
-            at.session(2).await;
-            Api(429, at.post("/v1/login/session", &session_body(3)).await)
+            broker.session(1).await;
+            broker.session(2).await;
+            Api(
+                429,
+                broker.post("/v1/login/session", &session_body(3)).await,
+            )
         }
         Rule::SessionKeyFresh => {
-            at.session(1).await;
-            Api(400, at.post("/v1/login/session", &session_body(1)).await)
+            broker.session(1).await;
+            Api(
+                400,
+                broker.post("/v1/login/session", &session_body(1)).await,
+            )
         }
-        Rule::ResultKnown => Api(400, at.result(1).await),
-        Rule::ResultCallback => Api(400, at.read_with("redirect_uri", LOCAL_CALLBACK).await),
+        Rule::ResultKnown => Api(400, broker.result(1).await),
+        Rule::ResultCallback => Api(400, broker.read_with("redirect_uri", LOCAL_CALLBACK).await),
         Rule::ResultExpiry => {
-            sign_in(at, 1).await;
-            at.pass_ms(600_000);
-            Api(400, at.result(1).await)
+            sign_in(broker, 1).await;
+            broker.advance_ms(600_000);
+            Api(400, broker.result(1).await)
         }
         Rule::ResultOnce => {
-            sign_in(at, 1).await;
-            at.result(1).await;
-            Api(400, at.result(1).await)
+            sign_in(broker, 1).await;
+            broker.result(1).await;
+            Api(400, broker.result(1).await)
         }
 
         // The browser's part.
-        Rule::HandleKnown => Page(404, at.browser().get("/login/unknown").await),
+        Rule::HandleKnown => Page(404, broker.browser().get("/login/unknown").await),
         Rule::HandleOneBrowser => {
-            let path = at.session(1).await;
-            at.browser().get(&path).await;
-            Page(410, at.browser().get(&path).await)
+            let path = broker.session(1).await;
+            broker.browser().get(&path).await;
+            Page(410, broker.browser().get(&path).await)
         }
-        Rule::RelayStartOrigin => Asked(at.relayed().await.0),
+        Rule::RelayStartOrigin => Asked(broker.relayed().await.0),
         Rule::RelayOwnPage => {
-            let path = format!("{}/continue", at.session(1).await);
+            let path = format!("{}/continue", broker.session(1).await);
             let accept = [("Accept", "text/html")];
-            Page(403, at.browser().press_at(&path, &accept).await)
+            Page(403, broker.submit(&path, &accept).await)
         }
         Rule::RelayCancelled => {
-            let (_, browser, path) = at.relayed().await;
+            let (_, browser, path) = broker.relayed().await;
             let nothing = String::new();
             Home(nothing, browser.press(&format!("{path}/cancel")).await)
         }
         Rule::UpstreamLoginOwnBrowser => {
-            let (_, back) = at.away().await;
-            Page(400, at.browser().get(&back).await)
+            let (_, back) = broker.away().await;
+            Page(400, broker.browser().get(&back).await)
         }
         Rule::UpstreamLoginOnce => {
-            let (browser, back) = at.away().await;
+            let (browser, back) = broker.away().await;
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
         Rule::UpstreamLoginRateLimit => {
-            at.back_from_one_address().await;
-            Page(429, at.back_from_one_address().await)
+            broker.back_from_one_address().await;
+            Page(429, broker.back_from_one_address().await)
         }
         Rule::UpstreamLoginExpiry => {
-            let (browser, back) = at.away().await;
-            at.pass_ms(600_000);
+            let (browser, back) = broker.away().await;
+            broker.advance_ms(600_000);
             Page(400, browser.get(&back).await)
         }
 
         // The legacy flow.
-        Rule::AuthorizeClient => Page(400, at.authorize_with("client_id", "prj_eve").await),
-        Rule::AuthorizeOnce => at.authorize_with_twice("provider", "github").await,
+        Rule::AuthorizeClient => Page(400, broker.authorize_with("client_id", "prj_eve").await),
+        Rule::AuthorizeOnce => broker.authorize_with_twice("provider", "github").await,
         Rule::AuthorizeChallengeMethod => {
-            at.authorize_badly("code_challenge_method", "plain").await
+            broker
+                .authorize_badly("code_challenge_method", "plain")
+                .await
         }
-        Rule::AuthorizeResponseType => at.authorize_badly("response_type", "token").await,
-        Rule::CodeKnown => Api(400, at.redeem_with("code", &key(1)).await),
+        Rule::AuthorizeResponseType => broker.authorize_badly("response_type", "token").await,
+        Rule::CodeKnown => Api(400, broker.redeem_with("code", &key(1)).await),
         Rule::CodeClient => {
-            let body = with(token_body(&at.code().await), "client_id", "prj_bob");
+            let body = with(token_body(&broker.code().await), "client_id", "prj_bob");
             let body = with(body, "client_secret", BOB_SECRET);
-            Api(400, at.post("/v1/token", &body).await)
+            Api(400, broker.post("/v1/token", &body).await)
         }
-        Rule::CodeCallback => Api(400, at.redeem_with("redirect_uri", LOCAL_CALLBACK).await),
-        Rule::CodeVerifier => Api(400, at.redeem_with("code_verifier", &key(1)).await),
+        Rule::CodeCallback => Api(
+            400,
+            broker.redeem_with("redirect_uri", LOCAL_CALLBACK).await,
+        ),
+        Rule::CodeVerifier => Api(400, broker.redeem_with("code_verifier", &key(1)).await),
         Rule::CodeExpiry => {
-            let code = at.code().await;
-            at.pass_ms(60_000);
-            Api(400, at.token(&code).await)
+            let code = broker.code().await;
+            broker.advance_ms(60_000);
+            Api(400, broker.token(&code).await)
         }
         Rule::CodeOnce => {
-            let code = at.code().await;
-            at.token(&code).await;
-            Api(400, at.token(&code).await)
+            let code = broker.code().await;
+            broker.token(&code).await;
+            Api(400, broker.token(&code).await)
         }
-        Rule::BearerShape => Api(401, at.profile("x").await),
-        Rule::BearerKnown => Api(401, at.profile(&format!("fsi_{}", key(1))).await),
+        Rule::BearerShape => Api(401, broker.profile("x").await),
+        Rule::BearerKnown => Api(401, broker.profile(&format!("fsi_{}", key(1))).await),
         Rule::BearerEnded => {
-            let token = at.access_token().await;
-            at.revoke(&token).await;
-            Api(401, at.profile(&token).await)
+            let token = broker.access_token().await;
+            broker.revoke(&token).await;
+            Api(401, broker.profile(&token).await)
         }
         Rule::BearerExpiry => {
-            let token = at.access_token().await;
-            at.pass_ms(900_000);
-            Api(401, at.profile(&token).await)
+            let token = broker.access_token().await;
+            broker.advance_ms(900_000);
+            Api(401, broker.profile(&token).await)
         }
 
         // The upstream provider.
         Rule::UpstreamDenied => {
-            at.come_back_with("error=access_denied", "access_denied")
+            broker
+                .come_back_with("error=access_denied", "access_denied")
                 .await
         }
         Rule::UpstreamInvalid => {
-            at.come_back_with("code=", "invalid_provider_response")
+            broker
+                .come_back_with("code=", "invalid_provider_response")
                 .await
         }
         Rule::UpstreamUnavailable => {
-            at.come_back_with("error=server_error", "provider_unavailable")
+            broker
+                .come_back_with("error=server_error", "provider_unavailable")
                 .await
         }
 
         // The broker itself.
         Rule::StoreReachable => {
-            at.take_away("logins");
-            Api(503, at.post("/v1/login/session", &session_body(1)).await)
+            broker.take_away("logins");
+            Api(
+                503,
+                broker.post("/v1/login/session", &session_body(1)).await,
+            )
         }
         Rule::BrokerFault => {
             // When a first login has been started, the sweeper has had its look.
-            at.session(2).await;
-            at.panic_at_the_next_look_at_the_clock();
-            Api(500, at.post("/v1/login/session", &session_body(1)).await)
+            broker.session(2).await;
+            broker.panic_at_the_next_look_at_the_clock();
+            // By hand: the contract documents a fault for no operation.
+            let body = session_body(1).to_string();
+            let framing = format!("Content-Length: {}", body.len());
+            let media = "application/json";
+            Api(500, broker.start_by_hand(media, &framing, &body).await)
         }
     }
 }
@@ -244,29 +275,29 @@ fn told_by_an_answer() -> String {
 #[tokio::test]
 async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
     for rule in Rule::ALL {
-        let scene = Scene::set().await;
-        match break_rule(*rule, &scene).await {
+        let broker = FaultyBroker::start().await;
+        match break_rule(*rule, &broker).await {
             Api(status, answer) => {
-                answer.is_refused(status);
-                is_in_the_audit_log(*rule, &scene, &answer);
+                answer.is_refusal(status);
+                is_in_the_audit_log(*rule, &broker, &answer);
             }
             Page(status, answer) => {
                 answer.is_refusal_page(status, rule.id());
-                is_in_the_audit_log(*rule, &scene, &answer);
+                is_in_the_audit_log(*rule, &broker, &answer);
             }
             Home(query, answer) => {
                 let home = format!("{CALLBACK}?{query}");
-                answer.goes_to(home.trim_end_matches('?'));
-                is_in_the_audit_log(*rule, &scene, &answer);
+                answer.redirects_to(home.trim_end_matches('?'));
+                is_in_the_audit_log(*rule, &broker, &answer);
             }
             Asked(answer) => {
-                answer.asks();
-                is_in_the_audit_log(*rule, &scene, &answer);
+                is_confirmation_page(&answer);
+                is_in_the_audit_log(*rule, &broker, &answer);
             }
             Elsewhere(place, told) => {
                 assert!(told.contains(rule.sentence()), "{rule}: {told}");
                 assert!(told.contains(place), "{rule}: {told}");
-                assert_eq!(scene.events().len(), 0, "{rule} is not about requests");
+                assert_eq!(broker.events().len(), 0, "{rule} is not about requests");
             }
         }
     }
@@ -274,8 +305,8 @@ async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
 
 /// Checks that the last event names the rule, under the id of its answer.
 #[track_caller]
-fn is_in_the_audit_log(rule: Rule, scene: &Scene, answer: &Answer) {
-    let event = scene.events().pop().unwrap();
+fn is_in_the_audit_log(rule: Rule, broker: &FaultyBroker, answer: &Response) {
+    let event = broker.events().pop().unwrap();
     assert_eq!(event.rule, Some(rule), "{event:?}");
     assert_eq!(event.status, Some(answer.status), "{rule}");
     let id = Some(&*event.request_id);

@@ -6,7 +6,7 @@ use broker::store::{Completed, Consumed, Opened};
 use contract::Rule;
 
 use super::bench::{Bench, Exchange, Read, upstream_login};
-use crate::people::ada;
+use crate::users::ada;
 
 fn spent_upstream_login(bench: &Bench) -> UpstreamLogin {
     upstream_login(1, bench.now().plus_ms(600_000))

@@ -20,7 +20,7 @@ use contract::{
     Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
 };
 
-use crate::people::ada;
+use crate::users::ada;
 
 /// A database of one engine, empty at first.
 #[async_trait]

@@ -15,7 +15,7 @@ use contract::{LoginError, Rule};
 use super::bench::{
     Bench, Exchange, Read, ask, handle_of, login, redemption, token_of, upstream_login,
 };
-use crate::people::ada;
+use crate::users::ada;
 
 /// Half of what two brokers may be apart: at all of it, no code would live there.
 const AHEAD_MS: i64 = 30_000;

@@ -5,7 +5,7 @@ use broker::store::Redeemed;
 use contract::Rule;
 
 use super::bench::{Bench, CALLBACK, Exchange, callback, grant, project, redemption, verifier};
-use crate::people::ada;
+use crate::users::ada;
 
 fn refused(rule: Rule) -> Exchange {
     Exchange::Refused(rule)

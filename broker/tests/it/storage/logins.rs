@@ -5,7 +5,7 @@ use broker::store::{Bound, Completed, Opened};
 use contract::{LoginError, Provider, Rule};
 
 use super::bench::{Bench, CALLBACK, Read, ask, callback, mark, project};
-use crate::people::ada;
+use crate::users::ada;
 
 const TAKEN: Read = Read::Refused(Rule::ResultOnce);
 const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);

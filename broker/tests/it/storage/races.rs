@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 use super::bench::{
     Bench, Exchange, Read, ask, handle_of, login, mark, redemption, token_of, upstream_login,
 };
-use crate::people::ada;
+use crate::users::ada;
 
 const MANY: u8 = 64;
 

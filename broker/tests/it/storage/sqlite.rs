@@ -12,8 +12,8 @@ use contract::Rule;
 
 use super::acknowledged;
 use super::bench::{Bench, Engine, Read};
-use crate::people::ada;
 use crate::scratch::Scratch;
+use crate::users::ada;
 
 pub(crate) struct File(Arc<Scratch>);
 

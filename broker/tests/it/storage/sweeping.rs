@@ -5,7 +5,7 @@ use broker::store::Consumed;
 use contract::{LoginError, Rule};
 
 use super::bench::{Bench, Exchange, Read, handle_of, login, redemption, upstream_login};
-use crate::people::ada;
+use crate::users::ada;
 
 pub(super) async fn an_empty_store_has_nothing_to_sweep(bench: Bench) {
     assert_eq!(bench.sweep().await, 0);

@@ -7,7 +7,7 @@ use broker::store::Store;
 use broker::store::fail_points::{FailPoint, FailPoints};
 
 use super::bench::{Bench, Read, ask};
-use crate::people::ada;
+use crate::users::ada;
 
 /// A watched store on the database of `bench`, and what is heard of it.
 async fn watch(bench: &Bench) -> (Arc<dyn Store>, Arc<Mutex<Vec<FailPoint>>>) {

@@ -1,7 +1,7 @@
 //! The database's clock and the broker's differ.
 
 use super::Place;
-use crate::command::Broker;
+use crate::command::BrokerCommand;
 use crate::storage::postgres::Schema;
 
 #[tokio::test]
@@ -18,7 +18,7 @@ async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
     let url = database.url() + ",pg_catalog";
     let place = Place::with_store(&url);
     for command in ["check", "serve"] {
-        let said = Broker::with(command, &place.config).output();
+        let said = BrokerCommand::with(command, &place.config).output();
         said.failed("s behind the database's, and may differ by 30 s");
         said.failed("set the clocks right");
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::FileExt as _;
 
 use super::Place;
-use crate::http::world::result_body;
+use crate::test_broker::result_body;
 
 /// Where a database's second page begins: the first after the list of tables.
 const SECOND_PAGE: usize = 4096;
@@ -64,11 +64,11 @@ async fn a_file_that_is_damaged_under_a_broker_makes_it_answer_503() {
         .unwrap();
     make_it_read_again(&place);
 
-    served.session(1).await.is_refused(503);
+    served.session(1).await.is_refusal(503);
     served
         .post("/v1/login/result", &result_body(1))
         .await
-        .is_refused(503);
+        .is_refusal(503);
     assert_eq!(served.get("/livez").await.status, 200);
     served.logged("malformed; move the file away");
 

@@ -20,7 +20,7 @@ fn a_broker_does_not_start_on_a_file_that_another_process_holds() {
         for command in ["check", "serve"] {
             let config = &place.config;
             at_once.spawn(move || {
-                let said = super::Broker::with(command, config).output();
+                let said = super::BrokerCommand::with(command, config).output();
                 said.failed("broker.db: the store failed: database is locked");
                 said.failed("another process holds it");
             });
@@ -38,10 +38,10 @@ async fn a_broker_that_is_locked_out_answers_503_and_goes_on_afterwards() {
     let other = place.connect();
     let held = hold(&other);
     let (one, another) = tokio::join!(served.session(2), served.get("/readyz"));
-    one.is_refused(503);
-    another.is_refused(503);
+    one.is_refusal(503);
+    another.is_refusal(503);
     served.logged("another process holds it");
     drop(held);
     assert_eq!(served.session(2).await.status, 200, "its key is not taken");
-    served.session(1).await.is_refused(400);
+    served.session(1).await.is_refusal(400);
 }

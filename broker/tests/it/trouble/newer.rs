@@ -32,7 +32,7 @@ async fn a_broker_whose_tables_became_newer_is_not_ready() {
     assert_eq!(served.get("/readyz").await.status, 200);
     let other = place.connect();
     other.pragma_update(None, "user_version", 2).unwrap();
-    served.get("/readyz").await.is_refused(503);
+    served.get("/readyz").await.is_refusal(503);
     assert_eq!(served.get("/livez").await.status, 200);
     served.logged("the tables of version 2");
     other.pragma_update(None, "user_version", 1).unwrap();
@@ -42,7 +42,7 @@ async fn a_broker_whose_tables_became_newer_is_not_ready() {
 #[cfg(feature = "postgres")]
 mod on_postgres {
     use super::*;
-    use crate::command::Broker;
+    use crate::command::BrokerCommand;
     use crate::storage::postgres::Schema;
 
     #[tokio::test]
@@ -54,7 +54,7 @@ mod on_postgres {
         schema.execute("INSERT INTO broker_schema VALUES (2)").await;
         let place = Place::with_store(&schema.url());
         for command in ["check", "serve"] {
-            let said = Broker::with(command, &place.config).output();
+            let said = BrokerCommand::with(command, &place.config).output();
             let line = said.err.lines().last().unwrap();
             assert_eq!(said.code, Some(1), "{}", said.err);
             assert!(
@@ -72,7 +72,7 @@ mod on_postgres {
         let served = Place::with_store(&schema.url()).serve();
         assert_eq!(served.get("/readyz").await.status, 200);
         schema.execute("UPDATE broker_schema SET version = 2").await;
-        served.get("/readyz").await.is_refused(503);
+        served.get("/readyz").await.is_refusal(503);
         served.logged("the tables of version 2");
         schema.execute("UPDATE broker_schema SET version = 1").await;
         assert_eq!(served.get("/readyz").await.status, 200);

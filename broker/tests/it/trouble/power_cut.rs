@@ -10,18 +10,20 @@ use rocket::futures::StreamExt as _;
 use rocket::futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
-use crate::http::world::{
-    Answer, CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
+use testkit::http::Response;
+
+use crate::broker_process::BrokerProcess;
+use crate::test_broker::{
+    CALLBACK, adas_profile, authorize_path, back_path, parameter, result_body, token_body,
 };
-use crate::served::{Browser, Served};
 use machine::Machine;
 
-async fn result(served: &Served, key: u8) -> Answer {
+async fn result(served: &BrokerProcess, key: u8) -> Response {
     served.post("/v1/login/result", &result_body(key)).await
 }
 
-async fn bearing(served: &Served, verb: Method, path: &str, token: &str) -> Answer {
-    Answer::to(served.request(verb, path).bearer_auth(token)).await
+async fn bearing(served: &BrokerProcess, verb: Method, path: &str, token: &str) -> Response {
+    served.request(verb, path).bearer_auth(token).send().await
 }
 
 fn pending() -> Value {
@@ -52,31 +54,34 @@ async fn the_disk_of_these_tests_forgets_what_was_not_synced() {
 #[tokio::test]
 async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
-    let (mut ada, mut other) = (Browser::default(), Browser::default());
     machine.github.may_answer.add_permits(1);
 
     let served = machine.start();
     let path = served.login(1).await;
     let served = machine.cut_power(served);
-    result(&served, 1).await.is(200, &pending());
-    served.session(1).await.is_refused(400);
+    result(&served, 1).await.is_json(200, &pending());
+    served.session(1).await.is_refusal(400);
 
-    let away = ada.get(&served, &path).await;
-    assert_eq!(away.status, 303, "{}", away.body);
+    let ada = served.browser();
+    let away = ada.get(&path).await;
+    assert_eq!(away.status, 303, "{away:?}");
     let served = machine.cut_power(served);
-    assert_eq!(other.get(&served, &path).await.status, 410, "it is Ada's");
+    let other = served.browser();
+    assert_eq!(other.get(&path).await.status, 410, "it is Ada's");
 
     let back = back_path(&away, "code=upstream-code");
-    ada.get(&served, &back).await.goes_to(CALLBACK);
+    let ada = ada.moved_to(served.http());
+    ada.get(&back).await.redirects_to(CALLBACK);
     machine.github.is_asked().await;
     let served = machine.cut_power(served);
-    ada.get(&served, &back).await.goes_to(CALLBACK);
+    let ada = ada.moved_to(served.http());
+    ada.get(&back).await.redirects_to(CALLBACK);
     machine.github.is_asked_no_more();
 
     let profile = json!({ "status": "succeeded", "profile": profile() });
-    result(&served, 1).await.is(200, &profile);
+    result(&served, 1).await.is_json(200, &profile);
     let served = machine.cut_power(served);
-    result(&served, 1).await.is_refused(400);
+    result(&served, 1).await.is_refusal(400);
 }
 
 /// Ada as this GitHub knows her: without an address.
@@ -93,34 +98,34 @@ async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     machine.github.may_answer.add_permits(2);
     let mut served = machine.start();
     for end in ["revoked", "redeemed twice"] {
-        let mut ada = Browser::default();
-        let away = ada.get(&served, &authorize_path()).await;
+        let ada = served.browser();
+        let away = ada.get(&authorize_path()).await;
         let back = back_path(&away, "code=upstream-code");
-        let home = ada.get(&served, &back).await;
+        let home = ada.get(&back).await;
         machine.github.is_asked().await;
         let code = parameter(home.location().unwrap(), "code").unwrap();
         served = machine.cut_power(served);
-        let again = ada.get(&served, &back).await;
-        assert_eq!(again.status, 400, "{}", again.body);
+        let again = ada.moved_to(served.http()).get(&back).await;
+        assert_eq!(again.status, 400, "{again:?}");
         machine.github.is_asked_no_more();
 
         let token = served.post("/v1/token", &token_body(&code)).await;
-        assert_eq!(token.status, 200, "{}", token.body);
+        assert_eq!(token.status, 200, "{token:?}");
         let token = token.json()["access_token"].as_str().unwrap().to_owned();
         served = machine.cut_power(served);
         let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
-        read.is(200, &profile());
+        read.is_json(200, &profile());
 
         if end == "revoked" {
             let revoked = bearing(&served, Method::POST, "/v1/revoke", &token).await;
-            revoked.is(200, &json!({}));
+            revoked.is_json(200, &json!({}));
         } else {
             let replay = served.post("/v1/token", &token_body(&code)).await;
-            replay.is_refused(400);
+            replay.is_refusal(400);
         }
         served = machine.cut_power(served);
         let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
-        assert_eq!(read.status, 401, "{end}: {}", read.body);
+        assert_eq!(read.status, 401, "{end}: {read:?}");
     }
 }
 
@@ -141,6 +146,6 @@ async fn whatever_was_acknowledged_amid_others_survives_a_power_cut() {
     drop(openings);
     let served = machine.cut_power(served);
     for key in acknowledged {
-        result(&served, key).await.is(200, &pending());
+        result(&served, key).await.is_json(200, &pending());
     }
 }

@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
-use super::{Broker, Place};
+use super::{BrokerCommand, Place};
 use crate::command::deadline;
 
 struct Killed(Child);
@@ -24,7 +24,8 @@ async fn a_broker_whose_log_cannot_be_written_serves() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let mut broker = Broker::with("serve", &place.config).env("BROKER_BIND", &address.to_string());
+    let mut broker =
+        BrokerCommand::with("serve", &place.config).env("BROKER_BIND", &address.to_string());
     let mut served = Killed(broker.0.stderr(full).spawn().unwrap());
     let _in_time = deadline(served.0.id());
     while TcpStream::connect(address).is_err() {

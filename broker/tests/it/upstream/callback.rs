@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::script::Reply;
 use super::stage::{ACCESS_TOKEN, EMAILS, KEYS, Stage, TOKEN, USER, is, legacy_home};
-use crate::http::world::{Browser, CALLBACK, authorize_path, parameter};
+use crate::test_broker::{CALLBACK, authorize_path, parameter};
 
 #[tokio::test]
 async fn b03_a_thousand_logins_have_a_thousand_challenges_states_and_nonces() {
@@ -71,13 +71,13 @@ async fn b05_an_issuer_is_compared_exactly_with_a_code_and_with_an_error() {
             for rest in ["code=a-code", "error=access_denied"] {
                 let away = stage.depart_legacy(provider).await;
                 let home = away.back(&format!("{rest}&{iss}")).await;
-                home.goes_to(&legacy_home("invalid_provider_response"));
+                home.redirects_to(&legacy_home("invalid_provider_response"));
             }
         }
         assert!(stage.script(provider).calls_to(TOKEN).is_empty());
         let away = stage.depart_legacy(provider).await;
         let home = away.back(&format!("error=access_denied&iss={right}")).await;
-        home.goes_to(&legacy_home("access_denied"));
+        home.redirects_to(&legacy_home("access_denied"));
         let away = stage.depart_legacy(provider).await;
         let home = away.back(&format!("code=a-code&iss={right}")).await;
         assert!(parameter(home.location().unwrap(), "code").is_some());
@@ -131,7 +131,7 @@ async fn b08_a_callback_without_one_usable_code_asks_nobody() {
         ] {
             let away = stage.depart_legacy(provider).await;
             let home = away.back(query).await;
-            home.goes_to(&legacy_home("invalid_provider_response"));
+            home.redirects_to(&legacy_home("invalid_provider_response"));
         }
         assert!(stage.script(provider).calls_to(TOKEN).is_empty());
     }
@@ -142,7 +142,7 @@ async fn b08_a_callback_without_one_usable_code_asks_nobody() {
 async fn b08_a_code_with_a_bad_escape_is_passed_on_as_it_came() {
     let stage = Stage::start().await;
     let away = stage.depart(GitHub, 1).await;
-    away.back("code=a%zz%").await.goes_to(CALLBACK);
+    away.back("code=a%zz%").await.redirects_to(CALLBACK);
     assert_eq!(stage.github.calls_to(TOKEN)[0].form()["code"], "a%zz%");
 }
 
@@ -154,7 +154,7 @@ async fn b10_what_a_provider_says_in_words_is_repeated_to_nobody() {
     let away = stage.depart(GitHub, 1).await;
     away.back(&format!("error={words}&{says}"))
         .await
-        .goes_to(CALLBACK);
+        .redirects_to(CALLBACK);
     assert_eq!(stage.outcome(1).await, is("invalid_provider_response"));
     let body = json!({ "error": words, "error_description": words, "error_uri": words });
     stage.github.replies(TOKEN, Reply::json(&body));
@@ -164,11 +164,11 @@ async fn b10_what_a_provider_says_in_words_is_repeated_to_nobody() {
     );
     let away = stage.depart_legacy(GitHub).await;
     let home = away.back(&format!("error=access_denied&{says}")).await;
-    home.goes_to(&legacy_home("access_denied"));
+    home.redirects_to(&legacy_home("access_denied"));
     // Nor on the page of somebody who has no upstream login.
-    let page = Browser::of(&stage.world).get(&away.back_path(&says)).await;
+    let page = stage.world.browser().get(&away.back_path(&says)).await;
     page.is_refusal_page(400, "upstream_login.own_browser");
-    assert!(!page.body.contains("script>") && !page.body.contains("evil.test"));
+    assert!(!page.text().contains("script>") && !page.text().contains("evil.test"));
     let audit = format!("{:?}", stage.world.events());
     assert!(!audit.contains("script>") && !audit.contains("evil.test"));
 }
@@ -229,7 +229,7 @@ async fn b27_a_providers_token_goes_back_to_that_provider_and_nowhere_else() {
 #[tokio::test]
 async fn b28_two_logins_in_one_browser_end_in_either_order() {
     let stage = Stage::start().await;
-    let browser = Browser::of(&stage.world);
+    let browser = stage.world.browser();
     let mut ways = Vec::new();
     for provider in [GitHub, Google, GitHub] {
         let path = authorize_path().replace("github", provider.as_str());
@@ -243,7 +243,7 @@ async fn b28_two_logins_in_one_browser_end_in_either_order() {
         browser
             .get(way)
             .await
-            .goes_to(&legacy_home("access_denied"));
+            .redirects_to(&legacy_home("access_denied"));
     }
 }
 
@@ -254,10 +254,10 @@ async fn b29_a_callback_is_answered_by_nothing_but_the_way_home() {
     for (key, provider) in [(1, Google), (2, GitHub)] {
         let away = stage.depart(provider, key).await;
         let home = away.back("code=a-code").await;
-        home.goes_to(CALLBACK);
+        home.redirects_to(CALLBACK);
         assert_eq!(home.header("cache-control"), Some("no-store"));
         assert_eq!(home.header("referrer-policy"), Some("no-referrer"));
         let again = away.back("code=a-code").await;
-        again.goes_to(CALLBACK);
+        again.redirects_to(CALLBACK);
     }
 }

@@ -17,7 +17,7 @@ use super::stage::{
     Away, DISCOVERY, EMAILS, KEYS, Stage, TOKEN, USER, ada_of, discovery_of, github_at, is,
     legacy_home, token,
 };
-use crate::http::world::{Browser, CALLBACK};
+use crate::test_broker::CALLBACK;
 
 /// A row of the map, the error it must be, the name of its test, and how it comes
 /// about.
@@ -133,9 +133,9 @@ async fn check(
             (away.departure, "#")
         };
         if legacy {
-            home.goes_to(&(legacy_home(error) + end));
+            home.redirects_to(&(legacy_home(error) + end));
         } else {
-            home.goes_to(CALLBACK);
+            home.redirects_to(CALLBACK);
             assert_eq!(stage.outcome(1).await, is(error));
         }
         assert_eq!(stage.last_why(), Some(failure.why()), "{provider}");
@@ -192,7 +192,7 @@ async fn crowded(failure: Failure) {
     let (one, two, three) = (one.await, two.await, three.await);
     let homes = tokio::join!(one.back("code=a"), two.back("code=a"), three.back("code=a"));
     for home in [homes.0, homes.1, homes.2] {
-        home.goes_to(CALLBACK);
+        home.redirects_to(CALLBACK);
     }
     for key in keys {
         assert_eq!(stage.outcome(key).await, is(failure.error().as_str()));
@@ -275,12 +275,12 @@ async fn gone(failure: Failure, change: impl Fn(&mut broker::config::Config)) {
         change(config);
     })
     .await;
-    let browser = Browser::of(&after.world);
+    let browser = after.world.browser();
     for (name, value) in away.cookies() {
-        browser.plant(&name, &value);
+        browser.add_cookie(&name, &value);
     }
     let home = browser.get(&away.back_path("code=a")).await;
-    home.goes_to(&legacy_home(failure.error().as_str()));
+    home.redirects_to(&legacy_home(failure.error().as_str()));
     assert_eq!(after.last_why(), Some(failure.why()));
     assert!(after.github.calls().is_empty());
 }
@@ -301,7 +301,12 @@ async fn switched_off(failure: Failure) {
         config.upstream.github.as_mut().unwrap().enabled = false;
     })
     .await;
-    Browser::of(&after.world).get(&path).await.goes_to(CALLBACK);
+    after
+        .world
+        .browser()
+        .get(&path)
+        .await
+        .redirects_to(CALLBACK);
     assert_eq!(after.outcome(1).await, is(failure.error().as_str()));
     assert_eq!(after.last_why(), Some(failure.why()));
 }
@@ -440,7 +445,7 @@ async fn our_own_credentials_are_refused() {
         assert_eq!(outcome, is("provider_unavailable"), "{status}");
         let away = stage.depart(Google, key + 100).await;
         stage.google.replies(TOKEN, refused("invalid_client"));
-        away.back("code=a-code").await.goes_to(CALLBACK);
+        away.back("code=a-code").await.redirects_to(CALLBACK);
         let outcome = stage.outcome(key + 100).await;
         assert_eq!(outcome, is("provider_unavailable"), "{status}");
     }

@@ -4,7 +4,7 @@ use contract::Provider::{self, GitHub, Google};
 
 use super::script::Reply;
 use super::stage::{DISCOVERY, KEYS, Stage, TOKEN, is, legacy_home};
-use crate::http::world::CALLBACK;
+use crate::test_broker::CALLBACK;
 
 fn trouble() -> Reply {
     Reply::of(500, "text/html", "<h1>Unicorn</h1>")
@@ -31,7 +31,7 @@ async fn a_provider_whose_keys_cannot_be_had_is_off_until_they_can() {
     assert_eq!(stage.sign_in(Google, 1).await, is("provider_unavailable"));
     assert!(!stage.is_available(Google).await);
     stage.google.replies(KEYS, honest);
-    stage.world.pass_ms(12_000);
+    stage.world.advance_ms(12_000);
     assert!(stage.sign_in(Google, 2).await.is_ok());
     assert!(stage.is_available(Google).await);
 }
@@ -42,9 +42,13 @@ async fn a_login_that_cannot_even_leave_for_the_provider_switches_nothing() {
     let stage = Stage::start().await;
     stage.google.replies(DISCOVERY, trouble());
     let home = stage.depart_legacy(Google).await.departure;
-    home.goes_to(&(legacy_home("provider_unavailable") + "#"));
+    home.redirects_to(&(legacy_home("provider_unavailable") + "#"));
     assert!(stage.is_available(Google).await);
-    stage.depart(Google, 1).await.departure.goes_to(CALLBACK);
+    stage
+        .depart(Google, 1)
+        .await
+        .departure
+        .redirects_to(CALLBACK);
     assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
     assert!(stage.is_available(Google).await);
 }

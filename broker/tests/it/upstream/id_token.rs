@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::stage::{
     ACCESS_TOKEN, Away, KEY_ONE, KEY_TWO, Stage, ada_of, is, jwk, signing, token, token_by,
 };
-use crate::http::world::CALLBACK;
+use crate::test_broker::CALLBACK;
 
 fn right_header() -> Value {
     json!({ "alg": "RS256", "kid": "one", "typ": "JWT" })
@@ -22,7 +22,7 @@ async fn bring(
 ) -> Result<Value, String> {
     let away = stage.depart(Google, key).await;
     away.brings_token(&make(&away));
-    away.back("code=a-code").await.goes_to(CALLBACK);
+    away.back("code=a-code").await.redirects_to(CALLBACK);
     stage.outcome(key).await
 }
 

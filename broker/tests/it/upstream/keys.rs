@@ -9,7 +9,7 @@ use super::stage::{
     Away, DISCOVERY, KEY_ONE, KEY_TWO, KEYS, Stage, TOKEN, ada_of, discovery_of, is, jwk, keys,
     signing, token, token_by,
 };
-use crate::http::world::{CALLBACK, all};
+use crate::test_broker::{CALLBACK, all};
 
 fn trouble() -> Reply {
     Reply::of(503, "text/html", "<h1>Service unavailable</h1>")
@@ -25,7 +25,7 @@ async fn sign_in_by(stage: &Stage, key: u8, id: &str, pem: &str) -> Result<(), S
     let header = json!({ "alg": "RS256", "kid": id });
     let algorithm = jsonwebtoken::Algorithm::RS256;
     away.brings_token(&token_by(&header, &ada_of(&away), &signing(pem), algorithm));
-    away.back("code=a-code").await.goes_to(CALLBACK);
+    away.back("code=a-code").await.redirects_to(CALLBACK);
     stage.outcome(key).await.map(drop)
 }
 
@@ -59,7 +59,7 @@ async fn b17_a_hundred_unknown_keys_cause_one_fetch_a_window() {
         );
     }
     assert_eq!(fetches(&stage), 2, "the first, and one search");
-    stage.world.pass_ms(70_000);
+    stage.world.advance_ms(70_000);
     assert!(sign_in_by(&stage, 2, "unknown", KEY_ONE).await.is_err());
     assert_eq!(fetches(&stage), 3);
     assert_eq!(sign_in_by(&stage, 3, "one", KEY_ONE).await, Ok(()));
@@ -89,10 +89,10 @@ async fn b17_a_search_that_fails_is_repeated_after_a_second_and_takes_nobodys_tu
     stage.google.replies(KEYS, trouble());
     assert_eq!(sign_in_by(&stage, 2, "two", KEY_TWO).await, unavailable);
     stage.google.replies(KEYS, rotated());
-    stage.world.pass_ms(999);
+    stage.world.advance_ms(999);
     assert_eq!(sign_in_by(&stage, 3, "two", KEY_TWO).await, unavailable);
     assert_eq!(fetches(&stage), 2, "not before its time");
-    stage.world.pass_ms(1);
+    stage.world.advance_ms(1);
     assert_eq!(sign_in_by(&stage, 4, "two", KEY_TWO).await, Ok(()));
     assert_eq!(fetches(&stage), 3);
     // A key set was read and every key found: the next unknown one is looked for.
@@ -148,9 +148,9 @@ async fn a_cached_key_never_waits_for_a_search_that_hangs() {
 async fn an_old_document_serves_while_a_newer_is_fetched(path: &str, departs_at_ms: u64) {
     let stage = Stage::start().await;
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
-    stage.world.pass_ms(departs_at_ms);
+    stage.world.advance_ms(departs_at_ms);
     let fetching = stage.depart(Google, 2).await;
-    stage.world.pass_ms(61_000);
+    stage.world.advance_ms(61_000);
     let fetches = stage.google.calls_to(path).len();
     stage.google.replies(path, Reply::Silence);
     let others = async {
@@ -182,10 +182,10 @@ async fn kept(control: &str, ms: u64) {
     stage.google.replies(KEYS, keys_for(control));
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
     // A login must not outlast its own 600 s, so each is a new one.
-    stage.world.pass_ms(ms - 20_000);
+    stage.world.advance_ms(ms - 20_000);
     assert_eq!(sign_in_by(&stage, 2, "one", KEY_ONE).await, Ok(()));
     assert_eq!(fetches(&stage), 1, "{control}: too early");
-    stage.world.pass_ms(40_000);
+    stage.world.advance_ms(40_000);
     assert_eq!(sign_in_by(&stage, 3, "one", KEY_ONE).await, Ok(()));
     assert_eq!(fetches(&stage), 2, "{control}: too late");
 }
@@ -215,12 +215,12 @@ async fn b18_old_keys_serve_one_more_hour_while_no_newer_can_be_had() {
     let stage = Stage::start().await;
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
     stage.google.replies(KEYS, Reply::Close);
-    stage.world.pass_ms(3_600_000 + 60_000);
+    stage.world.advance_ms(3_600_000 + 60_000);
     assert_eq!(sign_in_by(&stage, 2, "one", KEY_ONE).await, Ok(()));
     assert!(stage.is_available(Google).await);
     // Discovery, which came without a max-age, is kept for a minute and an hour.
     stage.google.replies(DISCOVERY, trouble());
-    stage.world.pass_ms(120_000);
+    stage.world.advance_ms(120_000);
     assert_eq!(sign_in_by(&stage, 3, "one", KEY_ONE).await, Ok(()));
 }
 
@@ -233,9 +233,9 @@ async fn b18_no_key_serves_for_ever() {
     stage.google.replies(DISCOVERY, discovery);
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
     stage.google.replies(KEYS, trouble());
-    stage.world.pass_ms(2 * 3_600_000 - 30_000);
+    stage.world.advance_ms(2 * 3_600_000 - 30_000);
     assert_eq!(sign_in_by(&stage, 2, "one", KEY_ONE).await, Ok(()));
-    stage.world.pass_ms(60_000);
+    stage.world.advance_ms(60_000);
     let outcome = sign_in_by(&stage, 3, "one", KEY_ONE).await;
     assert_eq!(outcome, Err("provider_unavailable".to_owned()));
 }
@@ -245,7 +245,7 @@ async fn b18_a_key_that_google_withdrew_goes_with_the_next_fetch() {
     let stage = Stage::start().await;
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
     stage.google.replies(KEYS, keys(&[jwk("two", KEY_TWO)]));
-    stage.world.pass_ms(3_600_000 + 10_000);
+    stage.world.advance_ms(3_600_000 + 10_000);
     let outcome = sign_in_by(&stage, 2, "one", KEY_ONE).await;
     assert_eq!(outcome, Err("invalid_provider_response".to_owned()));
     assert_eq!(sign_in_by(&stage, 3, "two", KEY_TWO).await, Ok(()));
@@ -300,7 +300,7 @@ async fn check_issuer(stage: &Stage, issuer: &serde_json::Value) {
     document["issuer"] = issuer.clone();
     stage.google.replies(DISCOVERY, Reply::json(&document));
     let away: Away<'_> = stage.depart(Google, 1).await;
-    away.departure.goes_to(CALLBACK);
+    away.departure.redirects_to(CALLBACK);
     assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
 }
 
@@ -309,10 +309,14 @@ async fn check_issuer(stage: &Stage, issuer: &serde_json::Value) {
 async fn b21_a_discovery_that_names_another_issuer_later_ends_the_logins_too() {
     let stage = Stage::start().await;
     assert_eq!(sign_in_by(&stage, 1, "one", KEY_ONE).await, Ok(()));
-    stage.world.pass_ms(70_000);
+    stage.world.advance_ms(70_000);
     let mut document = discovery_of(&stage.google.url());
     document["issuer"] = "https://evil.test".into();
     stage.google.replies(DISCOVERY, Reply::json(&document));
-    stage.depart(Google, 2).await.departure.goes_to(CALLBACK);
+    stage
+        .depart(Google, 2)
+        .await
+        .departure
+        .redirects_to(CALLBACK);
     assert_eq!(stage.outcome(2).await, is("provider_unavailable"));
 }

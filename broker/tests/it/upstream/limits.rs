@@ -7,7 +7,7 @@ use contract::Provider::{self, GitHub, Google};
 
 use super::script::{ENDLESS_BYTES, Reply, Script};
 use super::stage::{DISCOVERY, EMAILS, KEYS, OUR_SECRET, Stage, TOKEN, USER, is};
-use crate::http::world::{CALLBACK, all};
+use crate::test_broker::{CALLBACK, all};
 
 /// Every call that a login makes, and to whom.
 const CALLS: [(Provider, &str); 6] = [
@@ -25,7 +25,7 @@ async fn login_with(stage: &Stage, provider: Provider, path: &str, reply: Reply)
     let away = stage.depart(provider, 1).await;
     if away.is_away() {
         stage.script(provider).replies(path, reply);
-        away.back("code=a-code").await.goes_to(CALLBACK);
+        away.back("code=a-code").await.redirects_to(CALLBACK);
     }
     stage.outcome(1).await.unwrap_err()
 }
@@ -57,7 +57,7 @@ async fn b11_a_code_is_exchanged_once_on_a_reused_connection_too() {
         assert!(stage.sign_in(provider, 1).await.is_ok());
         let away = stage.depart(provider, 2).await;
         stage.script(provider).replies(TOKEN, Reply::Close);
-        away.back("code=another-code").await.goes_to(CALLBACK);
+        away.back("code=another-code").await.redirects_to(CALLBACK);
         assert_eq!(stage.outcome(2).await, is("provider_unavailable"));
         assert_eq!(stage.script(provider).calls_to(TOKEN).len(), 2);
     }
@@ -96,7 +96,7 @@ async fn b12_a_discovery_that_leads_elsewhere_gets_neither_browsers_nor_secrets(
             document[member] = url.into();
             stage.google.replies(DISCOVERY, Reply::json(&document));
             let away = stage.depart(Google, 1).await;
-            away.departure.goes_to(CALLBACK);
+            away.departure.redirects_to(CALLBACK);
             assert_eq!(stage.outcome(1).await, is("provider_unavailable"));
         }
     }
@@ -112,7 +112,7 @@ async fn b12_a_proxy_gets_our_calls_only_if_it_is_configured() {
     .await;
     // This one hands nothing on.
     let away = stage.depart(GitHub, 1).await;
-    away.back("code=a-code").await.goes_to(CALLBACK);
+    away.back("code=a-code").await.redirects_to(CALLBACK);
     let called = &proxy.calls()[0].line;
     assert!(
         called.starts_with(&format!("POST {}{TOKEN} ", stage.github.url())),
@@ -182,7 +182,7 @@ async fn login_with_header(provider: Provider, path: &str, name: &str, value: &s
     let away = stage.depart(provider, 1).await;
     if away.is_away() {
         bend();
-        away.back("code=a-code").await.goes_to(CALLBACK);
+        away.back("code=a-code").await.redirects_to(CALLBACK);
     }
     let calls = script.calls();
     assert!(!calls.is_empty());

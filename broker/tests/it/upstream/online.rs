@@ -6,14 +6,19 @@ use super::script::{Reply, Script};
 use super::stage::{DISCOVERY, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, discovery_of, jwk, keys};
 use crate::scratch::Scratch;
 
-struct Said {
+struct CommandOutput {
     is_success: bool,
     out: String,
     err: String,
 }
 
 /// Runs the command against these two, with more lines under `[upstream]`.
-async fn check(google: &str, github: &str, more: &str, environment: &[(&str, &str)]) -> Said {
+async fn check(
+    google: &str,
+    github: &str,
+    more: &str,
+    environment: &[(&str, &str)],
+) -> CommandOutput {
     let text = format!(
         "base_url = \"http://127.0.0.1:8000\"\nstore.url = \"sqlite::memory:\"\n\
          [upstream]\n{more}\n\
@@ -32,7 +37,7 @@ async fn check(google: &str, github: &str, more: &str, environment: &[(&str, &st
         .output()
         .await
         .unwrap();
-    let said = Said {
+    let said = CommandOutput {
         is_success: output.status.success(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
@@ -103,7 +108,7 @@ async fn each_failure_comes_with_an_advice_and_fails_the_command() {
     assert!(said.out.contains("users sign in at"), "{}", said.out);
 }
 
-impl Said {
+impl CommandOutput {
     #[track_caller]
     fn failed(&self, says: &str) {
         assert!(!self.is_success, "{}", self.out);

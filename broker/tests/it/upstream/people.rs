@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::script::Reply;
 use super::stage::{EMAILS, Stage, USER, ada_at_github, ada_of, is};
-use crate::http::world::parameter;
+use crate::test_broker::parameter;
 
 /// The profile of a legacy login, which needs no fresh key.
 async fn profile(stage: &Stage, home: &str) -> Value {

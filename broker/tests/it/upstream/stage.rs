@@ -14,9 +14,11 @@ use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 
 use super::script::{Reply, Script};
-use crate::http::world::{
-    Answer, Browser, CALLBACK, World, authorize_query, authorize_with, parameter, session_body,
-    state, with,
+use testkit::http::Response;
+
+use crate::test_broker::{
+    Browser, CALLBACK, TestBroker, authorize_query, authorize_with, parameter, session_body, state,
+    with,
 };
 
 pub(crate) const DISCOVERY: &str = "/.well-known/openid-configuration";
@@ -31,7 +33,7 @@ pub(crate) const OUR_SECRET: &str = "OurSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx";
 pub(crate) const ACCESS_TOKEN: &str = "gho_ScriptedToken7vK2mW9pL4tR8sB3nF6hJ1d";
 
 pub(crate) struct Stage {
-    pub(crate) world: World,
+    pub(crate) world: TestBroker,
     pub(crate) google: Script,
     pub(crate) github: Script,
 }
@@ -55,7 +57,7 @@ impl Stage {
         let (google, github) = (Script::start().await, Script::start().await);
         open_google(&google);
         open_github(&github);
-        let world = World::start_by(clock, |config| {
+        let world = TestBroker::start_on(clock, |config| {
             config.upstream.google = Some(google_at(&google.url()));
             config.upstream.github = Some(github_at(&github.url()));
             change(config);
@@ -92,13 +94,13 @@ impl Stage {
     /// A whole clean login.
     pub(crate) async fn sign_in(&self, provider: Provider, key: u8) -> Outcome {
         let away = self.depart(provider, key).await;
-        away.back("code=a-code").await.goes_to(CALLBACK);
+        away.back("code=a-code").await.redirects_to(CALLBACK);
         self.outcome(key).await
     }
 
     pub(crate) async fn outcome(&self, key: u8) -> Outcome {
         let result = self.world.result(key).await;
-        assert_eq!(result.status, 200, "{}", result.body);
+        assert_eq!(result.status, 200, "{result:?}");
         let result = result.json();
         match (&result["profile"], &result["error"]) {
             (profile, Value::Null) if profile.is_object() => Ok(profile.clone()),
@@ -131,13 +133,13 @@ pub(crate) fn is(error: &str) -> Outcome {
 pub(crate) struct Away<'s> {
     stage: &'s Stage,
     provider: Provider,
-    browser: Browser<'s>,
-    pub(crate) departure: Answer,
+    browser: Browser,
+    pub(crate) departure: Response,
 }
 
 impl<'s> Away<'s> {
     async fn by(stage: &'s Stage, provider: Provider, path: &str) -> Self {
-        let browser = Browser::of(&stage.world);
+        let browser = stage.world.browser();
         let departure = browser.get(path).await;
         let away = Self {
             stage,
@@ -176,11 +178,11 @@ impl<'s> Away<'s> {
         format!("/callback/{}?{query}&state={state}", self.provider)
     }
 
-    pub(crate) async fn back(&self, query: &str) -> Answer {
+    pub(crate) async fn back(&self, query: &str) -> Response {
         self.browser.get(&self.back_path(query)).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> Response {
         self.browser.get(path).await
     }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::super::Place;
-use crate::command::Broker;
-use crate::served::Served;
+use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::slow_github::SlowGitHub;
 
 const FORGETFUL: &str = concat!(
@@ -54,14 +54,14 @@ impl Machine {
     }
 
     /// Starts the broker on what the disk holds.
-    pub(super) fn start(&self) -> Served {
-        let Broker(program) = self.github.broker(&self.place);
-        Served::start(Broker(self.with_disk(program)))
+    pub(super) fn start(&self) -> BrokerProcess {
+        let BrokerCommand(program) = self.github.broker(&self.place);
+        BrokerProcess::start(BrokerCommand(self.with_disk(program)))
     }
 
     /// Cuts the power and starts the broker again: its process and whatever it had
     /// not synced are gone.
-    pub(super) fn cut_power(&self, served: Served) -> Served {
+    pub(super) fn cut_power(&self, served: BrokerProcess) -> BrokerProcess {
         served.kill();
         self.place.scratch.remove_all("broker.db");
         for (name, bytes) in self.on_disk("broker.db") {

@@ -1,4 +1,4 @@
-//! Who signs in.
+//! The user who signs in.
 
 use contract::{Profile, Provider, Subject};
 

@@ -3,9 +3,9 @@
 use broker::cookie_cipher::CookieKey;
 use cookie::{Cookie, SameSite};
 
-use super::world::{
-    ADA_SECRET, Browser, World, authorize_path, authorize_query, authorize_with, project,
-    session_body, with,
+use crate::test_broker::{
+    ADA_SECRET, TestBroker, authorize_path, authorize_query, authorize_with, project, session_body,
+    with,
 };
 
 /// A project shaped like those that `new-project` makes, with the longest callback.
@@ -16,8 +16,8 @@ fn long_callback() -> String {
 
 const CLIENT_ID: &str = "prj_AAAAAAAAAAAAAAAAAAAAAA";
 
-async fn world_of_long_things() -> World {
-    World::start_with(|config| {
+async fn world_of_long_things() -> TestBroker {
+    TestBroker::start_with(|config| {
         let mut long = project("x", ADA_SECRET, &[&long_callback()]);
         long.client_id = CLIENT_ID.parse().unwrap();
         config.projects.push(long);
@@ -27,12 +27,12 @@ async fn world_of_long_things() -> World {
 
 #[tokio::test]
 async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
-    let world = world_of_long_things().await;
+    let broker = world_of_long_things().await;
     let mut query = authorize_query();
     query[0].1 = CLIENT_ID.to_owned();
     query[1].1 = long_callback();
     let path = authorize_with(&query);
-    let browser = Browser::of(&world);
+    let browser = broker.browser();
     let mut newest = None;
     for n in 1..=41 {
         let away = browser.get(&path).await;
@@ -53,23 +53,23 @@ async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
 
 #[tokio::test]
 async fn a_clean_upstream_login_is_small_too() {
-    let world = world_of_long_things().await;
+    let broker = world_of_long_things().await;
     let body = with(session_body(1), "client_id", CLIENT_ID);
     let body = with(body, "redirect_uri", long_callback());
-    let browser = Browser::of(&world);
-    browser.get(&world.session_with(&body).await).await;
+    let browser = broker.browser();
+    browser.get(&broker.session_with(&body).await).await;
     let (name, value) = browser.cookies().pop_first().unwrap();
     assert!(name.len() + 1 + value.len() < 600);
 }
 
 #[tokio::test]
 async fn the_oldest_upstream_login_goes_first() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let mut upstream_logins = Vec::new();
     for _ in 0..9 {
         upstream_logins.push(browser.get(&authorize_path()).await);
-        world.pass_ms(1_000);
+        broker.advance_ms(1_000);
     }
     let first = browser
         .come_back(&upstream_logins[0], "error=access_denied")
@@ -85,12 +85,12 @@ async fn the_oldest_upstream_login_goes_first() {
 
 #[tokio::test]
 async fn cookies_of_ours_that_cannot_be_read_are_cleared_a_few_at_a_time() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     for n in 0..30 {
-        browser.plant(&format!("fsi_trip_{n}"), "unreadable");
+        browser.add_cookie(&format!("fsi_trip_{n}"), "unreadable");
     }
-    browser.plant("other", "kept");
+    browser.add_cookie("other", "kept");
     for visit in 1..=4 {
         let answer = browser.get(&authorize_path()).await;
         assert_eq!(answer.status, 303);
@@ -118,14 +118,14 @@ fn check_attributes(line: &str, is_https: bool) {
 
 #[tokio::test]
 async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
-    let http = World::start().await;
-    let https = World::start_with(|config| {
+    let http = TestBroker::start().await;
+    let https = TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await;
-    for (world, is_https) in [(http, false), (https, true)] {
-        let browser = Browser::of(&world);
+    for (broker, is_https) in [(http, false), (https, true)] {
+        let browser = broker.browser();
         for _ in 0..9 {
             let away = browser.get(&authorize_path()).await;
             for line in away.set_cookies() {
@@ -138,8 +138,8 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
 }
 
 /// The broker behind TLS, as the browser of the request below sees it.
-async fn https_world() -> World {
-    World::start_with(|config| {
+async fn https_world() -> TestBroker {
+    TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
@@ -150,8 +150,8 @@ async fn https_world() -> World {
 /// server that decodes or trims names would take it for one that only we can set.
 #[tokio::test]
 async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
-    let world = https_world().await;
-    let browser = Browser::of(&world);
+    let broker = https_world().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let (name, value) = browser.cookies().pop_first().unwrap();
     let suffix = name.strip_prefix("__Host-").unwrap();
@@ -164,8 +164,8 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
         format!("\u{85}{name}"),
         format!("{name}\u{3000}"),
     ] {
-        let victim = Browser::of(&world);
-        victim.plant(&planted, &value);
+        let victim = broker.browser();
+        victim.add_cookie(&planted, &value);
         let refused = victim.come_back(&away, "error=access_denied").await;
         refused.is_refusal_page(400, "upstream_login.own_browser");
     }
@@ -175,8 +175,8 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
 
 #[tokio::test]
 async fn of_two_cookies_with_one_name_neither_counts() {
-    let world = https_world().await;
-    let browser = Browser::of(&world);
+    let broker = https_world().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let (name, value) = browser.cookies().pop_first().unwrap();
     for twice in [
@@ -184,8 +184,8 @@ async fn of_two_cookies_with_one_name_neither_counts() {
         format!("planted; {name}={value}"),
         format!("{value}; {name}={value}"),
     ] {
-        let victim = Browser::of(&world);
-        victim.plant(&name, &twice);
+        let victim = broker.browser();
+        victim.add_cookie(&name, &twice);
         let refused = victim.come_back(&away, "error=access_denied").await;
         refused.is_refusal_page(400, "upstream_login.own_browser");
     }
@@ -197,15 +197,13 @@ async fn an_upstream_login_survives_a_new_key_as_long_as_the_old_one_is_kept() {
         CookieKey::from_random(&[1; 32]),
         CookieKey::from_random(&[2; 32]),
     );
-    let keyed = |keys: Vec<CookieKey>| World::start_with(move |config| config.cookie_keys = keys);
+    let keyed =
+        |keys: Vec<CookieKey>| TestBroker::start_with(move |config| config.cookie_keys = keys);
     let before = keyed(vec![old.clone()]).await;
-    let browser = Browser::of(&before);
+    let browser = before.browser();
     let away = browser.get(&authorize_path()).await;
-    let check = async |world: World, status: u16| {
-        let moved = Browser::of(&world);
-        for (name, value) in browser.cookies() {
-            moved.plant(&name, &value);
-        }
+    let check = async |broker: TestBroker, status: u16| {
+        let moved = browser.moved_to(broker.http());
         let answer = moved.come_back(&away, "error=access_denied").await;
         assert_eq!(answer.status, status);
     };

@@ -3,24 +3,23 @@
 
 use broker::cookie_cipher::CookieKey;
 
-use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
+use testkit::http::Response;
+
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
 
 /// A broker with these keys.
-async fn broker(keys: &[u8]) -> World {
+async fn broker(keys: &[u8]) -> TestBroker {
     let keys = keys.iter().map(|key| CookieKey::from_random(&[*key; 32]));
     let keys = keys.collect();
-    World::start_with(|config| config.cookie_keys = keys).await
+    TestBroker::start_with(|config| config.cookie_keys = keys).await
 }
 
 /// Sets out at a broker with some keys, and comes back to one with others.
-async fn upstream_login(from: &[u8], to: &[u8]) -> Answer {
+async fn upstream_login(from: &[u8], to: &[u8]) -> Response {
     let (from, to) = (broker(from).await, broker(to).await);
-    let before = Browser::of(&from);
+    let before = from.browser();
     let away = before.get(&authorize_path()).await;
-    let after = Browser::of(&to);
-    for (name, value) in before.cookies() {
-        after.plant(&name, &value);
-    }
+    let after = before.moved_to(to.http());
     after.get(&back_path(&away, "code=upstream-code")).await
 }
 
@@ -30,7 +29,7 @@ async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
     for pair in steps.windows(2) {
         for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
             let home = upstream_login(from, to).await;
-            assert_eq!(home.status, 303, "{from:?} to {to:?}: {}", home.body);
+            assert_eq!(home.status, 303, "{from:?} to {to:?}: {home:?}");
             assert!(home.location().unwrap().starts_with(CALLBACK));
         }
     }

@@ -1,15 +1,15 @@
 //! Coming back from the provider: in one's own browser, once, in time.
 
-use super::world::{
-    ADA_SECRET, Browser, CALLBACK, LOCAL_CALLBACK, World, adas_profile, all, authorize_path,
-    back_path, parameter, project, session_body, state, with,
+use crate::test_broker::{
+    ADA_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, all, authorize_path, back_path,
+    parameter, project, session_body, state, with,
 };
 
 #[tokio::test]
 async fn a_clean_login_comes_home_with_nothing_in_its_url() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     let url = away.location().unwrap();
     assert!(url.ends_with('#'));
@@ -17,26 +17,26 @@ async fn a_clean_login_comes_home_with_nothing_in_its_url() {
     browser
         .come_back(&away, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
-    let result = world.result(1).await.json();
+        .redirects_to(CALLBACK);
+    let result = broker.result(1).await.json();
     assert_eq!(result["profile"], adas_profile());
 }
 
 #[tokio::test]
 async fn a_legacy_login_comes_home_with_a_code_and_its_state() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let home = browser.come_back(&away, "code=upstream-code").await;
     let url = home.location().unwrap();
     let code = parameter(url, "code").unwrap();
     assert_eq!(code.len(), 43);
-    home.goes_to(&format!("{CALLBACK}?code={code}&state={}", state()));
+    home.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
 }
 
 #[tokio::test]
 async fn a_failed_legacy_login_comes_home_with_an_error_and_its_state() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (query, error) in [
         ("error=access_denied", "access_denied"),
         ("error=server_error", "provider_unavailable"),
@@ -58,20 +58,20 @@ async fn a_failed_legacy_login_comes_home_with_an_error_and_its_state() {
             "invalid_provider_response",
         ),
     ] {
-        let browser = Browser::of(&world);
+        let browser = broker.browser();
         let away = browser.get(&authorize_path()).await;
         let home = browser.come_back(&away, query).await;
-        home.goes_to(&format!("{CALLBACK}?error={error}&state={}", state()));
+        home.redirects_to(&format!("{CALLBACK}?error={error}&state={}", state()));
     }
-    assert_eq!(world.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream().await, 0);
 }
 
 #[tokio::test]
 async fn what_a_provider_adds_to_its_callback_is_ignored() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
-    let iss = format!("{}/login/oauth", world.github.uri());
+    let iss = format!("{}/login/oauth", broker.github.uri());
     let query = format!("code=a&iss={iss}&scope=user&authuser=0&hd=x&prompt=none&foo=1&foo=2");
     let home = browser.come_back(&away, &query).await;
     assert!(parameter(home.location().unwrap(), "code").is_some());
@@ -79,33 +79,33 @@ async fn what_a_provider_adds_to_its_callback_is_ignored() {
 
 #[tokio::test]
 async fn a_callback_without_its_cookie_is_refused_and_spends_nothing() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
-    let stranger = Browser::of(&world);
+    let stranger = broker.browser();
     let back = back_path(&away, "code=upstream-code");
     stranger
         .get(&back)
         .await
         .is_refusal_page(400, "upstream_login.own_browser");
-    assert_eq!(world.calls_upstream().await, 0);
-    assert_eq!(world.result(1).await.json()["status"], "pending");
-    browser.get(&back).await.goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.result(1).await.json()["status"], "pending");
+    browser.get(&back).await.redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_cookie_that_was_tampered_with_is_no_cookie() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let back = back_path(&away, "code=upstream-code");
     let (name, value) = browser.cookies().pop_first().unwrap();
     let flipped = if value.ends_with('A') { 'B' } else { 'A' };
     let check = async |name: &str, value: &str| {
-        let forger = Browser::of(&world);
-        forger.plant(name, value);
+        let forger = broker.browser();
+        forger.add_cookie(name, value);
         let answer = forger.get(&back).await;
         answer.is_refusal_page(400, "upstream_login.own_browser");
     };
@@ -116,14 +116,14 @@ async fn a_cookie_that_was_tampered_with_is_no_cookie() {
     check(&name, "%").await;
     check("fsi_trip_other", &value).await;
     check("other", &value).await;
-    assert_eq!(world.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream().await, 0);
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
 #[tokio::test]
 async fn another_upstream_logins_state_is_refused_in_a_browser_that_holds_one() {
-    let world = World::start().await;
-    let (victim, attacker) = (Browser::of(&world), Browser::of(&world));
+    let broker = TestBroker::start().await;
+    let (victim, attacker) = (broker.browser(), broker.browser());
     victim.get(&authorize_path()).await;
     let away = attacker.get(&authorize_path()).await;
     let injected = victim.get(&back_path(&away, "code=attackers")).await;
@@ -132,104 +132,104 @@ async fn another_upstream_logins_state_is_refused_in_a_browser_that_holds_one() 
         let answer = victim.get(&format!("/callback/github?{query}")).await;
         answer.is_refusal_page(400, "upstream_login.own_browser");
     }
-    assert_eq!(world.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream().await, 0);
 }
 
 #[tokio::test]
 async fn an_answer_of_one_provider_does_not_pass_for_the_others() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let crossed = back_path(&away, "code=a").replace("/github", "/google");
     let answer = browser.get(&crossed).await;
     answer.is_refusal_page(400, "upstream_login.own_browser");
-    assert_eq!(world.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream().await, 0);
 }
 
 #[tokio::test]
 async fn a_clean_callback_delivered_twice_asks_the_provider_once() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     browser
         .come_back(&away, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
-    let calls = world.calls_upstream().await;
+        .redirects_to(CALLBACK);
+    let calls = broker.calls_upstream().await;
     browser
         .come_back(&away, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
+        .redirects_to(CALLBACK);
     browser
         .come_back(&away, "error=access_denied")
         .await
-        .goes_to(CALLBACK);
-    assert_eq!(world.last_rule(), Some("upstream_login.once"));
-    assert_eq!(world.calls_upstream().await, calls);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+        .redirects_to(CALLBACK);
+    assert_eq!(broker.last_rule(), Some("upstream_login.once"));
+    assert_eq!(broker.calls_upstream().await, calls);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_legacy_callback_delivered_twice_says_to_start_again() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     browser.come_back(&away, "code=upstream-code").await;
-    let calls = world.calls_upstream().await;
+    let calls = broker.calls_upstream().await;
     let again = browser.come_back(&away, "code=upstream-code").await;
     again.is_refusal_page(400, "upstream_login.once");
-    assert_eq!(world.calls_upstream().await, calls);
+    assert_eq!(broker.calls_upstream().await, calls);
 }
 
 #[tokio::test]
 async fn a_late_browser_comes_home_and_the_provider_is_not_asked() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let clean = browser.get(&path).await;
     let legacy = browser.get(&authorize_path()).await;
-    world.pass_ms(600_000);
+    broker.advance_ms(600_000);
     let home = browser.come_back(&clean, "code=upstream-code").await;
-    home.goes_to(CALLBACK);
-    assert_eq!(world.last_rule(), Some("upstream_login.expiry"));
+    home.redirects_to(CALLBACK);
+    assert_eq!(broker.last_rule(), Some("upstream_login.expiry"));
     let page = browser.come_back(&legacy, "code=upstream-code").await;
     page.is_refusal_page(400, "upstream_login.expiry");
-    assert_eq!(world.calls_upstream().await, 0);
-    world.result(1).await.is_refused(400);
-    assert_eq!(world.last_rule(), Some("result.expiry"));
+    assert_eq!(broker.calls_upstream().await, 0);
+    broker.result(1).await.is_refusal(400);
+    assert_eq!(broker.last_rule(), Some("result.expiry"));
 }
 
 #[tokio::test]
 async fn two_tabs_of_one_browser_do_not_disturb_each_other() {
     // Both start on the page that the browser is at.
-    let world = World::start_with(|config| {
+    let broker = TestBroker::start_with(|config| {
         config.projects[0].start_origins = Some(vec!["https://app.example".parse().unwrap()]);
     })
     .await;
-    let browser = Browser::of(&world);
-    let first = browser.get(&world.session(1).await).await;
+    let browser = broker.browser();
+    let first = browser.get(&broker.session(1).await).await;
     let body = with(session_body(2), "redirect_uri", LOCAL_CALLBACK);
-    let second = browser.get(&world.session_with(&body).await).await;
+    let second = browser.get(&broker.session_with(&body).await).await;
     browser
         .come_back(&second, "error=access_denied")
         .await
-        .goes_to(LOCAL_CALLBACK);
+        .redirects_to(LOCAL_CALLBACK);
     browser
         .come_back(&first, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+        .redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn the_code_is_sent_to_the_provider_once_with_the_upstream_logins_own_verifier() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let challenge = parameter(away.location().unwrap(), "code_challenge").unwrap();
     browser.come_back(&away, "code=upstream-code").await;
-    let requests = world.github.received_requests().await.unwrap();
+    let requests = broker.github.received_requests().await.unwrap();
     let exchanges: Vec<_> = requests
         .iter()
         .filter(|request| request.url.path() == "/login/oauth/access_token")
@@ -249,69 +249,69 @@ async fn the_code_is_sent_to_the_provider_once_with_the_upstream_logins_own_veri
 
 #[tokio::test]
 async fn of_32_callbacks_at_once_one_asks_the_provider_and_all_go_home() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     let back = back_path(&away, "code=upstream-code");
     let homes = all(32, || browser.get(&back)).await;
     assert_eq!(homes.len(), 32);
     for home in homes {
-        home.goes_to(CALLBACK);
+        home.redirects_to(CALLBACK);
     }
     assert_eq!(
-        world.calls_upstream().await,
+        broker.calls_upstream().await,
         3,
         "one exchange, two questions"
     );
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn of_32_legacy_callbacks_at_once_one_brings_a_code() {
-    let world = World::start().await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     let back = back_path(&away, "code=upstream-code");
     let answers = all(32, || browser.get(&back)).await;
     let codes = answers.iter().filter(|answer| answer.status == 303).count();
     let pages = answers.iter().filter(|answer| answer.status == 400).count();
     assert_eq!((codes, pages), (1, 31));
-    assert_eq!(world.calls_upstream().await, 3);
+    assert_eq!(broker.calls_upstream().await, 3);
 }
 
 #[tokio::test]
 async fn a_callback_that_is_no_longer_registered_gets_nobody() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
-    world.projects.register(moved);
+    broker.projects.register(moved);
     let back = back_path(&away, "code=upstream-code");
     let page = browser.get(&back).await;
     page.is_refusal_page(400, "redirect_uri.registered");
-    assert_eq!(world.calls_upstream().await, 0);
-    world
+    assert_eq!(broker.calls_upstream().await, 0);
+    broker
         .projects
         .register(project("ada", ADA_SECRET, &[CALLBACK]));
-    browser.get(&back).await.goes_to(CALLBACK);
+    browser.get(&back).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn a_login_that_is_over_does_not_lead_to_a_callback_that_was_withdrawn() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    world.pass_ms(600_000);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    broker.advance_ms(600_000);
     let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
-    world.projects.register(moved);
-    let browser = Browser::of(&world);
+    broker.projects.register(moved);
+    let browser = broker.browser();
     for answer in [
         browser.get(&path).await,
         browser.press(&format!("{path}/cancel")).await,
         browser.press(&format!("{path}/continue")).await,
     ] {
         assert_eq!((answer.status, answer.location()), (400, None));
-        assert_eq!(world.last_rule(), Some("redirect_uri.registered"));
+        assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
     }
 }

@@ -14,29 +14,31 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Row;
-use crate::http::outage::Fragile;
-use crate::http::world::{
-    Answer, Browser, World, authorize_path, authorize_query, authorize_with, back_path,
-    result_body, session_body, state, token_body, with,
-};
+use crate::http::store_outage::Fragile;
+use testkit::http::Response;
+
 use crate::scratch::Scratch;
+use crate::test_broker::{
+    Browser, TestBroker, authorize_path, authorize_query, authorize_with, back_path, result_body,
+    session_body, state, token_body, with,
+};
 
 /// A broker without Google, whose store and whose clock can fail.
-pub(super) struct Scene {
+pub(super) struct FaultyBroker {
     fragile: Fragile,
     clock_panics: Arc<AtomicBool>,
 }
 
-impl std::ops::Deref for Scene {
-    type Target = World;
+impl std::ops::Deref for FaultyBroker {
+    type Target = TestBroker;
 
-    fn deref(&self) -> &World {
-        &self.fragile.world
+    fn deref(&self) -> &TestBroker {
+        &self.fragile.broker
     }
 }
 
-impl Scene {
-    pub(super) async fn set() -> Self {
+impl FaultyBroker {
+    pub(super) async fn start() -> Self {
         let clock_panics = Arc::new(AtomicBool::new(false));
         let is_due = clock_panics.clone();
         let clock = Clock::from_source(move || {
@@ -70,31 +72,27 @@ impl Scene {
         self.fragile.take_away(table);
     }
 
-    pub(super) fn browser(&self) -> Browser<'_> {
-        Browser::of(self)
-    }
-
     /// Starts a login whose request has `value` in `field`.
-    pub(super) async fn start_with(&self, field: &str, value: impl Into<Value>) -> Answer {
+    pub(super) async fn start_with(&self, field: &str, value: impl Into<Value>) -> Response {
         let body = with(session_body(1), field, value);
         self.post("/v1/login/session", &body).await
     }
 
     /// Reads the result of a pending login with `value` in `field`.
-    pub(super) async fn read_with(&self, field: &str, value: &str) -> Answer {
+    pub(super) async fn read_with(&self, field: &str, value: &str) -> Response {
         self.session(1).await;
         let body = with(result_body(1), field, value);
         self.post("/v1/login/result", &body).await
     }
 
     /// Redeems a good code with `value` in `field`.
-    pub(super) async fn redeem_with(&self, field: &str, value: &str) -> Answer {
+    pub(super) async fn redeem_with(&self, field: &str, value: &str) -> Response {
         let body = with(token_body(&self.code().await), field, value);
         self.post("/v1/token", &body).await
     }
 
     /// Starts a login with a field said twice.
-    pub(super) async fn start_with_a_field_twice(&self) -> Answer {
+    pub(super) async fn start_with_a_field_twice(&self) -> Response {
         let body = session_body(1).to_string();
         let body = body.replacen('{', r#"{"provider":"github","#, 1);
         let framing = format!("Content-Length: {}", body.len());
@@ -103,7 +101,7 @@ impl Scene {
     }
 
     /// Starts a login in bytes that no client library would send.
-    pub(super) async fn start_by_hand(&self, media: &str, framing: &str, body: &str) -> Answer {
+    pub(super) async fn start_by_hand(&self, media: &str, framing: &str, body: &str) -> Response {
         let request = format!(
             "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
              Content-Type: {media}\r\n{framing}\r\n\r\n{body}"
@@ -118,20 +116,20 @@ impl Scene {
     }
 
     /// A browser fetches an authorization URL before anybody goes there.
-    pub(super) async fn prefetch(&self) -> Answer {
-        let scout = self.browser().saying("Sec-Purpose", "prefetch");
+    pub(super) async fn prefetch(&self) -> Response {
+        let scout = self.browser().with_header("Sec-Purpose", "prefetch");
         scout.get(&self.session(1).await).await
     }
 
     /// A browser that followed a stranger's link to an authorization URL.
-    pub(super) async fn relayed(&self) -> (Answer, Browser<'_>, String) {
+    pub(super) async fn relayed(&self) -> (Response, Browser, String) {
         let path = self.session(1).await;
-        let browser = Browser::at(self, "https://evil.example/");
+        let browser = self.browser_on("https://evil.example/");
         (browser.get(&path).await, browser, path)
     }
 
     /// A browser whose legacy login is at the provider, and its way back.
-    pub(super) async fn away(&self) -> (Browser<'_>, String) {
+    pub(super) async fn away(&self) -> (Browser, String) {
         let browser = self.browser();
         let away = browser.get(&authorize_path()).await;
         let back = back_path(&away, "code=upstream-code");
@@ -139,14 +137,14 @@ impl Scene {
     }
 
     /// A browser comes back from the provider, from an address that the proxy names.
-    pub(super) async fn back_from_one_address(&self) -> Answer {
-        let browser = self.browser().saying("X-Real-IP", "203.0.113.7");
+    pub(super) async fn back_from_one_address(&self) -> Response {
+        let browser = self.browser().with_header("X-Real-IP", "203.0.113.7");
         let away = browser.get(&authorize_path()).await;
         browser.come_back(&away, "code=upstream-code").await
     }
 
     /// Goes to `/authorize` with `value` for one parameter.
-    pub(super) async fn authorize_with(&self, name: &'static str, value: &str) -> Answer {
+    pub(super) async fn authorize_with(&self, name: &'static str, value: &str) -> Response {
         let mut query = authorize_query();
         query.retain(|(own, _)| *own != name);
         query.push((name, value.to_owned()));
@@ -173,24 +171,24 @@ impl Scene {
 }
 
 /// A refused authorization request: an empty fragment ends whatever there was.
-fn refused(answer: Answer) -> Row {
+fn refused(answer: Response) -> Row {
     Row::Home(format!("error=invalid_request&state={}#", state()), answer)
 }
 
-fn home(error: &str, answer: Answer) -> Row {
+fn home(error: &str, answer: Response) -> Row {
     Row::Home(format!("error={error}&state={}", state()), answer)
 }
 
 /// An answer as it came through a socket.
-fn answer_in(said: &str) -> Answer {
+fn answer_in(said: &str) -> Response {
     let (head, body) = said.split_once("\r\n\r\n").unwrap();
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap();
     let headers: HeaderMap = lines.map(header_in).collect();
-    Answer {
+    Response {
         status: status.parse().unwrap(),
         headers,
-        body: body.to_owned(),
+        body: body.into(),
     }
 }
 

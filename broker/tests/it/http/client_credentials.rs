@@ -3,13 +3,15 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::world::{
-    ADA_SECRET, Answer, BOB_CALLBACK, BOB_SECRET, World, result_body, session_body, sign_in,
+use testkit::http::Response;
+
+use crate::test_broker::{
+    ADA_SECRET, BOB_CALLBACK, BOB_SECRET, TestBroker, result_body, session_body, sign_in,
     token_body, with,
 };
 
 /// Status, body and headers without what differs in every answer.
-fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
+fn comparable(answer: &Response) -> (u16, String, Vec<(String, String)>) {
     let mut headers: Vec<_> = answer
         .headers
         .iter()
@@ -17,11 +19,11 @@ fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .collect();
     headers.sort();
-    (answer.status, answer.body.clone(), headers)
+    (answer.status, answer.text().to_owned(), headers)
 }
 
 /// Checks everything but the right credentials against one endpoint.
-async fn check_strangers(world: &World, path: &str, good: Value, status: u16) {
+async fn check_strangers(broker: &TestBroker, path: &str, good: Value, status: u16) {
     let mut answers = Vec::new();
     for (client_id, secret) in [
         ("prj_nobody", ADA_SECRET),
@@ -40,9 +42,9 @@ async fn check_strangers(world: &World, path: &str, good: Value, status: u16) {
             "client_secret",
             secret,
         );
-        let answer = world.post(path, &body).await;
-        answer.is_refused(status);
-        assert_eq!(world.last_rule(), Some("client.recognised"));
+        let answer = broker.post(path, &body).await;
+        answer.is_refusal(status);
+        assert_eq!(broker.last_rule(), Some("client.recognised"));
         answers.push(comparable(&answer));
     }
     answers.dedup();
@@ -51,77 +53,80 @@ async fn check_strangers(world: &World, path: &str, good: Value, status: u16) {
 
 #[tokio::test]
 async fn a_stranger_gets_401_at_the_session_and_takes_no_key() {
-    let world = World::start().await;
-    check_strangers(&world, "/v1/login/session", session_body(1), 401).await;
-    world.session(1).await;
+    let broker = TestBroker::start().await;
+    check_strangers(&broker, "/v1/login/session", session_body(1), 401).await;
+    broker.session(1).await;
 }
 
 #[tokio::test]
 async fn a_stranger_gets_400_at_the_result_and_consumes_nothing() {
-    let world = World::start().await;
-    sign_in(&world, 1).await;
-    check_strangers(&world, "/v1/login/result", result_body(1), 400).await;
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    let broker = TestBroker::start().await;
+    sign_in(&broker, 1).await;
+    check_strangers(&broker, "/v1/login/result", result_body(1), 400).await;
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_stranger_gets_401_at_the_token_and_redeems_nothing() {
-    let world = World::start().await;
-    let code = world.code().await;
-    check_strangers(&world, "/v1/token", token_body(&code), 401).await;
-    assert_eq!(world.token(&code).await.status, 200);
+    let broker = TestBroker::start().await;
+    let code = broker.code().await;
+    check_strangers(&broker, "/v1/token", token_body(&code), 401).await;
+    assert_eq!(broker.token(&code).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_empty_client_id_is_a_stranger_at_the_token_and_malformed_elsewhere() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let token = with(token_body("code"), "client_id", "");
-    world.post("/v1/token", &token).await.is_refused(401);
+    broker.post("/v1/token", &token).await.is_refusal(401);
     let session = with(session_body(1), "client_id", "");
-    world
+    broker
         .post("/v1/login/session", &session)
         .await
-        .is_refused(400);
-    assert_eq!(world.last_rule(), Some("client_id.length"));
+        .is_refusal(400);
+    assert_eq!(broker.last_rule(), Some("client_id.length"));
 }
 
 #[tokio::test]
 async fn an_unrecognised_client_is_not_asked_for_basic_credentials() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let body = with(session_body(1), "client_secret", "wrong");
-    let answer = world.post("/v1/login/session", &body).await;
+    let answer = broker.post("/v1/login/session", &body).await;
     assert_eq!(answer.header("www-authenticate"), None);
 }
 
 #[tokio::test]
 async fn basic_credentials_are_not_read() {
-    let world = World::start().await;
-    let code = world.code().await;
+    let broker = TestBroker::start().await;
+    let code = broker.code().await;
     let mut bare = token_body(&code);
     bare.as_object_mut().unwrap().remove("client_id");
     bare.as_object_mut().unwrap().remove("client_secret");
     let basic = |body: &Value, secret: &str| {
-        world
+        broker
             .request(Method::POST, "/v1/token")
             .basic_auth("prj_ada", Some(secret))
             .json(body)
     };
-    Answer::to(basic(&bare, ADA_SECRET)).await.is_refused(400);
-    assert_eq!(world.last_rule(), Some("body.missing_field"));
+    basic(&bare, ADA_SECRET).send().await.is_refusal(400);
+    assert_eq!(broker.last_rule(), Some("body.missing_field"));
     // Beside good credentials in the body it neither helps nor harms.
-    let answer = Answer::to(basic(&token_body(&code), "wrong")).await;
-    assert_eq!(answer.status, 200, "{}", answer.body);
+    let answer = basic(&token_body(&code), "wrong").send().await;
+    assert_eq!(answer.status, 200, "{answer:?}");
 }
 
 #[tokio::test]
 async fn another_projects_callback_is_not_registered() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let body = with(session_body(1), "redirect_uri", BOB_CALLBACK);
-    world.post("/v1/login/session", &body).await.is_refused(400);
-    assert_eq!(world.last_rule(), Some("redirect_uri.registered"));
+    broker
+        .post("/v1/login/session", &body)
+        .await
+        .is_refusal(400);
+    assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
     let body = json!({
         "client_id": "prj_bob", "client_secret": BOB_SECRET, "session_key": session_body(1)["session_key"],
         "provider": "github", "redirect_uri": BOB_CALLBACK,
     });
-    world.session_with(&body).await;
+    broker.session_with(&body).await;
 }

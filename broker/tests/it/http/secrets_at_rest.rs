@@ -5,10 +5,10 @@ use broker::cookie_cipher::CookieKey;
 use broker::store::StoreUrl;
 use testkit::leak_check::LeakCheck;
 
-use super::world::{
-    ADA_SECRET, Browser, UPSTREAM_TOKEN, World, authorize_path, key, parameter, state, verifier,
-};
 use crate::scratch::Scratch;
+use crate::test_broker::{
+    ADA_SECRET, TestBroker, UPSTREAM_TOKEN, authorize_path, key, parameter, state, verifier,
+};
 
 /// What upstream logins are sealed with.
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";
@@ -21,17 +21,17 @@ fn with_a_known_cookie_key(config: &mut Config) {
 async fn no_secret_is_in_the_database_or_in_the_audit_log() {
     let scratch = Scratch::new();
     let file = scratch.file("broker.db");
-    let world = World::start_with(|config| {
+    let broker = TestBroker::start_with(|config| {
         config.store.url = StoreUrl::SqliteFile(file);
         with_a_known_cookie_key(config);
     })
     .await;
-    let secrets = secrets_of_a_whole_life(&world).await;
+    let secrets = secrets_of_a_whole_life(&broker).await;
     let files = scratch.read_all("broker.db");
     assert!(files.len() >= 2, "a database and its own log");
     check(&files, &secrets);
 
-    let audit = format!("{:?}", world.events());
+    let audit = format!("{:?}", broker.events());
     assert_eq!(secrets.search(&audit), []);
     assert!(!audit.contains("/login/oauth") && !audit.contains("app.example"));
 }
@@ -50,12 +50,12 @@ async fn no_secret_is_in_what_postgresql_writes_down() {
     tokio::spawn(connection);
     client.query("SELECT pg_switch_wal()", &[]).await.unwrap();
 
-    let world = World::start_with(|config| {
+    let broker = TestBroker::start_with(|config| {
         config.store.url = url.parse().unwrap();
         with_a_known_cookie_key(config);
     })
     .await;
-    let secrets = secrets_of_a_whole_life(&world).await;
+    let secrets = secrets_of_a_whole_life(&broker).await;
 
     let segment = "SELECT pg_walfile_name(pg_current_wal_lsn())";
     let segment: String = client.query_one(segment, &[]).await.unwrap().get(0);
@@ -82,7 +82,7 @@ fn check(files: &[(String, Vec<u8>)], secrets: &LeakCheck) {
 }
 
 /// Signs in as far as one can come in either flow, and knows what was secret.
-async fn secrets_of_a_whole_life(world: &World) -> LeakCheck {
+async fn secrets_of_a_whole_life(broker: &TestBroker) -> LeakCheck {
     let mut secrets = vec![
         ("client secret", ADA_SECRET.to_owned()),
         (
@@ -102,11 +102,11 @@ async fn secrets_of_a_whole_life(world: &World) -> LeakCheck {
         ("verifier", verifier()),
     ];
     secrets.extend([1, 2, 3].map(|n| ("session key", key(n))));
-    let browser = Browser::of(world);
+    let browser = broker.browser();
 
     // One login read, one unread, one pending.
     for n in [1, 2, 3] {
-        let path = world.session(n).await;
+        let path = broker.session(n).await;
         secrets.push(("handle", path.rsplit('/').next().unwrap().to_owned()));
         let away = browser.get(&path).await;
         secrets.push((
@@ -118,7 +118,7 @@ async fn secrets_of_a_whole_life(world: &World) -> LeakCheck {
             assert_eq!(browser.come_back(&away, query).await.status, 303);
         }
     }
-    assert_eq!(world.result(1).await.status, 200);
+    assert_eq!(broker.result(1).await.status, 200);
 
     // One code unused, one token living, one revoked, one ended.
     let away = browser.get(&authorize_path()).await;
@@ -127,15 +127,15 @@ async fn secrets_of_a_whole_life(world: &World) -> LeakCheck {
         parameter(away.location().unwrap(), "state").unwrap(),
     ));
     for n in 0..4 {
-        let code = world.code().await;
+        let code = broker.code().await;
         if n > 0 {
-            let token = world.token(&code).await.json()["access_token"].clone();
+            let token = broker.token(&code).await.json()["access_token"].clone();
             let token = token.as_str().unwrap();
             secrets.push(("access token", token.trim_start_matches("fsi_").to_owned()));
             match n {
-                2 => assert_eq!(world.revoke(token).await.status, 200),
-                3 => assert_eq!(world.token(&code).await.status, 400),
-                _ => assert_eq!(world.profile(token).await.status, 200),
+                2 => assert_eq!(broker.revoke(token).await.status, 200),
+                3 => assert_eq!(broker.token(&code).await.status, 400),
+                _ => assert_eq!(broker.profile(token).await.status, 200),
             }
         }
         secrets.push(("code", code));

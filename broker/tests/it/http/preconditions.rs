@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use super::world::{Answer, Browser, CALLBACK, World, authorize_path, back_path};
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
 
 const ANYWHERE: [&str; 12] = [
     "/v1/login/session",
@@ -21,7 +21,7 @@ const ANYWHERE: [&str; 12] = [
 
 #[tokio::test]
 async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for path in ANYWHERE {
         for query in [
             "client_secret=x",
@@ -33,16 +33,16 @@ async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
             "client%5Fsecret=x",
             "%63lient_secret=x",
         ] {
-            for verb in [Method::GET, Method::POST, Method::PUT, Method::OPTIONS] {
-                let request = world.request(verb, &format!("{path}?{query}"));
-                let answer = Answer::to(request).await;
+            for method in [Method::GET, Method::POST, Method::PUT, Method::OPTIONS] {
+                let request = broker.request(method, &format!("{path}?{query}"));
+                let answer = request.send().await;
                 assert_eq!(answer.status, 400, "{path}?{query}");
-                answer.is_refused(400);
+                answer.is_refusal(400);
                 let rule = match query.contains("code_verifier") {
                     true => "request.verifier_in_url",
                     false => "request.secret_in_url",
                 };
-                assert_eq!(world.last_rule(), Some(rule));
+                assert_eq!(broker.last_rule(), Some(rule));
             }
         }
     }
@@ -50,22 +50,22 @@ async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
 
 #[tokio::test]
 async fn a_secret_in_the_url_of_an_authorization_never_leads_on() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (name, rule) in [
         ("client_secret", "request.secret_in_url"),
         ("session_key", "request.secret_in_url"),
         ("code_verifier", "request.verifier_in_url"),
     ] {
         let path = format!("{}&{name}=x", authorize_path());
-        let answer = Browser::of(&world).get(&path).await;
+        let answer = broker.browser().get(&path).await;
         answer.is_refusal_page(400, rule);
-        assert!(!answer.body.contains("state"), "{}", answer.body);
+        assert!(!answer.text().contains("state"), "{answer:?}");
     }
 }
 
 #[tokio::test]
 async fn any_other_parameter_is_ignored() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for query in [
         "foo=1",
         "Client_Secret=x",
@@ -74,16 +74,16 @@ async fn any_other_parameter_is_ignored() {
         "redirect=//evil.test",
         "a=client_secret",
     ] {
-        let answer = world.get(&format!("/api/providers?{query}")).await;
+        let answer = broker.get(&format!("/api/providers?{query}")).await;
         assert_eq!(answer.status, 200, "{query}");
     }
 }
 
 #[tokio::test]
 async fn a_prefetch_is_answered_503_and_changes_nothing() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let names = [
         ("Sec-Purpose", "prefetch"),
         ("Sec-Purpose", "prefetch;prerender"),
@@ -99,7 +99,7 @@ async fn a_prefetch_is_answered_503_and_changes_nothing() {
     ];
     for (header, value) in names {
         for path in [&path, &authorize_path()] {
-            let scout = Browser::of(&world).saying(header, value);
+            let scout = broker.browser().with_header(header, value);
             let answer = scout.get(path).await;
             answer.is_refusal_page(503, "request.prefetch");
             assert_eq!(answer.header("cache-control"), Some("no-store"));
@@ -110,19 +110,19 @@ async fn a_prefetch_is_answered_503_and_changes_nothing() {
     let back = back_path(&away, "code=upstream-code");
     let cookie = browser.cookies().into_iter().next().unwrap();
     for (header, value) in names {
-        let request = world
+        let request = broker
             .request(Method::GET, &back)
             .header("Cookie", format!("{}={}", cookie.0, cookie.1))
             .header(header, value);
-        Answer::to(request).await.is_refused(503);
+        request.send().await.is_refusal(503);
     }
-    assert_eq!(world.calls_upstream().await, 0);
-    browser.get(&back).await.goes_to(CALLBACK);
+    assert_eq!(broker.calls_upstream().await, 0);
+    browser.get(&back).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn another_purpose_is_no_prefetch() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (header, value) in [
         ("Sec-Purpose", ""),
         ("Sec-Purpose", "preview"),
@@ -130,7 +130,7 @@ async fn another_purpose_is_no_prefetch() {
         ("X-Moz", "prefetched"),
     ] {
         let path = "/api/providers";
-        let request = world.request(Method::GET, path).header(header, value);
-        assert_eq!(Answer::to(request).await.status, 200, "{header}: {value}");
+        let request = broker.request(Method::GET, path).header(header, value);
+        assert_eq!(request.send().await.status, 200, "{header}: {value}");
     }
 }

@@ -5,15 +5,15 @@ use broker::config::Config;
 use broker::store::StoreUrl;
 use serde_json::json;
 
-use super::world::{
-    Browser, CALLBACK, World, adas_profile, authorize_path, back_path, result_body, session_body,
+use crate::scratch::Scratch;
+use crate::test_broker::{
+    CALLBACK, TestBroker, adas_profile, authorize_path, back_path, result_body, session_body,
     sign_in, state, token_body,
 };
-use crate::scratch::Scratch;
 
-/// A world whose tables can be taken away and put back.
+/// A broker whose tables can be taken away and put back.
 pub(super) struct Fragile {
-    pub(super) world: World,
+    pub(super) broker: TestBroker,
     scratch: Scratch,
 }
 
@@ -26,12 +26,12 @@ impl Fragile {
     pub(super) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let scratch = Scratch::new();
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
-        let world = World::start_by(clock, |config| {
+        let broker = TestBroker::start_on(clock, |config| {
             config.store.url = url;
             change(config);
         })
         .await;
-        Self { world, scratch }
+        Self { broker, scratch }
     }
 
     pub(super) fn take_away(&self, table: &str) {
@@ -51,94 +51,94 @@ impl Fragile {
 #[tokio::test]
 async fn a_token_that_could_not_be_revoked_is_not_said_to_be() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    let token = world.access_token().await;
+    let broker = &fragile.broker;
+    let token = broker.access_token().await;
     fragile.take_away("grants");
-    world.revoke(&token).await.is_refused(503);
-    assert_eq!(world.last_rule(), Some("store.reachable"));
-    world.profile(&token).await.is_refused(503);
+    broker.revoke(&token).await.is_refusal(503);
+    assert_eq!(broker.last_rule(), Some("store.reachable"));
+    broker.profile(&token).await.is_refusal(503);
     fragile.put_back("grants");
-    world.profile(&token).await.is(200, &adas_profile());
-    world.revoke(&token).await.is(200, &json!({}));
-    world.profile(&token).await.is_refused(401);
+    broker.profile(&token).await.is_json(200, &adas_profile());
+    broker.revoke(&token).await.is_json(200, &json!({}));
+    broker.profile(&token).await.is_refusal(401);
 }
 
 #[tokio::test]
 async fn an_exchange_that_failed_leaves_the_code_as_it_was() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    let code = world.code().await;
+    let broker = &fragile.broker;
+    let code = broker.code().await;
     fragile.take_away("grants");
     let body = token_body(&code);
-    world.post("/v1/token", &body).await.is_refused(503);
+    broker.post("/v1/token", &body).await.is_refusal(503);
     fragile.put_back("grants");
-    assert_eq!(world.token(&code).await.status, 200);
+    assert_eq!(broker.token(&code).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_login_survives_an_outage() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    sign_in(world, 1).await;
-    let path = world.session(2).await;
+    let broker = &fragile.broker;
+    sign_in(broker, 1).await;
+    let path = broker.session(2).await;
     fragile.take_away("logins");
-    world
+    broker
         .post("/v1/login/result", &result_body(1))
         .await
-        .is_refused(503);
-    world
+        .is_refusal(503);
+    broker
         .post("/v1/login/session", &session_body(3))
         .await
-        .is_refused(503);
-    let page = Browser::of(world).get(&path).await;
+        .is_refusal(503);
+    let page = broker.browser().get(&path).await;
     page.is_refusal_page(503, "store.reachable");
     fragile.put_back("logins");
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
-    world.session(3).await;
-    let away = Browser::of(world).get(&path).await;
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    broker.session(3).await;
+    let away = broker.browser().get(&path).await;
     assert_eq!(away.status, 303);
 }
 
 #[tokio::test]
 async fn an_upstream_login_that_cannot_be_spent_does_not_reach_the_provider() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    let browser = Browser::of(world);
-    let away = browser.get(&world.session(1).await).await;
+    let broker = &fragile.broker;
+    let browser = broker.browser();
+    let away = browser.get(&broker.session(1).await).await;
     let back = back_path(&away, "code=upstream-code");
     fragile.take_away("spent_trips");
     let page = browser.get(&back).await;
     page.is_refusal_page(503, "store.reachable");
-    assert_eq!(world.calls_upstream().await, 0);
+    assert_eq!(broker.calls_upstream().await, 0);
     fragile.put_back("spent_trips");
-    browser.get(&back).await.goes_to(CALLBACK);
+    browser.get(&back).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn a_browser_whose_upstream_login_is_spent_goes_home_although_the_store_fails() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    let browser = Browser::of(world);
-    let away = browser.get(&world.session(1).await).await;
+    let broker = &fragile.broker;
+    let browser = broker.browser();
+    let away = browser.get(&broker.session(1).await).await;
     fragile.take_away("logins");
     let home = browser.come_back(&away, "code=upstream-code").await;
-    assert_eq!(world.last_rule(), Some("store.reachable"));
-    home.goes_to(CALLBACK);
+    assert_eq!(broker.last_rule(), Some("store.reachable"));
+    home.redirects_to(CALLBACK);
     fragile.put_back("logins");
-    let result = world.result(1).await;
-    result.is(200, &json!({ "status": "pending" }));
+    let result = broker.result(1).await;
+    result.is_json(200, &json!({ "status": "pending" }));
 }
 
 #[tokio::test]
 async fn a_legacy_login_whose_code_cannot_be_kept_comes_back_with_an_error() {
     let fragile = Fragile::start().await;
-    let world = &fragile.world;
-    let browser = Browser::of(world);
+    let broker = &fragile.broker;
+    let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
     fragile.take_away("grants");
     let back = browser.come_back(&away, "code=upstream-code").await;
-    assert_eq!(world.last_rule(), Some("store.reachable"));
-    back.goes_to(&format!(
+    assert_eq!(broker.last_rule(), Some("store.reachable"));
+    back.redirects_to(&format!(
         "{CALLBACK}?error=provider_unavailable&state={}",
         state()
     ));

@@ -1,31 +1,31 @@
 //! The authorization URL: who gets the login, and who is turned away how.
 
-use super::world::{
-    Browser, CALLBACK, LOCAL_CALLBACK, World, authorize_path, session_body, sign_in, with,
+use crate::test_broker::{
+    CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, session_body, sign_in, with,
 };
 
 /// A login that comes home to loopback, so that curl may look at it.
-async fn local_session(world: &World) -> String {
+async fn local_session(broker: &TestBroker) -> String {
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    world.session_with(&body).await
+    broker.session_with(&body).await
 }
 
 #[tokio::test]
 async fn an_unknown_handle_is_a_page_that_says_what_to_do() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for handle in ["x", "unknown", &"a".repeat(43)] {
-        let answer = Browser::of(&world).get(&format!("/login/{handle}")).await;
+        let answer = broker.browser().get(&format!("/login/{handle}")).await;
         answer.is_refusal_page(404, "handle.known");
-        assert!(answer.body.contains("Start again"), "{}", answer.body);
+        assert!(answer.text().contains("Start again"), "{answer:?}");
     }
-    world.get("/login/unknown").await.is_refused(404);
+    broker.get("/login/unknown").await.is_refusal(404);
 }
 
 #[tokio::test]
 async fn the_first_browser_has_it_and_any_other_is_told_so() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let (first, second) = (Browser::of(&world), Browser::of(&world));
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let (first, second) = (broker.browser(), broker.browser());
     let away = first.get(&path).await;
     assert_eq!(away.status, 303);
     second
@@ -35,15 +35,15 @@ async fn the_first_browser_has_it_and_any_other_is_told_so() {
     first
         .come_back(&away, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+        .redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn the_same_browser_may_come_again_for_a_fresh_upstream_login() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let (first, second) = (browser.get(&path).await, browser.get(&path).await);
     assert_eq!((first.status, second.status), (303, 303));
     assert_ne!(first.location(), second.location());
@@ -51,21 +51,21 @@ async fn the_same_browser_may_come_again_for_a_fresh_upstream_login() {
     browser
         .come_back(&second, "error=access_denied")
         .await
-        .goes_to(CALLBACK);
+        .redirects_to(CALLBACK);
     browser
         .come_back(&first, "code=upstream-code")
         .await
-        .goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["error"], "access_denied");
+        .redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["error"], "access_denied");
 }
 
 #[tokio::test]
 async fn a_browser_that_lost_its_cookies_is_another() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     browser.get(&path).await;
-    browser.forget_cookies();
+    browser.clear_cookies();
     browser
         .get(&path)
         .await
@@ -74,14 +74,14 @@ async fn a_browser_that_lost_its_cookies_is_another() {
 
 #[tokio::test]
 async fn a_browser_that_comes_too_late_is_sent_home() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
-    world.pass_ms(600_000);
-    browser.get(&path).await.goes_to(CALLBACK);
-    world.pass_ms(590_000);
-    browser.get(&path).await.goes_to(CALLBACK);
-    world.pass_ms(10_000);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
+    broker.advance_ms(600_000);
+    browser.get(&path).await.redirects_to(CALLBACK);
+    broker.advance_ms(590_000);
+    browser.get(&path).await.redirects_to(CALLBACK);
+    broker.advance_ms(10_000);
     browser
         .get(&path)
         .await
@@ -90,26 +90,26 @@ async fn a_browser_that_comes_too_late_is_sent_home() {
 
 #[tokio::test]
 async fn whoever_opens_a_login_that_is_over_is_sent_home() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let away = browser.get(&path).await;
     browser.come_back(&away, "code=upstream-code").await;
-    browser.get(&path).await.goes_to(CALLBACK);
-    Browser::of(&world).get(&path).await.goes_to(CALLBACK);
-    world.result(1).await;
-    browser.get(&path).await.goes_to(CALLBACK);
+    browser.get(&path).await.redirects_to(CALLBACK);
+    broker.browser().get(&path).await.redirects_to(CALLBACK);
+    broker.result(1).await;
+    browser.get(&path).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_ends_the_login_and_the_browser_goes_home() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let body = with(session_body(1), "provider", "google");
-    let path = world.session_with(&body).await;
-    Browser::of(&world).get(&path).await.goes_to(CALLBACK);
-    let answer = world.result(1).await;
+    let path = broker.session_with(&body).await;
+    broker.browser().get(&path).await.redirects_to(CALLBACK);
+    let answer = broker.result(1).await;
     assert_eq!(
-        answer.body,
+        answer.text(),
         r#"{"status":"failed","error":"provider_unavailable"}"#
     );
     assert_eq!(answer.status, 200);
@@ -117,47 +117,47 @@ async fn a_provider_that_cannot_be_reached_ends_the_login_and_the_browser_goes_h
 
 #[tokio::test]
 async fn curl_may_look_first_where_everything_is_local() {
-    let world = World::start().await;
-    let path = local_session(&world).await;
-    let curl = Browser::plain(&world);
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
+    let curl = broker.plain_client();
     assert_eq!(curl.get(&path).await.status, 303);
-    let browser = Browser::at_local(&world);
+    let browser = broker.local_browser();
     let away = browser.get(&path).await;
     assert_eq!(away.status, 303, "curl has not claimed it");
     browser
         .come_back(&away, "code=upstream-code")
         .await
-        .goes_to(LOCAL_CALLBACK);
-    let again = Browser::plain(&world).get(&path).await;
-    again.goes_to(LOCAL_CALLBACK);
+        .redirects_to(LOCAL_CALLBACK);
+    let again = broker.plain_client().get(&path).await;
+    again.redirects_to(LOCAL_CALLBACK);
 }
 
 #[tokio::test]
 async fn curl_alone_can_finish_where_everything_is_local() {
-    let world = World::start().await;
-    let path = local_session(&world).await;
-    let curl = Browser::plain(&world);
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
+    let curl = broker.plain_client();
     let away = curl.get(&path).await;
     curl.come_back(&away, "code=upstream-code")
         .await
-        .goes_to(LOCAL_CALLBACK);
+        .redirects_to(LOCAL_CALLBACK);
 }
 
 #[tokio::test]
 async fn curl_does_not_pass_a_browsers_claim() {
-    let world = World::start().await;
-    let path = local_session(&world).await;
-    assert_eq!(Browser::at_local(&world).get(&path).await.status, 303);
-    let answer = Browser::plain(&world).get(&path).await;
-    answer.is_refused(410);
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
+    assert_eq!(broker.local_browser().get(&path).await.status, 303);
+    let answer = broker.plain_client().get(&path).await;
+    answer.is_refusal(410);
 }
 
 #[tokio::test]
 async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_page() {
-    let world = World::start().await;
-    let path = local_session(&world).await;
+    let broker = TestBroker::start().await;
+    let path = local_session(&broker).await;
     let check = async |name: &'static str, value: &'static str, expected: u16| {
-        let client = Browser::plain(&world).saying(name, value);
+        let client = broker.plain_client().with_header(name, value);
         assert_eq!(client.get(&path).await.status, expected, "{name}: {value}");
     };
     check("User-Agent", "Mozilla/5.0", 303).await;
@@ -172,45 +172,45 @@ async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_pa
     // The fetch of Node says so, and no browser says this alone.
     check("sec-fetch-mode", "cors", 303).await;
     // None of them has claimed it.
-    assert_eq!(Browser::at_local(&world).get(&path).await.status, 303);
+    assert_eq!(broker.local_browser().get(&path).await.status, 303);
 }
 
 #[tokio::test]
 async fn curl_is_asked_where_anything_is_not_local() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     // Its callback is somewhere else.
-    let path = world.session(1).await;
-    assert_eq!(Browser::plain(&world).get(&path).await.status, 200);
+    let path = broker.session(1).await;
+    assert_eq!(broker.plain_client().get(&path).await.status, 200);
 
     // The provider is the real one.
-    let world = World::start_with(|config| {
+    let broker = TestBroker::start_with(|config| {
         let github = config.upstream.github.as_mut().unwrap();
         github.web_url = "https://github.com".parse().unwrap();
     })
     .await;
-    let path = local_session(&world).await;
-    assert_eq!(Browser::plain(&world).get(&path).await.status, 200);
+    let path = local_session(&broker).await;
+    assert_eq!(broker.plain_client().get(&path).await.status, 200);
 
     // The broker itself is public.
-    let world = World::start_with(|config| {
+    let broker = TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![broker::cookie_cipher::CookieKey::from_random(&[7; 32])];
     })
     .await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    let answer = world.post("/v1/login/session", &body).await.json();
+    let answer = broker.post("/v1/login/session", &body).await.json();
     let url = answer["authorization_url"].as_str().unwrap().to_owned();
     let path = url.strip_prefix("https://broker.example").unwrap();
-    assert_eq!(Browser::plain(&world).get(path).await.status, 200);
+    assert_eq!(broker.plain_client().get(path).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_login_does_not_open_anothers_handle() {
-    let world = World::start().await;
-    sign_in(&world, 1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    sign_in(&broker, 1).await;
+    let browser = broker.browser();
     browser.get(&authorize_path()).await;
-    let path = world.session(2).await;
+    let path = broker.session(2).await;
     assert_eq!(browser.get(&path).await.status, 303);
-    assert_eq!(world.result(2).await.json()["status"], "pending");
+    assert_eq!(broker.result(2).await.json()["status"], "pending");
 }

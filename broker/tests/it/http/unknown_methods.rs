@@ -5,19 +5,20 @@ use reqwest::Method;
 
 use super::headers::raw;
 use super::methods::PATHS;
-use super::world::{Answer, Browser, CALLBACK, World, back_path};
+
+use crate::test_broker::{CALLBACK, TestBroker, back_path};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
 async fn a_form_cannot_ask_for_another_method() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (path, _) in PATHS {
         for method in ["get", "put", "delete"] {
             let form = [("_method", method)];
-            let request = world.request(Method::POST, path).form(&form);
-            let answer = Answer::to(request).await;
-            answer.is_refused(415);
+            let request = broker.request(Method::POST, path).form(&form);
+            let answer = request.send().await;
+            answer.is_refusal(415);
             assert!(answer.header("set-cookie").is_none());
         }
     }
@@ -25,64 +26,64 @@ async fn a_form_cannot_ask_for_another_method() {
 
 #[tokio::test]
 async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
-    let world = World::start().await;
-    let path = world.session(1).await;
-    let browser = Browser::of(&world);
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser();
     let form = async |path: &str| {
         let cookies = browser.cookies().into_iter();
         let cookies: Vec<_> = cookies.map(|(n, v)| format!("{n}={v}")).collect();
-        let request = world
+        let request = broker
             .request(Method::POST, path)
             .header("Referer", "https://app.example/")
             .header("Cookie", cookies.join("; "))
             .form(&[("_method", "get")]);
-        Answer::to(request).await.is_refused(415);
+        request.send().await.is_refusal(415);
     };
     form(&path).await;
     let away = browser.get(&path).await;
     assert_eq!(away.status, 303, "nobody has claimed it");
     let back = back_path(&away, "code=upstream-code");
     form(&back).await;
-    assert_eq!(world.calls_upstream().await, 0);
-    browser.get(&back).await.goes_to(CALLBACK);
-    assert_eq!(world.result(1).await.json()["status"], "succeeded");
+    assert_eq!(broker.calls_upstream().await, 0);
+    browser.get(&back).await.redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn a_get_whose_type_is_a_forms_is_a_get() {
-    let world = World::start().await;
-    let token = world.access_token().await;
-    for (verb, body) in [
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    for (method, body) in [
         (Method::GET, ""),
         (Method::HEAD, ""),
         (Method::GET, "a=b"),
         (Method::GET, "a=b&_method=get"),
         (Method::GET, "_methods=get"),
     ] {
-        let request = world
-            .request(verb.clone(), "/v1/profile")
+        let request = broker
+            .request(method.clone(), "/v1/profile")
             .header("Content-Type", FORM)
             .bearer_auth(&token)
             .body(body);
-        assert_eq!(Answer::to(request).await.status, 200, "{verb} {body:?}");
+        assert_eq!(request.send().await.status, 200, "{method} {body:?}");
     }
-    let path = world.session(1).await;
-    let away = Browser::of(&world).saying("Content-Type", FORM);
+    let path = broker.session(1).await;
+    let away = broker.browser().with_header("Content-Type", FORM);
     assert_eq!(away.get(&path).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_405_whatever_its_type() {
-    let world = World::start().await;
-    for verb in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
+    let broker = TestBroker::start().await;
+    for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
         for (media_type, body) in [(FORM, ""), (FORM, "a=b"), ("text/plain", "_method=get")] {
-            let request = world
-                .request(verb.clone(), "/v1/profile")
+            let request = broker
+                .request(method.clone(), "/v1/profile")
                 .header("Content-Type", media_type)
                 .body(body);
-            let answer = Answer::to(request).await;
-            answer.is_refused(405);
-            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{verb}");
+            let answer = request.send().await;
+            answer.is_refusal(405);
+            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method}");
         }
     }
 }
@@ -91,23 +92,23 @@ async fn a_wrong_method_is_405_whatever_its_type() {
 /// be one cannot be told from a POST that did.
 #[tokio::test]
 async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
-    let world = World::start().await;
-    let token = world.access_token().await;
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
     for body in [
         "_method=get",
         "_method=GET&a=b",
         "&&_method=get",
         "_method=head",
     ] {
-        for verb in [Method::POST, Method::GET] {
+        for method in [Method::POST, Method::GET] {
             for media_type in [FORM, "APPLICATION/X-WWW-FORM-URLENCODED; charset=utf-8"] {
-                let request = world
-                    .request(verb.clone(), "/v1/profile")
+                let request = broker
+                    .request(method.clone(), "/v1/profile")
                     .header("Content-Type", media_type)
                     .bearer_auth(&token)
                     .body(body);
-                assert_eq!(Answer::to(request).await.status, 415, "{verb} {body}");
-                assert_eq!(world.last_rule(), Some("body.media_type"));
+                assert_eq!(request.send().await.status, 415, "{method} {body}");
+                assert_eq!(broker.last_rule(), Some("body.media_type"));
             }
         }
         let chunked = format!(
@@ -119,7 +120,7 @@ async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
             body.len() - 2,
             &body[2..]
         );
-        let answer = raw(&world, chunked.as_bytes()).await;
+        let answer = raw(&broker, chunked.as_bytes()).await;
         assert!(answer.starts_with("http/1.1 415 "), "{body}: {answer}");
     }
 }
@@ -127,15 +128,15 @@ async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
 const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
 
 /// `method` at `target`, with these headers, as bytes.
-async fn ask(world: &World, method: &str, target: &str, headers: &str) -> String {
+async fn ask(broker: &TestBroker, method: &str, target: &str, headers: &str) -> String {
     let request =
         format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
-    raw(world, request.as_bytes()).await
+    raw(broker, request.as_bytes()).await
 }
 
 #[tokio::test]
 async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for (path, own) in PATHS {
         let allow = if own == Method::GET {
             "get, head"
@@ -143,7 +144,7 @@ async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
             "post"
         };
         for method in ODD_METHODS {
-            let answer = ask(&world, method, path, "").await;
+            let answer = ask(&broker, method, path, "").await;
             assert!(
                 answer.starts_with("http/1.1 405 "),
                 "{method} {path}: {answer}"
@@ -155,8 +156,12 @@ async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
                 answer.contains("\r\ncache-control: no-store\r\n"),
                 "{answer}"
             );
-            assert_eq!(world.last_rule(), Some("request.method"), "{method} {path}");
-            let event = world.events().pop().unwrap();
+            assert_eq!(
+                broker.last_rule(),
+                Some("request.method"),
+                "{method} {path}"
+            );
+            let event = broker.events().pop().unwrap();
             let id = format!("\r\nx-request-id: {}\r\n", event.request_id.to_lowercase());
             assert!(answer.contains(&id), "{answer}");
         }
@@ -165,7 +170,7 @@ async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
 
 #[tokio::test]
 async fn the_gates_see_every_method() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     for method in ODD_METHODS {
         for (target, headers, status, rule) in [
             ("/nowhere", "", 404, "request.path"),
@@ -184,23 +189,23 @@ async fn the_gates_see_every_method() {
                 "request.prefetch",
             ),
         ] {
-            let answer = ask(&world, method, target, headers).await;
+            let answer = ask(&broker, method, target, headers).await;
             let line = format!("http/1.1 {status} ");
             assert!(answer.starts_with(&line), "{method} {target}: {answer}");
             assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
-            assert_eq!(world.last_rule(), Some(rule), "{method} {target}");
+            assert_eq!(broker.last_rule(), Some(rule), "{method} {target}");
         }
     }
 }
 
 #[tokio::test]
 async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
-    let world = World::start().await;
+    let broker = TestBroker::start().await;
     let html = "Accept: text/html\r\n";
-    let page = ask(&world, "BREW", "/login/handle", html).await;
+    let page = ask(&broker, "BREW", "/login/handle", html).await;
     assert!(page.starts_with("http/1.1 405 "), "{page}");
     assert!(page.contains("data-rule=\"request.method\""), "{page}");
-    let backends = ask(&world, "BREW", "/v1/token", html).await;
+    let backends = ask(&broker, "BREW", "/v1/token", html).await;
     assert!(
         backends.contains("\"error\":\"request_failed\""),
         "{backends}"
@@ -210,10 +215,10 @@ async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
 /// Nothing of ours runs before Rocket gives up on a target that is no path.
 #[tokio::test]
 async fn a_tunnel_is_refused_in_the_shape_of_every_error() {
-    let world = World::start().await;
-    let answer = ask(&world, "CONNECT", "evil.example:443", "").await;
+    let broker = TestBroker::start().await;
+    let answer = ask(&broker, "CONNECT", "evil.example:443", "").await;
     assert!(answer.starts_with("http/1.1 400 "), "{answer}");
     assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
     assert!(answer.contains("\r\nx-request-id: "), "{answer}");
-    assert_eq!(world.last_rule(), Some("request.http"));
+    assert_eq!(broker.last_rule(), Some("request.http"));
 }

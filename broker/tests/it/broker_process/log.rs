@@ -1,0 +1,63 @@
+//! What a program writes to standard error, line by line.
+
+use std::cell::RefCell;
+use std::io::{BufRead as _, BufReader};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The log of a program. No line of it may look as if it held a secret.
+pub(super) struct Log {
+    incoming: Receiver<String>,
+    read: RefCell<Vec<String>>,
+}
+
+impl Log {
+    pub(super) fn of(process: &mut Child) -> Self {
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        let (sender, incoming) = channel();
+        std::thread::spawn(move || {
+            let lines = stderr.lines().map_while(Result::ok);
+            lines.for_each(|line| drop(sender.send(line)));
+        });
+        Self {
+            incoming,
+            read: RefCell::default(),
+        }
+    }
+
+    /// Waits for a line that contains `text`.
+    #[track_caller]
+    pub(super) fn line_with(&self, text: &str) -> String {
+        self.find(text, |line| line.contains(text).then(|| line.to_owned()))
+    }
+
+    /// Waits for a line in which `found` finds something. `name` is for the failure.
+    #[track_caller]
+    pub(super) fn find(&self, name: &str, found: impl Fn(&str) -> Option<String>) -> String {
+        let mut read = self.read.borrow_mut();
+        loop {
+            if let Some(it) = read.iter().find_map(|line| found(line)) {
+                return it;
+            }
+            match self.incoming.recv_timeout(Duration::from_secs(20)) {
+                Ok(line) => read.push(without_secrets(line)),
+                Err(_) => panic!("{name:?} is not in the log:\n{}", read.join("\n")),
+            }
+        }
+    }
+
+    /// The whole log of a program that has ended.
+    pub(super) fn rest(&self) -> String {
+        let mut read = self.read.borrow_mut();
+        read.extend(self.incoming.iter().map(without_secrets));
+        read.join("\n")
+    }
+}
+
+/// Asserts that nothing in `line` looks like a secret, and returns it.
+#[track_caller]
+fn without_secrets(line: String) -> String {
+    assert_eq!(testkit::leak_check::suspicious(&line), None, "in {line}");
+    line
+}

@@ -1,0 +1,336 @@
+//! The page that asks: who sees it, what its two buttons do, and that nothing
+//! happens without them.
+
+use broker::relay::{RelayGuard, SelectAccount};
+use reqwest::Method;
+
+use testkit::http::Response;
+
+use crate::test_broker::{
+    ADA_SECRET, BASE, Browser, CALLBACK, LOCAL_CALLBACK, TestBroker, all, authorize_path,
+    parameter, project, session_body, with,
+};
+
+const EVIL: &str = "https://evil.example/";
+
+/// A broker in which Ada's project is guarded otherwise.
+async fn guarded(change: impl Fn(&mut broker::projects::Project)) -> TestBroker {
+    TestBroker::start_with(|config| change(&mut config.projects[0])).await
+}
+
+#[track_caller]
+pub(super) fn is_confirmation_page(response: &Response) {
+    assert_eq!(response.status, 200, "{response:?}");
+    let mark = "data-question=\"relay\"";
+    assert!(response.text().contains(mark), "{response:?}");
+    assert_eq!(response.location(), None);
+    assert_eq!(response.set_cookies(), Vec::<String>::new());
+}
+
+/// What the last operation left in the audit: where it began, and its rule.
+fn told(broker: &TestBroker) -> (&'static str, Option<&'static str>) {
+    let event = broker.events().pop().unwrap();
+    let rule = event.rule.map(contract::Rule::id);
+    (event.provenance.unwrap().as_str(), rule)
+}
+
+#[tokio::test]
+async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let navigation = [
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+    ];
+    let whole = |site, more: &[(&'static str, &'static str)]| {
+        let headers = [&navigation[..], &[("Sec-Fetch-Site", site)], more].concat();
+        broker.plain_client().with_headers(&headers)
+    };
+    let home = [("Referer", "https://app.example/")];
+    for (visitor, provenance) in [
+        (whole("cross-site", &[("Referer", EVIL)]), "foreign"),
+        (whole("cross-site", &[("Referer", "junk")]), "foreign"),
+        (whole("cross-site", &[]), "no_referrer"),
+        (whole("none", &[]), "typed"),
+        (whole("none", &home), "typed"),
+        (broker.plain_client(), "no_metadata"),
+        (broker.plain_client().with_headers(&home), "no_metadata"),
+        (
+            broker
+                .plain_client()
+                .with_headers(&[("User-Agent", "Slackbot 1.0")]),
+            "no_metadata",
+        ),
+        (
+            broker.browser().with_header("Sec-Fetch-Dest", "iframe"),
+            "embedded",
+        ),
+        (broker.browser().with_header("Referer", EVIL), "foreign"),
+    ] {
+        is_confirmation_page(&visitor.get(&path).await);
+        assert_eq!(told(&broker), (provenance, Some("relay.start_origin")));
+        assert!(!broker.events().pop().unwrap().committed());
+    }
+    assert_eq!(broker.result(1).await.json()["status"], "pending");
+    let browser = broker.browser();
+    let away = browser.get(&path).await;
+    assert_eq!(away.status, 303, "nobody has claimed it");
+    assert_eq!(told(&broker), ("vouched", None));
+    browser.come_back(&away, "code=upstream-code").await;
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn the_page_names_project_and_host_and_carries_its_own_headers() {
+    let broker = guarded(|ada| ada.name = "<b>Ada</b>".parse().unwrap()).await;
+    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+    let path = broker.session_with(&body).await;
+    let page = broker.browser_on(EVIL).get(&path).await;
+    is_confirmation_page(&page);
+    assert!(
+        page.text().contains("&#60;b&#62;Ada&#60;/b&#62;"),
+        "{page:?}"
+    );
+    assert!(
+        page.text().contains("<span>at localhost:3000</span>"),
+        "{page:?}"
+    );
+    assert!(page.text().contains("GitHub"));
+    assert_eq!(
+        page.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    assert_eq!(page.header("referrer-policy"), Some("same-origin"));
+    let policy = page.header("content-security-policy").unwrap();
+    assert_eq!(
+        policy,
+        "default-src 'none'; style-src 'self'; script-src 'self'; \
+         base-uri 'none'; frame-ancestors 'none'"
+    );
+    let script = broker.get("/question.js").await;
+    assert_eq!(script.status, 200);
+    assert_eq!(script.header("x-content-type-options"), Some("nosniff"));
+    assert_eq!(script.header("content-type"), Some("text/javascript"));
+    for action in ["continue", "cancel"] {
+        let form = format!("<form method=\"post\" action=\"{path}/{action}\"");
+        assert!(page.text().contains(&form), "{page:?}");
+    }
+}
+
+#[tokio::test]
+async fn continue_claims_the_login_and_goes_on_without_a_fragment() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser_on(EVIL);
+    is_confirmation_page(&browser.get(&path).await);
+    let away = browser.press(&format!("{path}/continue")).await;
+    assert_eq!(away.status, 303);
+    let to_provider = away.location().unwrap();
+    assert!(
+        to_provider.starts_with(&broker.github.uri()),
+        "{to_provider}"
+    );
+    assert!(to_provider.ends_with('#'), "{to_provider}");
+    assert_eq!(parameter(to_provider, "prompt").unwrap(), "select_account");
+
+    // It is this browser's now: it is not asked again, and nobody else is.
+    assert_eq!(browser.get(&path).await.status, 303);
+    let other = broker.browser();
+    let refused = other.press(&format!("{path}/continue")).await;
+    assert_eq!(
+        (refused.status, broker.last_rule()),
+        (410, Some("handle.one_browser"))
+    );
+    let late = other.press(&format!("{path}/cancel")).await;
+    assert_eq!(
+        (late.status, broker.last_rule()),
+        (410, Some("handle.one_browser"))
+    );
+    assert_eq!(broker.calls_upstream().await, 0);
+
+    browser
+        .come_back(&away, "code=upstream-code")
+        .await
+        .redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn of_eight_who_continue_at_once_one_gets_the_login() {
+    let broker = TestBroker::start().await;
+    let path = format!("{}/continue", broker.session(1).await);
+    let browsers: Vec<_> = (0..8).map(|_| broker.browser()).collect();
+    let mut everybody = browsers.iter();
+    let answers = all(8, || everybody.next().unwrap().press(&path)).await;
+    let mut statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 410, 410, 410, 410, 410, 410, 410]);
+}
+
+#[tokio::test]
+async fn cancel_ends_the_login_at_once_and_once() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let browser = broker.browser_on(EVIL);
+    is_confirmation_page(&browser.get(&path).await);
+    let home = browser.press(&format!("{path}/cancel")).await;
+    home.redirects_to(CALLBACK);
+    assert_eq!(broker.last_rule(), Some("relay.cancelled"));
+    assert!(broker.events().pop().unwrap().committed());
+    let result = broker.result(1).await;
+    assert_eq!(
+        result.text(),
+        r#"{"status":"failed","error":"access_denied"}"#
+    );
+    broker.result(1).await.is_refusal(400);
+    assert_eq!(broker.calls_upstream().await, 0);
+
+    // Whoever comes now goes home.
+    browser
+        .press(&format!("{path}/continue"))
+        .await
+        .redirects_to(CALLBACK);
+    broker.browser().get(&path).await.redirects_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn a_button_counts_on_our_own_page_alone() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let elsewhere: [&[(&str, &str)]; 8] = [
+        &[],
+        &[("Origin", "null")],
+        &[("Origin", "https://evil.example")],
+        &[("Origin", "https://app.example")],
+        &[("Origin", "http://127.0.0.1:8001")],
+        &[("Origin", BASE), ("Origin", BASE)],
+        &[("Origin", BASE), ("Sec-Fetch-Site", "cross-site")],
+        &[("Origin", BASE), ("Sec-Fetch-Site", "none")],
+    ];
+    for headers in elsewhere {
+        for action in ["continue", "cancel"] {
+            let path = format!("{path}/{action}");
+            let answer = broker.submit(&path, headers).await;
+            answer.is_refusal(403);
+            assert_eq!(broker.last_rule(), Some("relay.own_page"), "{headers:?}");
+        }
+    }
+    let page = [("Accept", "text/html")];
+    let answer = broker.submit(&format!("{path}/continue"), &page).await;
+    answer.is_refusal_page(403, "relay.own_page");
+    assert_eq!(broker.result(1).await.json()["status"], "pending");
+    assert_eq!(broker.browser().get(&path).await.status, 303);
+    // A browser that tells nothing but the origin can press them too.
+    let path = broker.session(2).await;
+    let origin = [("Origin", BASE)];
+    let away = broker.submit(&format!("{path}/continue"), &origin).await;
+    assert_eq!(away.status, 303);
+}
+
+#[tokio::test]
+async fn the_buttons_of_a_login_that_is_over_or_unknown_do_nothing() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    broker.advance_ms(600_000);
+    for action in ["continue", "cancel"] {
+        let late = broker.browser().press(&format!("{path}/{action}")).await;
+        late.redirects_to(CALLBACK);
+        let unknown = broker.browser().press(&format!("/login/x/{action}")).await;
+        assert_eq!(
+            (unknown.status, broker.last_rule()),
+            (404, Some("handle.known"))
+        );
+    }
+    broker.result(1).await.is_refusal(400);
+}
+
+#[tokio::test]
+async fn where_everybody_is_asked_no_scanner_and_no_curl_claims() {
+    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
+    let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
+    let path = broker.session_with(&body).await;
+    let look = broker.request(Method::HEAD, &path).send().await;
+    assert_eq!((look.status, look.location()), (200, None));
+    let ahead = broker
+        .local_browser()
+        .with_header("Sec-Purpose", "prefetch");
+    assert_eq!(ahead.get(&path).await.status, 503);
+    let bot = broker
+        .plain_client()
+        .with_headers(&[("User-Agent", "Slackbot-LinkExpanding 1.0")]);
+    is_confirmation_page(&bot.get(&path).await);
+    is_confirmation_page(&broker.plain_client().get(&path).await);
+    let browser = broker.local_browser();
+    let page = browser.get(&path).await;
+    is_confirmation_page(&page);
+    assert_eq!(told(&broker), ("vouched", None));
+    assert!(page.text().contains("at every sign-in"), "{page:?}");
+    let away = browser.press(&format!("{path}/continue")).await;
+    let home = browser.come_back(&away, "code=upstream-code").await;
+    home.redirects_to(LOCAL_CALLBACK);
+}
+
+#[tokio::test]
+async fn where_nobody_is_asked_the_audit_log_still_knows_where_a_visit_began() {
+    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Off).await;
+    let path = broker.session(1).await;
+    assert_eq!(broker.browser_on(EVIL).get(&path).await.status, 303);
+    assert_eq!(told(&broker), ("foreign", None));
+    assert_eq!(broker.browser().get(&path).await.status, 410);
+}
+
+#[tokio::test]
+async fn start_origins_stand_in_the_place_of_the_callbacks() {
+    let broker = guarded(|ada| {
+        ada.start_origins = Some(vec!["https://www.example".parse().unwrap()]);
+    })
+    .await;
+    let path = broker.session(1).await;
+    is_confirmation_page(&broker.browser().get(&path).await);
+    let browser = broker.plain_client().with_headers(&[
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+        ("Referer", "https://www.example/start?x=1"),
+    ]);
+    assert_eq!(browser.get(&path).await.status, 303);
+}
+
+#[tokio::test]
+async fn the_account_picker_may_be_kept_for_those_who_are_not_vouched_for() {
+    let broker = guarded(|ada| {
+        ada.relay_guard = RelayGuard::Off;
+        ada.select_account = SelectAccount::Unvouched;
+    })
+    .await;
+    let prompt = async |key: u8, browser: Browser| {
+        let away = browser.get(&broker.session(key).await).await;
+        parameter(away.location().unwrap(), "prompt")
+    };
+    assert_eq!(prompt(1, broker.browser()).await, None);
+    let foreign = prompt(2, broker.browser_on(EVIL)).await;
+    assert_eq!(foreign.as_deref(), Some("select_account"));
+}
+
+#[tokio::test]
+async fn a_legacy_login_is_never_asked_about_and_tells_where_it_began() {
+    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
+    let away = broker.browser_on(EVIL).get(&authorize_path()).await;
+    assert_eq!(away.status, 303);
+    assert_eq!(parameter(away.location().unwrap(), "prompt"), None);
+    assert_eq!(told(&broker), ("foreign", None));
+    broker.browser().get(&authorize_path()).await;
+    assert_eq!(told(&broker), ("vouched", None));
+}
+
+#[tokio::test]
+async fn a_login_whose_callback_is_withdrawn_does_not_set_out() {
+    let broker = TestBroker::start().await;
+    let path = broker.session(1).await;
+    let moved = project("ada", ADA_SECRET, &["https://elsewhere.example/cb"]);
+    broker.projects.register(moved);
+    let answer = broker.browser().get(&path).await;
+    assert_eq!(answer.status, 400, "{answer:?}");
+    assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
+}

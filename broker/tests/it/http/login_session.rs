@@ -1,0 +1,201 @@
+//! Starting a login, and what is on offer.
+
+use broker::config::Config;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::test_broker::{
+    BASE, CALLBACK, TestBroker, authorize_path, authorize_query, authorize_with, session_body,
+    state, with,
+};
+
+#[tokio::test]
+async fn an_authorization_url_is_the_base_url_and_a_handle() {
+    let broker = TestBroker::start().await;
+    let answer = broker.post("/v1/login/session", &session_body(1)).await;
+    let url = answer.json()["authorization_url"].clone();
+    let url = url.as_str().unwrap();
+    assert_eq!(
+        answer.text(),
+        format!(r#"{{"authorization_url":"{url}","expires_in":600}}"#)
+    );
+    assert_eq!(answer.status, 200);
+    answer.has_security_headers();
+    let handle = url.strip_prefix(&format!("{BASE}/login/")).unwrap();
+    assert_eq!(handle.len(), 43);
+    assert!(
+        handle
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    );
+    assert_ne!(broker.session(2).await, format!("/login/{handle}"));
+}
+
+#[tokio::test]
+async fn no_header_changes_where_a_browser_is_sent() {
+    let broker = TestBroker::start().await;
+    for (n, name) in (1..).zip(["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"]) {
+        let value = if name == "Forwarded" {
+            "host=evil.test"
+        } else {
+            "evil.test"
+        };
+        let request = broker
+            .request(Method::POST, "/v1/login/session")
+            .header(name, value)
+            .json(&session_body(n));
+        let url = request.send().await.json()["authorization_url"].clone();
+        assert!(url.as_str().unwrap().starts_with(BASE), "{name}: {url}");
+    }
+}
+
+#[tokio::test]
+async fn no_parameter_changes_where_a_browser_is_sent() {
+    const NAMES: [&str; 7] = [
+        "next",
+        "url",
+        "redirect",
+        "return_to",
+        "back",
+        "target_link_uri",
+        "post_logout_redirect_uri",
+    ];
+    let broker = TestBroker::start().await;
+    let wishes: Vec<_> = NAMES
+        .map(|name| format!("{name}=https://evil.test/"))
+        .into();
+    let wishes = wishes.join("&");
+
+    let path = broker.session(1).await;
+    let browser = broker.browser();
+    let away = browser.get(&format!("{path}?{wishes}")).await;
+    let to_provider = away.location().unwrap();
+    assert!(
+        to_provider.starts_with(&broker.github.uri()),
+        "{to_provider}"
+    );
+    assert!(!to_provider.contains("evil.test"), "{to_provider}");
+    let answer = format!("code=upstream-code&{wishes}");
+    browser
+        .come_back(&away, &answer)
+        .await
+        .redirects_to(CALLBACK);
+
+    let away = browser.get(&format!("{}&{wishes}", authorize_path())).await;
+    let to_provider = away.location().unwrap();
+    assert!(!to_provider.contains("evil.test"), "{to_provider}");
+    let answer = format!("error=access_denied&{wishes}");
+    let home = format!("{CALLBACK}?error=access_denied&state={}", state());
+    browser.come_back(&away, &answer).await.redirects_to(&home);
+}
+
+#[tokio::test]
+async fn a_callback_that_is_not_registered_byte_for_byte_is_refused() {
+    let broker = TestBroker::start().await;
+    for similar in SIMILAR_CALLBACKS {
+        let body = with(session_body(1), "redirect_uri", similar);
+        broker
+            .post("/v1/login/session", &body)
+            .await
+            .is_refusal(400);
+        let mut query = authorize_query();
+        query[1].1 = similar.to_owned();
+        broker.get(&authorize_with(&query)).await.is_refusal(400);
+        assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
+    }
+    broker.session(1).await;
+}
+
+/// Addresses that look like a registered callback, besides those that the table of
+/// malformed requests has.
+const SIMILAR_CALLBACKS: [&str; 13] = [
+    "https://app.example/%63b",
+    "https://app.example/%2e/cb",
+    "https://app.example:443/cb",
+    "https://app.example\\cb",
+    "https://xn--app-.example/cb",
+    "https://аpp.example/cb",
+    "http://localhost/cb",
+    "http://localhost:3001/cb",
+    "http://localhost:03000/cb",
+    "http://app.localhost:3000/cb",
+    "http://127.0.0.1:3000/cb",
+    "http://[::1]:3000/cb",
+    "https://bob.example/cb",
+];
+
+#[tokio::test]
+async fn a_provider_that_is_off_is_refused_at_the_session() {
+    let check = async |broker: TestBroker| {
+        let body = with(session_body(1), "provider", "google");
+        broker
+            .post("/v1/login/session", &body)
+            .await
+            .is_refusal(400);
+        assert_eq!(broker.last_rule(), Some("provider.offered"));
+        // Its key is still fresh.
+        broker.session(1).await;
+    };
+    check(TestBroker::start_with(|config| config.upstream.google = None).await).await;
+    check(
+        TestBroker::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false)
+            .await,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_providers_are_listed_as_they_are_configured() {
+    let check = async |broker: TestBroker, expected: &str| {
+        let answer = broker.get("/api/providers").await;
+        assert_eq!((answer.status, answer.text()), (200, expected));
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        answer.has_security_headers();
+    };
+    check(
+        TestBroker::start().await,
+        r#"[{"id":"google","configured":true,"enabled":true,"available":true},{"id":"github","configured":true,"enabled":true,"available":true}]"#,
+    )
+    .await;
+    check(
+        TestBroker::start_with(|config| {
+            config.upstream.google = None;
+            config.upstream.github.as_mut().unwrap().enabled = false;
+        })
+        .await,
+        r#"[{"id":"google","configured":false,"enabled":false,"available":false},{"id":"github","configured":true,"enabled":false,"available":false}]"#,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
+    let nowhere = |config: &mut Config| {
+        let github = config.upstream.github.as_mut().unwrap();
+        github.web_url = "http://127.0.0.1:1".parse().unwrap();
+    };
+    let broker = TestBroker::start_with(nowhere).await;
+    let github = async || broker.get("/api/providers").await.json()[1]["available"].clone();
+    let browser = broker.browser();
+    let away = browser.get(&broker.session(1).await).await;
+    assert_eq!(github().await, json!(true));
+    let home = browser.come_back(&away, "code=upstream-code").await;
+    home.redirects_to(CALLBACK);
+    assert_eq!(github().await, json!(false));
+    broker.advance_ms(290_000);
+    assert_eq!(github().await, json!(false));
+    broker.advance_ms(10_000);
+    assert_eq!(github().await, json!(true));
+}
+
+#[tokio::test]
+async fn what_a_browser_says_of_a_provider_does_not_count() {
+    let broker = TestBroker::start().await;
+    let before = broker.get("/api/providers").await.body;
+    let browser = broker.browser();
+    for error in ["server_error", "temporarily_unavailable", "access_denied"] {
+        let away = browser.get(&authorize_with(&authorize_query())).await;
+        browser.come_back(&away, &format!("error={error}")).await;
+        assert_eq!(broker.get("/api/providers").await.body, before, "{error}");
+    }
+}

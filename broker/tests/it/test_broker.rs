@@ -1,0 +1,309 @@
+//! A broker in this process that serves on a free port, between an imitation of GitHub
+//! and a Google that cannot be reached.
+
+mod browser;
+mod checked_http;
+mod requests;
+mod upstream;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use broker::audit::{AuditLog, Event, Party};
+use broker::clock::Clock;
+use broker::config::{Config, UpstreamConfig};
+use broker::projects::{Project, Projects};
+use broker::{Broker, Dependencies};
+use contract::Digest;
+use reqwest::Method;
+use rocket::futures::future::join_all;
+use serde_json::Value;
+use testkit::backend::Backend;
+use testkit::http::{Http, Request, Response};
+use testkit::server::TestServer;
+use wiremock::MockServer;
+
+pub(crate) use browser::{Browser, back_path, sign_in};
+pub(crate) use checked_http::checked_http;
+pub(crate) use requests::{
+    authorize_path, authorize_query, authorize_with, key, parameter, result_body, session_body,
+    state, token_body, verifier, with,
+};
+pub(crate) use upstream::{UPSTREAM_TOKEN, adas_profile};
+
+/// The base URL of every broker that is not configured otherwise; it listens elsewhere.
+pub(crate) const BASE: &str = "http://127.0.0.1:8000";
+
+pub(crate) const ADA_SECRET: &str = "LeakMark-Ada-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const BOB_SECRET: &str = "LeakMark-Bob-QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
+pub(crate) const CALLBACK: &str = "https://app.example/cb";
+pub(crate) const LOCAL_CALLBACK: &str = "http://localhost:3000/cb";
+pub(crate) const BOB_CALLBACK: &str = "https://bob.example/cb";
+
+/// A running broker with the projects of Ada and Bob. It stops when it is dropped.
+pub(crate) struct TestBroker {
+    pub(crate) clock: Clock,
+    pub(crate) projects: Projects,
+    pub(crate) github: MockServer,
+    /// Method and path of each route, as the audit log names them.
+    pub(crate) routes: Vec<(String, String)>,
+    /// Ada's backend.
+    backend: Backend,
+    events: Arc<Mutex<Vec<Event>>>,
+    server: TestServer,
+}
+
+impl Drop for TestBroker {
+    /// Every refusal has a rule, in every test.
+    fn drop(&mut self) {
+        let is_refusal = |event: &&Event| event.status >= Some(400) && event.to == Party::Broker;
+        let events = self.events();
+        let mut refusals = events.iter().filter(is_refusal);
+        let without_rule = refusals.find(|event| event.rule.is_none());
+        if !std::thread::panicking() {
+            assert!(without_rule.is_none(), "{without_rule:?}");
+        }
+    }
+}
+
+pub(crate) fn project(name: &str, secret: &str, callbacks: &[&str]) -> Project {
+    Project::new(
+        name.parse().unwrap(),
+        format!("prj_{name}").parse().unwrap(),
+        Digest::of(secret.as_bytes()),
+        callbacks.iter().map(|uri| uri.parse().unwrap()).collect(),
+    )
+}
+
+impl TestBroker {
+    /// Starts a broker in memory with two projects and both providers.
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| ()).await
+    }
+
+    /// Starts one with a changed configuration.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_on(Clock::system(), change).await
+    }
+
+    /// Starts one with this clock.
+    pub(crate) async fn start_on(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        let dependencies = Dependencies {
+            clock,
+            ..Dependencies::default()
+        };
+        Self::start_in(dependencies, change).await
+    }
+
+    /// Starts one with these dependencies, except for projects and audit log.
+    pub(crate) async fn start_in(
+        dependencies: Dependencies,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
+        testkit::leak_check::watch_log();
+        let github = upstream::imitate_github().await;
+        let mut config = Config {
+            upstream: UpstreamConfig {
+                timeout_ms: 5_000,
+                google: Some(upstream::unreachable_google()),
+                github: Some(upstream::github_at(&github)),
+                ..UpstreamConfig::default()
+            },
+            projects: vec![
+                project("ada", ADA_SECRET, &[CALLBACK, LOCAL_CALLBACK]),
+                project("bob", BOB_SECRET, &[BOB_CALLBACK]),
+            ],
+            ..Config::in_process(BASE.parse().unwrap())
+        };
+        change(&mut config);
+        let base_url = config.base_url.to_string();
+        let events = Arc::<Mutex<Vec<Event>>>::default();
+        let recorded = events.clone();
+        let audit = AuditLog::new().subscribed(Arc::new(move |event: &Event| {
+            recorded.lock().unwrap().push(event.clone());
+        }));
+        let projects = Projects::default();
+        let clock = dependencies.clock.clone();
+        let dependencies = Dependencies {
+            projects: projects.clone(),
+            audit,
+            ..dependencies
+        };
+        let rocket = Broker::assemble(config, dependencies).unwrap().rocket();
+        let routes = rocket.routes().filter(|route| is_own(route));
+        let routes = routes.map(method_and_path).collect();
+        let server = TestServer::launch(rocket).await;
+        Self {
+            clock,
+            projects,
+            github,
+            routes,
+            backend: requests::ada(checked_http(&base_url, server.address)),
+            events,
+            server,
+        }
+    }
+
+    /// A client of this broker.
+    pub(crate) fn http(&self) -> &Http {
+        &self.backend.http
+    }
+
+    /// The base URL that it is configured with.
+    pub(crate) fn base_url(&self) -> &str {
+        self.backend.broker()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.server.address.port()
+    }
+
+    /// A browser on a page of the consumer at [`CALLBACK`].
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(self.http())
+    }
+
+    /// A browser on a page of the consumer at [`LOCAL_CALLBACK`].
+    pub(crate) fn local_browser(&self) -> Browser {
+        self.browser_on("http://localhost:3000/")
+    }
+
+    /// A browser on this page.
+    pub(crate) fn browser_on(&self, page: &str) -> Browser {
+        Browser::on_page(self.http(), page)
+    }
+
+    /// A client that keeps cookies, like curl with a cookie jar.
+    pub(crate) fn plain_client(&self) -> Browser {
+        Browser::plain(self.http())
+    }
+
+    /// Advances the clock. It also moves by itself while a test runs, so tests stay ten
+    /// seconds away from a limit; the store's own tests are exact to the millisecond.
+    pub(crate) fn advance_ms(&self, ms: u64) {
+        self.clock.advance(Duration::from_millis(ms));
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> Request {
+        self.http().request(method, path)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Response {
+        self.http().get(path).send().await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Response {
+        self.backend.post(path, body).await
+    }
+
+    /// Submits a form with these headers and no others.
+    pub(crate) async fn submit(&self, path: &str, headers: &[(&str, &str)]) -> Response {
+        let mut request = self.http().post(path);
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        request.send().await
+    }
+
+    /// The rule by which the last request was refused.
+    pub(crate) fn last_event_rule(&self) -> Option<&'static str> {
+        let last = self.every_event().pop().unwrap();
+        last.rule.map(contract::Rule::id)
+    }
+
+    /// The rule by which the last operation was refused.
+    pub(crate) fn last_rule(&self) -> Option<&'static str> {
+        let last = self.events().pop().unwrap();
+        last.rule.map(contract::Rule::id)
+    }
+
+    /// The audit events except for the redirects over `/return`, which belong to no
+    /// login and have tests of their own.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let mut events = self.every_event();
+        events.retain(|event| event.operation != "GET /return");
+        events
+    }
+
+    pub(crate) fn every_event(&self) -> Vec<Event> {
+        let events = self.events.lock();
+        events.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Starts Ada's login with key `n`, and returns the path of its URL.
+    pub(crate) async fn session(&self, n: u8) -> String {
+        self.session_with(&session_body(n)).await
+    }
+
+    /// Starts a login, and returns the path of its URL.
+    pub(crate) async fn session_with(&self, body: &Value) -> String {
+        let response = self.post("/v1/login/session", body).await;
+        authorization_path(&response, self.base_url())
+    }
+
+    /// Reads the result of the login with key `n`.
+    pub(crate) async fn result(&self, n: u8) -> Response {
+        self.backend.result(&key(n)).await
+    }
+
+    /// Completes a legacy login, and returns the code from its callback.
+    pub(crate) async fn code(&self) -> String {
+        let browser = self.browser();
+        let departure = browser.get(&authorize_path()).await;
+        let callback = browser.come_back(&departure, "code=upstream-code").await;
+        assert_eq!(callback.status, 303, "{callback:?}");
+        parameter(callback.location().unwrap(), "code").unwrap()
+    }
+
+    pub(crate) async fn token(&self, code: &str) -> Response {
+        self.post("/v1/token", &token_body(code)).await
+    }
+
+    /// Completes a legacy login, and returns its access token.
+    pub(crate) async fn access_token(&self) -> String {
+        let response = self.token(&self.code().await).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()["access_token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn profile(&self, token: &str) -> Response {
+        self.backend.profile(token).await
+    }
+
+    pub(crate) async fn revoke(&self, token: &str) -> Response {
+        self.backend.revoke(token).await
+    }
+
+    /// The number of calls that GitHub has received.
+    pub(crate) async fn calls_upstream(&self) -> usize {
+        self.github.received_requests().await.unwrap().len()
+    }
+}
+
+/// The path of the authorization URL of a login that was started.
+#[track_caller]
+pub(crate) fn authorization_path(response: &Response, base_url: &str) -> String {
+    assert_eq!(response.status, 200, "{response:?}");
+    let url = response.json()["authorization_url"].clone();
+    let path = url.as_str().unwrap().strip_prefix(base_url);
+    path.unwrap().to_owned()
+}
+
+/// Whether it is no route that only refuses wrong methods.
+fn is_own(route: &rocket::Route) -> bool {
+    let name = route.name.as_deref();
+    name.is_some_and(|name| name != "wrong method")
+}
+
+fn method_and_path(route: &rocket::Route) -> (String, String) {
+    let path = route.uri.to_string().replace('<', "{").replace('>', "}");
+    (route.method.to_string(), path)
+}
+
+/// Calls `call` `times` times at once.
+pub(crate) async fn all<F: Future<Output = Response>>(
+    times: usize,
+    mut call: impl FnMut() -> F,
+) -> Vec<Response> {
+    join_all((0..times).map(|_| call())).await
+}
