@@ -78,19 +78,19 @@ impl SignIns {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_whose_certificate_is_good_is_believed() {
+async fn a_provider_with_a_valid_certificate_is_trusted() {
     let sign_ins = sign_in(HERE, |_| ()).await;
     assert!(parameter(&sign_ins.github, "code").is_some());
     assert!(!sign_ins.log.contains(Failure::Untrusted.why()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_whose_certificate_is_for_another_name_is_not_believed() {
+async fn a_certificate_for_another_name_is_not_trusted() {
     sign_in("localhost", |_| ()).await.are_refused();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_whose_certificate_has_expired_is_not_believed() {
+async fn an_expired_certificate_is_not_trusted() {
     let sign_ins = sign_in(HERE, |params| {
         params.not_before = date_time_ymd(2019, 1, 1);
         params.not_after = date_time_ymd(2020, 1, 1);
@@ -99,7 +99,7 @@ async fn a_provider_whose_certificate_has_expired_is_not_believed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_whose_certificate_is_not_valid_yet_is_not_believed() {
+async fn a_certificate_that_is_not_valid_yet_is_not_trusted() {
     let sign_ins = sign_in(HERE, |params| {
         params.not_before = date_time_ymd(4000, 1, 1);
         params.not_after = date_time_ymd(4001, 1, 1);

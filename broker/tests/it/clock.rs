@@ -1,7 +1,7 @@
 //! The clock by which a broker lives.
 
 #[test]
-fn a_clock_is_moved_for_everyone_who_holds_it_and_never_goes_back() {
+fn a_clock_advances_in_all_of_its_clones_and_never_goes_back() {
     let clock = broker::clock::Clock::system();
     let before = clock.now();
     clock

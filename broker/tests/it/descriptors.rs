@@ -17,7 +17,7 @@ fn limits_of(process_id: u32) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn a_broker_may_have_as_many_connections_as_the_system_allows_at_most() {
+async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
     let place = Place::new();
     let broker = BrokerCommand::limited_to_descriptors(100, "serve", &place.config);
     let broker = BrokerProcess::start(broker);

@@ -59,7 +59,7 @@ impl Call {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in() {
+async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
@@ -81,7 +81,7 @@ async fn a_user_whose_browser_hung_up_while_the_provider_was_asked_has_signed_in
 /// The code was made and nobody has it. It cannot be asked for again: the browser
 /// starts anew.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_legacy_login_whose_browser_hung_up_while_the_provider_was_asked_starts_anew() {
+async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
@@ -161,7 +161,7 @@ impl Stoppable {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_whose_reader_hung_up_before_the_commit_is_consumed() {
+async fn a_result_is_consumed_although_the_client_hangs_up_before_the_commit() {
     let stoppable = Stoppable::start().await;
     let broker = &stoppable.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
@@ -171,7 +171,7 @@ async fn a_result_whose_reader_hung_up_before_the_commit_is_consumed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_whose_client_hung_up_before_the_commit_is_redeemed() {
+async fn a_code_is_redeemed_although_the_client_hangs_up_before_the_commit() {
     let stoppable = Stoppable::start().await;
     let broker = &stoppable.broker;
     let code = broker.code().await;
@@ -181,7 +181,7 @@ async fn a_code_whose_client_hung_up_before_the_commit_is_redeemed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_whose_client_hung_up_before_the_commit_is_revoked() {
+async fn a_token_is_revoked_although_the_client_hangs_up_before_the_commit() {
     let stoppable = Stoppable::start().await;
     let broker = &stoppable.broker;
     let token = broker.access_token().await;

@@ -18,7 +18,7 @@ fn serve(format: &str) -> (Place, BrokerProcess) {
 }
 
 #[tokio::test]
-async fn a_line_of_json_holds_what_the_audit_log_tells() {
+async fn a_json_line_contains_the_audit_event() {
     let (_place, broker) = serve("json");
     let answer = broker.session(1).await;
     let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
@@ -59,7 +59,7 @@ async fn a_line_of_json_holds_what_the_audit_log_tells() {
 }
 
 #[tokio::test]
-async fn a_readable_line_holds_the_same() {
+async fn a_readable_line_contains_the_audit_event() {
     let (_place, broker) = serve("readable");
     broker.session(1).await;
     let opened = broker.logged("steps=\"opened\"");
@@ -80,7 +80,7 @@ async fn a_readable_line_holds_the_same() {
 
 /// Who sends authorization URLs to many people is seen, and nobody is turned away.
 #[tokio::test]
-async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_none() {
+async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
     let place = Place::new();
     let mut broker = BrokerCommand::with("serve", &place.config);
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
@@ -123,7 +123,7 @@ async fn many_visits_that_begin_elsewhere_are_one_line_and_the_projects_own_are_
 
 /// A flood must not fill the log.
 #[tokio::test]
-async fn what_comes_too_often_is_one_line_for_all_of_it() {
+async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
     let place = Place::new();
     let mut broker = BrokerCommand::with("serve", &place.config);
     broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");

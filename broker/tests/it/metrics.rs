@@ -39,7 +39,7 @@ fn tells(text: &str, counted: &str, times: u32) {
 }
 
 #[tokio::test]
-async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
+async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     // Port 1 of loopback: closed on any sane machine.
     let broker = github
@@ -130,7 +130,7 @@ async fn an_operator_sees_how_logins_end_and_how_long_steps_and_calls_take() {
 }
 
 #[tokio::test]
-async fn nothing_that_somebody_sent_is_among_the_metrics() {
+async fn metrics_contain_no_value_from_a_request() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let (broker, url) = watched(github.broker(&place));
     github.may_answer.add_permits(1);
@@ -158,7 +158,7 @@ async fn nothing_that_somebody_sent_is_among_the_metrics() {
 }
 
 #[tokio::test]
-async fn metrics_are_at_the_operators_address_alone_and_nothing_else_is_there() {
+async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
     let place = Place::new();
     let (broker, url) = watched(BrokerCommand::with("serve", &place.config));
     broker.get("/metrics").await.is_refusal(404);
@@ -169,7 +169,7 @@ async fn metrics_are_at_the_operators_address_alone_and_nothing_else_is_there() 
 }
 
 #[test]
-fn an_operators_address_that_others_can_reach_must_be_meant() {
+fn a_public_operator_address_needs_explicit_consent() {
     let place = Place::new();
     let check =
         |bind: &str| BrokerCommand::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
@@ -188,7 +188,7 @@ fn an_operators_address_that_others_can_reach_must_be_meant() {
 }
 
 #[test]
-fn an_operators_port_that_is_taken_is_one_line() {
+fn a_taken_operator_port_fails_with_one_line() {
     let place = Place::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -8,7 +8,7 @@ use contract::HandoffCode;
 const DRAWS: usize = 100_000;
 
 #[test]
-fn a_hundred_thousand_drawn_values_differ_and_have_no_favourite_characters() {
+fn a_hundred_thousand_random_values_differ_and_are_uniform() {
     let drawn: HashSet<_> = (0..DRAWS)
         .map(|_| HandoffCode::from_random(&bytes32()).expose().to_owned())
         .collect();

@@ -33,7 +33,7 @@ fn began(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
 }
 
 #[test]
-fn only_a_navigation_of_a_whole_page_from_a_start_origin_is_vouched_for() {
+fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
     for start in STARTS {
         for site in ["cross-site", "same-site", "same-origin"] {
             began(navigation(site), page(start), Provenance::Vouched);
@@ -65,13 +65,13 @@ fn only_a_navigation_of_a_whole_page_from_a_start_origin_is_vouched_for() {
 }
 
 #[test]
-fn a_typed_address_is_no_page_whatever_else_is_told() {
+fn a_typed_address_is_typed_whatever_the_referrer() {
     began(navigation("none"), Referrer::Absent, Provenance::Typed);
     began(navigation("none"), page(STARTS[0]), Provenance::Typed);
 }
 
 #[test]
-fn what_is_no_navigation_of_a_whole_page_is_vouched_for_by_nobody() {
+fn a_request_that_is_no_top_level_navigation_is_embedded() {
     for (mode, dest) in [
         ("no-cors", "image"),
         ("navigate", "iframe"),
@@ -87,7 +87,7 @@ fn what_is_no_navigation_of_a_whole_page_is_vouched_for_by_nobody() {
 }
 
 #[test]
-fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
+fn a_client_without_fetch_metadata_is_never_vouched() {
     began(None, Referrer::Absent, Provenance::NoMetadata);
     began(None, page(STARTS[0]), Provenance::NoMetadata);
     began(None, page("https://evil.example"), Provenance::Foreign);
@@ -95,7 +95,7 @@ fn a_client_that_tells_too_little_is_vouched_for_by_nobody() {
 }
 
 #[test]
-fn a_plain_client_tells_nothing_and_comes_from_no_foreign_page() {
+fn a_plain_client_sends_no_fetch_metadata_and_no_foreign_referrer() {
     let check = |fetch: Option<Fetch>, referrer: Referrer, expected: bool| {
         let visit = Visit { fetch, referrer };
         let ours = "http://127.0.0.1:8000".parse().unwrap();
@@ -124,7 +124,7 @@ const ALL: [Provenance; 6] = [
 ];
 
 #[test]
-fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
+fn the_projects_guard_and_the_provenance_decide_about_the_confirmation() {
     for provenance in ALL {
         let auto = match provenance {
             Provenance::Vouched => RelayDecision::Bind,
@@ -143,7 +143,7 @@ fn who_is_asked_is_decided_by_the_project_and_by_where_the_visit_began() {
 }
 
 #[test]
-fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
+fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
     let passage = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
     assert_eq!(passage(RelayGuard::Auto), RelayDecision::PassUnbound);
     assert_eq!(passage(RelayGuard::Off), RelayDecision::PassUnbound);
@@ -151,7 +151,7 @@ fn a_local_client_passes_without_a_claim_unless_everybody_is_asked() {
 }
 
 #[test]
-fn a_project_may_spare_those_who_are_vouched_for_the_choice_of_an_account() {
+fn a_project_can_skip_the_account_picker_for_vouched_visits() {
     for provenance in ALL {
         assert!(SelectAccount::Always.is_for(provenance));
         let expected = provenance != Provenance::Vouched;
@@ -160,7 +160,7 @@ fn a_project_may_spare_those_who_are_vouched_for_the_choice_of_an_account() {
 }
 
 #[test]
-fn every_provenance_has_a_word_of_its_own_in_the_audit_log() {
+fn every_provenance_has_its_own_value_in_the_audit_log() {
     let words: std::collections::HashSet<_> = ALL.map(Provenance::as_str).into();
     assert_eq!(words.len(), ALL.len());
 }

@@ -67,7 +67,7 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn no_setting_of_rockets_changes_the_broker() {
+async fn no_rocket_setting_changes_the_broker() {
     let (place, other) = (Place::new(), Place::new());
     let plain = BrokerProcess::start(BrokerCommand::with("serve", &place.config));
     let folder = Scratch::new();

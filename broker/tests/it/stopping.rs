@@ -31,12 +31,12 @@ async fn is_stopping(address: impl tokio::net::ToSocketAddrs) {
 }
 
 #[tokio::test]
-async fn a_broker_that_is_told_to_stop_sends_home_who_is_on_the_way() {
+async fn sigterm_lets_a_callback_in_progress_finish() {
     sends_home_who_is_on_the_way("TERM").await;
 }
 
 #[tokio::test]
-async fn a_broker_that_is_interrupted_sends_home_who_is_on_the_way() {
+async fn sigint_lets_a_callback_in_progress_finish() {
     sends_home_who_is_on_the_way("INT").await;
 }
 
@@ -63,7 +63,7 @@ async fn sends_home_who_is_on_the_way(signal: &str) {
 
 /// While it accepts connections, Rocket may stop with requests under way.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_broker_that_is_told_to_stop_amid_new_connections_answers_who_is_on_the_way() {
+async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     let github = SlowGitHub::start().await;
     let places: Vec<_> = (0..12).map(|_| Place::new()).collect();
     join_all(places.iter().map(async |place| {
@@ -82,7 +82,7 @@ async fn a_broker_that_is_told_to_stop_amid_new_connections_answers_who_is_on_th
 }
 
 #[tokio::test]
-async fn a_broker_takes_as_long_to_stop_as_its_configuration_says() {
+async fn the_configuration_sets_the_grace_period() {
     let mut config = broker::config::Config::load(&Place::new().config).unwrap();
     assert_eq!(config.shutdown_seconds, 25);
     config.shutdown_seconds = 77;
@@ -93,7 +93,7 @@ async fn a_broker_takes_as_long_to_stop_as_its_configuration_says() {
 }
 
 #[tokio::test]
-async fn a_broker_that_is_told_to_stop_waits_for_nobody_longer_than_it_is_told_to() {
+async fn a_callback_is_abandoned_after_the_grace_period() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = serve(&github, &place, "1");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());

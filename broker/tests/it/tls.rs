@@ -35,7 +35,7 @@ fn place(certificates: &str, key: &str) -> (Scratch, PathBuf) {
 }
 
 #[tokio::test]
-async fn a_broker_with_a_certificate_encrypts_and_insists_on_it() {
+async fn a_broker_with_a_certificate_serves_https_and_no_http() {
     let (_scratch, config) = place(CERTIFICATE, KEY);
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let root = Certificate::from_pem(CERTIFICATE.as_bytes()).unwrap();
@@ -62,7 +62,7 @@ async fn a_broker_with_a_certificate_encrypts_and_insists_on_it() {
 }
 
 #[test]
-fn checking_says_that_it_encrypts() {
+fn check_reports_that_the_broker_terminates_tls() {
     let (_scratch, config) = place(CERTIFICATE, KEY);
     let said = BrokerCommand::with("check", &config).output();
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -74,7 +74,7 @@ fn checking_says_that_it_encrypts() {
 }
 
 #[test]
-fn checking_notes_that_nobody_but_a_proxy_may_say_where_a_request_comes_from() {
+fn check_notes_an_ip_header_without_a_proxy_in_front() {
     let (scratch, config) = place(CERTIFICATE, KEY);
     let check = |header: Option<&str>| {
         let broker = BrokerCommand::with("check", &config)
@@ -107,7 +107,7 @@ fn refused(certificates: &str, key: &str, says: &str) {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_one_line() {
+fn an_unusable_certificate_or_key_fails_with_one_line() {
     refused("", KEY, "chain.pem: holds no certificate");
     refused(KEY, KEY, "chain.pem: holds no certificate");
     refused(CERTIFICATE, "", "key.pem: holds no private key");
@@ -124,7 +124,7 @@ fn files_that_cannot_be_used_are_one_line() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_one_line() {
+fn a_missing_certificate_file_fails_with_one_line() {
     let (scratch, config) = place(CERTIFICATE, KEY);
     scratch.remove_all("chain.pem");
     let said = BrokerCommand::with("check", &config).output();
@@ -132,7 +132,7 @@ fn a_file_that_is_not_there_is_one_line() {
 }
 
 #[test]
-fn a_key_that_others_may_read_or_an_http_address_is_refused() {
+fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
     let (scratch, config) = place(CERTIFICATE, KEY);
     let said = BrokerCommand::with("check", &config)
         .env("BROKER_BASE_URL", "http://localhost:8443")

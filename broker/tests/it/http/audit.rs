@@ -41,7 +41,7 @@ const CALLS: [&str; 3] = [
 ];
 
 #[tokio::test]
-async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
+async fn a_clean_login_is_logged_step_by_step_under_one_id() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
     broker.result(1).await;
@@ -68,7 +68,7 @@ async fn a_clean_login_is_told_step_by_step_under_one_fingerprint() {
 }
 
 #[tokio::test]
-async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
+async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     broker.profile(&token).await;
@@ -92,7 +92,7 @@ async fn a_legacy_login_is_told_step_by_step_under_one_fingerprint() {
 }
 
 #[tokio::test]
-async fn the_calls_of_a_request_bear_its_id_and_come_before_it() {
+async fn upstream_calls_have_the_id_of_their_request_and_precede_it() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
     let events = broker.events();
@@ -119,7 +119,7 @@ async fn a_malformed_body_is_refused_under_the_name_of_its_operation() {
 }
 
 #[tokio::test]
-async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
+async fn a_refusal_at_the_provider_is_logged_with_its_rule_and_cause() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -131,7 +131,7 @@ async fn a_failure_at_the_provider_is_told_with_its_rule_and_why() {
 }
 
 #[tokio::test]
-async fn a_provider_that_gives_no_answer_is_told_with_why() {
+async fn an_unreachable_provider_is_logged_with_its_cause() {
     let broker = TestBroker::start().await;
     let mut query = authorize_query();
     for (_, provider) in query.iter_mut().filter(|(name, _)| *name == "provider") {

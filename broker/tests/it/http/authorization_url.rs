@@ -11,7 +11,7 @@ async fn local_session(broker: &TestBroker) -> String {
 }
 
 #[tokio::test]
-async fn an_unknown_handle_is_a_page_that_says_what_to_do() {
+async fn an_unknown_handle_is_a_page_with_advice() {
     let broker = TestBroker::start().await;
     for handle in ["x", "unknown", &"a".repeat(43)] {
         let answer = broker.browser().get(&format!("/login/{handle}")).await;
@@ -22,7 +22,7 @@ async fn an_unknown_handle_is_a_page_that_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn the_first_browser_has_it_and_any_other_is_told_so() {
+async fn the_first_browser_is_bound_and_any_other_is_refused() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let (first, second) = (broker.browser(), broker.browser());
@@ -40,7 +40,7 @@ async fn the_first_browser_has_it_and_any_other_is_told_so() {
 }
 
 #[tokio::test]
-async fn the_same_browser_may_come_again_for_a_fresh_upstream_login() {
+async fn the_bound_browser_may_start_another_upstream_login() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -60,7 +60,7 @@ async fn the_same_browser_may_come_again_for_a_fresh_upstream_login() {
 }
 
 #[tokio::test]
-async fn a_browser_that_lost_its_cookies_is_another() {
+async fn a_browser_without_its_cookies_is_refused() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -73,7 +73,7 @@ async fn a_browser_that_lost_its_cookies_is_another() {
 }
 
 #[tokio::test]
-async fn a_browser_that_comes_too_late_is_sent_home() {
+async fn a_late_browser_is_redirected_to_the_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -89,7 +89,7 @@ async fn a_browser_that_comes_too_late_is_sent_home() {
 }
 
 #[tokio::test]
-async fn whoever_opens_a_login_that_is_over_is_sent_home() {
+async fn a_completed_login_redirects_every_browser_to_the_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -102,7 +102,7 @@ async fn whoever_opens_a_login_that_is_over_is_sent_home() {
 }
 
 #[tokio::test]
-async fn a_provider_that_cannot_be_reached_ends_the_login_and_the_browser_goes_home() {
+async fn an_unreachable_provider_fails_the_login_and_redirects_to_the_callback() {
     let broker = TestBroker::start().await;
     let body = with(session_body(1), "provider", "google");
     let path = broker.session_with(&body).await;
@@ -116,7 +116,7 @@ async fn a_provider_that_cannot_be_reached_ends_the_login_and_the_browser_goes_h
 }
 
 #[tokio::test]
-async fn curl_may_look_first_where_everything_is_local() {
+async fn a_local_plain_client_does_not_bind_the_login() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     let curl = broker.plain_client();
@@ -133,7 +133,7 @@ async fn curl_may_look_first_where_everything_is_local() {
 }
 
 #[tokio::test]
-async fn curl_alone_can_finish_where_everything_is_local() {
+async fn a_local_plain_client_can_complete_a_login() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     let curl = broker.plain_client();
@@ -144,7 +144,7 @@ async fn curl_alone_can_finish_where_everything_is_local() {
 }
 
 #[tokio::test]
-async fn curl_does_not_pass_a_browsers_claim() {
+async fn a_local_plain_client_is_refused_once_a_browser_is_bound() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     assert_eq!(broker.local_browser().get(&path).await.status, 303);
@@ -153,7 +153,7 @@ async fn curl_does_not_pass_a_browsers_claim() {
 }
 
 #[tokio::test]
-async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_page() {
+async fn a_local_client_with_fetch_metadata_or_a_foreign_referrer_must_confirm() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     let check = async |name: &'static str, value: &'static str, expected: u16| {
@@ -176,7 +176,7 @@ async fn a_local_client_is_asked_when_it_is_a_browser_or_comes_from_a_foreign_pa
 }
 
 #[tokio::test]
-async fn curl_is_asked_where_anything_is_not_local() {
+async fn a_plain_client_must_confirm_unless_everything_is_local() {
     let broker = TestBroker::start().await;
     // Its callback is somewhere else.
     let path = broker.session(1).await;
@@ -205,7 +205,7 @@ async fn curl_is_asked_where_anything_is_not_local() {
 }
 
 #[tokio::test]
-async fn a_login_does_not_open_anothers_handle() {
+async fn cookies_of_other_logins_do_not_complete_a_login() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
     let browser = broker.browser();

@@ -40,7 +40,7 @@ async fn is_a_page(broker: &TestBroker, query: &Query, rule: &str) {
 }
 
 #[tokio::test]
-async fn a_good_request_leads_to_the_provider() {
+async fn a_valid_request_redirects_to_the_provider() {
     let broker = TestBroker::start().await;
     let away = broker.browser().get(&authorize_path()).await;
     assert_eq!((away.status, away.text()), (303, ""));
@@ -78,7 +78,7 @@ async fn a_good_request_leads_to_the_provider() {
 }
 
 #[tokio::test]
-async fn an_unknown_client_or_callback_is_told_on_a_page() {
+async fn an_unknown_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
     let client = "authorize.client";
     is_a_page(&broker, &with("client_id", None), client).await;
@@ -99,7 +99,7 @@ async fn an_unknown_client_or_callback_is_told_on_a_page() {
 }
 
 #[tokio::test]
-async fn a_doubled_client_or_callback_is_told_on_a_page() {
+async fn a_repeated_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
     let once = "authorize.once";
     is_a_page(&broker, &again("client_id", "prj_ada"), once).await;
@@ -111,14 +111,14 @@ async fn a_doubled_client_or_callback_is_told_on_a_page() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_ask_for_a_page_is_told_in_json() {
+async fn a_client_that_accepts_no_html_is_refused_in_json() {
     let broker = TestBroker::start().await;
     let query = with("client_id", Some("prj_nobody"));
     broker.get(&authorize_with(&query)).await.is_refusal(400);
 }
 
 #[tokio::test]
-async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
+async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state() {
     let broker = TestBroker::start().await;
     let state = state();
     let check = async |name, value| {
@@ -171,7 +171,7 @@ async fn any_other_parameter_that_is_wrong_goes_home_with_the_state() {
 }
 
 #[tokio::test]
-async fn any_other_parameter_that_comes_twice_goes_home_with_the_state() {
+async fn any_other_repeated_parameter_is_an_error_at_the_callback_with_the_state() {
     let broker = TestBroker::start().await;
     for (name, value) in authorize_query().split_off(2) {
         if name == "state" {
@@ -188,7 +188,7 @@ async fn any_other_parameter_that_comes_twice_goes_home_with_the_state() {
 }
 
 #[tokio::test]
-async fn a_state_is_echoed_only_when_it_came_once_and_well_formed() {
+async fn a_state_is_echoed_only_when_it_is_well_formed_and_not_repeated() {
     let broker = TestBroker::start().await;
     let error = "invalid_request";
     let (short, long) = ("s".repeat(42), "s".repeat(44));
@@ -209,7 +209,7 @@ async fn a_state_is_echoed_only_when_it_came_once_and_well_formed() {
 }
 
 #[tokio::test]
-async fn a_response_type_of_code_and_unknown_parameters_are_fine() {
+async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
     let broker = TestBroker::start().await;
     let mut query = again("response_type", "code");
     query.extend([
@@ -227,7 +227,7 @@ async fn a_response_type_of_code_and_unknown_parameters_are_fine() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_off_goes_home_as_unavailable() {
+async fn a_disabled_or_unreachable_provider_is_unavailable_at_the_callback() {
     let google = with("provider", Some("google"));
     let check = async |broker: TestBroker, rule: &str| {
         goes_home(&broker, &google, "provider_unavailable", Some(&state())).await;

@@ -78,7 +78,7 @@ async fn credentials_of_another_scheme_are_challenged_without_an_error() {
 }
 
 #[tokio::test]
-async fn nothing_but_an_access_token_bears() {
+async fn only_an_access_token_is_a_bearer_token() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     let handle = broker.session(1).await;
@@ -117,7 +117,7 @@ async fn two_authorization_headers_are_refused_even_if_both_are_good() {
 }
 
 #[tokio::test]
-async fn a_token_in_the_query_or_the_body_is_not_seen() {
+async fn a_token_in_the_query_or_the_body_is_ignored() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     let path = format!("/v1/profile?access_token={token}");
@@ -132,7 +132,7 @@ async fn a_token_in_the_query_or_the_body_is_not_seen() {
 }
 
 #[tokio::test]
-async fn no_user_agent_cookie_or_query_stands_for_a_token() {
+async fn no_user_agent_cookie_or_query_replaces_a_token() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     for agent in [
@@ -161,7 +161,7 @@ async fn no_user_agent_cookie_or_query_stands_for_a_token() {
 }
 
 #[tokio::test]
-async fn a_token_that_nobody_issued_is_an_invalid_token() {
+async fn an_unknown_token_is_an_invalid_token() {
     let broker = TestBroker::start().await;
     let answer = broker.profile(&format!("fsi_{}", key(1))).await;
     answer.is_refusal(401);

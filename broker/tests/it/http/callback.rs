@@ -6,7 +6,7 @@ use crate::test_broker::{
 };
 
 #[tokio::test]
-async fn a_clean_login_comes_home_with_nothing_in_its_url() {
+async fn a_clean_login_returns_to_the_bare_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -23,7 +23,7 @@ async fn a_clean_login_comes_home_with_nothing_in_its_url() {
 }
 
 #[tokio::test]
-async fn a_legacy_login_comes_home_with_a_code_and_its_state() {
+async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -35,7 +35,7 @@ async fn a_legacy_login_comes_home_with_a_code_and_its_state() {
 }
 
 #[tokio::test]
-async fn a_failed_legacy_login_comes_home_with_an_error_and_its_state() {
+async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
     let broker = TestBroker::start().await;
     for (query, error) in [
         ("error=access_denied", "access_denied"),
@@ -67,7 +67,7 @@ async fn a_failed_legacy_login_comes_home_with_an_error_and_its_state() {
 }
 
 #[tokio::test]
-async fn what_a_provider_adds_to_its_callback_is_ignored() {
+async fn extra_parameters_of_a_provider_are_ignored() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -78,7 +78,7 @@ async fn what_a_provider_adds_to_its_callback_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_callback_without_its_cookie_is_refused_and_spends_nothing() {
+async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -96,7 +96,7 @@ async fn a_callback_without_its_cookie_is_refused_and_spends_nothing() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_was_tampered_with_is_no_cookie() {
+async fn a_tampered_cookie_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -121,7 +121,7 @@ async fn a_cookie_that_was_tampered_with_is_no_cookie() {
 }
 
 #[tokio::test]
-async fn another_upstream_logins_state_is_refused_in_a_browser_that_holds_one() {
+async fn the_state_of_another_browsers_upstream_login_is_refused() {
     let broker = TestBroker::start().await;
     let (victim, attacker) = (broker.browser(), broker.browser());
     victim.get(&authorize_path()).await;
@@ -136,7 +136,7 @@ async fn another_upstream_logins_state_is_refused_in_a_browser_that_holds_one() 
 }
 
 #[tokio::test]
-async fn an_answer_of_one_provider_does_not_pass_for_the_others() {
+async fn a_callback_at_the_path_of_another_provider_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -147,7 +147,7 @@ async fn an_answer_of_one_provider_does_not_pass_for_the_others() {
 }
 
 #[tokio::test]
-async fn a_clean_callback_delivered_twice_asks_the_provider_once() {
+async fn a_repeated_clean_callback_calls_the_provider_once() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -171,7 +171,7 @@ async fn a_clean_callback_delivered_twice_asks_the_provider_once() {
 }
 
 #[tokio::test]
-async fn a_legacy_callback_delivered_twice_says_to_start_again() {
+async fn a_repeated_legacy_callback_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -183,7 +183,7 @@ async fn a_legacy_callback_delivered_twice_says_to_start_again() {
 }
 
 #[tokio::test]
-async fn a_late_browser_comes_home_and_the_provider_is_not_asked() {
+async fn a_late_callback_does_not_call_the_provider() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -201,7 +201,7 @@ async fn a_late_browser_comes_home_and_the_provider_is_not_asked() {
 }
 
 #[tokio::test]
-async fn two_tabs_of_one_browser_do_not_disturb_each_other() {
+async fn two_tabs_of_one_browser_do_not_interfere() {
     // Both start on the page that the browser is at.
     let broker = TestBroker::start_with(|config| {
         config.projects[0].start_origins = Some(vec!["https://app.example".parse().unwrap()]);
@@ -223,7 +223,7 @@ async fn two_tabs_of_one_browser_do_not_disturb_each_other() {
 }
 
 #[tokio::test]
-async fn the_code_is_sent_to_the_provider_once_with_the_upstream_logins_own_verifier() {
+async fn the_code_is_exchanged_once_with_the_verifier_of_its_upstream_login() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -248,7 +248,7 @@ async fn the_code_is_sent_to_the_provider_once_with_the_upstream_logins_own_veri
 }
 
 #[tokio::test]
-async fn of_32_callbacks_at_once_one_asks_the_provider_and_all_go_home() {
+async fn of_32_concurrent_callbacks_one_calls_the_provider_and_all_redirect() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -268,7 +268,7 @@ async fn of_32_callbacks_at_once_one_asks_the_provider_and_all_go_home() {
 }
 
 #[tokio::test]
-async fn of_32_legacy_callbacks_at_once_one_brings_a_code() {
+async fn of_32_concurrent_legacy_callbacks_one_yields_a_code() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -281,7 +281,7 @@ async fn of_32_legacy_callbacks_at_once_one_brings_a_code() {
 }
 
 #[tokio::test]
-async fn a_callback_that_is_no_longer_registered_gets_nobody() {
+async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -299,7 +299,7 @@ async fn a_callback_that_is_no_longer_registered_gets_nobody() {
 }
 
 #[tokio::test]
-async fn a_login_that_is_over_does_not_lead_to_a_callback_that_was_withdrawn() {
+async fn a_completed_login_does_not_redirect_to_a_callback_that_was_withdrawn() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     broker.advance_ms(600_000);

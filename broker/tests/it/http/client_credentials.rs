@@ -52,14 +52,14 @@ async fn check_strangers(broker: &TestBroker, path: &str, good: Value, status: u
 }
 
 #[tokio::test]
-async fn a_stranger_gets_401_at_the_session_and_takes_no_key() {
+async fn wrong_credentials_get_401_at_the_session_and_use_no_key() {
     let broker = TestBroker::start().await;
     check_strangers(&broker, "/v1/login/session", session_body(1), 401).await;
     broker.session(1).await;
 }
 
 #[tokio::test]
-async fn a_stranger_gets_400_at_the_result_and_consumes_nothing() {
+async fn wrong_credentials_get_400_at_the_result_and_consume_nothing() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
     check_strangers(&broker, "/v1/login/result", result_body(1), 400).await;
@@ -67,7 +67,7 @@ async fn a_stranger_gets_400_at_the_result_and_consumes_nothing() {
 }
 
 #[tokio::test]
-async fn a_stranger_gets_401_at_the_token_and_redeems_nothing() {
+async fn wrong_credentials_get_401_at_the_token_and_redeem_nothing() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     check_strangers(&broker, "/v1/token", token_body(&code), 401).await;
@@ -75,7 +75,7 @@ async fn a_stranger_gets_401_at_the_token_and_redeems_nothing() {
 }
 
 #[tokio::test]
-async fn an_empty_client_id_is_a_stranger_at_the_token_and_malformed_elsewhere() {
+async fn an_empty_client_id_is_unknown_at_the_token_and_malformed_elsewhere() {
     let broker = TestBroker::start().await;
     let token = with(token_body("code"), "client_id", "");
     broker.post("/v1/token", &token).await.is_refusal(401);
@@ -88,7 +88,7 @@ async fn an_empty_client_id_is_a_stranger_at_the_token_and_malformed_elsewhere()
 }
 
 #[tokio::test]
-async fn an_unrecognised_client_is_not_asked_for_basic_credentials() {
+async fn wrong_credentials_are_not_challenged() {
     let broker = TestBroker::start().await;
     let body = with(session_body(1), "client_secret", "wrong");
     let answer = broker.post("/v1/login/session", &body).await;
@@ -96,7 +96,7 @@ async fn an_unrecognised_client_is_not_asked_for_basic_credentials() {
 }
 
 #[tokio::test]
-async fn basic_credentials_are_not_read() {
+async fn basic_credentials_are_ignored() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     let mut bare = token_body(&code);

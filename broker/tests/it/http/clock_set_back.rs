@@ -107,7 +107,7 @@ async fn nothing_lives(broker: &TestBroker, made: &Made) {
     broker.profile(&made.token).await.is_refusal(401);
 }
 
-async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config)) {
+async fn an_expired_item_stays_expired(change: impl FnOnce(&mut Config)) {
     let wall = Wall::new();
     let broker = TestBroker::start_on(wall.clock(), change).await;
     let traveller = broker.browser();
@@ -132,7 +132,7 @@ async fn what_was_seen_expired_never_lives_again(change: impl FnOnce(&mut Config
     );
 }
 
-async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
+async fn a_valid_item_continues_to_age(change: impl FnOnce(&mut Config)) {
     let wall = Wall::new();
     let broker = TestBroker::start_on(wall.clock(), change).await;
     sign_in(&broker, 1).await;
@@ -154,7 +154,9 @@ async fn what_lives_goes_on_ageing(change: impl FnOnce(&mut Config)) {
 }
 
 /// The clock was two hours ahead and is corrected.
-async fn what_begins_while_it_heals_lives_a_third_longer_at_most(change: impl FnOnce(&mut Config)) {
+async fn an_item_created_during_the_correction_lives_at_most_a_third_longer(
+    change: impl FnOnce(&mut Config),
+) {
     let wall = Wall::new();
     let broker = TestBroker::start_on(wall.clock(), change).await;
     wall.set(2 * HOUR_MS);
@@ -183,18 +185,18 @@ macro_rules! on {
     ($engine:ident, $($store:tt)+) => {
         mod $engine {
             #[tokio::test]
-            async fn what_was_seen_expired_never_lives_again() {
-                super::what_was_seen_expired_never_lives_again($($store)+).await;
+            async fn an_expired_item_stays_expired() {
+                super::an_expired_item_stays_expired($($store)+).await;
             }
 
             #[tokio::test]
-            async fn what_lives_goes_on_ageing() {
-                super::what_lives_goes_on_ageing($($store)+).await;
+            async fn a_valid_item_continues_to_age() {
+                super::a_valid_item_continues_to_age($($store)+).await;
             }
 
             #[tokio::test]
-            async fn what_begins_while_it_heals_lives_a_third_longer_at_most() {
-                super::what_begins_while_it_heals_lives_a_third_longer_at_most($($store)+).await;
+            async fn an_item_created_during_the_correction_lives_at_most_a_third_longer() {
+                super::an_item_created_during_the_correction_lives_at_most_a_third_longer($($store)+).await;
             }
         }
     };

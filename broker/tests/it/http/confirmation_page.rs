@@ -35,7 +35,7 @@ fn told(broker: &TestBroker) -> (&'static str, Option<&'static str>) {
 }
 
 #[tokio::test]
-async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
+async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let navigation = [
@@ -81,7 +81,7 @@ async fn a_visit_that_is_not_vouched_for_is_asked_and_leaves_the_login_alone() {
 }
 
 #[tokio::test]
-async fn the_page_names_project_and_host_and_carries_its_own_headers() {
+async fn the_page_names_project_and_host_and_has_its_own_headers() {
     let broker = guarded(|ada| ada.name = "<b>Ada</b>".parse().unwrap()).await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     let path = broker.session_with(&body).await;
@@ -119,7 +119,7 @@ async fn the_page_names_project_and_host_and_carries_its_own_headers() {
 }
 
 #[tokio::test]
-async fn continue_claims_the_login_and_goes_on_without_a_fragment() {
+async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser_on(EVIL);
@@ -157,7 +157,7 @@ async fn continue_claims_the_login_and_goes_on_without_a_fragment() {
 }
 
 #[tokio::test]
-async fn of_eight_who_continue_at_once_one_gets_the_login() {
+async fn of_eight_browsers_that_continue_at_once_one_is_bound() {
     let broker = TestBroker::start().await;
     let path = format!("{}/continue", broker.session(1).await);
     let browsers: Vec<_> = (0..8).map(|_| broker.browser()).collect();
@@ -169,7 +169,7 @@ async fn of_eight_who_continue_at_once_one_gets_the_login() {
 }
 
 #[tokio::test]
-async fn cancel_ends_the_login_at_once_and_once() {
+async fn cancel_fails_the_login_once() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser_on(EVIL);
@@ -195,7 +195,7 @@ async fn cancel_ends_the_login_at_once_and_once() {
 }
 
 #[tokio::test]
-async fn a_button_counts_on_our_own_page_alone() {
+async fn a_form_is_accepted_only_from_the_brokers_own_page() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let elsewhere: [&[(&str, &str)]; 8] = [
@@ -229,7 +229,7 @@ async fn a_button_counts_on_our_own_page_alone() {
 }
 
 #[tokio::test]
-async fn the_buttons_of_a_login_that_is_over_or_unknown_do_nothing() {
+async fn the_forms_of_an_expired_or_unknown_login_do_nothing() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     broker.advance_ms(600_000);
@@ -246,7 +246,7 @@ async fn the_buttons_of_a_login_that_is_over_or_unknown_do_nothing() {
 }
 
 #[tokio::test]
-async fn where_everybody_is_asked_no_scanner_and_no_curl_claims() {
+async fn the_guard_always_confirms_before_any_client_is_bound() {
     let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     let path = broker.session_with(&body).await;
@@ -272,7 +272,7 @@ async fn where_everybody_is_asked_no_scanner_and_no_curl_claims() {
 }
 
 #[tokio::test]
-async fn where_nobody_is_asked_the_audit_log_still_knows_where_a_visit_began() {
+async fn the_audit_log_has_the_provenance_although_the_guard_is_off() {
     let broker = guarded(|ada| ada.relay_guard = RelayGuard::Off).await;
     let path = broker.session(1).await;
     assert_eq!(broker.browser_on(EVIL).get(&path).await.status, 303);
@@ -281,7 +281,7 @@ async fn where_nobody_is_asked_the_audit_log_still_knows_where_a_visit_began() {
 }
 
 #[tokio::test]
-async fn start_origins_stand_in_the_place_of_the_callbacks() {
+async fn start_origins_replace_the_origins_of_the_callbacks() {
     let broker = guarded(|ada| {
         ada.start_origins = Some(vec!["https://www.example".parse().unwrap()]);
     })
@@ -298,7 +298,7 @@ async fn start_origins_stand_in_the_place_of_the_callbacks() {
 }
 
 #[tokio::test]
-async fn the_account_picker_may_be_kept_for_those_who_are_not_vouched_for() {
+async fn the_account_picker_can_be_limited_to_unvouched_visits() {
     let broker = guarded(|ada| {
         ada.relay_guard = RelayGuard::Off;
         ada.select_account = SelectAccount::Unvouched;
@@ -314,7 +314,7 @@ async fn the_account_picker_may_be_kept_for_those_who_are_not_vouched_for() {
 }
 
 #[tokio::test]
-async fn a_legacy_login_is_never_asked_about_and_tells_where_it_began() {
+async fn a_legacy_login_needs_no_confirmation_and_logs_its_provenance() {
     let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
     let away = broker.browser_on(EVIL).get(&authorize_path()).await;
     assert_eq!(away.status, 303);
@@ -325,7 +325,7 @@ async fn a_legacy_login_is_never_asked_about_and_tells_where_it_began() {
 }
 
 #[tokio::test]
-async fn a_login_whose_callback_is_withdrawn_does_not_set_out() {
+async fn a_login_whose_callback_was_withdrawn_does_not_start() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let moved = project("ada", ADA_SECRET, &["https://elsewhere.example/cb"]);

@@ -24,7 +24,7 @@ async fn upstream_login(from: &[u8], to: &[u8]) -> Response {
 }
 
 #[tokio::test]
-async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
+async fn a_login_completes_across_every_step_of_a_key_rotation() {
     let steps: [&[u8]; 4] = [&[1], &[1, 2], &[2, 1], &[2]];
     for pair in steps.windows(2) {
         for (from, to) in [(pair[0], pair[1]), (pair[1], pair[0])] {
@@ -36,7 +36,7 @@ async fn at_each_step_of_a_rotation_whoever_is_on_the_way_comes_home() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_gone_opens_nothing() {
+async fn a_removed_key_decrypts_nothing() {
     for (from, to) in [(&[1][..], &[2][..]), (&[2, 1], &[1])] {
         let lost = upstream_login(from, to).await;
         lost.is_refusal_page(400, "upstream_login.own_browser");

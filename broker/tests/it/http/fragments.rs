@@ -29,7 +29,7 @@ async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
 }
 
 #[tokio::test]
-async fn a_login_that_is_over_ends_the_fragment_before_the_callback() {
+async fn an_expired_login_removes_the_fragment_before_the_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     broker.advance_ms(600_000);
@@ -39,7 +39,7 @@ async fn a_login_that_is_over_ends_the_fragment_before_the_callback() {
 }
 
 #[tokio::test]
-async fn a_provider_that_cannot_be_reached_ends_the_fragment_before_the_callback() {
+async fn an_unreachable_provider_removes_the_fragment_before_the_callback() {
     let broker = TestBroker::start().await;
     let path = broker
         .session_with(&with(session_body(1), "provider", "google"))
@@ -63,7 +63,7 @@ async fn a_refused_authorization_request_carries_an_empty_fragment() {
 
 /// The way to the provider ended what the browser came with.
 #[tokio::test]
-async fn a_browser_that_comes_back_from_a_provider_goes_to_the_callback_at_once() {
+async fn a_callback_from_a_provider_redirects_without_a_detour() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -77,7 +77,7 @@ async fn a_browser_that_comes_back_from_a_provider_goes_to_the_callback_at_once(
 }
 
 #[tokio::test]
-async fn a_button_on_our_own_page_has_no_fragment_to_end() {
+async fn a_form_on_the_brokers_own_page_redirects_without_a_detour() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let stranger = broker.browser_on("https://evil.test/");
@@ -89,7 +89,7 @@ async fn a_button_on_our_own_page_has_no_fragment_to_end() {
 }
 
 #[tokio::test]
-async fn the_address_that_ends_a_fragment_leads_to_registered_callbacks_alone() {
+async fn return_redirects_to_registered_callbacks_alone() {
     let broker = TestBroker::start().await;
     let path = over_return();
     let path = path.strip_prefix(BASE).unwrap().trim_end_matches('#');

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
 
 #[tokio::test]
-async fn a_request_id_is_always_ours_and_never_twice_the_same() {
+async fn a_request_id_is_the_brokers_own_and_unique() {
     let broker = TestBroker::start().await;
     let mut ids = HashSet::new();
     for _ in 0..20 {
@@ -29,7 +29,7 @@ async fn a_request_id_is_always_ours_and_never_twice_the_same() {
 }
 
 #[tokio::test]
-async fn a_page_may_load_its_style_and_nothing_else() {
+async fn a_page_can_load_its_style_and_nothing_else() {
     let broker = TestBroker::start().await;
     let page = broker.browser().get("/login/unknown").await;
     let policy = page.header("content-security-policy").unwrap();
@@ -61,7 +61,7 @@ async fn a_page_may_load_its_style_and_nothing_else() {
 /// Each of our routes, asked well and badly, in a broker that is reached by HTTP or
 /// by HTTPS.
 #[tokio::test]
-async fn every_answer_of_every_route_carries_its_headers() {
+async fn every_response_of_every_route_has_its_headers() {
     let https = TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
@@ -192,7 +192,7 @@ pub(super) async fn raw(broker: &TestBroker, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_request_line_that_reaches_us_gets_our_answer_however_odd_it_is() {
+async fn a_malformed_request_target_gets_a_complete_refusal() {
     let broker = TestBroker::start().await;
     for target in [
         "/%",
@@ -235,7 +235,7 @@ async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
 }
 
 #[tokio::test]
-async fn a_fragment_in_a_request_line_opens_nothing() {
+async fn a_fragment_in_a_request_target_grants_nothing() {
     let broker = TestBroker::start().await;
     let answer = raw(&broker, line("/livez").as_bytes()).await;
     assert!(answer.starts_with("http/1.1 200"), "{answer}");

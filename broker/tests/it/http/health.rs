@@ -59,7 +59,7 @@ mod on_a_real_one {
     use crate::storage::postgres::Schema;
 
     #[tokio::test]
-    async fn a_broker_goes_on_when_its_database_is_there() {
+    async fn a_broker_becomes_ready_when_its_database_appears() {
         let database = Schema::new();
         let broker = TestBroker::start_with(on_postgres(&database.url_of_database("later"))).await;
         broker.get("/readyz").await.is_refusal(503);
@@ -115,7 +115,7 @@ mod on_a_real_one {
     }
 
     #[tokio::test]
-    async fn a_clock_that_was_moved_by_hand_is_meant() {
+    async fn an_advanced_clock_does_not_count_as_wrong() {
         let broker = ahead_by(0).await;
         broker.advance_ms(3_600_000);
         assert_eq!(broker.get("/readyz").await.status, 200);

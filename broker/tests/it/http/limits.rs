@@ -63,7 +63,7 @@ fn is_later(answer: &Response, seconds: &str) {
 }
 
 #[tokio::test]
-async fn of_a_thousand_wrong_secrets_nineteen_are_told_so_and_the_right_one_is_served() {
+async fn of_a_thousand_wrong_secrets_nineteen_get_401_and_the_right_one_is_accepted() {
     let broker = behind_a_proxy().await;
     let answers = all(1000, || guess(&broker, HERE)).await;
     let told = answers.iter().filter(|answer| answer.status == 401);
@@ -78,7 +78,7 @@ async fn of_a_thousand_wrong_secrets_nineteen_are_told_so_and_the_right_one_is_s
 }
 
 #[tokio::test]
-async fn every_operation_that_takes_a_secret_counts_and_each_answers_429() {
+async fn wrong_secrets_are_counted_across_all_operations() {
     let broker = behind_a_proxy().await;
     for _ in 0..19 {
         guess(&broker, HERE).await.is_refusal(401);
@@ -111,7 +111,7 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
 }
 
 #[tokio::test]
-async fn whoever_waits_as_long_as_told_is_told_again_and_not_a_moment_earlier() {
+async fn a_retry_after_exactly_retry_after_seconds_is_accepted() {
     let broker = behind_a_proxy().await;
     for _ in 0..19 {
         guess(&broker, HERE).await.is_refusal(401);
@@ -130,7 +130,7 @@ async fn whoever_waits_as_long_as_told_is_told_again_and_not_a_moment_earlier() 
 }
 
 #[tokio::test]
-async fn nobody_says_where_they_call_from_unless_a_proxy_is_configured() {
+async fn the_ip_header_is_ignored_unless_a_proxy_is_configured() {
     let broker = limited(|config| config.ip_header = None).await;
     for host in 0..19 {
         guess(&broker, &format!("203.0.113.{host}"))
@@ -141,7 +141,7 @@ async fn nobody_says_where_they_call_from_unless_a_proxy_is_configured() {
 }
 
 #[tokio::test]
-async fn the_number_of_wrong_secrets_is_the_operators() {
+async fn the_limit_on_wrong_secrets_is_configurable() {
     let broker = limited(|config| {
         config.limits.wrong_secrets_per_minute = many(2);
     })
@@ -162,7 +162,7 @@ async fn come_back_from<'w>(broker: &'w TestBroker, source: &'static str) -> (Br
 }
 
 #[tokio::test]
-async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
+async fn of_thirty_concurrent_callbacks_from_one_address_ten_are_accepted() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(10)).await;
     let answers = all(30, || async {
         let (browser, back) = come_back_from(&broker, HERE).await;
@@ -182,7 +182,7 @@ async fn of_thirty_that_come_back_at_once_from_one_address_ten_are_let_in() {
 }
 
 #[tokio::test]
-async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
+async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
     let (first, back) = come_back_from(&broker, HERE).await;
     assert_eq!(first.get(&back).await.status, 303);
@@ -202,7 +202,7 @@ async fn whoever_reloads_when_told_goes_home_as_if_nothing_had_been() {
 }
 
 #[tokio::test]
-async fn callbacks_without_a_upstream_login_use_up_nothing() {
+async fn callbacks_without_an_upstream_login_do_not_count() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
     let (browser, back) = come_back_from(&broker, HERE).await;
     for _ in 0..5 {
@@ -230,7 +230,7 @@ async fn callbacks_from_loopback_are_not_counted() {
 }
 
 #[tokio::test]
-async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
+async fn of_thirty_concurrent_logins_as_many_start_as_the_quota_allows() {
     let broker = limited(|config| config.limits.live_sessions = many(10)).await;
     let mut keys = 0..30;
     let answers = all(30, || {
@@ -251,7 +251,7 @@ async fn of_thirty_logins_begun_at_once_as_many_begin_as_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn there_is_room_again_when_sessions_end_and_not_when_they_are_consumed() {
+async fn the_quota_is_freed_by_expiry_and_not_by_reading_the_result() {
     let broker = limited(|config| config.limits.live_sessions = many(2)).await;
     let begin = async |key| broker.post("/v1/login/session", &session_body(key)).await;
     sign_in(&broker, 1).await;
@@ -267,7 +267,7 @@ async fn there_is_room_again_when_sessions_end_and_not_when_they_are_consumed() 
 }
 
 #[tokio::test]
-async fn a_login_that_does_not_begin_takes_no_room() {
+async fn a_refused_login_uses_no_quota() {
     let broker = limited(|config| config.limits.live_sessions = many(2)).await;
     broker.session(1).await;
     for _ in 0..5 {
@@ -283,7 +283,7 @@ async fn a_login_that_does_not_begin_takes_no_room() {
 }
 
 #[tokio::test]
-async fn a_project_that_has_no_room_takes_none_from_another() {
+async fn each_project_has_its_own_quota() {
     let broker = limited(|config| config.limits.live_sessions = many(1)).await;
     broker.session(1).await;
     broker
@@ -312,7 +312,7 @@ async fn stop_halfway(broker: &TestBroker) -> String {
 }
 
 #[tokio::test]
-async fn a_body_that_stops_halfway_is_answered_and_hung_up_on() {
+async fn an_incomplete_body_is_refused_and_the_connection_closed() {
     let broker = limited(|config| config.limits.body_timeout_ms = many(500)).await;
     for _ in 0..3 {
         let said = stop_halfway(&broker).await;

@@ -32,7 +32,7 @@ async fn an_authorization_url_is_the_base_url_and_a_handle() {
 }
 
 #[tokio::test]
-async fn no_header_changes_where_a_browser_is_sent() {
+async fn no_header_changes_the_authorization_url() {
     let broker = TestBroker::start().await;
     for (n, name) in (1..).zip(["Host", "X-Forwarded-Host", "Forwarded", "X-Original-URL"]) {
         let value = if name == "Forwarded" {
@@ -50,7 +50,7 @@ async fn no_header_changes_where_a_browser_is_sent() {
 }
 
 #[tokio::test]
-async fn no_parameter_changes_where_a_browser_is_sent() {
+async fn no_parameter_changes_a_redirect() {
     const NAMES: [&str; 7] = [
         "next",
         "url",
@@ -125,7 +125,7 @@ const SIMILAR_CALLBACKS: [&str; 13] = [
 ];
 
 #[tokio::test]
-async fn a_provider_that_is_off_is_refused_at_the_session() {
+async fn a_disabled_provider_is_refused_at_the_session() {
     let check = async |broker: TestBroker| {
         let body = with(session_body(1), "provider", "google");
         broker
@@ -145,7 +145,7 @@ async fn a_provider_that_is_off_is_refused_at_the_session() {
 }
 
 #[tokio::test]
-async fn the_providers_are_listed_as_they_are_configured() {
+async fn the_list_of_providers_shows_their_configuration() {
     let check = async |broker: TestBroker, expected: &str| {
         let answer = broker.get("/api/providers").await;
         assert_eq!((answer.status, answer.text()), (200, expected));
@@ -169,7 +169,7 @@ async fn the_providers_are_listed_as_they_are_configured() {
 }
 
 #[tokio::test]
-async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
+async fn an_unreachable_provider_is_unavailable_for_five_minutes() {
     let nowhere = |config: &mut Config| {
         let github = config.upstream.github.as_mut().unwrap();
         github.web_url = "http://127.0.0.1:1".parse().unwrap();
@@ -189,7 +189,7 @@ async fn a_provider_that_nobody_can_reach_is_not_available_for_five_minutes() {
 }
 
 #[tokio::test]
-async fn what_a_browser_says_of_a_provider_does_not_count() {
+async fn an_error_in_a_callback_does_not_make_a_provider_unavailable() {
     let broker = TestBroker::start().await;
     let before = broker.get("/api/providers").await.body;
     let browser = broker.browser();

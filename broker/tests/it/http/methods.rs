@@ -34,7 +34,7 @@ const METHODS: [Method; 7] = [
 ];
 
 #[tokio::test]
-async fn a_path_answers_only_its_own_method_and_says_which() {
+async fn a_wrong_method_is_405_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
     for (path, own) in PATHS {
         let allow = if own == Method::GET {
@@ -53,7 +53,7 @@ async fn a_path_answers_only_its_own_method_and_says_which() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_a_page_where_a_browser_asks_for_one() {
+async fn a_wrong_method_is_a_page_for_a_browser() {
     let broker = TestBroker::start().await;
     for path in ["/login/handle", "/authorize", "/callback/google"] {
         let request = broker.request(Method::POST, path);
@@ -64,7 +64,7 @@ async fn a_wrong_method_is_a_page_where_a_browser_asks_for_one() {
 }
 
 #[tokio::test]
-async fn a_path_of_backends_has_no_page_whatever_is_accepted() {
+async fn an_api_path_never_returns_a_page() {
     let broker = TestBroker::start().await;
     for accept in [
         "text/html",
@@ -90,7 +90,7 @@ async fn a_path_of_backends_has_no_page_whatever_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_preflight_allows_no_origin_anything() {
+async fn a_preflight_is_refused_without_cors_headers() {
     let broker = TestBroker::start().await;
     for (path, _) in PATHS {
         let request = broker
@@ -154,7 +154,7 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
 }
 
 #[tokio::test]
-async fn a_page_is_sent_only_where_accept_prefers_html() {
+async fn a_page_is_sent_only_if_accept_prefers_html() {
     let broker = TestBroker::start().await;
     for (accept, is_page) in [
         ("text/html", true),

@@ -49,7 +49,7 @@ async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
 }
 
 #[tokio::test]
-async fn a_secret_in_the_url_of_an_authorization_never_leads_on() {
+async fn an_authorization_request_with_a_secret_in_its_url_is_refused() {
     let broker = TestBroker::start().await;
     for (name, rule) in [
         ("client_secret", "request.secret_in_url"),

@@ -273,7 +273,7 @@ fn told_by_an_answer() -> String {
 }
 
 #[tokio::test]
-async fn every_rule_is_reached_and_its_breaker_is_told_what_is_documented() {
+async fn every_rule_is_reached_and_refused_as_documented() {
     for rule in Rule::ALL {
         let broker = FaultyBroker::start().await;
         match break_rule(*rule, &broker).await {

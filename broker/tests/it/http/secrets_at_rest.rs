@@ -39,7 +39,7 @@ async fn no_secret_is_in_the_database_or_in_the_audit_log() {
 /// The log that a server writes ahead has every row as it ever was.
 #[cfg(feature = "postgres")]
 #[tokio::test]
-async fn no_secret_is_in_what_postgresql_writes_down() {
+async fn no_secret_is_in_the_log_of_postgresql() {
     use testkit::postgres::{Durability, Server};
 
     let server = Server::start(Durability::Relaxed).unwrap();

@@ -49,7 +49,7 @@ impl Fragile {
 }
 
 #[tokio::test]
-async fn a_token_that_could_not_be_revoked_is_not_said_to_be() {
+async fn a_failed_revocation_is_not_reported_as_done() {
     let fragile = Fragile::start().await;
     let broker = &fragile.broker;
     let token = broker.access_token().await;
@@ -64,7 +64,7 @@ async fn a_token_that_could_not_be_revoked_is_not_said_to_be() {
 }
 
 #[tokio::test]
-async fn an_exchange_that_failed_leaves_the_code_as_it_was() {
+async fn a_failed_exchange_leaves_the_code_valid() {
     let fragile = Fragile::start().await;
     let broker = &fragile.broker;
     let code = broker.code().await;
@@ -100,7 +100,7 @@ async fn a_login_survives_an_outage() {
 }
 
 #[tokio::test]
-async fn an_upstream_login_that_cannot_be_spent_does_not_reach_the_provider() {
+async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider() {
     let fragile = Fragile::start().await;
     let broker = &fragile.broker;
     let browser = broker.browser();
@@ -115,7 +115,7 @@ async fn an_upstream_login_that_cannot_be_spent_does_not_reach_the_provider() {
 }
 
 #[tokio::test]
-async fn a_browser_whose_upstream_login_is_spent_goes_home_although_the_store_fails() {
+async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_fails() {
     let fragile = Fragile::start().await;
     let broker = &fragile.broker;
     let browser = broker.browser();
@@ -130,7 +130,7 @@ async fn a_browser_whose_upstream_login_is_spent_goes_home_although_the_store_fa
 }
 
 #[tokio::test]
-async fn a_legacy_login_whose_code_cannot_be_kept_comes_back_with_an_error() {
+async fn a_legacy_login_whose_code_cannot_be_stored_returns_an_error() {
     let fragile = Fragile::start().await;
     let broker = &fragile.broker;
     let browser = broker.browser();

@@ -28,7 +28,7 @@ async fn a_code_is_exchanged_for_a_token_and_the_token_for_a_profile() {
 }
 
 #[tokio::test]
-async fn every_field_that_is_anothers_leaves_the_code_untouched() {
+async fn a_field_of_another_client_leaves_the_code_valid() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     let good = || token_body(&code);
@@ -53,7 +53,7 @@ async fn every_field_that_is_anothers_leaves_the_code_untouched() {
 }
 
 #[tokio::test]
-async fn what_a_statement_could_be_made_of_is_a_code_like_any_other() {
+async fn sql_in_a_field_is_only_an_unknown_value() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     for text in [
@@ -91,7 +91,7 @@ async fn a_code_lives_60_seconds() {
 }
 
 #[tokio::test]
-async fn a_second_valid_redemption_ends_the_first_ones_token() {
+async fn a_second_valid_redemption_revokes_the_token_of_the_first() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     let token = broker.token(&code).await.json()["access_token"].clone();
@@ -120,7 +120,7 @@ async fn a_token_lives_900_seconds() {
 }
 
 #[tokio::test]
-async fn revoking_answers_the_same_whatever_the_token_was() {
+async fn a_revocation_succeeds_whatever_the_token() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     let unknown = format!("fsi_{}", key(1));

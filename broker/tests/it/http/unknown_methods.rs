@@ -11,7 +11,7 @@ use crate::test_broker::{CALLBACK, TestBroker, back_path};
 const FORM: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
-async fn a_form_cannot_ask_for_another_method() {
+async fn a_form_cannot_override_its_method() {
     let broker = TestBroker::start().await;
     for (path, _) in PATHS {
         for method in ["get", "put", "delete"] {
@@ -25,7 +25,7 @@ async fn a_form_cannot_ask_for_another_method() {
 }
 
 #[tokio::test]
-async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
+async fn a_form_with_the_override_get_binds_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
@@ -50,7 +50,7 @@ async fn a_form_that_claims_to_be_a_get_claims_and_spends_nothing() {
 }
 
 #[tokio::test]
-async fn a_get_whose_type_is_a_forms_is_a_get() {
+async fn a_get_with_the_media_type_of_a_form_is_a_get() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     for (method, body) in [
@@ -73,7 +73,7 @@ async fn a_get_whose_type_is_a_forms_is_a_get() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_405_whatever_its_type() {
+async fn a_wrong_method_is_405_whatever_its_media_type() {
     let broker = TestBroker::start().await;
     for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
         for (media_type, body) in [(FORM, ""), (FORM, "a=b"), ("text/plain", "_method=get")] {
@@ -91,7 +91,7 @@ async fn a_wrong_method_is_405_whatever_its_type() {
 /// Rocket has changed the method before any of our code runs, so a GET that asks to
 /// be one cannot be told from a POST that did.
 #[tokio::test]
-async fn a_form_that_names_a_method_is_refused_however_it_is_written() {
+async fn every_spelling_of_a_method_override_is_refused() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
     for body in [
@@ -135,7 +135,7 @@ async fn ask(broker: &TestBroker, method: &str, target: &str, headers: &str) -> 
 }
 
 #[tokio::test]
-async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
+async fn an_unknown_method_is_405_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
     for (path, own) in PATHS {
         let allow = if own == Method::GET {
@@ -169,7 +169,7 @@ async fn a_method_that_no_path_has_is_405_and_is_told_the_one_that_it_has() {
 }
 
 #[tokio::test]
-async fn the_gates_see_every_method() {
+async fn the_preconditions_apply_to_every_method() {
     let broker = TestBroker::start().await;
     for method in ODD_METHODS {
         for (target, headers, status, rule) in [
@@ -199,7 +199,7 @@ async fn the_gates_see_every_method() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
+async fn an_unknown_method_is_a_page_for_a_browser() {
     let broker = TestBroker::start().await;
     let html = "Accept: text/html\r\n";
     let page = ask(&broker, "BREW", "/login/handle", html).await;
@@ -214,7 +214,7 @@ async fn an_unknown_method_is_a_page_where_a_browser_asks_for_one() {
 
 /// Nothing of ours runs before Rocket gives up on a target that is no path.
 #[tokio::test]
-async fn a_tunnel_is_refused_in_the_shape_of_every_error() {
+async fn a_connect_request_is_refused_like_any_other() {
     let broker = TestBroker::start().await;
     let answer = ask(&broker, "CONNECT", "evil.example:443", "").await;
     assert!(answer.starts_with("http/1.1 400 "), "{answer}");

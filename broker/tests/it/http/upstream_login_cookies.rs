@@ -52,7 +52,7 @@ async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
 }
 
 #[tokio::test]
-async fn a_clean_upstream_login_is_small_too() {
+async fn the_cookie_of_a_clean_login_is_small_too() {
     let broker = world_of_long_things().await;
     let body = with(session_body(1), "client_id", CLIENT_ID);
     let body = with(body, "redirect_uri", long_callback());
@@ -63,7 +63,7 @@ async fn a_clean_upstream_login_is_small_too() {
 }
 
 #[tokio::test]
-async fn the_oldest_upstream_login_goes_first() {
+async fn the_oldest_upstream_login_is_removed_first() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     let mut upstream_logins = Vec::new();
@@ -84,7 +84,7 @@ async fn the_oldest_upstream_login_goes_first() {
 }
 
 #[tokio::test]
-async fn cookies_of_ours_that_cannot_be_read_are_cleared_a_few_at_a_time() {
+async fn unreadable_cookies_are_cleared_a_few_at_a_time() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
     for n in 0..30 {
@@ -149,7 +149,7 @@ async fn https_world() -> TestBroker {
 /// A sister subdomain may set a cookie of any other name for the parent domain. A
 /// server that decodes or trims names would take it for one that only we can set.
 #[tokio::test]
-async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
+async fn a_cookie_name_that_only_decodes_or_trims_to_ours_is_ignored() {
     let broker = https_world().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -174,7 +174,7 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_not_ours() {
 }
 
 #[tokio::test]
-async fn of_two_cookies_with_one_name_neither_counts() {
+async fn two_cookies_with_one_name_are_both_ignored() {
     let broker = https_world().await;
     let browser = broker.browser();
     let away = browser.get(&authorize_path()).await;
@@ -192,7 +192,7 @@ async fn of_two_cookies_with_one_name_neither_counts() {
 }
 
 #[tokio::test]
-async fn an_upstream_login_survives_a_new_key_as_long_as_the_old_one_is_kept() {
+async fn an_upstream_login_is_readable_as_long_as_its_cookie_key_is_kept() {
     let (old, new) = (
         CookieKey::from_random(&[1; 32]),
         CookieKey::from_random(&[2; 32]),
