@@ -102,7 +102,7 @@ impl Entries {
     fn read(&mut self, line: &str) {
         if suspicious(line).is_some() {
             // Not which: this is printed.
-            self.errors.push("a secret stands in the log".to_owned());
+            self.errors.push("a secret is in the log".to_owned());
         }
         let Ok(line) = serde_json::from_str::<Value>(line) else {
             self.errors.push("a line of the log is no JSON".to_owned());

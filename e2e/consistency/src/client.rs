@@ -18,9 +18,9 @@ pub(crate) use response::Response;
 pub(crate) const BASE_URL: &str = "http://127.0.0.1:9";
 /// The callback that browsers are sent to; nothing listens there either.
 pub(crate) const CALLBACK: &str = "http://127.0.0.1:9/home";
-pub(crate) const CLIENT_ID: &str = "prover";
+pub(crate) const CLIENT_ID: &str = "consumer";
 /// It begins with the mark that the leak check looks for.
-pub(crate) const CLIENT_SECRET: &str = "LeakMark of the prover";
+pub(crate) const CLIENT_SECRET: &str = "LeakMark of the consumer";
 
 /// Longer than a broker takes to answer that it is unavailable.
 const TIMEOUT: Duration = Duration::from_secs(30);

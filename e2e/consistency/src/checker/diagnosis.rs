@@ -98,7 +98,7 @@ fn name(model: &Model, operation: &Operation, seen: &Answer<User>, expected: &[A
     .to_owned()
 }
 
-/// A profile of somebody else than the user who signed in, or an error without a cause.
+/// A profile of another user than the one who signed in, or an error without a cause.
 fn of_the_user(seen: &Answer<User>, expected: &[Answer]) -> Option<String> {
     let is_due = |it: &Answer| matches!(it, Answer::Succeeded(_) | Answer::Profile(_));
     let is_end = |it: &Answer| {
@@ -112,7 +112,7 @@ fn of_the_user(seen: &Answer<User>, expected: &[Answer]) -> Option<String> {
             Some("the profile of another user".to_owned())
         }
         Answer::Succeeded(_) | Answer::CallbackWithCode if expected.iter().any(is_end) => {
-            Some("a login succeeded that had to fail".to_owned())
+            Some("a login succeeded that should have failed".to_owned())
         }
         Answer::Failed(failure) | Answer::CallbackWithError(failure)
             if expected.iter().any(is_end) =>
@@ -154,7 +154,7 @@ fn of_end(seen: &Answer<User>) -> String {
         Answer::CallbackWithError(failure) => {
             format!("it failed with {}, which nothing caused", failure.name())
         }
-        Answer::CallbackWithCode => "a login succeeded that had to fail".to_owned(),
+        Answer::CallbackWithCode => "a login succeeded that should have failed".to_owned(),
         _ => "a browser was sent to another address".to_owned(),
     }
 }
@@ -171,7 +171,7 @@ fn of_read(model: &Model, key: u8, seen: &Answer<User>) -> String {
         (Some(Progress::Completed(_)), Answer::Refused) => "a result was lost",
         (Some(Progress::Completed(outcome)), _) if is_result => return after(outcome, seen),
         (Some(Progress::Pending), Answer::Refused) => "a login was lost while it was pending",
-        (_, _) if is_result => "a result that nobody signed in for",
+        (_, _) if is_result => "a result without a sign-in",
         _ => "a status or an error that no read has here",
     }
     .to_owned()

@@ -14,7 +14,7 @@ const MAX_STATES: usize = 200_000;
 ///
 /// # Errors
 ///
-/// What stands in the way of the order that came furthest.
+/// The operation that the order that came furthest cannot explain.
 pub(super) fn explain(history: &History) -> Result<(), Violation> {
     let mut search = Search {
         history,

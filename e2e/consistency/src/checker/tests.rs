@@ -425,7 +425,7 @@ fn a_user_is_the_one_who_signed_in() {
     assert_wrong(&shown, "the profile of another user");
     let declined = Ending::Error(Failure::Denied);
     let shown = clean_ending(declined, &[read(Answer::Succeeded(ada()))]);
-    assert_wrong(&shown, "a login succeeded that had to fail");
+    assert_wrong(&shown, "a login succeeded that should have failed");
 }
 
 #[test]

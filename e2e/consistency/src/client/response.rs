@@ -107,7 +107,7 @@ impl Response {
     }
 
     /// The id of the request in the broker's log. Only a broker names its responses; one
-    /// without an id is somebody else's.
+    /// without an id is another server's.
     pub(crate) fn request_id(&self) -> Option<&str> {
         self.headers.get("x-request-id")?.to_str().ok()
     }

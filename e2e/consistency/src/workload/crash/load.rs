@@ -178,7 +178,7 @@ impl CutLogin {
         Ok(())
     }
 
-    /// Asks for everything that may be had of this login, and counts the questions.
+    /// Asks for everything that this login may still give, and counts the questions.
     pub(super) async fn question(
         &mut self,
         recorder: &Recorder,

@@ -176,7 +176,7 @@ impl Arena {
     }
 
     /// Clients redeem at once, or read the profile while others redeem again or revoke.
-    /// Whoever reads in the end comes too late.
+    /// In the end one more client reads the profile, too late.
     async fn race_for_token(
         &self,
         played: &mut Played,

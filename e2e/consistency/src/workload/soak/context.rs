@@ -132,7 +132,7 @@ impl Context {
         request_ids
     }
 
-    /// Reports what must not stand in a log, and does.
+    /// Reports what must not be in a log, and is.
     pub(super) fn check_log(&self) {
         for error in self.audit_log.take_errors() {
             self.report(&error, None);

@@ -22,7 +22,7 @@ const KINDS: [(&str, Kind); 16] = [
     ("unknown token", Kind::UnknownToken),
     ("unknown handle", Kind::UnknownHandle),
     ("foreign callback", Kind::ForeignCallback),
-    ("callback of nobody", Kind::CallbackOfNobody),
+    ("callback without an upstream login", Kind::StrayCallback),
     ("secret in the address", Kind::SecretInAddress),
     ("garbage", Kind::Garbage),
     ("deep garbage", Kind::Deep),
@@ -42,7 +42,7 @@ enum Kind {
     UnknownToken,
     UnknownHandle,
     ForeignCallback,
-    CallbackOfNobody,
+    StrayCallback,
     SecretInAddress,
     Garbage,
     Deep,
@@ -104,7 +104,7 @@ fn request(context: &Context, kind: Kind, random: &mut Random) -> RequestBuilder
         }
         Kind::UnknownClient => {
             let mut body = body(random);
-            body["client_id"] = "nobody".into();
+            body["client_id"] = "unknown".into();
             at(post, "/v1/login/session").json(&body)
         }
         Kind::UnknownKey => {
@@ -131,7 +131,7 @@ fn request(context: &Context, kind: Kind, random: &mut Random) -> RequestBuilder
             body["redirect_uri"] = "https://elsewhere.example/home".into();
             at(post, "/v1/login/session").json(&body)
         }
-        Kind::CallbackOfNobody => at(get, &format!("/callback/google?code=x&state={unknown}")),
+        Kind::StrayCallback => at(get, &format!("/callback/google?code=x&state={unknown}")),
         Kind::SecretInAddress => at(get, &format!("/v1/profile?session_key={unknown}")),
         Kind::Garbage => at(post, "/v1/token")
             .header(CONTENT_TYPE, "application/json")
