@@ -1,8 +1,8 @@
 //! The broker beside the reference model of [`consistency`]: the same script is played
 //! to both, and every answer of the broker must be the model's, to the byte.
 //!
-//! [`script`] has the lines of a script, [`world`] the model and the time, [`choice`]
-//! the lines that are worth taking; [`players`] take them over HTTP on a [`stage`],
+//! [`script`] has the lines of a script, [`timed_model`] the model and the time, [`choice`]
+//! the lines that are worth taking; [`players`] take them over HTTP on a [`fixture`],
 //! [`verdict`] compares, [`histories`] does so thousands of times, [`coverage`] counts
 //! where that led, and [`found`] replays scripts.
 
@@ -12,9 +12,9 @@ mod engines;
 // A script has one line on each line.
 #[rustfmt::skip]
 mod found;
+mod fixture;
 mod histories;
 mod players;
 mod script;
-mod stage;
+mod timed_model;
 mod verdict;
-mod world;

@@ -10,7 +10,7 @@ use proptest_state_machine::ReferenceStateMachine;
 
 use super::coverage::edges;
 use super::script::{Line, Moment};
-use super::world::World;
+use super::timed_model::TimedModel;
 
 const MOST_LOGINS: usize = 4;
 const PROJECTS: [Project; 2] = [Project::A, Project::B];
@@ -18,13 +18,13 @@ const PROVIDERS: [Provider; 2] = [Provider::Google, Provider::GitHub];
 const BROWSERS: [Visitor; 2] = [Visitor::Browser(1), Visitor::Browser(2)];
 const VISITORS: [Visitor; 3] = [BROWSERS[0], BROWSERS[1], Visitor::Curl];
 
-/// Nothing waits long enough in vain.
+/// Waits that end before a moment does.
 const WAITS_MS: [i64; 3] = [1, 20_000, 200_000];
 
 /// How much likelier a step is when the moment that decides it is at hand.
 const AT_THE_EDGE: u32 = 4;
 
-impl ReferenceStateMachine for World {
+impl ReferenceStateMachine for TimedModel {
     type State = Self;
     type Transition = Line;
 
@@ -32,8 +32,8 @@ impl ReferenceStateMachine for World {
         Just(Self::default()).boxed()
     }
 
-    fn transitions(world: &Self) -> BoxedStrategy<Line> {
-        let Choices { lines, total, .. } = Choices::of(world);
+    fn transitions(timed: &Self) -> BoxedStrategy<Line> {
+        let Choices { lines, total, .. } = Choices::of(timed);
         // A line that turned into another would not be read as a simpler script.
         (0..total)
             .prop_map(move |drawn| pick(&lines, drawn))
@@ -41,35 +41,35 @@ impl ReferenceStateMachine for World {
             .boxed()
     }
 
-    fn apply(mut world: Self, line: &Line) -> Self {
-        world.step(*line);
-        world
+    fn apply(mut timed: Self, line: &Line) -> Self {
+        timed.step(*line);
+        timed
     }
 
-    fn preconditions(world: &Self, line: &Line) -> bool {
-        world.allows(*line)
+    fn preconditions(timed: &Self, line: &Line) -> bool {
+        timed.allows(*line)
     }
 }
 
-/// What may be done in a world, with weights.
+/// The lines that make sense next, with weights.
 struct Choices<'w> {
-    world: &'w World,
+    timed: &'w TimedModel,
     lines: Vec<(u32, Line)>,
     total: u32,
 }
 
 impl<'w> Choices<'w> {
-    fn of(world: &'w World) -> Self {
+    fn of(timed: &'w TimedModel) -> Self {
         let mut choices = Self {
-            world,
+            timed,
             lines: Vec::new(),
             total: 0,
         };
         choices.beginnings();
-        for (login, known) in &world.model.logins {
+        for (login, known) in &timed.model.logins {
             choices.about_login(*login, known);
         }
-        for (upstream_login, known) in &world.model.upstream_logins {
+        for (upstream_login, known) in &timed.model.upstream_logins {
             choices.about_upstream_login(*upstream_login, known);
         }
         choices.about_time();
@@ -82,10 +82,10 @@ impl<'w> Choices<'w> {
     }
 
     fn add_line(&mut self, weight: u32, line: Line) {
-        if !self.world.allows(line) {
+        if !self.timed.allows(line) {
             return;
         }
-        let factor = match edges(self.world, line).as_slice() {
+        let factor = match edges(self.timed, line).as_slice() {
             [] => 1,
             _ => AT_THE_EDGE,
         };
@@ -96,10 +96,10 @@ impl<'w> Choices<'w> {
     /// New logins, as long as there are few.
     fn beginnings(&mut self) {
         let (login, upstream_login) = (
-            next_id(self.world.model.logins.keys()),
-            next_id(self.world.model.upstream_logins.keys()),
+            next_id(self.timed.model.logins.keys()),
+            next_id(self.timed.model.upstream_logins.keys()),
         );
-        let is_quiet = self.world.model.logins.len() + self.world.model.upstream_logins.len() < 3;
+        let is_quiet = self.timed.model.logins.len() + self.timed.model.upstream_logins.len() < 3;
         let appeal = if is_quiet { 8 } else { 1 };
         for project in PROJECTS {
             for by in BROWSERS {
@@ -113,7 +113,7 @@ impl<'w> Choices<'w> {
                 self.add(appeal, step);
             }
         }
-        if self.world.model.logins.len() < MOST_LOGINS {
+        if self.timed.model.logins.len() < MOST_LOGINS {
             self.starts(login, 2 * appeal);
         }
     }
@@ -130,7 +130,7 @@ impl<'w> Choices<'w> {
         };
         for by in PROJECTS {
             self.add(appeal, start(login, by, None));
-            for key in self.world.model.logins.keys() {
+            for key in self.timed.model.logins.keys() {
                 self.add(1, start(*key, by, None));
             }
         }
@@ -140,7 +140,7 @@ impl<'w> Choices<'w> {
     }
 
     fn about_login(&mut self, login: u8, known: &Login) {
-        let upstream_login = next_id(self.world.model.upstream_logins.keys());
+        let upstream_login = next_id(self.timed.model.upstream_logins.keys());
         let (visit_appeal, read_appeal) = match known.progress {
             Progress::Pending => (6, 3),
             Progress::Completed(_) => (1, 20),
@@ -184,7 +184,7 @@ impl<'w> Choices<'w> {
         for by in VISITORS {
             let is_first = by == known.visitor
                 && !known.is_consumed
-                && self.world.now_ms < known.ends.earliest_ms;
+                && self.timed.now_ms < known.ends.earliest_ms;
             let appeal = if is_first { 30 } else { 1 };
             self.add(appeal, Step::Deliver { upstream_login, by });
         }
@@ -199,7 +199,7 @@ impl<'w> Choices<'w> {
             by,
             wrong,
         };
-        let appeal = if self.world.model.token(upstream_login).is_none() {
+        let appeal = if self.timed.model.token(upstream_login).is_none() {
             12
         } else {
             4
@@ -218,7 +218,7 @@ impl<'w> Choices<'w> {
     /// Time goes on to the next moment at which something ends, or to the one
     /// after it: who leaps further meets nothing alive.
     fn about_time(&mut self) {
-        for (weight, to) in [2, 1].into_iter().zip(next_moments(self.world)) {
+        for (weight, to) in [2, 1].into_iter().zip(next_moments(self.timed)) {
             self.clock(weight, to);
         }
         for ms in WAITS_MS {
@@ -235,13 +235,13 @@ impl<'w> Choices<'w> {
 }
 
 /// The moments at which something ends, the next one first.
-fn next_moments(world: &World) -> Vec<Moment> {
-    let of_logins = world
+fn next_moments(timed: &TimedModel) -> Vec<Moment> {
+    let of_logins = timed
         .model
         .logins
         .keys()
         .flat_map(|login| [Moment::LoginEnds(*login), Moment::LoginForgotten(*login)]);
-    let of_upstream_logins = world
+    let of_upstream_logins = timed
         .model
         .upstream_logins
         .keys()
@@ -255,8 +255,8 @@ fn next_moments(world: &World) -> Vec<Moment> {
         });
     let mut ahead: Vec<_> = of_logins
         .chain(of_upstream_logins)
-        .filter_map(|moment| Some((world.when(moment)?, moment)))
-        .filter(|(at_ms, _)| *at_ms >= world.now_ms)
+        .filter_map(|moment| Some((timed.when(moment)?, moment)))
+        .filter(|(at_ms, _)| *at_ms >= timed.now_ms)
         .collect();
     ahead.sort_by_key(|(at_ms, _)| *at_ms);
     ahead.dedup_by_key(|(at_ms, _)| *at_ms);

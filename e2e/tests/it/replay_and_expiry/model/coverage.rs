@@ -1,5 +1,5 @@
-//! What a run of histories has been to, so that no rule is held by steps that
-//! were never taken.
+//! The rules and moments that a run of histories has reached, so that no rule is held by
+//! steps that were never taken.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use consistency::model::{Answer, Step};
 
 use super::script::{Line, Moment};
-use super::world::World;
+use super::timed_model::TimedModel;
 
 /// How often each kind of step got each kind of answer, anywhere and on the
 /// edge of each kind of moment.
@@ -16,7 +16,7 @@ pub(super) struct Coverage(BTreeMap<String, u32>);
 
 impl Coverage {
     /// Notes that `line` was taken in `before` and got `answer`.
-    pub(super) fn note(&mut self, before: &World, line: Line, answer: Option<Answer>) {
+    pub(super) fn note(&mut self, before: &TimedModel, line: Line, answer: Option<Answer>) {
         let (Line::Do(step), Some(answer)) = (line, answer) else {
             return self.count(kind(line));
         };
@@ -54,20 +54,20 @@ impl fmt::Display for Coverage {
 
 /// The moments that decide what comes of `line` and are no more than a
 /// millisecond away, with how far past them the clock is.
-pub(super) fn edges(world: &World, line: Line) -> Vec<(Moment, i64)> {
-    let off = |moment| Some((moment, world.now_ms - world.when(moment)?));
+pub(super) fn edges(timed: &TimedModel, line: Line) -> Vec<(Moment, i64)> {
+    let off = |moment| Some((moment, timed.now_ms - timed.when(moment)?));
     let Line::Do(step) = line else {
         return Vec::new();
     };
-    deciding(world, step)
+    deciding(timed, step)
         .into_iter()
         .filter_map(off)
         .filter(|(_, off_ms)| off_ms.abs() <= 1)
         .collect()
 }
 
-fn deciding(world: &World, step: Step) -> Vec<Moment> {
-    let under_key = |key| world.model.under_key(key).map(|(login, _)| login);
+fn deciding(timed: &TimedModel, step: Step) -> Vec<Moment> {
+    let under_key = |key| timed.model.under_key(key).map(|(login, _)| login);
     match step {
         Step::Start { key, .. } | Step::Read { key, .. } => {
             under_key(key).map(Moment::LoginEnds).into_iter().collect()
@@ -81,7 +81,7 @@ fn deciding(world: &World, step: Step) -> Vec<Moment> {
             Moment::UpstreamLoginEnds(upstream_login),
             Moment::AnswerStale(upstream_login),
         ],
-        Step::Redeem { upstream_login, .. } if world.model.token(upstream_login).is_none() => {
+        Step::Redeem { upstream_login, .. } if timed.model.token(upstream_login).is_none() => {
             vec![Moment::CodeEnds(upstream_login)]
         }
         Step::Redeem { upstream_login, .. } | Step::Profile { upstream_login } => {

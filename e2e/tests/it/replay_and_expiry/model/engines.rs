@@ -23,7 +23,7 @@ fn a_broker_on_postgresql_answers_as_the_reference_model() {
     check(&play(|| postgres::schema(&server)));
 }
 
-/// What every run must have been to: each rule from both sides, each moment on
+/// What every run must reach: each rule from both sides, each moment on
 /// its very millisecond and on those around it.
 const WANTED: &[&str] = &[
     "Start: Started",
@@ -102,7 +102,7 @@ fn check(record: &Record) {
     );
 }
 
-/// A number that nothing else of this process has.
+/// A number that is unique in this process.
 fn next() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

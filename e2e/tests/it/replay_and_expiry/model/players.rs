@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use consistency::model::{Answer, Ending, Failure, Project, Step, Visitor, Wrong};
 use mock_upstream::{Misbehaviour, Next, User};
 
+use super::fixture::{Fixture, aside, unregistered};
 use super::script::Line;
-use super::stage::{Stage, aside, unregistered};
-use super::world::World;
+use super::timed_model::TimedModel;
 use crate::login::callback_code;
 use testkit::backend::{Backend, Transaction};
 use testkit::browser::Browser;
@@ -17,18 +17,18 @@ use testkit::http::Response;
 
 /// The players of one history.
 pub(super) struct Players<'a> {
-    pub(super) stage: &'a mut Stage,
+    pub(super) fixture: &'a mut Fixture,
     /// The model beside them.
-    pub(super) world: World,
+    pub(super) timed: TimedModel,
     browsers: [Browser; 3],
     keys: BTreeMap<u8, String>,
     addresses: BTreeMap<u8, String>,
-    carried: BTreeMap<u8, Carried>,
+    values: BTreeMap<u8, Values>,
 }
 
 /// The values of an upstream login, as far as it is.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct Values {
     /// The legacy flow's.
     pub(super) transaction: Option<Transaction>,
     to_provider: String,
@@ -38,16 +38,16 @@ pub(super) struct Carried {
 }
 
 impl<'a> Players<'a> {
-    /// The players of the next history on `stage`.
-    pub(super) fn enter(stage: &'a mut Stage) -> Self {
-        stage.begin_history();
+    /// The players of the next history on `fixture`.
+    pub(super) fn enter(fixture: &'a mut Fixture) -> Self {
+        fixture.begin_history();
         Self {
-            stage,
-            world: World::default(),
+            fixture,
+            timed: TimedModel::default(),
             browsers: [Browser::new(), Browser::new(), Browser::plain()],
             keys: BTreeMap::new(),
             addresses: BTreeMap::new(),
-            carried: BTreeMap::new(),
+            values: BTreeMap::new(),
         }
     }
 
@@ -57,8 +57,8 @@ impl<'a> Players<'a> {
     ///
     /// The broker's answer, if it is not the model's.
     pub(super) async fn play(&mut self, line: Line) -> Result<Option<Answer>, String> {
-        let before_ms = self.world.now_ms;
-        let expected = self.world.step(line);
+        let before_ms = self.timed.now_ms;
+        let expected = self.timed.step(line);
         if let (Line::Do(step), Some(expected)) = (line, &expected) {
             let reply = self.ask(step).await;
             self.check(step, expected, &reply).map_err(|seen| {
@@ -67,10 +67,10 @@ impl<'a> Players<'a> {
             self.keep(step, expected, &reply);
         }
         if line == Line::Restart {
-            self.stage.restart().await;
+            self.fixture.restart().await;
         }
-        if self.world.now_ms > before_ms {
-            self.stage.wait(self.world.now_ms - before_ms);
+        if self.timed.now_ms > before_ms {
+            self.fixture.wait(self.timed.now_ms - before_ms);
         }
         Ok(expected)
     }
@@ -91,9 +91,9 @@ impl<'a> Players<'a> {
                 project,
                 at,
             } => {
-                let transaction = self.stage.backend(project).start_authorization(at.name());
+                let transaction = self.fixture.backend(project).start_authorization(at.name());
                 let url = transaction.url.clone();
-                self.carried.entry(upstream_login).or_default().transaction = Some(transaction);
+                self.values.entry(upstream_login).or_default().transaction = Some(transaction);
                 self.browser(by).open(&url).await
             }
             Step::SignIn {
@@ -102,7 +102,7 @@ impl<'a> Players<'a> {
             } => self.sign_in(upstream_login, ending).await,
             Step::Deliver { upstream_login, by } => {
                 self.browser(by)
-                    .open(&self.carried[&upstream_login].answer)
+                    .open(&self.values[&upstream_login].answer)
                     .await
             }
             Step::Read { key, by, wrong } => {
@@ -116,12 +116,12 @@ impl<'a> Players<'a> {
             } => self.redeem(upstream_login, by, wrong).await,
             Step::Profile { upstream_login } => {
                 self.bearer()
-                    .profile(&self.carried[&upstream_login].token)
+                    .profile(&self.values[&upstream_login].token)
                     .await
             }
             Step::Revoke { upstream_login } => {
                 self.bearer()
-                    .revoke(&self.carried[&upstream_login].token)
+                    .revoke(&self.values[&upstream_login].token)
                     .await
             }
             Step::VisitUnvouched { .. } | Step::Cancel { .. } => {
@@ -138,18 +138,18 @@ impl<'a> Players<'a> {
             Ending::BadCode(Failure::Unavailable) => Next::Misbehave(Misbehaviour::Reset),
             Ending::BadCode(_) => Next::Misbehave(Misbehaviour::TokenRefused),
         };
-        let known = &self.world.model.upstream_logins[&upstream_login];
-        self.stage
+        let known = &self.timed.model.upstream_logins[&upstream_login];
+        self.fixture
             .upstream(known.provider)
             .queue(next)
             .expect("both know it");
-        let to_provider = &self.carried[&upstream_login].to_provider;
+        let to_provider = &self.values[&upstream_login].to_provider;
         self.browser(known.visitor).open(to_provider).await
     }
 
     async fn redeem(&self, upstream_login: u8, by: Project, wrong: Option<Wrong>) -> Response {
-        let carried = &self.carried[&upstream_login];
-        let mut transaction = carried
+        let values = &self.values[&upstream_login];
+        let mut transaction = values
             .transaction
             .clone()
             .expect("it is a legacy upstream login");
@@ -157,7 +157,7 @@ impl<'a> Players<'a> {
             transaction.verifier = fresh::secret();
         }
         let backend = self.backend(by, wrong, aside());
-        backend.redeem(&transaction, &carried.code).await
+        backend.redeem(&transaction, &values.code).await
     }
 
     /// Keeps what an expected answer handed out.
@@ -172,30 +172,30 @@ impl<'a> Players<'a> {
                 Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. },
                 Answer::ToProvider,
             ) => {
-                self.carried.entry(upstream_login).or_default().to_provider = location();
+                self.values.entry(upstream_login).or_default().to_provider = location();
             }
             (Step::SignIn { upstream_login, .. }, _) => {
-                self.carried_mut(upstream_login).answer = location()
+                self.values_mut(upstream_login).answer = location();
             }
             (Step::Deliver { upstream_login, .. }, Answer::CallbackWithCode) => {
                 let transaction = self.transaction(upstream_login);
                 let code = callback_code(self.bearer(), transaction, &location());
-                self.carried_mut(upstream_login).code = code;
+                self.values_mut(upstream_login).code = code;
             }
             (Step::Redeem { upstream_login, .. }, Answer::Token) => {
-                self.carried_mut(upstream_login).token = text("access_token");
+                self.values_mut(upstream_login).token = text("access_token");
             }
             _ => {}
         }
     }
 
-    fn carried_mut(&mut self, upstream_login: u8) -> &mut Carried {
-        self.carried.get_mut(&upstream_login).expect("it has begun")
+    fn values_mut(&mut self, upstream_login: u8) -> &mut Values {
+        self.values.get_mut(&upstream_login).expect("it has begun")
     }
 
     /// What the consumer keeps of a legacy upstream login.
     pub(super) fn transaction(&self, upstream_login: u8) -> &Transaction {
-        let transaction = self.carried[&upstream_login].transaction.as_ref();
+        let transaction = self.values[&upstream_login].transaction.as_ref();
         transaction.expect("it is a legacy upstream login")
     }
 
@@ -209,7 +209,7 @@ impl<'a> Players<'a> {
 
     /// A project's backend, with what it gets wrong.
     fn backend(&self, project: Project, wrong: Option<Wrong>, wrong_callback: String) -> Backend {
-        let mut backend = self.stage.backend(project).clone();
+        let mut backend = self.fixture.backend(project).clone();
         match wrong {
             Some(Wrong::Secret) => backend.client_secret = fresh::secret(),
             Some(Wrong::Callback) => backend.callback = wrong_callback,
@@ -220,12 +220,12 @@ impl<'a> Players<'a> {
 
     /// A bearer of tokens: it does not matter which project that is.
     fn bearer(&self) -> &Backend {
-        self.stage.backend(Project::B)
+        self.fixture.backend(Project::B)
     }
 
     /// The user of `upstream_login`: another on every upstream login of every history.
     pub(super) fn person(&self, upstream_login: u8) -> User {
-        let id = format!("{}{upstream_login}", self.stage.histories);
+        let id = format!("{}{upstream_login}", self.fixture.histories);
         User {
             name: Some(format!("User {id}")),
             username: Some(format!("person-{id}")),

@@ -4,8 +4,8 @@ use consistency::model::{Answer, Project, Provider, Step, Visitor};
 use mock_upstream::User;
 use serde_json::{Value, json};
 
+use super::fixture;
 use super::players::Players;
-use super::stage;
 use crate::login::callback_answer;
 use testkit::fresh;
 use testkit::http::{PENDING, REFUSED, Response, UNRECOGNISED};
@@ -25,8 +25,8 @@ impl Players<'_> {
         if !self.is(step, expected, reply) {
             return Err(describe(reply));
         }
-        let asked = self.stage.exchanges();
-        let due = usize::from(self.world.model.exchanges);
+        let asked = self.fixture.exchanges();
+        let due = usize::from(self.timed.model.exchanges);
         if asked != due {
             return Err(format!(
                 "providers that were asked for {asked} exchanges in all, not for {due}"
@@ -57,7 +57,7 @@ impl Players<'_> {
                 .is_some_and(|url| url.starts_with(&format!("{}/callback/", self.broker()))),
             Answer::ToCallback => match step {
                 Step::Visit { login, .. } => self.ends_a_fragment(login, reply),
-                _ => sends(&stage::back()),
+                _ => sends(&fixture::back()),
             },
             Answer::CallbackWithCode => {
                 self.legacy_answer(step, reply).is_some_and(|it| it.is_ok())
@@ -76,16 +76,16 @@ impl Players<'_> {
     }
 
     fn broker(&self) -> String {
-        self.stage.backend(Project::A).broker().to_owned()
+        self.fixture.backend(Project::A).broker().to_owned()
     }
 
     /// A visit may have come with a fragment, which ends on the way to the callback of
     /// its login's own project.
     fn ends_a_fragment(&self, login: u8, reply: &Response) -> bool {
-        let project = self.world.model.logins[&login].project;
+        let project = self.timed.model.logins[&login].project;
         let query = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("client_id", &self.stage.backend(project).client_id)
-            .append_pair("redirect_uri", &stage::back())
+            .append_pair("client_id", &self.fixture.backend(project).client_id)
+            .append_pair("redirect_uri", &fixture::back())
             .finish();
         let way = format!("{}/return?{query}#", self.broker());
         reply.status == 303 && reply.location() == Some(&way)
@@ -97,8 +97,8 @@ impl Players<'_> {
             return false;
         };
         let provider = self
-            .stage
-            .upstream(self.world.model.upstream_logins[&upstream_login].provider);
+            .fixture
+            .upstream(self.timed.model.upstream_logins[&upstream_login].provider);
         let begins = |url: &str| url.starts_with(provider.url()) && url.ends_with('#');
         reply.status == 303 && reply.location().is_some_and(begins)
     }
@@ -109,7 +109,7 @@ impl Players<'_> {
             return None;
         };
         let url = reply.location().filter(|url| url.contains('?'))?;
-        let backend = self.stage.backend(Project::A);
+        let backend = self.fixture.backend(Project::A);
         Some(callback_answer(
             backend,
             self.transaction(upstream_login),
@@ -126,7 +126,7 @@ impl Players<'_> {
             picture,
             ..
         } = self.person(upstream_login);
-        let provider = self.world.model.upstream_logins[&upstream_login].provider;
+        let provider = self.timed.model.upstream_logins[&upstream_login].provider;
         json!({
             "subject": fresh::subject(provider.name(), &id),
             "provider": provider.name(),

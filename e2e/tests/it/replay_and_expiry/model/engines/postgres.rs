@@ -7,7 +7,7 @@ use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
 use super::next;
-use crate::replay_and_expiry::model::stage::Database;
+use crate::replay_and_expiry::model::fixture::Database;
 use testkit::server::runtime;
 
 pub(super) fn start() -> Server {

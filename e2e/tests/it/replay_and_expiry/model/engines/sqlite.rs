@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use broker::store::StoreUrl;
 
 use super::next;
-use crate::replay_and_expiry::model::stage::Database;
+use crate::replay_and_expiry::model::fixture::Database;
 
 /// A folder of databases, gone with this value.
 pub(in super::super) struct Folder(PathBuf);

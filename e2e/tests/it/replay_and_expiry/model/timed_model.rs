@@ -9,12 +9,12 @@ const MAX_UPSTREAM_LOGINS: u8 = 8;
 
 /// The model, at a time in milliseconds since the beginning of the history.
 #[derive(Debug, Clone, Default)]
-pub(super) struct World {
+pub(super) struct TimedModel {
     pub(super) model: Model,
     pub(super) now_ms: i64,
 }
 
-impl World {
+impl TimedModel {
     /// Whether `line` makes sense now, whatever comes of it.
     pub(super) fn allows(&self, line: Line) -> bool {
         match line {

@@ -1,5 +1,4 @@
-//! The broker that the histories are played to: a real one, on a real database,
-//! by a clock that stands still between the steps.
+//! A real broker on a real database, by a clock that stands still between the steps.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -25,7 +24,7 @@ use testkit::server::ServerThread;
 /// Some day in November 2026.
 const BEGINNING: UnixMs = UnixMs(1_794_000_000_000);
 
-/// Where a broker keeps its rows.
+/// A broker's database.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
     pub(super) store: StoreUrl,
@@ -33,12 +32,12 @@ pub(super) struct Database {
     pub(super) cookie_keys: Vec<CookieKey>,
 }
 
-/// Where history after history is played, each with fresh secrets and none before
-/// the one before it, so that they share tables but never meet.
-pub(super) struct Stage {
+/// The broker, its providers and its consumers. Histories are played to it one after the
+/// other, each with fresh secrets: they share tables and no row.
+pub(super) struct Fixture {
     clock: Clock,
     upstream: MockUpstream,
-    /// How many histories have begun here.
+    /// The number of histories that have begun.
     pub(super) histories: u32,
     backends: [Backend; 2],
     config: Config,
@@ -46,8 +45,8 @@ pub(super) struct Stage {
     wire: Proxy,
 }
 
-impl Stage {
-    pub(super) async fn set(database: Database) -> Self {
+impl Fixture {
+    pub(super) async fn start(database: Database) -> Self {
         let clock = Clock::fixed_at(BEGINNING);
         let (front, base_url) = testkit::server::bind();
         let upstream = {
@@ -97,7 +96,7 @@ impl Stage {
         self.upstream.reset();
     }
 
-    /// Moves everybody's clock.
+    /// Moves the clock of all.
     pub(super) fn wait(&self, ms: i64) {
         let ms = u64::try_from(ms).expect("time goes on");
         self.clock.advance(Duration::from_millis(ms));
@@ -111,7 +110,7 @@ impl Stage {
         self.broker = Some(next);
     }
 
-    /// How often a provider was asked to exchange its code in this history.
+    /// The number of codes that were exchanged with a provider in this history.
     pub(super) fn exchanges(&self) -> usize {
         [self.upstream.google(), self.upstream.github()]
             .into_iter()
@@ -139,7 +138,7 @@ pub(super) fn aside() -> String {
     format!("{UNSERVED}/model/aside")
 }
 
-/// Nobody's callback.
+/// A callback that is not registered.
 pub(super) fn unregistered() -> String {
     format!("{UNSERVED}/model/nobodys")
 }
