@@ -177,7 +177,7 @@ fn a_base_url_is_an_origin_and_nothing_more() {
         "https://broker.example#",
         "https://ada@broker.example",
         "https://broker.example:443",
-        "https://BrokerCommand.example",
+        "https://Broker.example",
         "http://127.1:8000",
         "http://0.0.0.0:8000",
         "ftp://localhost",

@@ -206,5 +206,5 @@ on!(on_sqlite, |_| ());
 #[cfg(feature = "postgres")]
 on!(
     on_postgres,
-    crate::http::health::on_postgres(&crate::storage::postgres::Schema::made().await.url())
+    crate::http::health::on_postgres(&crate::storage::postgres::Schema::created().await.url())
 );

@@ -98,7 +98,7 @@ mod on_a_real_one {
             wall: system.now().plus_ms(ms),
             monotonic_ms: 0,
         });
-        let database = Schema::made().await;
+        let database = Schema::created().await;
         TestBroker::start_on(clock, on_postgres(&database.url())).await
     }
 

@@ -28,7 +28,7 @@ impl Session {
 
 impl Shared {
     async fn start() -> Self {
-        let schema = Schema::made().await;
+        let schema = Schema::created().await;
         let url = schema.url().parse().unwrap();
         let broker = TestBroker::start_with(|config| {
             config.store.url = url;

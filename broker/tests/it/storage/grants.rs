@@ -4,265 +4,219 @@ use broker::model::grant::Redemption;
 use broker::store::Redeemed;
 use contract::Rule;
 
-use super::bench::{Bench, CALLBACK, Exchange, callback, grant, project, redemption, verifier};
+use super::test_store::{
+    CALLBACK, Exchange, TestStore, callback, grant, project, redemption, verifier,
+};
 use crate::users::ada;
 
 fn refused(rule: Rule) -> Exchange {
     Exchange::Refused(rule)
 }
 
-pub(super) async fn a_code_becomes_a_token_that_opens_the_profile(bench: Bench) {
-    bench.issue(1).await;
-    assert_eq!(bench.redeem(1).await, Exchange::Token);
-    let token = bench.token(1).await.unwrap();
+pub(super) async fn a_code_becomes_a_token_that_opens_the_profile(store: TestStore) {
+    store.issue(1).await;
+    assert_eq!(store.redeem(1).await, Exchange::Token);
+    let token = store.token(1).await.unwrap();
     assert_eq!(token.project, project("ada"));
-    assert_eq!(token.ends, bench.now().plus_ms(900_000));
-    assert_eq!(token.login, grant(1, bench.now()).login);
-    assert_eq!(token.open(bench.now()), Ok(ada()));
+    assert_eq!(token.ends, store.now().plus_ms(900_000));
+    assert_eq!(token.login, grant(1, store.now()).login);
+    assert_eq!(token.open(store.now()), Ok(ada()));
     assert_eq!(
-        bench.profile(1).await,
+        store.profile(1).await,
         Ok(ada()),
         "reading does not consume"
     );
 }
 
-pub(super) async fn a_code_is_redeemed_within_its_60_seconds(bench: Bench) {
-    bench.issue(1).await;
-    bench.issue(2).await;
-    bench.at_ms(59_999);
-    assert_eq!(bench.redeem(1).await, Exchange::Token);
-    bench.at_ms(60_000);
-    assert_eq!(bench.redeem(2).await, refused(Rule::CodeExpiry));
-    assert!(bench.token(2).await.is_none());
+pub(super) async fn a_code_is_redeemed_within_its_60_seconds(store: TestStore) {
+    store.issue(1).await;
+    store.issue(2).await;
+    store.at_ms(59_999);
+    assert_eq!(store.redeem(1).await, Exchange::Token);
+    store.at_ms(60_000);
+    assert_eq!(store.redeem(2).await, refused(Rule::CodeExpiry));
+    assert!(store.token(2).await.is_none());
 }
 
-pub(super) async fn a_code_that_expired_stays_expired(bench: Bench) {
-    bench.issue(1).await;
+pub(super) async fn a_code_that_expired_stays_expired(store: TestStore) {
+    store.issue(1).await;
     for ms in [60_000, 60_001, 959_999] {
-        bench.at_ms(ms);
-        assert_eq!(bench.redeem(1).await, refused(Rule::CodeExpiry));
+        store.at_ms(ms);
+        assert_eq!(store.redeem(1).await, refused(Rule::CodeExpiry));
     }
-    bench.at_ms(960_000);
-    assert_eq!(bench.redeem(1).await, refused(Rule::CodeKnown));
+    store.at_ms(960_000);
+    assert_eq!(store.redeem(1).await, refused(Rule::CodeKnown));
 }
 
-pub(super) async fn a_code_that_nobody_issued_is_unknown(bench: Bench) {
-    bench.issue(1).await;
-    assert_eq!(bench.redeem(2).await, refused(Rule::CodeKnown));
+pub(super) async fn a_code_that_was_never_issued_is_unknown(store: TestStore) {
+    store.issue(1).await;
+    assert_eq!(store.redeem(2).await, refused(Rule::CodeKnown));
 }
 
-/// Redeems code 1 once with something wrong in it, then as it should be.
-async fn check_untouched(bench: Bench, rule: Rule, spoil: impl FnOnce(Redemption) -> Redemption) {
-    bench.issue(1).await;
-    let wrong = spoil(redemption(1, 9, bench.now()));
-    let answer = bench.store.redeem(wrong, bench.now()).await.unwrap();
-    let Redeemed::Refused(broken, Some(login)) = answer else {
-        panic!("{answer:?}");
-    };
-    assert_eq!(broken, rule);
-    assert_eq!(login, grant(1, bench.now()).login);
-    assert!(bench.token(9).await.is_none());
-    assert_eq!(bench.redeem(1).await, Exchange::Token);
-    assert_eq!(bench.profile(1).await, Ok(ada()));
+/// Redemptions of code 1 for token 9, each with one wrong parameter, and the rule that
+/// it breaks.
+fn wrong_redemptions(store: &TestStore) -> [(Rule, Redemption); 3] {
+    let redemption = || redemption(1, 9, store.now());
+    [
+        (
+            Rule::CodeClient,
+            Redemption {
+                project: project("bob"),
+                ..redemption()
+            },
+        ),
+        (
+            Rule::CodeCallback,
+            Redemption {
+                callback: callback("https://app.example/other").digest(),
+                ..redemption()
+            },
+        ),
+        (
+            Rule::CodeVerifier,
+            Redemption {
+                challenge: verifier(9).challenge(),
+                ..redemption()
+            },
+        ),
+    ]
 }
 
-pub(super) async fn another_project_leaves_the_code_untouched(bench: Bench) {
-    check_untouched(bench, Rule::CodeClient, |right| Redemption {
-        project: project("bob"),
-        ..right
-    })
-    .await;
+pub(super) async fn another_project_callback_or_verifier_leaves_the_code_alone(store: TestStore) {
+    store.issue(1).await;
+    for (rule, wrong) in wrong_redemptions(&store) {
+        let redeemed = store.inner.redeem(wrong, store.now()).await.unwrap();
+        let Redeemed::Refused(broken, Some(login)) = redeemed else {
+            panic!("{redeemed:?}");
+        };
+        assert_eq!(broken, rule);
+        assert_eq!(login, grant(1, store.now()).login);
+        assert!(store.token(9).await.is_none());
+    }
+    assert_eq!(store.redeem(1).await, Exchange::Token);
+    assert_eq!(store.profile(1).await, Ok(ada()));
 }
 
-pub(super) async fn another_callback_leaves_the_code_untouched(bench: Bench) {
-    check_untouched(bench, Rule::CodeCallback, |right| Redemption {
-        callback: callback("https://app.example/other").digest(),
-        ..right
-    })
-    .await;
+pub(super) async fn another_project_callback_or_verifier_leaves_the_token_alone(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    for (rule, wrong) in wrong_redemptions(&store) {
+        assert_eq!(store.redeem_with(wrong).await, refused(rule));
+        assert_eq!(store.profile(1).await, Ok(ada()));
+    }
 }
 
-pub(super) async fn another_verifier_leaves_the_code_untouched(bench: Bench) {
-    check_untouched(bench, Rule::CodeVerifier, |right| Redemption {
-        challenge: verifier(9).challenge(),
-        ..right
-    })
-    .await;
+pub(super) async fn a_second_valid_redemption_is_refused_and_ends_the_token(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    for token in [2, 3, 4] {
+        let again = redemption(1, token, store.now());
+        let redeemed = store.inner.redeem(again, store.now()).await.unwrap();
+        let Redeemed::Refused(Rule::CodeOnce, Some(login)) = redeemed else {
+            panic!("{redeemed:?}");
+        };
+        assert_eq!(login, grant(1, store.now()).login);
+        assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
+        assert_eq!(store.profile(token).await, Err(Rule::BearerKnown));
+        assert_eq!(store.profiles("grants").await, 0);
+    }
 }
 
-pub(super) async fn a_second_valid_redemption_is_refused_and_ends_the_token(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    let again = redemption(1, 2, bench.now());
-    let answer = bench.store.redeem(again, bench.now()).await.unwrap();
-    let Redeemed::Refused(Rule::CodeOnce, Some(login)) = answer else {
-        panic!("{answer:?}");
-    };
-    assert_eq!(login, grant(1, bench.now()).login);
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerEnded));
-    assert_eq!(bench.profile(2).await, Err(Rule::BearerKnown));
+pub(super) async fn a_second_redemption_for_the_same_token_ends_it_too(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    assert_eq!(store.redeem(1).await, refused(Rule::CodeOnce));
+    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
+    assert_eq!(store.profiles("grants").await, 0);
 }
 
 pub(super) async fn a_second_redemption_after_the_codes_60_seconds_ends_the_token_too(
-    bench: Bench,
+    store: TestStore,
 ) {
-    bench.issue(1).await;
-    bench.at_ms(59_999);
-    bench.redeem(1).await;
-    bench.at_ms(959_998);
-    assert_eq!(bench.profile(1).await, Ok(ada()));
-    let again = redemption(1, 2, bench.now());
-    assert_eq!(bench.redeem_as(again).await, refused(Rule::CodeOnce));
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerEnded));
+    store.issue(1).await;
+    store.at_ms(59_999);
+    store.redeem(1).await;
+    store.at_ms(959_998);
+    assert_eq!(store.profile(1).await, Ok(ada()));
+    let again = redemption(1, 2, store.now());
+    assert_eq!(store.redeem_with(again).await, refused(Rule::CodeOnce));
+    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
 }
 
-pub(super) async fn a_second_redemption_with_something_wrong_leaves_the_token_alive(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    let again = || redemption(1, 2, bench.now());
-    let spoiled = [
-        (
-            Redemption {
-                project: project("bob"),
-                ..again()
-            },
-            Rule::CodeClient,
-        ),
-        (
-            Redemption {
-                callback: callback("https://app.example/other").digest(),
-                ..again()
-            },
-            Rule::CodeCallback,
-        ),
-        (
-            Redemption {
-                challenge: verifier(9).challenge(),
-                ..again()
-            },
-            Rule::CodeVerifier,
-        ),
-    ];
-    for (redemption, rule) in spoiled {
-        assert_eq!(bench.redeem_as(redemption).await, refused(rule));
-        assert_eq!(bench.profile(1).await, Ok(ada()));
-    }
+pub(super) async fn a_token_lives_900_seconds_from_its_redemption(store: TestStore) {
+    store.issue(1).await;
+    store.at_ms(30_000);
+    store.redeem(1).await;
+    store.at_ms(929_999);
+    assert_eq!(store.profile(1).await, Ok(ada()));
+    store.at_ms(930_000);
+    assert_eq!(store.profile(1).await, Err(Rule::BearerExpiry));
 }
 
-pub(super) async fn a_third_redemption_brings_nothing_back(bench: Bench) {
-    bench.issue(1).await;
-    for token in [1, 2, 3] {
-        let again = redemption(1, token, bench.now());
-        bench.redeem_as(again).await;
-    }
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerEnded));
-    assert_eq!(bench.profile(3).await, Err(Rule::BearerKnown));
-    assert_eq!(
-        bench.redeem_as(redemption(1, 4, bench.now())).await,
-        refused(Rule::CodeOnce)
-    );
+pub(super) async fn a_token_that_was_never_issued_is_unknown(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    assert!(store.token(2).await.is_none());
 }
 
-pub(super) async fn a_token_lives_900_seconds_from_its_redemption(bench: Bench) {
-    bench.issue(1).await;
-    bench.at_ms(30_000);
-    bench.redeem(1).await;
-    bench.at_ms(929_999);
-    assert_eq!(bench.profile(1).await, Ok(ada()));
-    bench.at_ms(930_000);
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerExpiry));
+pub(super) async fn a_code_does_not_work_as_a_token(store: TestStore) {
+    store.issue(1).await;
+    let code = grant(1, store.now()).code;
+    let find_token = async || store.inner.token(code, store.now()).await.unwrap();
+    assert!(find_token().await.is_none());
+    assert_eq!(store.inner.revoke(code).await.unwrap(), None);
+    store.redeem(1).await;
+    assert!(find_token().await.is_none());
 }
 
-pub(super) async fn a_token_that_nobody_issued_is_unknown(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    assert!(bench.token(2).await.is_none());
+pub(super) async fn a_revoked_token_has_ended_and_its_profile_leaves_the_row(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    assert_eq!(store.profiles("grants").await, 1);
+    assert_eq!(store.revoke(1).await, Some(grant(1, store.now()).login));
+    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
+    assert_eq!(store.profiles("grants").await, 0);
 }
 
-pub(super) async fn a_code_is_no_token(bench: Bench) {
-    bench.issue(1).await;
-    let code = grant(1, bench.now()).code;
-    assert!(
-        bench
-            .store
-            .token(code, bench.now())
-            .await
-            .unwrap()
-            .is_none()
-    );
-    assert_eq!(bench.store.revoke(code).await.unwrap(), None);
-    bench.redeem(1).await;
-    assert!(
-        bench
-            .store
-            .token(code, bench.now())
-            .await
-            .unwrap()
-            .is_none()
-    );
+pub(super) async fn revoking_twice_is_revoking_once(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    let first = store.revoke(1).await;
+    assert_eq!(store.revoke(1).await, first);
+    store.at_ms(900_000);
+    assert_eq!(store.revoke(1).await, first, "also once it has expired");
 }
 
-pub(super) async fn a_revoked_token_opens_nothing(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    assert_eq!(bench.revoke(1).await, Some(grant(1, bench.now()).login));
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerEnded));
+pub(super) async fn revoking_an_unknown_token_changes_nothing(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    assert_eq!(store.revoke(2).await, None);
+    assert_eq!(store.profile(1).await, Ok(ada()));
 }
 
-pub(super) async fn revoking_twice_is_revoking_once(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    let first = bench.revoke(1).await;
-    assert_eq!(bench.revoke(1).await, first);
-    bench.at_ms(900_000);
-    assert_eq!(bench.revoke(1).await, first, "also once it has expired");
+pub(super) async fn a_revoked_token_does_not_free_its_code(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
+    store.revoke(1).await;
+    let again = redemption(1, 2, store.now());
+    assert_eq!(store.redeem_with(again).await, refused(Rule::CodeOnce));
+    assert_eq!(store.profile(2).await, Err(Rule::BearerKnown));
 }
 
-pub(super) async fn revoking_an_unknown_token_changes_nothing(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    assert_eq!(bench.revoke(2).await, None);
-    assert_eq!(bench.profile(1).await, Ok(ada()));
+pub(super) async fn two_grants_do_not_affect_each_other(store: TestStore) {
+    store.issue(1).await;
+    store.issue(2).await;
+    store.redeem(1).await;
+    store.redeem(2).await;
+    store.revoke(1).await;
+    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
+    assert_eq!(store.profile(2).await, Ok(ada()));
+    assert_eq!(callback(CALLBACK).digest(), grant(2, store.now()).callback);
 }
 
-pub(super) async fn a_revoked_token_does_not_free_its_code(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    bench.revoke(1).await;
-    let again = redemption(1, 2, bench.now());
-    assert_eq!(bench.redeem_as(again).await, refused(Rule::CodeOnce));
-    assert_eq!(bench.profile(2).await, Err(Rule::BearerKnown));
-}
-
-pub(super) async fn a_profile_leaves_its_row_when_the_token_is_revoked(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    assert_eq!(bench.profiles("grants").await, 1);
-    bench.revoke(1).await;
-    assert_eq!(bench.profiles("grants").await, 0);
-}
-
-pub(super) async fn a_profile_leaves_its_row_when_the_token_ends_by_a_replay(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
-    bench.redeem(1).await;
-    assert_eq!(bench.profiles("grants").await, 0);
-}
-
-pub(super) async fn two_grants_do_not_touch_each_other(bench: Bench) {
-    bench.issue(1).await;
-    bench.issue(2).await;
-    bench.redeem(1).await;
-    bench.redeem(2).await;
-    bench.revoke(1).await;
-    assert_eq!(bench.profile(1).await, Err(Rule::BearerEnded));
-    assert_eq!(bench.profile(2).await, Ok(ada()));
-    assert_eq!(callback(CALLBACK).digest(), grant(2, bench.now()).callback);
-}
-
-pub(super) async fn the_same_code_cannot_be_issued_twice(bench: Bench) {
-    bench.issue(1).await;
-    let again = grant(1, bench.now());
-    assert!(bench.store.issue(again).await.is_err());
-    assert_eq!(bench.redeem(1).await, Exchange::Token);
+pub(super) async fn the_same_code_cannot_be_issued_twice(store: TestStore) {
+    store.issue(1).await;
+    let again = grant(1, store.now());
+    assert!(store.inner.issue(again).await.is_err());
+    assert_eq!(store.redeem(1).await, Exchange::Token);
 }

@@ -1,5 +1,5 @@
-//! The shared engine: one server for the whole run, a schema of its own for
-//! every test. Needs PostgreSQL's programs; `just test` installs them.
+//! The shared engine: one server for the whole run, and one schema per test. Needs
+//! PostgreSQL's programs; `just test` installs them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -10,13 +10,13 @@ use broker::store::{Store, StoreUrl};
 use testkit::postgres::{Durability, Server};
 use tokio_postgres::NoTls;
 
-use super::bench::Engine;
+use super::test_store::Engine;
 
 static SERVER: LazyLock<Server> = LazyLock::new(|| {
     Server::start(Durability::Relaxed).expect("PostgreSQL: `just test` installs it")
 });
 
-/// A schema of one test.
+/// The schema of one test.
 #[derive(Clone)]
 pub(crate) struct Schema(Arc<String>);
 
@@ -27,15 +27,16 @@ impl Schema {
         Self(Arc::new(name))
     }
 
-    /// One that is there already.
-    pub(crate) async fn made() -> Self {
+    /// A schema that exists already.
+    pub(crate) async fn created() -> Self {
         let schema = Self::new();
         schema.execute(&format!("CREATE SCHEMA {}", schema.0)).await;
         schema
     }
 
-    /// One that belongs to a role of the same name, who must prove this password.
-    pub(crate) async fn guarded_by(password: &str) -> Self {
+    /// A schema that belongs to a role of the same name, which signs in by this
+    /// password.
+    pub(crate) async fn with_password(password: &str) -> Self {
         let schema = Self::new();
         let name = &schema.0;
         let group = testkit::postgres::PASSWORD_GROUP;
@@ -78,7 +79,7 @@ impl Schema {
         SERVER.url(database)
     }
 
-    /// Does something behind the broker's back.
+    /// Runs a statement on a connection of its own.
     pub(crate) async fn execute(&self, statement: &str) {
         self.client().await.batch_execute(statement).await.unwrap();
     }
@@ -92,7 +93,7 @@ impl Schema {
 
 #[async_trait]
 impl Engine for Schema {
-    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
         self.execute(&format!("CREATE SCHEMA IF NOT EXISTS {}", self.0))
             .await;
         let url: StoreUrl = self.url().parse().unwrap();

@@ -1,4 +1,4 @@
-//! Several brokers on one database, where only one may do something at a time.
+//! Several brokers on one database, for the steps that only one may take at a time.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -7,14 +7,14 @@ use std::time::Duration;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
 
-use super::bench::{Bench, Engine as _};
 use super::postgres::Schema;
+use super::test_store::{Engine as _, TestStore};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn while_one_broker_sweeps_another_leaves_the_rows_to_it() {
-    let bench = Bench::on(Schema::new()).await;
-    bench.open(1).await;
-    bench.at_ms(1_200_000);
+async fn while_one_broker_sweeps_another_deletes_nothing() {
+    let store = TestStore::on(Schema::new()).await;
+    store.open(1).await;
+    store.at_ms(1_200_000);
     let (sender, before_commit) = channel();
     let (commit, permission) = channel();
     let permission = Mutex::new(permission);
@@ -24,22 +24,22 @@ async fn while_one_broker_sweeps_another_leaves_the_rows_to_it() {
             permission.lock().unwrap().recv().unwrap();
         }
     });
-    let (one, now) = (bench.engine.open_watched(fail_points).await, bench.now());
-    let sweeping = tokio::spawn(async move { one.sweep(now).await });
-    let patience = Duration::from_secs(20);
-    before_commit.recv_timeout(patience).unwrap();
-    let other = bench.store.sweep(now).await;
+    let (sweeper, now) = (store.engine.open_with(fail_points).await, store.now());
+    let sweeping = tokio::spawn(async move { sweeper.sweep(now).await });
+    let timeout = Duration::from_secs(20);
+    before_commit.recv_timeout(timeout).unwrap();
+    let other = store.inner.sweep(now).await;
     commit.send(()).unwrap();
     assert_eq!(other.unwrap(), 0, "it neither deletes nor waits");
     assert_eq!(sweeping.await.unwrap().unwrap(), 1);
-    assert_eq!(bench.rows("logins").await, 0);
-    assert_eq!(bench.sweep().await, 0, "the lock is released");
+    assert_eq!(store.rows("logins").await, 0);
+    assert_eq!(store.sweep().await, 0, "the lock is released");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn brokers_that_start_at_once_on_an_empty_database_make_its_tables_once() {
+async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
     for _ in 0..10 {
-        let schema = Schema::made().await;
+        let schema = Schema::created().await;
         let url = schema.url().parse().unwrap();
         let open = |_| broker::store::open(&url, FailPoints::NONE).unwrap();
         let brokers: Vec<_> = (0..3).map(open).collect();

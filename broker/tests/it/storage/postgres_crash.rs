@@ -1,5 +1,5 @@
-//! A PostgreSQL server that dies. Its memory is lost with it, and with that each
-//! commit which it had not written to its log yet.
+//! A PostgreSQL server that is killed, and loses each commit that it has not written to
+//! its log.
 
 use std::sync::Arc;
 
@@ -9,31 +9,34 @@ use broker::store::fail_points::FailPoints;
 use testkit::postgres::{Durability, Server};
 
 use super::acknowledged;
-use super::bench::{Bench, Engine};
+use super::test_store::{Engine, TestStore};
 
 /// The database `postgres` of a server.
 struct Database(String);
 
 #[async_trait]
 impl Engine for Database {
-    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
         broker::store::open(&self.0.parse().unwrap(), fail_points).unwrap()
     }
 
     async fn count(&self, _: &str) -> i64 {
-        unreachable!("these tests count nothing")
+        unreachable!("this test counts nothing")
     }
 }
 
-/// By default this server acknowledges a commit at once, and writes it within ten
-/// seconds.
+/// The settings of this server let it acknowledge a commit ten seconds before it is
+/// written, unless a session insists on durability.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whatever_was_acknowledged_is_there_after_the_server_died() {
+async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
     let lazy = ["synchronous_commit=off", "wal_writer_delay=10s"];
     let mut server = Server::start_with(Durability::Durable, &lazy).unwrap();
-    let before = Bench::on(Database(server.url("postgres"))).await;
-    acknowledged::happens(&before).await;
+    let before = TestStore::on(Database(server.url("postgres"))).await;
+    acknowledged::take_every_step(&before).await;
     server.kill().unwrap();
     server.start_again().unwrap();
-    acknowledged::is_there(&Bench::on(Database(server.url("postgres"))).await).await;
+    acknowledged::assert_every_step_is_stored(
+        &TestStore::on(Database(server.url("postgres"))).await,
+    )
+    .await;
 }

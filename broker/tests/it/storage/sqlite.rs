@@ -1,5 +1,4 @@
-//! The embedded engine: a file of its own for every test, and what only a file
-//! can show.
+//! The embedded engine, with one file per test, and the tests of the file itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;
 
 use super::acknowledged;
-use super::bench::{Bench, Engine, Read};
+use super::test_store::{Engine, Read, TestStore, handle_of, login, query};
 use crate::scratch::Scratch;
 use crate::users::ada;
 
@@ -29,7 +28,7 @@ impl File {
 
 #[async_trait]
 impl Engine for File {
-    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store> {
+    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store> {
         broker::store::open(&self.url(), fail_points).unwrap()
     }
 
@@ -40,28 +39,27 @@ impl Engine for File {
 }
 
 #[tokio::test]
-async fn whatever_was_acknowledged_is_there_after_a_restart() {
+async fn every_acknowledged_step_is_stored_after_a_restart() {
     let scratch = Arc::new(Scratch::new());
-    let before = Bench::on(File(scratch.clone())).await;
-    acknowledged::happens(&before).await;
+    let before = TestStore::on(File(scratch.clone())).await;
+    acknowledged::take_every_step(&before).await;
     drop(before);
-    acknowledged::is_there(&Bench::on(File(scratch)).await).await;
+    acknowledged::assert_every_step_is_stored(&TestStore::on(File(scratch)).await).await;
 }
 
 #[tokio::test]
 async fn two_stores_on_one_file_see_each_others_steps() {
-    let bench = Bench::on(File::new()).await;
-    let other = bench.engine.open().await;
-    bench.open(1).await;
-    bench.finish(1).await;
-    let ask = super::bench::ask(1);
-    let taken = other.consume_result(ask, bench.now()).await.unwrap();
+    let store = TestStore::on(File::new()).await;
+    let other = store.engine.open().await;
+    store.open(1).await;
+    store.succeed(1).await;
+    let read = other.consume_result(query(1), store.now()).await.unwrap();
     assert_eq!(
-        Read::from(taken),
+        Read::from(read),
         Read::Outcome(LoginOutcome::Succeeded(ada()))
     );
     assert_eq!(
-        bench.consume_result(1).await,
+        store.consume_result(1).await,
         Read::Refused(Rule::ResultOnce)
     );
 }
@@ -73,23 +71,26 @@ async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
         broker::store::open(&url, FailPoints::NONE).unwrap(),
         broker::store::open(&url, FailPoints::NONE).unwrap(),
     );
-    let bench = Bench::on(File::new()).await;
-    let login = || super::bench::login(1, super::bench::handle_of(1), "ada", bench.now());
-    assert_eq!(one.open(login(), bench.now()).await.unwrap(), Opened::Fresh);
+    let store = TestStore::on(File::new()).await;
+    let new_login = || login(1, handle_of(1), "ada", store.now());
     assert_eq!(
-        other.open(login(), bench.now()).await.unwrap(),
+        one.open(new_login(), store.now()).await.unwrap(),
         Opened::Fresh
     );
     assert_eq!(
-        one.open(login(), bench.now()).await.unwrap(),
+        other.open(new_login(), store.now()).await.unwrap(),
+        Opened::Fresh
+    );
+    assert_eq!(
+        one.open(new_login(), store.now()).await.unwrap(),
         Opened::KeyTaken
     );
 }
 
 #[tokio::test]
-async fn what_was_taken_or_ended_is_overwritten_in_the_file() {
+async fn an_erased_profile_is_overwritten_in_the_file() {
     let scratch = Arc::new(Scratch::new());
-    let bench = Bench::on(File(scratch.clone())).await;
+    let store = TestStore::on(File(scratch.clone())).await;
     let is_in_file = || {
         let file = rusqlite::Connection::open(scratch.file("broker.db")).unwrap();
         file.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -100,17 +101,17 @@ async fn what_was_taken_or_ended_is_overwritten_in_the_file() {
             .windows(address.len())
             .any(|window| window == address.as_bytes())
     };
-    // Enough of them that what one leaves is not at once another's place.
+    // Enough of them that a freed place is not reused at once.
     for n in 0..20 {
-        bench.open(n).await;
-        bench.finish(n).await;
-        bench.issue(n).await;
-        bench.redeem(n).await;
+        store.open(n).await;
+        store.succeed(n).await;
+        store.issue(n).await;
+        store.redeem(n).await;
     }
-    assert!(is_in_file(), "the search finds what is there");
+    assert!(is_in_file(), "the search finds a stored profile");
     for n in 0..20 {
-        bench.consume_result(n).await;
-        bench.revoke(n).await;
+        store.consume_result(n).await;
+        store.revoke(n).await;
     }
     assert!(!is_in_file());
 }
@@ -129,7 +130,7 @@ fn a_database_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_refused_and_kept() {
+fn a_file_that_is_not_a_database_is_refused_and_kept() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.db", &"not a database\n".repeat(100));
     assert!(broker::store::open(&StoreUrl::SqliteFile(path.clone()), FailPoints::NONE).is_err());
@@ -137,14 +138,14 @@ fn a_file_that_is_no_database_is_refused_and_kept() {
 }
 
 #[tokio::test]
-async fn a_step_that_fails_is_told_and_the_store_goes_on() {
-    let bench = Bench::on(File::new()).await;
-    bench.open(1).await;
+async fn a_step_that_fails_returns_an_error_and_the_store_goes_on() {
+    let store = TestStore::on(File::new()).await;
+    store.open(1).await;
     // A second login under the handle of the first breaks a constraint.
-    let clash = super::bench::login(2, super::bench::handle_of(1), "ada", bench.now());
-    let error = bench.store.open(clash, bench.now()).await.unwrap_err();
+    let clash = login(2, handle_of(1), "ada", store.now());
+    let error = store.inner.open(clash, store.now()).await.unwrap_err();
     assert!(error.to_string().starts_with("the store failed: "));
-    assert_eq!(bench.open_with(2, 2, "ada").await, Opened::Fresh);
+    assert_eq!(store.open_with(2, 2, "ada").await, Opened::Fresh);
 }
 
 #[test]
@@ -183,24 +184,23 @@ fn a_relative_database_lies_relative_to_its_configuration() {
 }
 
 #[test]
-fn the_address_of_a_database_keeps_its_password_to_itself() {
+fn the_url_of_a_database_does_not_show_its_password() {
     let url: StoreUrl = "postgres://ada:hunter2@db.example/broker".parse().unwrap();
     assert_eq!(url.to_string(), "postgres://[redacted]");
     assert!(!format!("{url:?}").contains("hunter2"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_step_that_fails_fails_nobody_elses() {
-    let bench = Bench::on(File::new()).await;
-    bench.open_with(255, 255, "ada").await;
+async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
+    let store = TestStore::on(File::new()).await;
+    store.open_with(255, 255, "ada").await;
     let mut steps = tokio::task::JoinSet::new();
     for key in 0..200_u8 {
-        // Every tenth has the handle of somebody else's login, which no honest
-        // caller can have.
+        // Every tenth has the handle of another login, which breaks a constraint.
         let handle = if key % 10 == 0 { 255 } else { key };
-        let login = super::bench::login(key, super::bench::handle_of(handle), "ada", bench.now());
-        let (store, now) = (bench.store.clone(), bench.now());
-        steps.spawn(async move { (key, store.open(login, now).await) });
+        let login = login(key, handle_of(handle), "ada", store.now());
+        let (inner, now) = (store.inner.clone(), store.now());
+        steps.spawn(async move { (key, inner.open(login, now).await) });
     }
     for (key, opened) in steps.join_all().await {
         match key % 10 {
@@ -208,24 +208,24 @@ async fn a_step_that_fails_fails_nobody_elses() {
             _ => assert_eq!(opened.unwrap(), Opened::Fresh, "{key}"),
         }
     }
-    assert_eq!(bench.rows("logins").await, 181);
+    assert_eq!(store.rows("logins").await, 181);
 }
 
 #[tokio::test]
-async fn a_store_that_is_closed_leaves_no_log_with_old_profiles_behind() {
+async fn a_closed_store_leaves_no_erased_profile_in_its_files() {
     let scratch = Arc::new(Scratch::new());
-    let bench = Bench::on(File(scratch.clone())).await;
-    bench.open(1).await;
-    bench.finish(1).await;
-    bench.consume_result(1).await;
+    let store = TestStore::on(File(scratch.clone())).await;
+    store.open(1).await;
+    store.succeed(1).await;
+    store.consume_result(1).await;
     assert!(scratch.file("broker.db-wal").exists());
-    drop(bench);
+    drop(store);
     assert!(!scratch.file("broker.db-wal").exists());
     let name = ada().name.unwrap();
     for (file, bytes) in scratch.read_all("broker.db") {
         let found = bytes
             .windows(name.len())
             .any(|bytes| bytes == name.as_bytes());
-        assert!(!found, "{file} still says who signed in");
+        assert!(!found, "{file} still contains the profile");
     }
 }

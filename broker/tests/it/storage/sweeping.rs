@@ -1,177 +1,179 @@
-//! Sweeping: nothing that a rule could still see, and not too much at once.
+//! Sweeping: deletes no row that a rule could still see, and few rows at once.
 
 use broker::model::login_session::LoginOutcome;
 use broker::store::Consumed;
 use contract::{LoginError, Rule};
 
-use super::bench::{Bench, Exchange, Read, handle_of, login, redemption, upstream_login};
+use super::test_store::{Exchange, Read, TestStore, handle_of, login, redemption, upstream_login};
 use crate::users::ada;
 
-pub(super) async fn an_empty_store_has_nothing_to_sweep(bench: Bench) {
-    assert_eq!(bench.sweep().await, 0);
+pub(super) async fn an_empty_store_has_nothing_to_sweep(store: TestStore) {
+    assert_eq!(store.sweep().await, 0);
 }
 
-pub(super) async fn a_sweep_takes_no_login_that_is_still_known(bench: Bench) {
-    bench.open(1).await;
+pub(super) async fn a_sweep_keeps_a_login_that_is_still_known(store: TestStore) {
+    store.open(1).await;
     for ms in [0, 600_000, 1_199_999] {
-        bench.at_ms(ms);
-        assert_eq!(bench.sweep().await, 0);
-        assert!(bench.find(1).await.is_some());
+        store.at_ms(ms);
+        assert_eq!(store.sweep().await, 0);
+        assert!(store.find(1).await.is_some());
     }
 }
 
-pub(super) async fn a_sweep_takes_a_login_that_nobody_can_see(bench: Bench) {
-    bench.open(1).await;
-    bench.at_ms(1_200_000);
-    assert_eq!(bench.sweep().await, 1);
-    assert_eq!(bench.rows("logins").await, 0);
-    assert_eq!(bench.sweep().await, 0);
+pub(super) async fn a_sweep_deletes_a_login_that_is_no_longer_known(store: TestStore) {
+    store.open(1).await;
+    store.at_ms(1_200_000);
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.rows("logins").await, 0);
+    assert_eq!(store.sweep().await, 0);
 }
 
-pub(super) async fn a_sweep_erases_a_profile_that_nobody_can_read(bench: Bench) {
-    bench.open(1).await;
-    bench.finish(1).await;
-    bench.at_ms(600_000);
-    assert_eq!(bench.sweep().await, 1);
-    assert_eq!(bench.profiles("logins").await, 0);
-    assert_eq!(bench.rows("logins").await, 1, "a late browser gets home");
+pub(super) async fn a_sweep_erases_a_profile_that_has_expired(store: TestStore) {
+    store.open(1).await;
+    store.succeed(1).await;
+    store.at_ms(600_000);
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.profiles("logins").await, 0);
+    assert_eq!(store.rows("logins").await, 1, "a late browser is sent back");
     assert_eq!(
-        bench.consume_result(1).await,
+        store.consume_result(1).await,
         Read::Refused(Rule::ResultExpiry)
     );
-    assert_eq!(bench.sweep().await, 0);
+    assert_eq!(store.sweep().await, 0);
 }
 
-pub(super) async fn a_sweep_spares_a_profile_that_can_still_be_read(bench: Bench) {
-    bench.open(1).await;
-    bench.open(2).await;
-    bench.finish(1).await;
+pub(super) async fn a_sweep_keeps_a_profile_that_can_still_be_read(store: TestStore) {
+    store.open(1).await;
+    store.open(2).await;
+    store.succeed(1).await;
     let denied = LoginOutcome::Failed(LoginError::AccessDenied);
-    bench.complete(2, denied.clone()).await;
-    bench.at_ms(599_999);
-    assert_eq!(bench.sweep().await, 0);
+    store.complete(2, denied.clone()).await;
+    store.at_ms(599_999);
+    assert_eq!(store.sweep().await, 0);
     assert_eq!(
-        bench.consume_result(1).await,
+        store.consume_result(1).await,
         Read::Outcome(LoginOutcome::Succeeded(ada()))
     );
-    assert_eq!(bench.consume_result(2).await, Read::Outcome(denied));
+    assert_eq!(store.consume_result(2).await, Read::Outcome(denied));
 }
 
-pub(super) async fn a_sweep_spares_a_spent_upstream_login_until_a_minute_after_its_end(
-    bench: Bench,
+pub(super) async fn a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after_its_end(
+    store: TestStore,
 ) {
-    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
-    bench.consume_upstream_login(&upstream_login).await;
-    bench.at_ms(659_999);
-    assert_eq!(bench.sweep().await, 0);
+    let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
+    store.consume_upstream_login(&upstream_login).await;
+    store.at_ms(659_999);
+    assert_eq!(store.sweep().await, 0);
     assert_eq!(
-        bench.consume_upstream_login(&upstream_login).await,
+        store.consume_upstream_login(&upstream_login).await,
         Consumed::Before,
-        "a request that looked at the time a moment ago must not spend it again"
+        "a request that read the clock just before the end must not consume it again"
     );
-    bench.at_ms(660_000);
-    assert_eq!(bench.sweep().await, 1);
-    assert_eq!(bench.rows("spent_trips").await, 0);
+    store.at_ms(660_000);
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.rows("spent_trips").await, 0);
 }
 
-pub(super) async fn a_sweep_spares_a_code_until_no_token_of_it_could_live(bench: Bench) {
-    bench.issue(1).await;
-    bench.at_ms(60_000);
-    bench.sweep().await;
-    assert_eq!(bench.redeem(1).await, Exchange::Refused(Rule::CodeExpiry));
-    bench.at_ms(959_999);
-    bench.sweep().await;
-    assert_eq!(bench.rows("grants").await, 1);
-    bench.at_ms(960_000);
-    assert_eq!(bench.sweep().await, 1);
-    assert_eq!(bench.rows("grants").await, 0);
+pub(super) async fn a_sweep_keeps_a_code_until_every_token_of_it_would_have_ended(
+    store: TestStore,
+) {
+    store.issue(1).await;
+    store.at_ms(60_000);
+    store.sweep().await;
+    assert_eq!(store.redeem(1).await, Exchange::Refused(Rule::CodeExpiry));
+    store.at_ms(959_999);
+    store.sweep().await;
+    assert_eq!(store.rows("grants").await, 1);
+    store.at_ms(960_000);
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.rows("grants").await, 0);
 }
 
-pub(super) async fn what_is_said_of_an_ended_token_does_not_depend_on_the_sweeper(bench: Bench) {
+pub(super) async fn the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper(store: TestStore) {
     for (sweeps, begun) in [(true, 0), (false, 2_000_000)] {
-        bench.at_ms(begun);
-        bench.issue(1).await;
-        bench.at_ms(begun + 10_000);
-        bench.redeem(1).await;
+        store.at_ms(begun);
+        store.issue(1).await;
+        store.at_ms(begun + 10_000);
+        store.redeem(1).await;
         for (elapsed, profile) in [
             (910_000, Rule::BearerExpiry),
             (1_509_999, Rule::BearerExpiry),
             (1_510_000, Rule::BearerKnown),
         ] {
-            bench.at_ms(begun + elapsed);
+            store.at_ms(begun + elapsed);
             if sweeps {
-                bench.sweep().await;
+                store.sweep().await;
             }
-            assert_eq!(bench.profile(1).await, Err(profile));
-            let replay = redemption(1, 2, bench.now());
+            assert_eq!(store.profile(1).await, Err(profile));
+            let replay = redemption(1, 2, store.now());
             assert_eq!(
-                bench.redeem_as(replay).await,
+                store.redeem_with(replay).await,
                 Exchange::Refused(Rule::CodeKnown)
             );
         }
-        bench.sweep().await;
-        assert_eq!(bench.rows("grants").await, 0);
+        store.sweep().await;
+        assert_eq!(store.rows("grants").await, 0);
     }
 }
 
-pub(super) async fn a_replay_is_recognised_as_long_as_the_token_could_live(bench: Bench) {
-    bench.issue(1).await;
-    bench.at_ms(10_000);
-    bench.redeem(1).await;
-    bench.at_ms(909_999);
-    assert_eq!(bench.sweep().await, 0);
-    let replay = redemption(1, 2, bench.now());
+pub(super) async fn a_replay_is_recognised_while_the_token_may_live(store: TestStore) {
+    store.issue(1).await;
+    store.at_ms(10_000);
+    store.redeem(1).await;
+    store.at_ms(909_999);
+    assert_eq!(store.sweep().await, 0);
+    let replay = redemption(1, 2, store.now());
     assert_eq!(
-        bench.redeem_as(replay).await,
+        store.redeem_with(replay).await,
         Exchange::Refused(Rule::CodeOnce)
     );
 }
 
-pub(super) async fn a_sweep_erases_the_profile_of_a_code_that_nobody_redeemed(bench: Bench) {
-    bench.issue(1).await;
-    bench.at_ms(59_999);
-    assert_eq!(bench.sweep().await, 0);
-    assert_eq!(bench.profiles("grants").await, 1);
-    bench.at_ms(60_000);
-    assert_eq!(bench.sweep().await, 1);
-    assert_eq!(bench.profiles("grants").await, 0);
-    assert_eq!(bench.sweep().await, 0);
+pub(super) async fn a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed(store: TestStore) {
+    store.issue(1).await;
+    store.at_ms(59_999);
+    assert_eq!(store.sweep().await, 0);
+    assert_eq!(store.profiles("grants").await, 1);
+    store.at_ms(60_000);
+    assert_eq!(store.sweep().await, 1);
+    assert_eq!(store.profiles("grants").await, 0);
+    assert_eq!(store.sweep().await, 0);
 }
 
-pub(super) async fn a_sweep_spares_the_profile_of_a_living_token(bench: Bench) {
-    bench.issue(1).await;
-    bench.redeem(1).await;
+pub(super) async fn a_sweep_keeps_the_profile_of_a_token_that_has_not_ended(store: TestStore) {
+    store.issue(1).await;
+    store.redeem(1).await;
     for ms in [60_000, 899_999] {
-        bench.at_ms(ms);
-        assert_eq!(bench.sweep().await, 0);
-        assert_eq!(bench.profile(1).await, Ok(ada()));
+        store.at_ms(ms);
+        assert_eq!(store.sweep().await, 0);
+        assert_eq!(store.profile(1).await, Ok(ada()));
     }
 }
 
-pub(super) async fn a_sweep_takes_a_bounded_number_of_rows(bench: Bench) {
+pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
     let openings = (0..=250_u8).flat_map(|key| [(key, false), (key, true)]);
     let mut steps = tokio::task::JoinSet::new();
     let total = 502;
     for (key, flip) in openings {
         // 502 different keys and handles out of 251 numbers.
-        let mut login = login(key, handle_of(key), "ada", bench.now());
+        let mut login = login(key, handle_of(key), "ada", store.now());
         if flip {
             login.key = contract::Digest::derive("another", login.key.as_bytes());
             login.handle = contract::Digest::derive("another", login.handle.as_bytes());
         }
-        let (store, now) = (bench.store.clone(), bench.now());
-        steps.spawn(async move { store.open(login, now).await.unwrap() });
+        let (inner, now) = (store.inner.clone(), store.now());
+        steps.spawn(async move { inner.open(login, now).await.unwrap() });
     }
     steps.join_all().await;
-    assert_eq!(bench.rows("logins").await, total);
-    bench.at_ms(1_200_000);
-    let first = bench.sweep().await;
+    assert_eq!(store.rows("logins").await, total);
+    store.at_ms(1_200_000);
+    let first = store.sweep().await;
     assert!(0 < first && first < 502, "{first} rows at once");
     let mut swept = first;
     while swept < 502 {
-        let more = bench.sweep().await;
-        assert!(more > 0, "the rest is never swept");
+        let more = store.sweep().await;
+        assert!(more > 0, "the rest is never deleted");
         swept += more;
     }
-    assert_eq!(bench.rows("logins").await, 0);
+    assert_eq!(store.rows("logins").await, 0);
 }

@@ -1,48 +1,32 @@
-//! UpstreamLogins: spent once.
+//! Upstream logins: consumed once, and remembered until after their end.
 
 use broker::store::Consumed;
 
-use super::bench::{Bench, upstream_login};
+use super::test_store::{TestStore, upstream_login};
 
-pub(super) async fn an_upstream_login_is_spent_once(bench: Bench) {
-    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login).await,
-        Consumed::Now
-    );
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login).await,
-        Consumed::Before
-    );
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login).await,
-        Consumed::Before
-    );
+pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
+    let ends = store.now().plus_ms(600_000);
+    for (seed, consumed) in [
+        (1, Consumed::Now),
+        (1, Consumed::Before),
+        (2, Consumed::Now),
+        (1, Consumed::Before),
+    ] {
+        let upstream_login = upstream_login(seed, ends);
+        assert_eq!(
+            store.consume_upstream_login(&upstream_login).await,
+            consumed
+        );
+    }
 }
 
-pub(super) async fn two_upstream_logins_are_spent_independently(bench: Bench) {
-    let ends = bench.now().plus_ms(600_000);
+pub(super) async fn a_consumed_upstream_login_is_remembered_until_its_end(store: TestStore) {
+    let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
+    store.consume_upstream_login(&upstream_login).await;
+    store.at_ms(599_999);
+    store.sweep().await;
     assert_eq!(
-        bench.consume_upstream_login(&upstream_login(1, ends)).await,
-        Consumed::Now
-    );
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login(2, ends)).await,
-        Consumed::Now
-    );
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login(1, ends)).await,
-        Consumed::Before
-    );
-}
-
-pub(super) async fn an_upstream_login_that_comes_back_at_its_end_is_still_remembered(bench: Bench) {
-    let upstream_login = upstream_login(1, bench.now().plus_ms(600_000));
-    bench.consume_upstream_login(&upstream_login).await;
-    bench.at_ms(599_999);
-    bench.sweep().await;
-    assert_eq!(
-        bench.consume_upstream_login(&upstream_login).await,
+        store.consume_upstream_login(&upstream_login).await,
         Consumed::Before
     );
 }

@@ -6,7 +6,7 @@ use crate::storage::postgres::Schema;
 
 #[tokio::test]
 async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
-    let database = Schema::made().await;
+    let database = Schema::created().await;
     // Found before PostgreSQL's own.
     database
         .execute(&format!(

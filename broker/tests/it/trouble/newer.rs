@@ -47,7 +47,7 @@ mod on_postgres {
 
     #[tokio::test]
     async fn a_newer_database_is_left_alone_and_said_to_be_newer() {
-        let schema = Schema::made().await;
+        let schema = Schema::created().await;
         schema
             .execute("CREATE TABLE broker_schema (version BIGINT NOT NULL)")
             .await;
@@ -68,7 +68,7 @@ mod on_postgres {
 
     #[tokio::test]
     async fn a_broker_whose_tables_became_newer_is_not_ready() {
-        let schema = Schema::made().await;
+        let schema = Schema::created().await;
         let served = Place::with_store(&schema.url()).serve();
         assert_eq!(served.get("/readyz").await.status, 200);
         schema.execute("UPDATE broker_schema SET version = 2").await;

@@ -8,7 +8,7 @@ const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 
 #[tokio::test]
 async fn the_right_password_is_taken() {
-    let schema = Schema::guarded_by(RIGHT).await;
+    let schema = Schema::with_password(RIGHT).await;
     let place = Place::with_store(&schema.url_with(RIGHT));
     let said = place.check();
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -17,7 +17,7 @@ async fn the_right_password_is_taken() {
 
 #[tokio::test]
 async fn a_wrong_password_is_one_line_that_does_not_show_it() {
-    let schema = Schema::guarded_by(RIGHT).await;
+    let schema = Schema::with_password(RIGHT).await;
     let said = Place::with_store(&schema.url_with(WRONG)).check();
     said.failed("cannot open postgres://[redacted]");
     said.failed("password authentication failed");
@@ -27,7 +27,7 @@ async fn a_wrong_password_is_one_line_that_does_not_show_it() {
 
 #[tokio::test]
 async fn a_broker_with_a_wrong_password_answers_503_until_it_is_right() {
-    let schema = Schema::guarded_by(RIGHT).await;
+    let schema = Schema::with_password(RIGHT).await;
     let served = Place::with_store(&schema.url_with(WRONG)).serve();
     let answers = [served.get("/readyz").await, served.session(1).await];
     for answer in answers {

@@ -1,4 +1,4 @@
-//! One empty database, one clock, and short names for what is done with them.
+//! A store on an empty database, with a clock that the test moves.
 //!
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
@@ -25,30 +25,31 @@ use crate::users::ada;
 /// A database of one engine, empty at first.
 #[async_trait]
 pub(crate) trait Engine: Send + Sync {
-    /// One more broker's way to it, which somebody watches.
-    async fn open_watched(&self, fail_points: FailPoints) -> Arc<dyn Store>;
+    /// Opens the database as one more broker would, with these fail points.
+    async fn open_with(&self, fail_points: FailPoints) -> Arc<dyn Store>;
 
-    /// One more broker's way to it.
+    /// Opens the database as one more broker would.
     async fn open(&self) -> Arc<dyn Store> {
-        self.open_watched(FailPoints::NONE).await
+        self.open_with(FailPoints::NONE).await
     }
 
-    /// The number that this `SELECT` finds, asked past the store.
+    /// The number that this `SELECT` returns, without the store.
     async fn count(&self, select: &str) -> i64;
 }
 
-pub(crate) struct Bench {
-    pub(crate) store: Arc<dyn Store>,
+/// The store under test.
+pub(crate) struct TestStore {
+    pub(crate) inner: Arc<dyn Store>,
     pub(crate) engine: Box<dyn Engine>,
     elapsed_ms: AtomicI64,
 }
 
-/// When every test begins.
+/// The time at which every test begins.
 const START: UnixMs = UnixMs(1_790_000_000_123);
 
 pub(crate) const CALLBACK: &str = "https://app.example/cb";
 
-/// What came of a read, fit to be compared.
+/// A [`ResultRead`] that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Read {
     Outcome(LoginOutcome),
@@ -57,8 +58,8 @@ pub(crate) enum Read {
 }
 
 impl From<ResultRead> for Read {
-    fn from(taken: ResultRead) -> Self {
-        match taken {
+    fn from(read: ResultRead) -> Self {
+        match read {
             ResultRead::Outcome(outcome) => Read::Outcome(outcome),
             ResultRead::Pending(_) => Read::Pending,
             ResultRead::Refused(rule) => Read::Refused(rule),
@@ -66,7 +67,7 @@ impl From<ResultRead> for Read {
     }
 }
 
-/// What came of a redemption, fit to be compared.
+/// A [`Redeemed`] that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exchange {
     Token,
@@ -82,11 +83,11 @@ impl From<Redeemed> for Exchange {
     }
 }
 
-impl Bench {
+impl TestStore {
     pub(crate) async fn on(engine: impl Engine + 'static) -> Self {
         testkit::leak_check::watch_log();
         Self {
-            store: engine.open().await,
+            inner: engine.open().await,
             engine: Box::new(engine),
             elapsed_ms: AtomicI64::new(0),
         }
@@ -96,83 +97,91 @@ impl Bench {
         START.plus_ms(self.elapsed_ms.load(Ordering::SeqCst))
     }
 
-    /// From here on it is so many milliseconds after the beginning.
+    /// Sets the clock to `ms` milliseconds after the beginning.
     pub(crate) fn at_ms(&self, ms: i64) {
         self.elapsed_ms.store(ms, Ordering::SeqCst);
     }
 
-    /// Opens login 1, 2, … with the key and the handle of that number.
+    /// Opens a login with the key and the handle of this number, for project ada.
     pub(crate) async fn open(&self, key: u8) -> Opened {
         self.open_with(key, key, "ada").await
     }
 
     pub(crate) async fn open_with(&self, key: u8, handle: u8, project: &str) -> Opened {
         let login = login(key, handle_of(handle), project, self.now());
-        self.store.open(login, self.now()).await.unwrap()
+        self.inner.open(login, self.now()).await.unwrap()
     }
 
     pub(crate) async fn find(&self, handle: u8) -> Option<LoginSession> {
         let handle = handle_of(handle);
-        self.store.find(handle, self.now()).await.unwrap()
+        self.inner.find(handle, self.now()).await.unwrap()
     }
 
     pub(crate) async fn bind_browser(&self, handle: u8, browser: u8) -> Bound {
-        let (handle, browser) = (handle_of(handle), mark(browser));
-        self.store
+        let (handle, browser) = (handle_of(handle), binding(browser));
+        self.inner
             .bind_browser(handle, browser, self.now())
             .await
             .unwrap()
     }
 
+    /// Checks that neither a browser nor its binding finds a login.
+    pub(crate) async fn assert_unknown(&self, handle: u8) {
+        assert!(self.find(handle).await.is_none());
+        let bound = self.bind_browser(handle, 1).await;
+        assert!(matches!(bound, Bound::Refused(None)));
+    }
+
+    /// Whether binding the login to this browser succeeds.
     pub(crate) async fn is_granted(&self, handle: u8, browser: u8) -> bool {
         matches!(self.bind_browser(handle, browser).await, Bound::Granted(_))
     }
 
     pub(crate) async fn complete(&self, handle: u8, outcome: LoginOutcome) -> Completed {
         let handle = handle_of(handle);
-        self.store
+        self.inner
             .complete(handle, outcome, self.now())
             .await
             .unwrap()
     }
 
-    /// Ada finishes signing in.
-    pub(crate) async fn finish(&self, handle: u8) -> Completed {
+    /// Completes a login with Ada's profile.
+    pub(crate) async fn succeed(&self, handle: u8) -> Completed {
         self.complete(handle, LoginOutcome::Succeeded(ada())).await
     }
 
     pub(crate) async fn consume_result(&self, key: u8) -> Read {
-        self.take_as(ask(key)).await
+        self.consume_result_with(query(key)).await
     }
 
-    pub(crate) async fn take_as(&self, ask: ResultQuery) -> Read {
-        self.store
-            .consume_result(ask, self.now())
+    pub(crate) async fn consume_result_with(&self, query: ResultQuery) -> Read {
+        self.inner
+            .consume_result(query, self.now())
             .await
             .unwrap()
             .into()
     }
 
     pub(crate) async fn consume_upstream_login(&self, upstream_login: &UpstreamLogin) -> Consumed {
-        self.store
+        self.inner
             .consume_upstream_login(upstream_login)
             .await
             .unwrap()
     }
 
-    /// Issues code 1, 2, … for project ada.
+    /// Issues a code to project ada.
     pub(crate) async fn issue(&self, code: u8) {
         let grant = grant(code, self.now());
-        self.store.issue(grant).await.unwrap();
+        self.inner.issue(grant).await.unwrap();
     }
 
     /// Redeems a code for the token of the same number.
     pub(crate) async fn redeem(&self, code: u8) -> Exchange {
-        self.redeem_as(redemption(code, code, self.now())).await
+        self.redeem_with(redemption(code, code, self.now())).await
     }
 
-    pub(crate) async fn redeem_as(&self, redemption: Redemption) -> Exchange {
-        self.store
+    pub(crate) async fn redeem_with(&self, redemption: Redemption) -> Exchange {
+        self.inner
             .redeem(redemption, self.now())
             .await
             .unwrap()
@@ -180,10 +189,10 @@ impl Bench {
     }
 
     pub(crate) async fn token(&self, token: u8) -> Option<Token> {
-        self.store.token(token_of(token), self.now()).await.unwrap()
+        self.inner.token(token_of(token), self.now()).await.unwrap()
     }
 
-    /// Whom a token opens.
+    /// The profile that a token opens.
     pub(crate) async fn profile(&self, token: u8) -> Result<Profile, Rule> {
         match self.token(token).await {
             Some(token) => token.open(self.now()),
@@ -192,11 +201,11 @@ impl Bench {
     }
 
     pub(crate) async fn revoke(&self, token: u8) -> Option<LoginId> {
-        self.store.revoke(token_of(token)).await.unwrap()
+        self.inner.revoke(token_of(token)).await.unwrap()
     }
 
     pub(crate) async fn sweep(&self) -> usize {
-        self.store.sweep(self.now()).await.unwrap()
+        self.inner.sweep(self.now()).await.unwrap()
     }
 
     pub(crate) async fn rows(&self, table: &str) -> i64 {
@@ -205,7 +214,7 @@ impl Bench {
             .await
     }
 
-    /// How many profiles rest in a table.
+    /// The number of profiles in a table.
     pub(crate) async fn profiles(&self, table: &str) -> i64 {
         self.engine
             .count(&format!(
@@ -223,7 +232,7 @@ pub(crate) fn handle_of(n: u8) -> Digest {
     Digest::derive("handle", &[n])
 }
 
-pub(crate) fn mark(n: u8) -> BrowserBinding {
+pub(crate) fn binding(n: u8) -> BrowserBinding {
     BrowserBinding(Digest::derive("browser", &[n]))
 }
 
@@ -238,7 +247,7 @@ pub(crate) fn callback(text: &str) -> RedirectUri {
 pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogin {
     let request = LoginSessionRequest {
         client_id: project(name),
-        client_secret: "not looked at".parse().unwrap(),
+        client_secret: "unused".parse().unwrap(),
         session_key: key_of(key),
         provider: Provider::GitHub,
         redirect_uri: callback(CALLBACK),
@@ -246,7 +255,7 @@ pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogi
     open(&request, handle, now)
 }
 
-pub(crate) fn ask(key: u8) -> ResultQuery {
+pub(crate) fn query(key: u8) -> ResultQuery {
     ResultQuery {
         key: key_of(key).digest(),
         project: project("ada"),
@@ -287,7 +296,7 @@ pub(crate) fn redemption(code: u8, token: u8, now: UnixMs) -> Redemption {
     let request = TokenRequest {
         grant_type: contract::GrantType::AuthorizationCode,
         client_id: "prj_ada".parse().unwrap(),
-        client_secret: "not looked at".parse().unwrap(),
+        client_secret: "unused".parse().unwrap(),
         code: HandoffCode::from_random(&[code; 32]),
         redirect_uri: callback(CALLBACK),
         code_verifier: verifier(code),

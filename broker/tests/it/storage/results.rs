@@ -1,0 +1,115 @@
+//! The results of logins: read once, by their own project, in time.
+
+use broker::model::login_session::{LoginOutcome, ResultQuery, SessionStatus};
+use contract::{LoginError, Rule};
+
+use super::test_store::{Read, TestStore, callback, project, query};
+use crate::users::ada;
+
+pub(super) const CONSUMED: Read = Read::Refused(Rule::ResultOnce);
+pub(super) const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);
+pub(super) const UNKNOWN: Read = Read::Refused(Rule::ResultKnown);
+
+pub(super) fn adas_profile() -> Read {
+    Read::Outcome(LoginOutcome::Succeeded(ada()))
+}
+
+pub(super) async fn a_pending_read_does_not_consume_the_login(store: TestStore) {
+    store.open(1).await;
+    for _ in 0..3 {
+        assert_eq!(store.consume_result(1).await, Read::Pending);
+    }
+    store.succeed(1).await;
+    assert_eq!(store.consume_result(1).await, adas_profile());
+}
+
+pub(super) async fn a_pending_login_expires(store: TestStore) {
+    store.open(1).await;
+    store.at_ms(599_999);
+    assert_eq!(store.consume_result(1).await, Read::Pending);
+    store.at_ms(600_000);
+    assert_eq!(store.consume_result(1).await, EXPIRED);
+}
+
+pub(super) async fn a_profile_is_read_once_and_leaves_its_row(store: TestStore) {
+    store.open(1).await;
+    store.succeed(1).await;
+    assert_eq!(store.profiles("logins").await, 1);
+    assert_eq!(store.consume_result(1).await, adas_profile());
+    assert_eq!(store.profiles("logins").await, 0);
+    assert_eq!(store.rows("logins").await, 1);
+    assert_eq!(store.find(1).await.unwrap().status, SessionStatus::Consumed);
+    for ms in [0, 1, 600_000] {
+        store.at_ms(ms);
+        assert_eq!(store.consume_result(1).await, CONSUMED, "at {ms}");
+    }
+}
+
+pub(super) async fn each_error_is_read_once(store: TestStore) {
+    for (key, error) in (1..).zip(LoginError::ALL) {
+        let outcome = LoginOutcome::Failed(error);
+        store.open(key).await;
+        store.complete(key, outcome.clone()).await;
+        assert_eq!(store.consume_result(key).await, Read::Outcome(outcome));
+        assert_eq!(store.consume_result(key).await, CONSUMED);
+    }
+}
+
+pub(super) async fn an_outcome_expires_after_600_seconds_for_good(store: TestStore) {
+    for key in [1, 2] {
+        store.open(key).await;
+        store.succeed(key).await;
+    }
+    store.at_ms(599_999);
+    assert_eq!(store.consume_result(1).await, adas_profile());
+    for ms in [600_000, 600_001, 1_199_999] {
+        store.at_ms(ms);
+        assert_eq!(store.consume_result(2).await, EXPIRED, "at {ms}");
+    }
+}
+
+pub(super) async fn an_unknown_key_reads_nothing(store: TestStore) {
+    store.open(1).await;
+    store.succeed(1).await;
+    assert_eq!(store.consume_result(2).await, UNKNOWN);
+}
+
+pub(super) async fn another_project_consumes_nothing_and_learns_nothing(store: TestStore) {
+    let read_by_bob = || {
+        store.consume_result_with(ResultQuery {
+            project: project("bob"),
+            ..query(1)
+        })
+    };
+    store.open(1).await;
+    assert_eq!(read_by_bob().await, UNKNOWN, "while it is pending");
+    store.succeed(1).await;
+    assert_eq!(read_by_bob().await, UNKNOWN, "once it is completed");
+    assert_eq!(store.consume_result(1).await, adas_profile());
+    assert_eq!(read_by_bob().await, UNKNOWN, "once it is consumed");
+    store.at_ms(600_000);
+    assert_eq!(read_by_bob().await, UNKNOWN, "once it has expired");
+}
+
+pub(super) async fn another_callback_consumes_nothing(store: TestStore) {
+    let others = [
+        "https://app.example/other",
+        "https://app.example/cb/",
+        "https://app.example/CB",
+    ];
+    let check_refused = async || {
+        for other in others {
+            let query = ResultQuery {
+                redirect_uri: callback(other),
+                ..query(1)
+            };
+            let read = store.consume_result_with(query).await;
+            assert_eq!(read, Read::Refused(Rule::ResultCallback), "{other}");
+        }
+    };
+    store.open(1).await;
+    check_refused().await;
+    store.succeed(1).await;
+    check_refused().await;
+    assert_eq!(store.consume_result(1).await, adas_profile());
+}
