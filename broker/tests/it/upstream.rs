@@ -1,17 +1,19 @@
-//! The broker as a client: what it says to Google and GitHub, and what it makes
-//! of whatever they answer. The providers here are scripts on raw sockets.
+//! The broker as a client of Google and GitHub: its calls, and its handling of any
+//! response. The providers here are servers on raw sockets.
 //!
 //! `b05_…` is the fifth check of this side in the threat catalogue; `e2e/THREATS.md`
-//! lists where each is held.
+//! lists the tests of each check.
 
+mod availability;
 mod callback;
+mod concurrency;
+mod credentials;
+mod discovery;
 mod errors;
 mod github;
-mod health;
 mod id_token;
 mod keys;
 mod limits;
 mod online;
-mod people;
-mod script;
-mod stage;
+mod providers;
+mod users;

@@ -7,7 +7,6 @@
     reason = "a line of a table reads better without borrows"
 )]
 
-mod answers;
 mod comparison;
 mod digest;
 mod lifetime;
@@ -15,6 +14,7 @@ mod openapi;
 mod origin;
 mod redirect_uri;
 mod requests;
+mod responses;
 mod rules;
 mod secrets;
 mod transaction;

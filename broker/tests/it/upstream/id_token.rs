@@ -1,12 +1,13 @@
-//! Forged, bent and borrowed ID tokens: each ends as an answer that proves nothing.
+//! Forged, malformed and stolen ID tokens, each of which is refused.
 
 use contract::Digest;
 use contract::Provider::Google;
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
-use super::stage::{
-    ACCESS_TOKEN, Away, KEY_ONE, KEY_TWO, Stage, ada_of, is, jwk, signing, token, token_by,
+use super::providers::{
+    ACCESS_TOKEN, FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, failed_with, jwk,
+    signing_key, token, token_signed_by,
 };
 use crate::test_broker::CALLBACK;
 
@@ -14,33 +15,41 @@ fn right_header() -> Value {
     json!({ "alg": "RS256", "kid": "one", "typ": "JWT" })
 }
 
-/// A clean login in which Google brings the token that `make` makes.
-async fn bring(
-    stage: &Stage,
+/// Signs in through the clean flow, while Google returns the token that `make` returns.
+async fn sign_in_with(
+    providers: &FakeProviders,
     key: u8,
-    make: impl Fn(&Away<'_>) -> String,
+    make: impl Fn(&StartedLogin<'_>) -> String,
 ) -> Result<Value, String> {
-    let away = stage.depart(Google, key).await;
-    away.brings_token(&make(&away));
-    away.back("code=a-code").await.redirects_to(CALLBACK);
-    stage.outcome(key).await
+    let login = providers.start_login(Google, key).await;
+    login.google_returns_token(&make(&login));
+    login
+        .return_with("code=a-code")
+        .await
+        .redirects_to(CALLBACK);
+    providers.result(key).await
 }
 
-async fn refused(stage: &Stage, make: impl Fn(&Away<'_>) -> String, what: &str) {
-    // Keys are taken for 600 s; a legacy login needs none.
-    let away = stage.depart_legacy(Google).await;
-    away.brings_token(&make(&away));
-    let home = away.back("code=a-code").await;
-    let home = home.location().unwrap();
+/// Checks that a legacy login is refused in which Google returns the token that `make`
+/// returns. A legacy login needs no fresh key.
+async fn assert_refused(
+    providers: &FakeProviders,
+    make: impl Fn(&StartedLogin<'_>) -> String,
+    what: &str,
+) {
+    let login = providers.start_legacy_login(Google).await;
+    login.google_returns_token(&make(&login));
+    let response = login.return_with("code=a-code").await;
+    let response = response.location().unwrap();
     assert!(
-        home.contains("error=invalid_provider_response"),
-        "{what}: {home}"
+        response.contains("error=invalid_provider_response"),
+        "{what}: {response}"
     );
 }
 
-/// Ada's claims with one changed; absent where the value is null.
-fn claims_with(away: &Away<'_>, name: &str, value: &Value) -> Value {
-    let mut claims = ada_of(away);
+/// Ada's claims with one changed, or removed if `value` is null.
+fn claims_with(login: &StartedLogin<'_>, name: &str, value: &Value) -> Value {
+    let mut claims = adas_claims(login);
     match value {
         Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
         value => claims[name] = value.clone(),
@@ -49,21 +58,21 @@ fn claims_with(away: &Away<'_>, name: &str, value: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_honest_token_counts_with_and_without_what_is_optional() {
-    let stage = Stage::start().await;
+async fn a_valid_token_counts_with_and_without_its_optional_claims() {
+    let providers = FakeProviders::start().await;
     let hash = Digest::of(ACCESS_TOKEN.as_bytes());
     let hash = Digest::from_bytes(*hash.as_bytes()).to_text();
-    // Half of 32 bytes is 21 characters and a bit.
+    // Half of 32 bytes is 21 characters and two bits.
     let half = &hash[..21];
     let at_hash = ('A'..='Z')
         .chain('a'..='z')
         .map(|last| format!("{half}{last}"));
     let mut accepted = 0;
     for at_hash in at_hash.filter(|it| it.ends_with(['A', 'Q', 'g', 'w'])) {
-        let away = stage.depart_legacy(Google).await;
-        away.brings(claims_with(&away, "at_hash", &json!(at_hash)));
-        let home = away.back("code=a-code").await;
-        accepted += usize::from(home.location().unwrap().contains("code="));
+        let login = providers.start_legacy_login(Google).await;
+        login.google_returns_claims(claims_with(&login, "at_hash", &json!(at_hash)));
+        let response = login.return_with("code=a-code").await;
+        accepted += usize::from(response.location().unwrap().contains("code="));
     }
     assert_eq!(accepted, 1, "one of the four last characters is right");
     for (key, name) in [
@@ -73,26 +82,30 @@ async fn an_honest_token_counts_with_and_without_what_is_optional() {
         (4, "picture"),
         (5, "email"),
     ] {
-        let outcome = bring(&stage, key, |away| {
-            token(&right_header(), &claims_with(away, name, &Value::Null))
+        let outcome = sign_in_with(&providers, key, |login| {
+            token(&right_header(), &claims_with(login, name, &Value::Null))
         });
         assert!(outcome.await.is_ok(), "without {name}");
     }
 }
 
 #[tokio::test]
-async fn b04_a_nonce_is_this_logins_or_the_token_is_nothing() {
-    let stage = Stage::start().await;
-    let other = stage.depart_legacy(Google).await.parameter("nonce");
+async fn b04_a_token_with_another_nonce_is_refused() {
+    let providers = FakeProviders::start().await;
+    let other = providers
+        .start_legacy_login(Google)
+        .await
+        .parameter("nonce");
     for nonce in [json!(other), json!(""), json!(1), Value::Null] {
-        let make = |away: &Away<'_>| token(&right_header(), &claims_with(away, "nonce", &nonce));
-        refused(&stage, make, &nonce.to_string()).await;
+        let make =
+            |login: &StartedLogin<'_>| token(&right_header(), &claims_with(login, "nonce", &nonce));
+        assert_refused(&providers, make, &nonce.to_string()).await;
     }
 }
 
 #[tokio::test]
 async fn b15_every_claim_is_required_and_of_its_type() {
-    let stage = Stage::start().await;
+    let providers = FakeProviders::start().await;
     let odd = [
         Value::Null,
         json!(""),
@@ -103,8 +116,9 @@ async fn b15_every_claim_is_required_and_of_its_type() {
     ];
     for name in ["iss", "aud", "exp", "iat", "nonce"] {
         for value in &odd {
-            let make = |away: &Away<'_>| token(&right_header(), &claims_with(away, name, value));
-            refused(&stage, make, &format!("{name} {value}")).await;
+            let make =
+                |login: &StartedLogin<'_>| token(&right_header(), &claims_with(login, name, value));
+            assert_refused(&providers, make, &format!("{name} {value}")).await;
         }
     }
     for (name, value) in [
@@ -120,14 +134,15 @@ async fn b15_every_claim_is_required_and_of_its_type() {
         ("at_hash", json!("")),
         ("at_hash", json!(1)),
     ] {
-        let make = |away: &Away<'_>| token(&right_header(), &claims_with(away, name, &value));
-        refused(&stage, make, &format!("{name} {value}")).await;
+        let make =
+            |login: &StartedLogin<'_>| token(&right_header(), &claims_with(login, name, &value));
+        assert_refused(&providers, make, &format!("{name} {value}")).await;
     }
 }
 
 #[tokio::test]
 async fn b15_a_subject_is_a_short_ascii_text() {
-    let stage = Stage::start().await;
+    let providers = FakeProviders::start().await;
     for sub in [
         Value::Null,
         json!(""),
@@ -139,89 +154,99 @@ async fn b15_a_subject_is_a_short_ascii_text() {
         json!("\u{202E}1"),
         json!(["1"]),
     ] {
-        let make = |away: &Away<'_>| token(&right_header(), &claims_with(away, "sub", &sub));
-        refused(&stage, make, &sub.to_string()).await;
+        let make =
+            |login: &StartedLogin<'_>| token(&right_header(), &claims_with(login, "sub", &sub));
+        assert_refused(&providers, make, &sub.to_string()).await;
     }
     let longest = "1".repeat(255);
-    let outcome = bring(&stage, 1, |away| {
-        token(&right_header(), &claims_with(away, "sub", &json!(longest)))
+    let outcome = sign_in_with(&providers, 1, |login| {
+        token(&right_header(), &claims_with(login, "sub", &json!(longest)))
     });
     assert_eq!(outcome.await.unwrap()["providerSubject"], longest);
 }
 
 #[tokio::test]
 async fn b15_a_signature_is_by_the_key_that_the_header_names() {
-    let stage = Stage::start().await;
-    let by_two = |away: &Away<'_>| {
-        token_by(
+    let providers = FakeProviders::start().await;
+    let by_two = |login: &StartedLogin<'_>| {
+        token_signed_by(
             &right_header(),
-            &ada_of(away),
-            &signing(KEY_TWO),
+            &adas_claims(login),
+            &signing_key(KEY_TWO),
             Algorithm::RS256,
         )
     };
-    refused(&stage, by_two, "another key").await;
-    let bare = |away: &Away<'_>| {
-        let token = token(&right_header(), &ada_of(away));
+    assert_refused(&providers, by_two, "another key").await;
+    let bare = |login: &StartedLogin<'_>| {
+        let token = token(&right_header(), &adas_claims(login));
         format!("{}.", token.rsplit_once('.').unwrap().0)
     };
-    refused(&stage, bare, "no signature").await;
-    let padded = |away: &Away<'_>| format!("{}=", token(&right_header(), &ada_of(away)));
-    refused(&stage, padded, "padding").await;
-    let four = |away: &Away<'_>| format!("{}.a", token(&right_header(), &ada_of(away)));
-    refused(&stage, four, "four parts").await;
+    assert_refused(&providers, bare, "no signature").await;
+    let padded =
+        |login: &StartedLogin<'_>| format!("{}=", token(&right_header(), &adas_claims(login)));
+    assert_refused(&providers, padded, "padding").await;
+    let four =
+        |login: &StartedLogin<'_>| format!("{}.a", token(&right_header(), &adas_claims(login)));
+    assert_refused(&providers, four, "four parts").await;
     for text in ["", ".", "..", "...", "a", "e30.e30.", "\u{0}", "ä.ö.ü"] {
-        refused(&stage, |_| text.to_owned(), text).await;
+        assert_refused(&providers, |_| text.to_owned(), text).await;
     }
 }
 
 #[tokio::test]
-async fn b16_no_algorithm_but_rs256_counts_whatever_the_signature() {
-    let stage = Stage::start().await;
-    let none = |away: &Away<'_>| {
+async fn b16_no_algorithm_but_rs256_counts() {
+    let providers = FakeProviders::start().await;
+    let none = |login: &StartedLogin<'_>| {
         let header = json!({ "alg": "none", "kid": "one" });
-        let token = token(&header, &ada_of(away));
+        let token = token(&header, &adas_claims(login));
         format!("{}.", token.rsplit_once('.').unwrap().0)
     };
-    refused(&stage, none, "none").await;
-    // What everybody can fetch, taken for a shared secret.
+    assert_refused(&providers, none, "none").await;
+    // The public key, used as a shared secret.
     let public = jwk("one", KEY_ONE);
     for secret in [public.to_string(), public["n"].as_str().unwrap().to_owned()] {
         let key = EncodingKey::from_secret(secret.as_bytes());
-        let by_public_key = |away: &Away<'_>| {
+        let by_public_key = |login: &StartedLogin<'_>| {
             let header = json!({ "alg": "HS256", "kid": "one" });
-            token_by(&header, &ada_of(away), &key, Algorithm::HS256)
+            token_signed_by(&header, &adas_claims(login), &key, Algorithm::HS256)
         };
-        refused(&stage, by_public_key, "HS256").await;
+        assert_refused(&providers, by_public_key, "HS256").await;
     }
     for (name, algorithm) in [
         ("RS384", Algorithm::RS384),
         ("RS512", Algorithm::RS512),
         ("PS256", Algorithm::PS256),
     ] {
-        let other = |away: &Away<'_>| {
+        let other = |login: &StartedLogin<'_>| {
             let header = json!({ "alg": name, "kid": "one" });
-            token_by(&header, &ada_of(away), &signing(KEY_ONE), algorithm)
+            token_signed_by(
+                &header,
+                &adas_claims(login),
+                &signing_key(KEY_ONE),
+                algorithm,
+            )
         };
-        refused(&stage, other, name).await;
+        assert_refused(&providers, other, name).await;
     }
     let curve = EncodingKey::from_ec_pem(include_bytes!("keys/tls-key.pem")).unwrap();
-    let elliptic = |away: &Away<'_>| {
+    let elliptic = |login: &StartedLogin<'_>| {
         let header = json!({ "alg": "ES256", "kid": "one" });
-        token_by(&header, &ada_of(away), &curve, Algorithm::ES256)
+        token_signed_by(&header, &adas_claims(login), &curve, Algorithm::ES256)
     };
-    refused(&stage, elliptic, "ES256").await;
+    assert_refused(&providers, elliptic, "ES256").await;
     for alg in [json!("rs256"), json!("RS256 "), json!(1), Value::Null] {
-        let odd = |away: &Away<'_>| token(&json!({ "alg": alg, "kid": "one" }), &ada_of(away));
-        refused(&stage, odd, &alg.to_string()).await;
+        let odd = |login: &StartedLogin<'_>| {
+            token(&json!({ "alg": alg, "kid": "one" }), &adas_claims(login))
+        };
+        assert_refused(&providers, odd, &alg.to_string()).await;
     }
 }
 
 #[tokio::test]
 async fn b16_a_token_cannot_bring_its_own_key() {
-    let stage = Stage::start().await;
-    let elsewhere = super::script::Script::start().await;
-    elsewhere.replies("/keys", super::stage::keys(&[jwk("one", KEY_TWO)]));
+    let providers = FakeProviders::start().await;
+    let elsewhere = super::providers::FakeProvider::start().await;
+    elsewhere.set_reply("/keys", super::providers::key_set(&[jwk("one", KEY_TWO)]));
     let url = format!("{}/keys", elsewhere.url());
     for (name, value) in [
         ("jwk", jwk("one", KEY_TWO)),
@@ -231,18 +256,24 @@ async fn b16_a_token_cannot_bring_its_own_key() {
     ] {
         let mut header = right_header();
         header[name] = value;
-        let own =
-            |away: &Away<'_>| token_by(&header, &ada_of(away), &signing(KEY_TWO), Algorithm::RS256);
-        refused(&stage, own, name).await;
+        let own = |login: &StartedLogin<'_>| {
+            token_signed_by(
+                &header,
+                &adas_claims(login),
+                &signing_key(KEY_TWO),
+                Algorithm::RS256,
+            )
+        };
+        assert_refused(&providers, own, name).await;
     }
     assert!(elsewhere.calls().is_empty());
 }
 
 #[tokio::test]
-async fn b17_a_token_that_names_no_key_is_refused_even_if_there_is_but_one() {
-    let stage = Stage::start().await;
-    let outcome = bring(&stage, 1, |away| {
-        token(&json!({ "alg": "RS256" }), &ada_of(away))
+async fn b17_a_token_that_names_no_key_is_refused_even_if_there_is_only_one() {
+    let providers = FakeProviders::start().await;
+    let outcome = sign_in_with(&providers, 1, |login| {
+        token(&json!({ "alg": "RS256" }), &adas_claims(login))
     });
-    assert_eq!(outcome.await, is("invalid_provider_response"));
+    assert_eq!(outcome.await, failed_with("invalid_provider_response"));
 }

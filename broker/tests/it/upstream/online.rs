@@ -1,9 +1,11 @@
-//! `broker check --online`: what it asks, what it finds, what it advises.
+//! `broker check --online`: its calls, its report and its advice.
 
 use std::process::Stdio;
 
-use super::script::{Reply, Script};
-use super::stage::{DISCOVERY, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, discovery_of, jwk, keys};
+use super::providers::{
+    DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, discovery_document, jwk,
+    key_set,
+};
 use crate::scratch::Scratch;
 
 struct CommandOutput {
@@ -12,14 +14,14 @@ struct CommandOutput {
     err: String,
 }
 
-/// Runs the command against these two, with more lines under `[upstream]`.
+/// Runs the command against these providers, with `more` lines under `[upstream]`.
 async fn check(
     google: &str,
     github: &str,
     more: &str,
     environment: &[(&str, &str)],
 ) -> CommandOutput {
-    let text = format!(
+    let config = format!(
         "base_url = \"http://127.0.0.1:8000\"\nstore.url = \"sqlite::memory:\"\n\
          [upstream]\n{more}\n\
          [upstream.google]\nclient_id = \"us\"\nclient_secret = \"{OUR_SECRET}\"\n\
@@ -28,7 +30,7 @@ async fn check(
          web_url = \"{github}\"\napi_url = \"{github}\"\n"
     );
     let scratch = Scratch::new();
-    let path = scratch.write("broker.toml", &text);
+    let path = scratch.write("broker.toml", &config);
     let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_broker"))
         .args(["check", "--online", "--config", path.to_str().unwrap()])
         .env_clear()
@@ -37,90 +39,91 @@ async fn check(
         .output()
         .await
         .unwrap();
-    let said = CommandOutput {
+    let output = CommandOutput {
         is_success: output.status.success(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
     };
-    assert!(!format!("{}{}", said.out, said.err).contains(OUR_SECRET));
-    said
+    assert!(!format!("{}{}", output.out, output.err).contains(OUR_SECRET));
+    output
 }
 
-async fn honest() -> (Script, Script) {
-    let (google, github) = (Script::start().await, Script::start().await);
-    google.replies(DISCOVERY, Reply::json(&discovery_of(&google.url())));
-    google.replies(KEYS, keys(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)]));
+async fn working_providers() -> (FakeProvider, FakeProvider) {
+    let (google, github) = (FakeProvider::start().await, FakeProvider::start().await);
+    google.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
+    google.set_reply(KEYS, key_set(&[jwk("one", KEY_ONE), jwk("two", KEY_TWO)]));
     (google, github)
 }
 
 #[tokio::test]
-async fn it_says_what_it_found() {
-    let (google, github) = honest().await;
-    let said = check(&google.url(), &github.url(), "", &[]).await;
-    assert!(said.is_success, "{}{}", said.out, said.err);
+async fn each_check_is_reported_with_its_result() {
+    let (google, github) = working_providers().await;
+    let output = check(&google.url(), &github.url(), "", &[]).await;
+    assert!(output.is_success, "{}{}", output.out, output.err);
     for line in [
         format!("google, discovery of {}: users sign in at", google.url()),
         "google, keys: 2 that sign with RS256, kept for 3600 s".to_owned(),
         format!("github, sign-in at {}: answers (404)", github.url()),
         format!("github, API at {}: answers (404)", github.url()),
     ] {
-        assert!(said.out.contains(&line), "{line}\n{}", said.out);
+        assert!(output.out.contains(&line), "{line}\n{}", output.out);
     }
-    for script in [google, github] {
-        for call in script.calls() {
+    for server in [google, github] {
+        for call in server.calls() {
             assert!(call.line.starts_with("GET ") && !call.head.contains("authorization"));
         }
     }
 }
 
 #[tokio::test]
-async fn each_failure_comes_with_an_advice_and_fails_the_command() {
-    let (google, github) = honest().await;
+async fn each_failure_is_reported_with_advice_and_fails_the_command() {
+    let (google, github) = working_providers().await;
     let nowhere = "http://127.0.0.1:1";
-    let said = check(nowhere, &github.url(), "", &[]).await;
-    said.failed("google, discovery of http://127.0.0.1:1: FAILED, the provider cannot be reached");
-    said.failed("upstream.proxy");
+    let output = check(nowhere, &github.url(), "", &[]).await;
+    output
+        .failed("google, discovery of http://127.0.0.1:1: FAILED, the provider cannot be reached");
+    output.failed("upstream.proxy");
 
-    let said = check(&google.url(), nowhere, "", &[]).await;
-    said.failed("github, API at http://127.0.0.1:1: FAILED");
-    assert!(said.err.contains("2 checks"), "{}", said.err);
+    let output = check(&google.url(), nowhere, "", &[]).await;
+    output.failed("github, API at http://127.0.0.1:1: FAILED");
+    assert!(output.err.contains("2 checks"), "{}", output.err);
 
-    for (reply, says) in [
+    for (reply, text) in [
         (Reply::of(500, "text/html", ""), "status page"),
         (Reply::of(429, "text/html", ""), "wait some minutes"),
         (Reply::Close, "closes the connection"),
         (Reply::Silence, "upstream.timeout_ms"),
         (Reply::of(200, "text/html", "<form>"), "seems to answer"),
     ] {
-        let google = Script::start().await;
-        google.replies(DISCOVERY, reply);
-        let said = check(&google.url(), &github.url(), "timeout_ms = 300", &[]).await;
-        said.failed(says);
+        let google = FakeProvider::start().await;
+        google.set_reply(DISCOVERY, reply);
+        let output = check(&google.url(), &github.url(), "timeout_ms = 300", &[]).await;
+        output.failed(text);
     }
-    let liar = Script::start().await;
-    liar.replies(DISCOVERY, Reply::json(&discovery_of(&google.url())));
-    let said = check(&liar.url(), &github.url(), "", &[]).await;
-    said.failed("upstream.google.issuer must be exactly");
+    let other = FakeProvider::start().await;
+    other.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
+    let output = check(&other.url(), &github.url(), "", &[]).await;
+    output.failed("upstream.google.issuer must be exactly");
 
-    google.replies(KEYS, Reply::of(503, "text/html", ""));
-    let said = check(&google.url(), &github.url(), "", &[]).await;
-    said.failed("google, keys: FAILED, the provider reports an internal error");
-    assert!(said.out.contains("users sign in at"), "{}", said.out);
+    google.set_reply(KEYS, Reply::of(503, "text/html", ""));
+    let output = check(&google.url(), &github.url(), "", &[]).await;
+    output.failed("google, keys: FAILED, the provider reports an internal error");
+    assert!(output.out.contains("users sign in at"), "{}", output.out);
 }
 
 impl CommandOutput {
     #[track_caller]
-    fn failed(&self, says: &str) {
+    fn failed(&self, text: &str) {
         assert!(!self.is_success, "{}", self.out);
-        assert!(self.out.contains(says), "{says}\n{}", self.out);
+        assert!(self.out.contains(text), "{text}\n{}", self.out);
         assert!(self.err.contains("see above"), "{}", self.err);
     }
 }
 
 #[tokio::test]
-async fn b12_the_environments_proxy_counts_only_if_the_configuration_says_so() {
-    let (google, github) = honest().await;
-    let proxy = Script::start().await;
+async fn b12_the_proxy_of_the_environment_is_used_only_if_it_is_configured() {
+    let (google, github) = working_providers().await;
+    let proxy = FakeProvider::start().await;
     let url = proxy.url();
     let environment = [
         ("http_proxy", url.as_str()),
@@ -130,17 +133,17 @@ async fn b12_the_environments_proxy_counts_only_if_the_configuration_says_so() {
         ("all_proxy", &url),
         ("ALL_PROXY", &url),
     ];
-    let said = check(&google.url(), &github.url(), "", &environment).await;
-    assert!(said.is_success, "{}", said.out);
+    let output = check(&google.url(), &github.url(), "", &environment).await;
+    assert!(output.is_success, "{}", output.out);
     assert!(proxy.calls().is_empty());
-    let said = check(
+    let output = check(
         &google.url(),
         &github.url(),
         "proxy = \"environment\"",
         &environment,
     )
     .await;
-    assert!(!said.is_success);
+    assert!(!output.is_success);
     let calls = proxy.calls();
     assert!(calls[0].line.contains(&google.url()), "{calls:?}");
 }

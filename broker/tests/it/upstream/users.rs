@@ -1,51 +1,52 @@
-//! From what a provider says about a person to a profile: clean or null, never an
-//! error, whatever it says.
+//! The profile of a user, made from the provider's data: each member is clean or null, and
+//! odd data is no error.
 
 use contract::Provider::{GitHub, Google};
 use serde_json::{Value, json};
 
-use super::script::Reply;
-use super::stage::{EMAILS, Stage, USER, ada_at_github, ada_of, is};
+use super::providers::{
+    EMAILS, FakeProviders, Reply, USER, adas_claims, adas_github_user, failed_with,
+};
 use crate::test_broker::parameter;
 
 /// The profile of a legacy login, which needs no fresh key.
-async fn profile(stage: &Stage, home: &str) -> Value {
-    let code = parameter(home, "code").unwrap_or_else(|| panic!("{home}"));
-    let answer = stage.world.token(&code).await.json();
+async fn profile(providers: &FakeProviders, response: &str) -> Value {
+    let code = parameter(response, "code").unwrap_or_else(|| panic!("{response}"));
+    let answer = providers.broker.token(&code).await.json();
     let token = answer["access_token"].as_str().unwrap();
-    stage.world.profile(token).await.json()
+    providers.broker.profile(token).await.json()
 }
 
-/// Who it is if Google's ID token says this of one claim.
-async fn google_says(stage: &Stage, name: &str, value: &Value) -> Value {
-    let away = stage.depart_legacy(Google).await;
-    let mut claims = ada_of(&away);
+/// The profile if one claim of Google's ID token has this value.
+async fn profile_with_claim(providers: &FakeProviders, name: &str, value: &Value) -> Value {
+    let login = providers.start_legacy_login(Google).await;
+    let mut claims = adas_claims(&login);
     claims[name] = value.clone();
-    away.brings(claims);
-    let home = away.back("code=a-code").await;
-    profile(stage, home.location().unwrap()).await
+    login.google_returns_claims(claims);
+    let response = login.return_with("code=a-code").await;
+    profile(providers, response.location().unwrap()).await
 }
 
-async fn github_profile(stage: &Stage) -> Value {
-    let away = stage.depart_legacy(GitHub).await;
-    let home = away.back("code=a-code").await;
-    profile(stage, home.location().unwrap()).await
+async fn github_profile(providers: &FakeProviders) -> Value {
+    let login = providers.start_legacy_login(GitHub).await;
+    let response = login.return_with("code=a-code").await;
+    profile(providers, response.location().unwrap()).await
 }
 
-/// Who it is if GitHub's `/user` says this of one member.
-async fn github_says(stage: &Stage, name: &str, value: &Value) -> Value {
-    let mut user = ada_at_github();
+/// The profile if one member of GitHub's `/user` has this value.
+async fn profile_with_member(providers: &FakeProviders, name: &str, value: &Value) -> Value {
+    let mut user = adas_github_user();
     user[name] = value.clone();
-    stage.github.replies(USER, Reply::json(&user));
-    github_profile(stage).await
+    providers.github.set_reply(USER, Reply::json(&user));
+    github_profile(providers).await
 }
 
-async fn github_emails(stage: &Stage, emails: &Value) -> Value {
-    stage.github.replies(EMAILS, Reply::json(emails));
-    github_profile(stage).await
+async fn profile_with_emails(providers: &FakeProviders, emails: &Value) -> Value {
+    providers.github.set_reply(EMAILS, Reply::json(emails));
+    github_profile(providers).await
 }
 
-/// What may stand where a name should, and what becomes of it.
+/// Values in place of a name, and the name in the profile.
 fn names() -> Vec<(Value, Value)> {
     let long = "x".repeat(10_000);
     vec![
@@ -71,21 +72,21 @@ fn names() -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn b25_a_name_is_clean_and_short_or_null() {
-    let stage = Stage::start().await;
+async fn b25_a_name_is_cleaned_and_shortened_or_null() {
+    let providers = FakeProviders::start().await;
     for (raw, clean) in names() {
         assert_eq!(
-            google_says(&stage, "name", &raw).await["name"],
+            profile_with_claim(&providers, "name", &raw).await["name"],
             clean,
             "{raw}"
         );
         assert_eq!(
-            github_says(&stage, "name", &raw).await["name"],
+            profile_with_member(&providers, "name", &raw).await["name"],
             clean,
             "{raw}"
         );
         assert_eq!(
-            github_says(&stage, "login", &raw).await["username"],
+            profile_with_member(&providers, "login", &raw).await["username"],
             clean,
             "{raw}"
         );
@@ -94,7 +95,7 @@ async fn b25_a_name_is_clean_and_short_or_null() {
 
 #[tokio::test]
 async fn b25_a_picture_is_an_https_address_or_null() {
-    let stage = Stage::start().await;
+    let providers = FakeProviders::start().await;
     let good = "https://cdn.example/a.png?size=96";
     for (raw, clean) in [
         (json!(good), json!(good)),
@@ -119,12 +120,12 @@ async fn b25_a_picture_is_an_https_address_or_null() {
         (Value::Null, Value::Null),
     ] {
         assert_eq!(
-            google_says(&stage, "picture", &raw).await["avatarUrl"],
+            profile_with_claim(&providers, "picture", &raw).await["avatarUrl"],
             clean,
             "{raw}"
         );
         assert_eq!(
-            github_says(&stage, "avatar_url", &raw).await["avatarUrl"],
+            profile_with_member(&providers, "avatar_url", &raw).await["avatarUrl"],
             clean,
             "{raw}"
         );
@@ -132,8 +133,8 @@ async fn b25_a_picture_is_an_https_address_or_null() {
 }
 
 #[tokio::test]
-async fn b24_an_address_is_sane_before_it_is_called_verified() {
-    let stage = Stage::start().await;
+async fn b24_an_invalid_address_is_dropped() {
+    let providers = FakeProviders::start().await;
     for raw in [
         json!("a@evil@corp.example"),
         json!("@corp.example"),
@@ -151,8 +152,8 @@ async fn b24_an_address_is_sane_before_it_is_called_verified() {
     ] {
         let email = json!([{ "email": raw, "primary": true, "verified": true }]);
         for profile in [
-            google_says(&stage, "email", &raw).await,
-            github_emails(&stage, &email).await,
+            profile_with_claim(&providers, "email", &raw).await,
+            profile_with_emails(&providers, &email).await,
         ] {
             assert_eq!(profile["email"], Value::Null, "{raw}");
             assert_eq!(profile["emailVerified"], false, "{raw}");
@@ -161,9 +162,9 @@ async fn b24_an_address_is_sane_before_it_is_called_verified() {
 }
 
 #[tokio::test]
-async fn b23_google_itself_must_say_that_an_address_is_verified() {
-    let stage = Stage::start().await;
-    for (said, verified) in [
+async fn b23_an_address_of_google_is_verified_only_if_google_says_so() {
+    let providers = FakeProviders::start().await;
+    for (claim, verified) in [
         (json!(true), true),
         (json!("true"), true),
         (json!(false), false),
@@ -173,19 +174,19 @@ async fn b23_google_itself_must_say_that_an_address_is_verified() {
         (json!([true]), false),
         (Value::Null, false),
     ] {
-        let profile = google_says(&stage, "email_verified", &said).await;
+        let profile = profile_with_claim(&providers, "email_verified", &claim).await;
         assert_eq!(profile["email"], "ada@mail.example");
-        assert_eq!(profile["emailVerified"], verified, "{said}");
+        assert_eq!(profile["emailVerified"], verified, "{claim}");
     }
 }
 
 #[tokio::test]
-async fn b23_of_github_only_the_primary_address_counts_and_only_verified() {
-    let stage = Stage::start().await;
-    // The public one proves nothing.
-    let mut user = ada_at_github();
+async fn b23_of_github_only_a_verified_primary_address_counts() {
+    let providers = FakeProviders::start().await;
+    // The public address is not verified.
+    let mut user = adas_github_user();
     user["email"] = "public@mail.example".into();
-    stage.github.replies(USER, Reply::json(&user));
+    providers.github.set_reply(USER, Reply::json(&user));
     let entry = |email: &str, primary: bool, verified: bool| json!({ "email": email, "primary": primary, "verified": verified });
     for emails in [
         json!([]),
@@ -198,7 +199,7 @@ async fn b23_of_github_only_the_primary_address_counts_and_only_verified() {
         json!([null, 1, "a@x.example", {}, { "email": "a@x.example" }]),
         json!([{ "email": "a@x.example", "primary": "true", "verified": 1 }]),
     ] {
-        let profile = github_emails(&stage, &emails).await;
+        let profile = profile_with_emails(&providers, &emails).await;
         assert_eq!(profile["email"], Value::Null, "{emails}");
         assert_eq!(profile["emailVerified"], false, "{emails}");
     }
@@ -207,21 +208,21 @@ async fn b23_of_github_only_the_primary_address_counts_and_only_verified() {
         entry("b@x.example", false, true),
         entry("a@x.example", true, true)
     ]);
-    let profile = github_emails(&stage, &emails).await;
+    let profile = profile_with_emails(&providers, &emails).await;
     assert_eq!(profile["email"], "a@x.example");
     assert_eq!(profile["emailVerified"], true);
 }
 
-/// GitHub may grant fewer scopes than it was asked for.
+/// GitHub may grant fewer scopes than were requested.
 #[tokio::test]
-async fn b23_without_permission_to_read_addresses_there_is_none_and_the_user_signs_in() {
-    let stage = Stage::start().await;
+async fn b23_without_permission_to_read_addresses_the_user_signs_in_without_one() {
+    let providers = FakeProviders::start().await;
     for status in [403, 404] {
         for body in [r#"{"message":"Not Found"}"#, "{}", "<h1>Not found</h1>"] {
-            stage
+            providers
                 .github
-                .replies(EMAILS, Reply::of(status, "application/json", body));
-            let profile = github_profile(&stage).await;
+                .set_reply(EMAILS, Reply::of(status, "application/json", body));
+            let profile = github_profile(&providers).await;
             assert_eq!(profile["email"], Value::Null, "{status} {body}");
             assert_eq!(profile["emailVerified"], false);
             assert_eq!(profile["name"], "Ada Lovelace");
@@ -230,17 +231,17 @@ async fn b23_without_permission_to_read_addresses_there_is_none_and_the_user_sig
 }
 
 #[tokio::test]
-async fn b22_an_account_is_a_providers_own_id_and_nothing_that_may_change() {
-    let stage = Stage::start().await;
-    let before = github_profile(&stage).await;
-    let renamed = github_says(&stage, "login", &json!("lovelace")).await;
+async fn b22_a_subject_depends_on_the_providers_own_id_alone() {
+    let providers = FakeProviders::start().await;
+    let before = github_profile(&providers).await;
+    let renamed = profile_with_member(&providers, "login", &json!("lovelace")).await;
     assert_eq!(renamed["subject"], before["subject"]);
     assert_eq!(renamed["providerSubject"], "583231");
-    let successor = github_says(&stage, "id", &json!(583_232)).await;
+    let successor = profile_with_member(&providers, "id", &json!(583_232)).await;
     assert_eq!(successor["username"], before["username"]);
     assert_ne!(successor["subject"], before["subject"]);
-    let ada = google_says(&stage, "email", &json!("new@mail.example")).await;
-    let other = google_says(&stage, "sub", &json!("583231")).await;
+    let ada = profile_with_claim(&providers, "email", &json!("new@mail.example")).await;
+    let other = profile_with_claim(&providers, "sub", &json!("583231")).await;
     assert_ne!(ada["subject"], other["subject"]);
     assert_ne!(
         other["subject"], before["subject"],
@@ -249,8 +250,8 @@ async fn b22_an_account_is_a_providers_own_id_and_nothing_that_may_change() {
 }
 
 #[tokio::test]
-async fn b22_an_id_that_is_none_is_nobody() {
-    let stage = Stage::start().await;
+async fn b22_a_user_without_a_valid_id_is_refused() {
+    let providers = FakeProviders::start().await;
     for (key, id) in [
         Value::Null,
         json!(""),
@@ -263,24 +264,24 @@ async fn b22_an_id_that_is_none_is_nobody() {
     .into_iter()
     .enumerate()
     {
-        let mut user = ada_at_github();
+        let mut user = adas_github_user();
         user["id"] = id.clone();
-        stage.github.replies(USER, Reply::json(&user));
-        let outcome = stage.sign_in(GitHub, key.try_into().unwrap()).await;
-        assert_eq!(outcome, is("invalid_provider_response"), "{id}");
+        providers.github.set_reply(USER, Reply::json(&user));
+        let outcome = providers.sign_in(GitHub, key.try_into().unwrap()).await;
+        assert_eq!(outcome, failed_with("invalid_provider_response"), "{id}");
     }
 }
 
-/// A member that comes twice could be read differently by whoever reads it next.
+/// Parsers differ in which of two members of one name they read.
 #[tokio::test]
-async fn a_member_that_comes_twice_is_refused() {
-    let stage = Stage::start().await;
+async fn a_duplicate_member_is_refused() {
+    let providers = FakeProviders::start().await;
     let twice = r#"{"id":1,"login":"ada","id":2}"#;
-    stage
+    providers
         .github
-        .replies(USER, Reply::of(200, "application/json", twice));
+        .set_reply(USER, Reply::of(200, "application/json", twice));
     assert_eq!(
-        stage.sign_in(GitHub, 1).await,
-        is("invalid_provider_response")
+        providers.sign_in(GitHub, 1).await,
+        failed_with("invalid_provider_response")
     );
 }

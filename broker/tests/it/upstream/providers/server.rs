@@ -1,4 +1,5 @@
-//! A server that follows a script: for each path what it replies, honest or not.
+//! A server on a raw socket that replies, path by path, with what a test sets: also with
+//! bytes that are no HTTP, or with none.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -11,7 +12,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// One request that came.
+/// One request of the broker.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) line: String,
@@ -35,7 +36,7 @@ impl Call {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// A whole answer; the connection stays open.
+    /// A whole response; the connection stays open.
     Whole {
         status: u16,
         headers: Vec<(String, String)>,
@@ -45,12 +46,12 @@ pub(crate) enum Reply {
     Raw(Vec<u8>),
     /// The connection is closed without a byte.
     Close,
-    /// Nothing, until the other side hangs up.
+    /// Nothing, until the client hangs up.
     Silence,
-    /// The second, once each of these paths was called so many times.
+    /// This reply, once each path was called that number of times.
     Held(&'static [(&'static str, usize)], Box<Reply>),
-    /// A head, then these bytes, again and again with this pause, until the other
-    /// side hangs up.
+    /// A head, then these bytes again and again, with a pause between them, until the
+    /// client hangs up.
     Endless(&'static [u8], Duration),
 }
 
@@ -67,12 +68,12 @@ impl Reply {
         Self::of(200, "application/json; charset=utf-8", body.to_string())
     }
 
-    /// The same, held until each of these paths was called so many times.
+    /// The same reply, held until each path was called that number of times.
     pub(crate) fn held_until(self, called: &'static [(&'static str, usize)]) -> Self {
         Self::Held(called, Box::new(self))
     }
 
-    /// The same with this header, if there is one of that name in its place.
+    /// The same reply with this header instead of any other of that name.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         if let Self::Whole { headers, .. } = &mut self {
             headers.retain(|(other, _)| other != name);
@@ -82,10 +83,10 @@ impl Reply {
     }
 }
 
-/// How long an endless answer says that it is: 50 MB.
+/// The `Content-Length` of an endless reply: 50 MB.
 pub(crate) const ENDLESS_BYTES: usize = 52_428_800;
 
-pub(crate) struct Script {
+pub(crate) struct FakeProvider {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -95,10 +96,10 @@ struct Shared {
     replies: Mutex<BTreeMap<String, Reply>>,
     calls: watch::Sender<Vec<Call>>,
     hung_up: watch::Sender<usize>,
-    poured: AtomicUsize,
+    sent: AtomicUsize,
 }
 
-impl Script {
+impl FakeProvider {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -116,8 +117,8 @@ impl Script {
         format!("http://{}", self.address)
     }
 
-    /// From now on calls to `path` are replied to so; all others with a 404.
-    pub(crate) fn replies(&self, path: &str, reply: Reply) {
+    /// Sets the reply to calls of `path`. A path without a reply is answered with 404.
+    pub(crate) fn set_reply(&self, path: &str, reply: Reply) {
         let mut replies = self.shared.replies.lock().unwrap();
         replies.insert(path.to_owned(), reply);
     }
@@ -133,27 +134,27 @@ impl Script {
     }
 
     /// Waits until `path` was called.
-    pub(crate) async fn is_called_at(&self, path: &str) {
+    pub(crate) async fn wait_for_call(&self, path: &str) {
         self.shared.wait_for_calls(&[(path, 1)]).await;
     }
 
     /// Waits until `path` was called `times` times.
-    pub(crate) async fn is_called_times(&self, path: &str, times: usize) {
+    pub(crate) async fn wait_for_calls(&self, path: &str, times: usize) {
         self.shared.wait_for_calls(&[(path, times)]).await;
     }
 
-    /// Waits until the other side has hung up on a reply that has no end.
-    pub(crate) async fn is_hung_up_on(&self) {
+    /// Waits until the client has hung up on a reply that has no end.
+    pub(crate) async fn wait_for_hang_up(&self) {
         let mut times = self.shared.hung_up.subscribe();
         times.wait_for(|times| *times > 0).await.unwrap();
     }
 
-    /// How much of endless answers the sockets took.
-    pub(crate) fn poured_bytes(&self) -> usize {
-        self.shared.poured.load(Ordering::Relaxed)
+    /// The number of bytes of endless replies that the sockets accepted.
+    pub(crate) fn bytes_sent(&self) -> usize {
+        self.shared.sent.load(Ordering::Relaxed)
     }
 
-    /// What calls to `path` are replied to.
+    /// The reply that is set for `path`.
     pub(crate) fn reply(&self, path: &str) -> Reply {
         self.shared.replies.lock().unwrap()[path].clone()
     }
@@ -182,13 +183,13 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
             shared.wait_for_calls(called).await;
             reply = *then;
         }
-        if !play(&mut stream, reply, &shared).await {
+        if !send(&mut stream, reply, &shared).await {
             return;
         }
     }
 }
 
-/// One request, if one more comes.
+/// Reads the next request, unless the client hung up.
 async fn read(stream: &mut BufReader<TcpStream>) -> Option<Call> {
     let mut lines = Vec::new();
     loop {
@@ -213,8 +214,8 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Call> {
     })
 }
 
-/// Plays one reply; whether the connection goes on.
-async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) -> bool {
+/// Sends one reply. Returns whether the connection stays open.
+async fn send(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) -> bool {
     match reply {
         Reply::Whole {
             status,
@@ -234,7 +235,7 @@ async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) 
             let _ = stream.shutdown().await;
             false
         }
-        Reply::Held(..) => unreachable!("it was waited for"),
+        Reply::Held(..) => unreachable!("`serve` waits for it"),
         Reply::Close => false,
         Reply::Silence => {
             let _ = stream.read_u8().await;
@@ -242,22 +243,31 @@ async fn play(stream: &mut BufReader<TcpStream>, reply: Reply, shared: &Shared) 
             false
         }
         Reply::Endless(bytes, pause) => {
-            let head = format!(
-                "HTTP/1.1 200 x\r\nContent-Type: application/json\r\n\
-                 Content-Length: {ENDLESS_BYTES}\r\n\r\n"
-            );
-            let _ = stream.write_all(head.as_bytes()).await;
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "who waits for bytes waits in the machine's time"
-            )]
-            let mut every = tokio::time::interval(pause);
-            while stream.write_all(bytes).await.is_ok() {
-                shared.poured.fetch_add(bytes.len(), Ordering::Relaxed);
-                every.tick().await;
-            }
-            shared.hung_up.send_modify(|times| *times += 1);
+            send_endlessly(stream, bytes, pause, shared).await;
             false
         }
     }
+}
+
+async fn send_endlessly(
+    stream: &mut BufReader<TcpStream>,
+    bytes: &[u8],
+    pause: Duration,
+    shared: &Shared,
+) {
+    let head = format!(
+        "HTTP/1.1 200 x\r\nContent-Type: application/json\r\n\
+         Content-Length: {ENDLESS_BYTES}\r\n\r\n"
+    );
+    let _ = stream.write_all(head.as_bytes()).await;
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a pause on a socket passes in real time"
+    )]
+    let mut every = tokio::time::interval(pause);
+    while stream.write_all(bytes).await.is_ok() {
+        shared.sent.fetch_add(bytes.len(), Ordering::Relaxed);
+        every.tick().await;
+    }
+    shared.hung_up.send_modify(|times| *times += 1);
 }
