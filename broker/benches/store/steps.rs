@@ -67,7 +67,7 @@ impl Step {
     /// Runs the step.
     pub(crate) async fn run(self, store: &dyn Store, login: &Login) {
         let succeeded = match self {
-            Self::Open => store.open(login.new(), NOW).await.unwrap() == Opened::Fresh,
+            Self::Open => store.open(login.new_login(), NOW).await.unwrap() == Opened::Fresh,
             Self::BindBrowser => {
                 let handle = login.new.handle;
                 let bound = store.bind_browser(handle, login.browser, NOW).await;
@@ -146,7 +146,7 @@ impl Login {
 
 /// What may be used once is no `Clone`: a step makes its own from what is at hand.
 impl Login {
-    fn new(&self) -> NewLogin {
+    fn new_login(&self) -> NewLogin {
         NewLogin {
             session: self.new.session.clone(),
             ..self.new
