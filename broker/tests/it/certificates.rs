@@ -1,5 +1,5 @@
-//! A provider whose certificate an authority signed that the broker trusts, and which
-//! is not good all the same.
+//! Providers whose certificate was signed by a trusted authority and is invalid all
+//! the same.
 
 use broker::upstream::Failure;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -13,15 +13,15 @@ use crate::trouble::Place;
 
 const HERE: &str = "127.0.0.1";
 
-/// An authority of the test's own.
+/// A certificate authority of the test.
 fn authority() -> CertifiedIssuer<'static, KeyPair> {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// The address of a browser that signed in at GitHub, and of one that set out for
-/// Google, and what the broker logged of both.
+/// The redirects of a browser that returned from GitHub and of one that should go to
+/// Google, and the broker's log.
 struct SignIns {
     github: String,
     google: String,
@@ -29,7 +29,7 @@ struct SignIns {
 }
 
 /// Signs in at a server in the place of both providers, whose certificate is for
-/// `name`, but for what `change` makes of it.
+/// `name` and changed by `change`.
 async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> SignIns {
     let (authority, key) = (authority(), KeyPair::generate().unwrap());
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
@@ -37,7 +37,7 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
     let certificate = params.signed_by(&key, &authority).unwrap().pem();
     let tls = TlsConfig::from_bytes(certificate.as_bytes(), key.serialize_pem().as_bytes());
     let github = SlowGitHub::start_with(Some(tls)).await;
-    github.may_answer.add_permits(1);
+    github.permits.add_permits(1);
 
     let (place, scratch) = (Place::new(), Scratch::new());
     let trusted = scratch.write("authorities.pem", &authority.pem());
@@ -49,25 +49,25 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
             .env("BROKER_UPSTREAM__GOOGLE__ISSUER", github.url()),
     );
-    let home = coming_back(&broker, "code=upstream-code")
+    let returned = coming_back(&broker, "code=upstream-code")
         .await
         .send()
         .await;
     let mut query = authorize_query();
     query[2].1 = "google".to_owned();
-    let away = broker.get(&authorize_with(&query)).await;
+    let redirect = broker.get(&authorize_with(&query)).await;
     SignIns {
-        github: home.location().unwrap().to_owned(),
-        google: away.location().unwrap().to_owned(),
+        github: returned.location().unwrap().to_owned(),
+        google: redirect.location().unwrap().to_owned(),
         log: broker.kill(),
     }
 }
 
 impl SignIns {
-    /// Checks that neither provider was believed, and that the log says why.
+    /// Asserts that neither provider was trusted, and that the log has the cause.
     fn are_refused(&self) {
-        for (provider, home) in [("github", &self.github), ("google", &self.google)] {
-            let error = parameter(home, "error");
+        for (provider, location) in [("github", &self.github), ("google", &self.google)] {
+            let error = parameter(location, "error");
             assert_eq!(error.as_deref(), Some("provider_unavailable"), "{provider}");
             let call = format!("to=\"{provider}\"");
             let mut calls = self.log.lines().filter(|line| line.contains(&call));

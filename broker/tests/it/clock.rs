@@ -1,4 +1,4 @@
-//! The clock by which a broker lives.
+//! The clock of a broker.
 
 #[test]
 fn a_clock_advances_in_all_of_its_clones_and_never_goes_back() {

@@ -1,11 +1,10 @@
-//! How many connections a broker may have at once.
+//! The limit on open files, which bounds the connections of a broker.
 
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
 use crate::trouble::Place;
 
-/// The limits on open files of a process: the one that holds, and the highest that
-/// it may choose.
+/// The soft and the hard limit on open files of a process.
 fn limits_of(process_id: u32) -> (u64, u64) {
     let limits = std::fs::read_to_string(format!("/proc/{process_id}/limits")).unwrap();
     let line = limits
@@ -22,6 +21,6 @@ async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
     let broker = BrokerCommand::limited_to_descriptors(100, "serve", &place.config);
     let broker = BrokerProcess::start(broker);
     let (own, highest) = limits_of(broker.process_id());
-    assert!(highest > 100, "it could not have been raised");
+    assert!(highest > 100, "the hard limit is above the soft one");
     assert_eq!(own, highest);
 }

@@ -1,5 +1,4 @@
-//! A client that hangs up while its request is under way. What was begun is finished,
-//! or has not happened.
+//! Clients that hang up during their request: the broker completes it all the same.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,7 +22,7 @@ use crate::test_broker::{
 };
 use crate::trouble::Place;
 
-/// The bytes of a request, which no client library sends and then abandons.
+/// The bytes of a request: no client library sends one and hangs up.
 fn bytes(request: &reqwest::Request) -> Vec<u8> {
     let url = &request.url()[url::Position::BeforePath..];
     let body = request.body().and_then(|body| body.as_bytes());
@@ -36,7 +35,7 @@ fn bytes(request: &reqwest::Request) -> Vec<u8> {
     [bytes.as_bytes(), body].concat()
 }
 
-/// A connection on which one request was sent.
+/// A connection after one request.
 struct Call(TcpStream);
 
 impl Call {
@@ -48,13 +47,13 @@ impl Call {
         Self(connection)
     }
 
-    /// Hangs up, and waits until the broker has closed the connection, too.
+    /// Hangs up, and waits until the broker closes the connection, too.
     async fn hang_up(mut self) {
         self.0.shutdown().await.unwrap();
-        let mut answer = Vec::new();
+        let mut response = Vec::new();
         // It may also be reset.
-        let _ = self.0.read_to_end(&mut answer).await;
-        assert_eq!(answer, b"", "it was not answered");
+        let _ = self.0.read_to_end(&mut response).await;
+        assert_eq!(response, b"", "there is no response");
     }
 }
 
@@ -63,44 +62,44 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
-    let away = browser.get(&broker.login(1).await).await;
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&broker.login(1).await).await;
+    let back = back_path(&redirect, "code=upstream-code");
     let callback = broker.request(Method::GET, &back);
     let callback = callback.header("Cookie", browser.cookie_header());
     let call = Call::send(callback).await;
-    github.is_asked().await;
+    github.wait_for_request().await;
     call.hang_up().await;
-    github.may_answer.add_permits(1);
+    github.permits.add_permits(1);
     broker.logged("steps=\"upstream_login_consumed completed\"");
     let result = broker.post("/v1/login/result", &result_body(1)).await;
     assert_eq!(result.json()["status"], "succeeded", "{result:?}");
     browser.get(&back).await.redirects_to(CALLBACK);
-    github.is_asked_no_more();
+    github.assert_no_more_requests();
 }
 
-/// The code was made and nobody has it. It cannot be asked for again: the browser
-/// starts anew.
+/// The code was issued and lost. It cannot be requested again, so the browser starts
+/// another login.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&authorize_path()).await;
+    let back = back_path(&redirect, "code=upstream-code");
     let callback = broker.request(Method::GET, &back);
     let callback = callback.header("Cookie", browser.cookie_header());
     let call = Call::send(callback).await;
-    github.is_asked().await;
+    github.wait_for_request().await;
     call.hang_up().await;
-    github.may_answer.add_permits(1);
+    github.permits.add_permits(1);
     broker.logged("steps=\"upstream_login_consumed code_issued\"");
     let again = browser.get(&back).await;
     again.is_refusal_page(400, "upstream_login.once");
-    github.is_asked_no_more();
+    github.assert_no_more_requests();
 }
 
-/// The rules that requests were refused by. A request whose client hung up ends in
-/// its own time, before or after the next one, so the last event says nothing.
+/// The rules by which requests were refused. A request whose client hung up can end
+/// after the next one, so the last event may be of either.
 fn refusals(broker: &TestBroker) -> Vec<&'static str> {
     let events = broker.events();
     events
@@ -110,31 +109,31 @@ fn refusals(broker: &TestBroker) -> Vec<&'static str> {
         .collect()
 }
 
-/// A broker whose store can be stopped before a commit.
-struct Stoppable {
+/// A broker whose store can be paused before a commit.
+struct PausableBroker {
     broker: TestBroker,
-    is_armed: Arc<AtomicBool>,
-    stopped: Receiver<()>,
-    go_on: Sender<()>,
+    pauses: Arc<AtomicBool>,
+    paused: Receiver<()>,
+    resume: Sender<()>,
     _scratch: Scratch,
 }
 
-impl Stoppable {
+impl PausableBroker {
     async fn start() -> Self {
         let scratch = Scratch::new();
-        let is_armed = Arc::new(AtomicBool::new(false));
-        let (sender, stopped) = channel();
-        let (go_on, permission) = channel();
-        let (armed, permission) = (is_armed.clone(), Mutex::new(permission));
+        let pauses = Arc::new(AtomicBool::new(false));
+        let (sender, paused) = channel();
+        let (resume, permission) = channel();
+        let (pauses_next, permission) = (pauses.clone(), Mutex::new(permission));
         let fail_points = FailPoints::new(move |point| {
-            if point == FailPoint::BeforeCommit && armed.swap(false, Ordering::SeqCst) {
+            if point == FailPoint::BeforeCommit && pauses_next.swap(false, Ordering::SeqCst) {
                 sender.send(()).unwrap();
                 permission.lock().unwrap().recv().unwrap();
             }
         });
         let dependencies = Dependencies {
             fail_points,
-            // Once, at the start: its steps have commits, too.
+            // Once, at the start: the sweeper commits, too.
             sweep_every: Some(Duration::from_secs(3600)),
             ..Dependencies::default()
         };
@@ -142,60 +141,60 @@ impl Stoppable {
         let broker = TestBroker::start_in(dependencies, |config| config.store.url = url).await;
         Self {
             broker,
-            is_armed,
-            stopped,
-            go_on,
+            pauses,
+            paused,
+            resume,
             _scratch: scratch,
         }
     }
 
-    /// Posts `body` and hangs up before it is committed.
+    /// Posts `body` and hangs up before the commit.
     async fn hang_up(&self, path: &str, body: &Value) {
-        self.is_armed.store(true, Ordering::SeqCst);
+        self.pauses.store(true, Ordering::SeqCst);
         let request = self.broker.request(Method::POST, path).json(body);
         let call = Call::send(request).await;
-        self.stopped.recv_timeout(Duration::from_secs(20)).unwrap();
+        self.paused.recv_timeout(Duration::from_secs(20)).unwrap();
         call.hang_up().await;
-        self.go_on.send(()).unwrap();
+        self.resume.send(()).unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_is_consumed_although_the_client_hangs_up_before_the_commit() {
-    let stoppable = Stoppable::start().await;
-    let broker = &stoppable.broker;
+    let pausable = PausableBroker::start().await;
+    let broker = &pausable.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
-    stoppable.hang_up("/v1/login/result", &result_body(1)).await;
+    pausable.hang_up("/v1/login/result", &result_body(1)).await;
     broker.result(1).await.is_refusal(400);
     assert_eq!(refusals(broker), ["result.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_is_redeemed_although_the_client_hangs_up_before_the_commit() {
-    let stoppable = Stoppable::start().await;
-    let broker = &stoppable.broker;
+    let pausable = PausableBroker::start().await;
+    let broker = &pausable.broker;
     let code = broker.code().await;
-    stoppable.hang_up("/v1/token", &token_body(&code)).await;
+    pausable.hang_up("/v1/token", &token_body(&code)).await;
     broker.token(&code).await.is_refusal(400);
     assert_eq!(refusals(broker), ["code.once"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_token_is_revoked_although_the_client_hangs_up_before_the_commit() {
-    let stoppable = Stoppable::start().await;
-    let broker = &stoppable.broker;
+    let pausable = PausableBroker::start().await;
+    let broker = &pausable.broker;
     let token = broker.access_token().await;
-    stoppable.is_armed.store(true, Ordering::SeqCst);
+    pausable.pauses.store(true, Ordering::SeqCst);
     let revoke = broker
         .request(Method::POST, "/v1/revoke")
         .bearer_auth(&token);
     let call = Call::send(revoke).await;
-    stoppable
-        .stopped
+    pausable
+        .paused
         .recv_timeout(Duration::from_secs(20))
         .unwrap();
     call.hang_up().await;
-    stoppable.go_on.send(()).unwrap();
+    pausable.resume.send(()).unwrap();
     broker.profile(&token).await.is_refusal(401);
     broker.revoke(&token).await.is_json(200, &json!({}));
 }

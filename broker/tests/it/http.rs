@@ -1,4 +1,4 @@
-//! The running broker over real sockets, spoken to in raw HTTP and raw JSON.
+//! The HTTP interface of a running broker, in raw HTTP and raw JSON.
 
 mod audit;
 mod authorization_url;

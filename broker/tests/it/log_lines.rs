@@ -1,4 +1,4 @@
-//! The audit log in the log of the real program, as people and as programs read it.
+//! The audit log in the program's log, in both formats.
 
 use reqwest::Method;
 use serde_json::Value;
@@ -20,11 +20,14 @@ fn serve(format: &str) -> (Place, BrokerProcess) {
 #[tokio::test]
 async fn a_json_line_contains_the_audit_event() {
     let (_place, broker) = serve("json");
-    let answer = broker.session(1).await;
+    let response = broker.session(1).await;
     let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
     assert_eq!(opened["target"], "audit");
     let opened = &opened["fields"];
-    assert_eq!(opened["request_id"], answer.header("x-request-id").unwrap());
+    assert_eq!(
+        opened["request_id"],
+        response.header("x-request-id").unwrap()
+    );
     assert_eq!(opened["operation"], "POST /v1/login/session");
     assert_eq!(
         (&opened["from"], &opened["to"]),
@@ -36,12 +39,12 @@ async fn a_json_line_contains_the_audit_event() {
     );
     assert_eq!(opened["project"], "prj_ada");
 
-    let answer = broker.session(1).await;
+    let response = broker.session(1).await;
     let refused: Value = serde_json::from_str(&broker.logged("session_key.fresh")).unwrap();
     let refused = &refused["fields"];
     assert_eq!(
         refused["request_id"],
-        answer.header("x-request-id").unwrap()
+        response.header("x-request-id").unwrap()
     );
     assert_eq!(
         refused["rule_says"],
@@ -65,20 +68,21 @@ async fn a_readable_line_contains_the_audit_event() {
     let opened = broker.logged("steps=\"opened\"");
     let refused = broker.session(1).await;
     let line = broker.logged("session_key.fresh");
-    for says in [
+    for part in [
         "operation=\"POST /v1/login/session\"",
         "status=400",
         "committed=false",
         "project=\"prj_ada\"",
         refused.header("x-request-id").unwrap(),
     ] {
-        assert!(line.contains(says), "{says} in {line}");
+        assert!(line.contains(part), "{part} in {line}");
     }
     let login = |line: &str| line.split_once("login=").unwrap().1[..14].to_owned();
     assert_eq!(login(&line), login(&opened));
 }
 
-/// Who sends authorization URLs to many people is seen, and nobody is turned away.
+/// An attacker who sends authorization URLs to many users is noticed; no visit is
+/// refused.
 #[tokio::test]
 async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
     let place = Place::new();
@@ -116,8 +120,8 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
     let line = log.lines().find(|line| line.contains(alarm)).unwrap();
     let before = log.split(line).next().unwrap();
     assert_eq!(before.matches("provenance=\"foreign\"").count(), 2, "{log}");
-    for says in ["ERROR", "prj_ada", "foreign"] {
-        assert!(line.contains(says), "{says} in {line}");
+    for part in ["ERROR", "prj_ada", "foreign"] {
+        assert!(line.contains(part), "{part} in {line}");
     }
 }
 
@@ -139,8 +143,8 @@ async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
     broker.get("/api/providers").await;
     broker.logged("/api/providers");
     let log = broker.kill();
-    for says in ["limits.live_sessions", "wrong secrets come too often"] {
-        let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
+    for part in ["limits.live_sessions", "wrong secrets come too often"] {
+        let lines: Vec<_> = log.lines().filter(|line| line.contains(part)).collect();
         assert_eq!(lines.len(), 1, "{log}");
         assert!(lines[0].contains("ERROR"), "{log}");
     }

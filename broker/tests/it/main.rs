@@ -1,7 +1,7 @@
-//! The broker from the outside in: its store, its pure flows, its wire, its
-//! configuration, and what becomes of it when its store is in trouble.
+//! Integration tests of the broker: store, model, HTTP interface, configuration,
+//! upstream providers, and a store in trouble.
 
-#![expect(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+#![expect(clippy::unwrap_used, reason = "a helper may fail its test")]
 #![expect(
     clippy::needless_pass_by_value,
     reason = "a line of a table reads better without borrows"

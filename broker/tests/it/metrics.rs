@@ -1,4 +1,4 @@
-//! What the real program tells its operator, after logins that are known.
+//! The program's metrics after known logins.
 
 use crate::command::BrokerCommand;
 use testkit::http::{Http, Response};
@@ -10,8 +10,8 @@ use crate::test_broker::{
 };
 use crate::trouble::Place;
 
-/// A broker that is watched, and where.
-fn watched(broker: BrokerCommand) -> (BrokerProcess, String) {
+/// A broker with metrics, and their URL.
+fn with_metrics(broker: BrokerCommand) -> (BrokerProcess, String) {
     let broker = BrokerProcess::start(broker.env("BROKER_OPERATOR__BIND", "127.0.0.1:0"));
     let line = broker.logged("serving metrics");
     let (_, address) = line.rsplit_once("address=").unwrap();
@@ -19,23 +19,23 @@ fn watched(broker: BrokerCommand) -> (BrokerProcess, String) {
     (broker, url)
 }
 
-/// A legacy login through this provider.
-fn for_provider(provider: &str) -> Vec<(&'static str, String)> {
+/// The parameters of a legacy login through this provider.
+fn authorize_query_for(provider: &str) -> Vec<(&'static str, String)> {
     let mut query = authorize_query();
-    let asked = query.iter_mut().find(|(name, _)| *name == "provider");
-    asked.unwrap().1 = provider.to_owned();
+    let parameter = query.iter_mut().find(|(name, _)| *name == "provider");
+    parameter.unwrap().1 = provider.to_owned();
     query
 }
 
-async fn ask(url: &str) -> Response {
+async fn read(url: &str) -> Response {
     Http::new().get(url).send().await
 }
 
-/// What stands in `text` behind each line that begins like this.
+/// Asserts that `text` has this value of a metric.
 #[track_caller]
-fn tells(text: &str, counted: &str, times: u32) {
-    let line = format!("{counted} {times}");
-    assert!(text.lines().any(|told| told == line), "{line}\nin\n{text}");
+fn has_metric(text: &str, metric: &str, value: u32) {
+    let line = format!("{metric} {value}");
+    assert!(text.lines().any(|it| it == line), "{line}\nin\n{text}");
 }
 
 #[tokio::test]
@@ -47,37 +47,37 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
         .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
-    let (broker, url) = watched(broker);
-    github.may_answer.add_permits(2);
+    let (broker, url) = with_metrics(broker);
+    github.permits.add_permits(2);
     for _ in 0..2 {
-        let home = coming_back(&broker, "code=upstream-code")
+        let returned = coming_back(&broker, "code=upstream-code")
             .await
             .send()
             .await;
-        assert_eq!(home.status, 303, "{home:?}");
+        assert_eq!(returned.status, 303, "{returned:?}");
     }
     let declined = coming_back(&broker, "error=access_denied").await;
     assert_eq!(declined.send().await.status, 303);
-    let stranger = with(session_body(1), "client_id", "prj_nobody");
+    let unknown_client = with(session_body(1), "client_id", "prj_nobody");
     broker
-        .post("/v1/login/session", &stranger)
+        .post("/v1/login/session", &unknown_client)
         .await
         .is_refusal(401);
     broker.session(1).await;
     broker.session(1).await.is_refusal(400);
     broker.get("/no/such/path").await.is_refusal(404);
-    let unreachable = authorize_with(&for_provider("google"));
+    let unreachable = authorize_with(&authorize_query_for("google"));
     assert_eq!(broker.get(&unreachable).await.status, 303);
-    let off = authorize_with(&for_provider("nobody"));
-    assert_eq!(broker.get(&off).await.status, 303);
+    let unknown_provider = authorize_with(&authorize_query_for("nobody"));
+    assert_eq!(broker.get(&unknown_provider).await.status, 303);
 
-    let told = ask(&url).await;
-    assert_eq!(told.status, 200);
+    let metrics = read(&url).await;
+    assert_eq!(metrics.status, 200);
     assert_eq!(
-        told.header("content-type"),
+        metrics.header("content-type"),
         Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
     );
-    for (counted, times) in [
+    for (metric, value) in [
         (
             "broker_logins_total{provider=\"github\",outcome=\"succeeded\"}",
             2,
@@ -124,23 +124,23 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
         ("broker_store_step_seconds_count{step=\"issue\"}", 2),
         ("broker_store_step_seconds_count{step=\"open\"}", 2),
     ] {
-        tells(&told.text(), counted, times);
+        has_metric(&metrics.text(), metric, value);
     }
-    assert!(told.text().ends_with("# EOF\n"), "{told:?}");
+    assert!(metrics.text().ends_with("# EOF\n"), "{metrics:?}");
 }
 
 #[tokio::test]
 async fn metrics_contain_no_value_from_a_request() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    let (broker, url) = watched(github.broker(&place));
-    github.may_answer.add_permits(1);
+    let (broker, url) = with_metrics(github.broker(&place));
+    github.permits.add_permits(1);
     let back = coming_back(&broker, "code=upstream-code").await;
     back.send().await;
     broker.post("/v1/token", &token_body(&verifier())).await;
     broker.get("/a-path-of-mine?a=query").await;
     broker.get("/login/a-handle-of-mine").await;
-    let told = ask(&url).await.text().to_owned();
-    tells(&told, "broker_refusals_total{rule=\"handle.known\"}", 1);
+    let metrics = read(&url).await.text().to_owned();
+    has_metric(&metrics, "broker_refusals_total{rule=\"handle.known\"}", 1);
     for sent in [
         ADA_SECRET,
         "prj_ada",
@@ -153,17 +153,17 @@ async fn metrics_contain_no_value_from_a_request() {
         "gho_token",
         "Lovelace",
     ] {
-        assert!(!told.contains(sent), "{sent}\nin\n{told}");
+        assert!(!metrics.contains(sent), "{sent}\nin\n{metrics}");
     }
 }
 
 #[tokio::test]
 async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
     let place = Place::new();
-    let (broker, url) = watched(BrokerCommand::with("serve", &place.config));
+    let (broker, url) = with_metrics(BrokerCommand::with("serve", &place.config));
     broker.get("/metrics").await.is_refusal(404);
     let providers = url.replace("/metrics", "/api/providers");
-    assert_eq!(ask(&providers).await.status, 404);
+    assert_eq!(read(&providers).await.status, 404);
     broker.terminate();
     assert_eq!(broker.ended(), Some(0));
 }
@@ -177,12 +177,14 @@ fn a_public_operator_address_needs_explicit_consent() {
         .output()
         .failed("operator.exposed = true");
     let meant = check("0.0.0.0:9000").env("BROKER_OPERATOR__EXPOSED", "true");
-    let said = meant.output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let output = meant.output();
+    assert_eq!(output.code, Some(0), "{}", output.err);
     assert!(
-        said.out.contains("metrics    http://0.0.0.0:9000/metrics"),
+        output
+            .out
+            .contains("metrics    http://0.0.0.0:9000/metrics"),
         "{}",
-        said.out
+        output.out
     );
     assert_eq!(check("[::1]:9000").output().code, Some(0));
 }
@@ -193,10 +195,10 @@ fn a_taken_operator_port_fails_with_one_line() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let broker = BrokerCommand::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);
-    let said = broker.output();
-    assert_eq!(said.code, Some(1));
+    let output = broker.output();
+    assert_eq!(output.code, Some(1));
     let line = format!("broker: cannot listen on {address}: ");
-    let last = said.err.lines().last().unwrap();
-    assert!(last.starts_with(&line), "{}", said.err);
-    assert!(last.ends_with("BROKER_OPERATOR__BIND"), "{}", said.err);
+    let last = output.err.lines().last().unwrap();
+    assert!(last.starts_with(&line), "{}", output.err);
+    assert!(last.ends_with("BROKER_OPERATOR__BIND"), "{}", output.err);
 }

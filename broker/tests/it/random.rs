@@ -1,4 +1,4 @@
-//! What the broker draws: never the same, and without a structure.
+//! The broker's random values: unique and uniform.
 
 use std::collections::HashSet;
 
@@ -26,8 +26,8 @@ fn a_hundred_thousand_random_values_differ_and_are_uniform() {
     }
 }
 
-/// Pearson's test, with a limit ten standard deviations away: chance alone does
-/// not go there.
+/// Pearson's chi-squared test, with a limit ten standard deviations from the mean, which
+/// uniform values do not reach.
 #[track_caller]
 fn check_is_even(counts: &[u32], letters: u32) {
     let seen = counts.iter().filter(|count| **count > 0);

@@ -1,4 +1,5 @@
-//! Where a visit began, and what it gets for that: the guard's two tables.
+//! The two tables of the relay guard: from a visit to its provenance, and from there
+//! to the decision.
 
 use broker::relay::{Fetch, Provenance, Referrer, RelayDecision, RelayGuard, SelectAccount, Visit};
 use contract::Origin;
@@ -10,11 +11,11 @@ fn origins(texts: &[&str]) -> Vec<Origin> {
 }
 
 fn fetch(site: &str, mode: &str, dest: &str) -> Option<Fetch> {
-    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let sent = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     Some(Fetch {
-        site: told(site),
-        mode: told(mode),
-        dest: told(dest),
+        site: sent(site),
+        mode: sent(mode),
+        dest: sent(dest),
     })
 }
 
@@ -27,7 +28,7 @@ fn page(origin: &str) -> Referrer {
 }
 
 #[track_caller]
-fn began(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
+fn has_provenance(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
     let visit = Visit { fetch, referrer };
     assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
 }
@@ -36,7 +37,7 @@ fn began(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance) {
 fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
     for start in STARTS {
         for site in ["cross-site", "same-site", "same-origin"] {
-            began(navigation(site), page(start), Provenance::Vouched);
+            has_provenance(navigation(site), page(start), Provenance::Vouched);
         }
     }
     for other in [
@@ -50,14 +51,14 @@ fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
         "http://127.0.0.1:3000",
         "null",
     ] {
-        began(navigation("cross-site"), page(other), Provenance::Foreign);
+        has_provenance(navigation("cross-site"), page(other), Provenance::Foreign);
     }
-    began(
+    has_provenance(
         navigation("cross-site"),
         Referrer::Unreadable,
         Provenance::Foreign,
     );
-    began(
+    has_provenance(
         navigation("cross-site"),
         Referrer::Absent,
         Provenance::NoReferrer,
@@ -66,8 +67,8 @@ fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
 
 #[test]
 fn a_typed_address_is_typed_whatever_the_referrer() {
-    began(navigation("none"), Referrer::Absent, Provenance::Typed);
-    began(navigation("none"), page(STARTS[0]), Provenance::Typed);
+    has_provenance(navigation("none"), Referrer::Absent, Provenance::Typed);
+    has_provenance(navigation("none"), page(STARTS[0]), Provenance::Typed);
 }
 
 #[test]
@@ -82,16 +83,16 @@ fn a_request_that_is_no_top_level_navigation_is_embedded() {
         ("Navigate", "document"),
     ] {
         let fetch = fetch("cross-site", mode, dest);
-        began(fetch, page(STARTS[0]), Provenance::Embedded);
+        has_provenance(fetch, page(STARTS[0]), Provenance::Embedded);
     }
 }
 
 #[test]
 fn a_client_without_fetch_metadata_is_never_vouched() {
-    began(None, Referrer::Absent, Provenance::NoMetadata);
-    began(None, page(STARTS[0]), Provenance::NoMetadata);
-    began(None, page("https://evil.example"), Provenance::Foreign);
-    began(navigation(""), page(STARTS[0]), Provenance::NoMetadata);
+    has_provenance(None, Referrer::Absent, Provenance::NoMetadata);
+    has_provenance(None, page(STARTS[0]), Provenance::NoMetadata);
+    has_provenance(None, page("https://evil.example"), Provenance::Foreign);
+    has_provenance(navigation(""), page(STARTS[0]), Provenance::NoMetadata);
 }
 
 #[test]
@@ -144,10 +145,10 @@ fn the_projects_guard_and_the_provenance_decide_about_the_confirmation() {
 
 #[test]
 fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
-    let passage = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
-    assert_eq!(passage(RelayGuard::Auto), RelayDecision::PassUnbound);
-    assert_eq!(passage(RelayGuard::Off), RelayDecision::PassUnbound);
-    assert_eq!(passage(RelayGuard::Always), RelayDecision::Confirm);
+    let decision = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
+    assert_eq!(decision(RelayGuard::Auto), RelayDecision::PassUnbound);
+    assert_eq!(decision(RelayGuard::Off), RelayDecision::PassUnbound);
+    assert_eq!(decision(RelayGuard::Always), RelayDecision::Confirm);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The settings that configure other programs made with Rocket, and not this one.
+//! The settings of Rocket, which do not configure the broker.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::scratch::Scratch;
 use crate::test_broker::{result_body, token_body};
 use crate::trouble::Place;
 
-/// Each would change or end a program that listened to it.
+/// Each would change or end a program that used it.
 const VARIABLES: [(&str, &str); 14] = [
     ("ROCKET_PROFILE", "other"),
     ("ROCKET_CONFIG", "Other.toml"),
@@ -29,10 +29,10 @@ const VARIABLES: [(&str, &str); 14] = [
     ("ROCKET_SECRET_KEY", "not a key"),
 ];
 
-/// The answer to each request, without what differs every time, and the lines of the
-/// log, without place and time.
+/// The responses of some requests without what differs every time, and the lines of the
+/// log without time and address.
 async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
-    let mut answers = [
+    let mut responses = [
         broker.session(1).await,
         broker.post("/v1/login/result", &result_body(1)).await,
         broker.post("/v1/token", &token_body("none")).await,
@@ -43,27 +43,26 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
         broker.get("/api/providers").await,
         broker.get("/nowhere").await,
     ];
-    let shown = answers.iter_mut().map(|answer| {
+    let shown = responses.iter_mut().map(|response| {
         for name in ["date", "x-request-id", "content-length"] {
-            answer.headers.remove(name);
+            response.headers.remove(name);
         }
-        let has_secret = answer.text().contains("authorization_url");
-        let body = if has_secret { "" } else { &answer.text() };
-        format!("{} {:?} {body}", answer.status, answer.headers)
+        let has_secret = response.text().contains("authorization_url");
+        let body = if has_secret { "" } else { &response.text() };
+        format!("{} {:?} {body}", response.status, response.headers)
     });
     let shown = shown.collect();
     let address = broker.address().to_owned();
     assert!(address.starts_with("127.0.0.1:"), "{address}");
     broker.terminate();
     let log = broker.log_when_ended();
-    let said = |line: &str| {
-        let (_, said) = line.split_once(" INFO ").unwrap_or(("", line));
-        let known = said
-            .split_once("request_id=")
-            .map_or(said, |(known, _)| known);
-        known.replace(&address, "ADDRESS")
+    let constant = |line: &str| {
+        let (_, message) = line.split_once(" INFO ").unwrap_or(("", line));
+        let before_id = message.split_once("request_id=");
+        let constant = before_id.map_or(message, |(constant, _)| constant);
+        constant.replace(&address, "ADDRESS")
     };
-    (shown, log.lines().map(said).collect())
+    (shown, log.lines().map(constant).collect())
 }
 
 #[tokio::test]
@@ -79,6 +78,6 @@ async fn no_rocket_setting_changes_the_broker() {
     }
     let mut broker = BrokerCommand::with("serve", &other.config);
     broker.0.envs(VARIABLES).current_dir(folder.file("."));
-    let beset = BrokerProcess::start(broker);
-    assert_eq!(behaviour(beset).await, behaviour(plain).await);
+    let configured = BrokerProcess::start(broker);
+    assert_eq!(behaviour(configured).await, behaviour(plain).await);
 }

@@ -1,4 +1,4 @@
-//! A folder of a test's own, gone when the test is.
+//! A temporary folder, removed with the test.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,7 +23,7 @@ impl Scratch {
         self.0.join(name)
     }
 
-    /// Writes a file that its owner alone may read, and says where it is.
+    /// Writes a file that only its owner can read, and returns its path.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.file(name);
         std::fs::write(&path, text).unwrap();
@@ -31,20 +31,20 @@ impl Scratch {
         path
     }
 
-    /// Says who may read and write a file.
+    /// Sets the permissions of a file.
     pub(crate) fn set_mode(&self, name: &str, mode: u32) {
         let permissions = Permissions::from_mode(mode);
         std::fs::set_permissions(self.file(name), permissions).unwrap();
     }
 
-    /// Every file here whose name begins like this, with its bytes.
+    /// The names and contents of the files whose names begin with `start`.
     pub(crate) fn read_all(&self, start: &str) -> Vec<(String, Vec<u8>)> {
         self.all(start)
             .map(|(name, path)| (name, std::fs::read(path).unwrap()))
             .collect()
     }
 
-    /// Removes every file here whose name begins like this.
+    /// Removes the files whose names begin with `start`.
     pub(crate) fn remove_all(&self, start: &str) {
         self.all(start)
             .for_each(|(_, path)| std::fs::remove_file(path).unwrap());
@@ -61,7 +61,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A file that is still open elsewhere is no reason to fail.
+        // A file may still be open elsewhere.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

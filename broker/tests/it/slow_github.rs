@@ -1,4 +1,4 @@
-//! A provider that takes its time, for the real program.
+//! A provider that waits before it responds.
 
 use std::sync::Arc;
 
@@ -17,25 +17,25 @@ use testkit::http::Request;
 use crate::broker_process::BrokerProcess;
 use crate::trouble::Place;
 
-/// GitHub, which gives no token until it is told to.
+/// A GitHub that issues no token without a permit of the test.
 pub(crate) struct SlowGitHub {
     url: String,
-    /// Has a permit for each that asked for a token.
-    asked: Arc<Semaphore>,
-    /// A permit for each answer that it may give.
-    pub(crate) may_answer: Arc<Semaphore>,
+    /// A permit for each token request that has arrived.
+    requests: Arc<Semaphore>,
+    /// A permit for each token that it may issue.
+    pub(crate) permits: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
 struct Gate {
-    asked: Arc<Semaphore>,
-    may_answer: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 #[post("/login/oauth/access_token")]
 async fn token(gate: &State<Gate>) -> Json<Value> {
-    gate.asked.add_permits(1);
-    gate.may_answer.acquire().await.unwrap().forget();
+    gate.requests.add_permits(1);
+    gate.permits.acquire().await.unwrap().forget();
     Json(json!({ "access_token": "gho_token", "token_type": "bearer", "scope": "" }))
 }
 
@@ -54,12 +54,12 @@ impl SlowGitHub {
         Self::start_with(None).await
     }
 
-    /// The same, which encrypts by this.
+    /// Starts one with or without TLS.
     pub(crate) async fn start_with(tls: Option<TlsConfig>) -> Self {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let gate = Gate {
-            asked: Arc::new(Semaphore::new(0)),
-            may_answer: Arc::new(Semaphore::new(0)),
+            requests: Arc::new(Semaphore::new(0)),
+            permits: Arc::new(Semaphore::new(0)),
         };
         let (sender, port) = oneshot::channel();
         let sender = std::sync::Mutex::new(Some(sender));
@@ -79,12 +79,12 @@ impl SlowGitHub {
         tokio::spawn(rocket.launch());
         Self {
             url: format!("{scheme}://127.0.0.1:{}", port.await.unwrap()),
-            asked: gate.asked,
-            may_answer: gate.may_answer,
+            requests: gate.requests,
+            permits: gate.permits,
         }
     }
 
-    /// A broker whose people it signs in.
+    /// The command of a broker whose users it signs in.
     pub(crate) fn broker(&self, place: &Place) -> BrokerCommand {
         BrokerCommand::with("serve", &place.config)
             .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
@@ -96,23 +96,24 @@ impl SlowGitHub {
         &self.url
     }
 
-    pub(crate) async fn is_asked(&self) {
-        self.asked.acquire().await.unwrap().forget();
+    /// Waits for a token request.
+    pub(crate) async fn wait_for_request(&self) {
+        self.requests.acquire().await.unwrap().forget();
     }
 
-    /// Checks that each request for a token has been waited for.
+    /// Asserts that each token request was waited for.
     #[track_caller]
-    pub(crate) fn is_asked_no_more(&self) {
-        assert_eq!(self.asked.available_permits(), 0);
+    pub(crate) fn assert_no_more_requests(&self) {
+        assert_eq!(self.requests.available_permits(), 0);
     }
 }
 
-/// A browser that comes back from the provider with this query.
+/// The request of a browser that returns from the provider with this query.
 pub(crate) async fn coming_back(broker: &BrokerProcess, query: &str) -> Request {
-    let away = broker.get(&authorize_path()).await;
-    assert_eq!(away.status, 303, "{away:?}");
-    let cookie = &away.set_cookies()[0];
+    let redirect = broker.get(&authorize_path()).await;
+    assert_eq!(redirect.status, 303, "{redirect:?}");
+    let cookie = &redirect.set_cookies()[0];
     let (cookie, _) = cookie.split_once(';').unwrap();
-    let back = back_path(&away, query);
+    let back = back_path(&redirect, query);
     broker.request(Method::GET, &back).header("Cookie", cookie)
 }

@@ -1,4 +1,4 @@
-//! The real program, told to stop while a provider takes its time.
+//! The program stops by a signal while a provider call is in progress.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{CALLBACK, parameter, token_body};
 use crate::trouble::Place;
 
-/// A broker that may take so long to stop.
+/// A broker with this grace period.
 fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> BrokerProcess {
     let broker = github.broker(place);
     BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
 
-/// Waits until it accepts no connection any more, but not for ever.
+/// Waits until it accepts no more connections, for at most 20 seconds.
 #[expect(
     clippy::disallowed_methods,
     reason = "a broker that does not stop is to fail its test"
 )]
-async fn is_stopping(address: impl tokio::net::ToSocketAddrs) {
+async fn wait_until_stopping(address: impl tokio::net::ToSocketAddrs) {
     let stopping = async {
         while tokio::net::TcpStream::connect(&address).await.is_ok() {
             tokio::task::yield_now().await;
@@ -32,36 +32,36 @@ async fn is_stopping(address: impl tokio::net::ToSocketAddrs) {
 
 #[tokio::test]
 async fn sigterm_lets_a_callback_in_progress_finish() {
-    sends_home_who_is_on_the_way("TERM").await;
+    lets_a_callback_finish("TERM").await;
 }
 
 #[tokio::test]
 async fn sigint_lets_a_callback_in_progress_finish() {
-    sends_home_who_is_on_the_way("INT").await;
+    lets_a_callback_finish("INT").await;
 }
 
-async fn sends_home_who_is_on_the_way(signal: &str) {
+async fn lets_a_callback_finish(signal: &str) {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
-    // Longer than this test waits for its end.
+    // Longer than this test waits.
     let broker = serve(&github, &place, "300");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.send());
-    github.is_asked().await;
+    github.wait_for_request().await;
     broker.signal(signal);
-    is_stopping(broker.address()).await;
-    github.may_answer.add_permits(1);
-    let home = back.await.unwrap();
-    assert_eq!(home.status, 303, "{home:?}");
-    let home = home.location().unwrap();
-    assert!(home.starts_with(CALLBACK), "{home}");
+    wait_until_stopping(broker.address()).await;
+    github.permits.add_permits(1);
+    let returned = back.await.unwrap();
+    assert_eq!(returned.status, 303, "{returned:?}");
+    let returned = returned.location().unwrap();
+    assert!(returned.starts_with(CALLBACK), "{returned}");
     assert_eq!(broker.ended(), Some(0));
 
-    let code = parameter(home, "code").unwrap();
+    let code = parameter(returned, "code").unwrap();
     let next = serve(&github, &place, "300");
     let token = next.post("/v1/token", &token_body(&code)).await;
-    assert_eq!(token.status, 200, "what it committed stands: {token:?}");
+    assert_eq!(token.status, 200, "the commit is durable: {token:?}");
 }
 
-/// While it accepts connections, Rocket may stop with requests under way.
+/// While Rocket accepts connections, it may stop with requests in progress.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     let github = SlowGitHub::start().await;
@@ -69,14 +69,15 @@ async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     join_all(places.iter().map(async |place| {
         let broker = serve(&github, place, "300");
         let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
-        github.is_asked().await;
-        let connections = (0..4).map(|_| tokio::spawn(is_stopping(broker.address().to_owned())));
+        github.wait_for_request().await;
+        let connections =
+            (0..4).map(|_| tokio::spawn(wait_until_stopping(broker.address().to_owned())));
         let connections: Vec<_> = connections.collect();
         broker.terminate();
         join_all(connections).await;
-        github.may_answer.add_permits(1);
-        let home = back.await.unwrap();
-        assert_eq!(home.expect("a response").status, 303);
+        github.permits.add_permits(1);
+        let returned = back.await.unwrap();
+        assert_eq!(returned.expect("a response").status, 303);
     }))
     .await;
 }
@@ -97,8 +98,8 @@ async fn a_callback_is_abandoned_after_the_grace_period() {
     let (place, github) = (Place::new(), SlowGitHub::start().await);
     let broker = serve(&github, &place, "1");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
-    github.is_asked().await;
+    github.wait_for_request().await;
     broker.terminate();
     assert_eq!(broker.ended(), Some(0));
-    assert!(back.await.unwrap().is_err(), "nobody answered");
+    assert!(back.await.unwrap().is_err(), "there is no response");
 }

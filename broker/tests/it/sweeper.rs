@@ -39,7 +39,7 @@ async fn a_broker_deletes_expired_rows_for_as_long_as_it_serves() {
         broker.advance_ms(1_200_000);
         while logins(&scratch) > 0 {
             let step = committed.recv_timeout(Duration::from_secs(20));
-            step.expect("a broker without requests takes the steps of its sweeper");
+            step.expect("the sweeper runs without requests");
         }
     }
 }

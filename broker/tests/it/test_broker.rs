@@ -178,8 +178,9 @@ impl TestBroker {
         Browser::plain(self.http())
     }
 
-    /// Advances the clock. It also moves by itself while a test runs, so tests stay ten
-    /// seconds away from a limit; the store's own tests are exact to the millisecond.
+    /// Advances the clock. It also moves by itself while a test runs, so tests keep a
+    /// distance of ten seconds from a limit; the store's own tests are exact to the
+    /// millisecond.
     pub(crate) fn advance_ms(&self, ms: u64) {
         self.clock.advance(Duration::from_millis(ms));
     }

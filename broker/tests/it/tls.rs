@@ -1,4 +1,4 @@
-//! A broker that encrypts by itself.
+//! A broker that terminates TLS itself.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -12,14 +12,14 @@ use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 use testkit::http::{Http, client_builder};
 
-/// Of `localhost` and 127.0.0.1, signed by itself, and no authority.
+/// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
 const CERTIFICATE: &str = include_str!("tls/certificate.pem");
 const KEY: &str = include_str!("tls/key.pem");
 const COOKIE_KEYS: &str = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
 const ANOTHERS_KEY: &str = include_str!("upstream/keys/one.pem");
 
-/// A configuration with these files beside it.
-fn place(certificates: &str, key: &str) -> (Scratch, PathBuf) {
+/// A folder with a configuration and these two files, and the configuration's path.
+fn config_with(certificates: &str, key: &str) -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     scratch.write("chain.pem", certificates);
     scratch.write("key.pem", key);
@@ -36,46 +36,46 @@ fn place(certificates: &str, key: &str) -> (Scratch, PathBuf) {
 
 #[tokio::test]
 async fn a_broker_with_a_certificate_serves_https_and_no_http() {
-    let (_scratch, config) = place(CERTIFICATE, KEY);
+    let (_scratch, config) = config_with(CERTIFICATE, KEY);
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let root = Certificate::from_pem(CERTIFICATE.as_bytes()).unwrap();
     let client = client_builder().tls_certs_only([root]).build().unwrap();
     let url = format!("https://{}/api/providers", broker.address());
     let http = Http::new().with_client(client);
-    let answer = http.get(url).send().await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    let response = http.get(url).send().await;
+    assert_eq!(response.status, 200, "{response:?}");
     assert_eq!(
-        answer.header("strict-transport-security"),
+        response.header("strict-transport-security"),
         Some("max-age=31536000")
     );
-    let stranger = Http::new().with_client(client_builder().build().unwrap());
+    let untrusting = Http::new().with_client(client_builder().build().unwrap());
     let url = format!("https://{}/livez", broker.address());
     assert!(
-        stranger.get(url).try_send().await.is_err(),
-        "nobody signed it"
+        untrusting.get(url).try_send().await.is_err(),
+        "the certificate is not trusted"
     );
     let url = format!("http://{}/livez", broker.address());
     assert!(
-        stranger.get(url).try_send().await.is_err(),
-        "nothing in clear"
+        untrusting.get(url).try_send().await.is_err(),
+        "no plain HTTP"
     );
 }
 
 #[test]
 fn check_reports_that_the_broker_terminates_tls() {
-    let (_scratch, config) = place(CERTIFICATE, KEY);
-    let said = BrokerCommand::with("check", &config).output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let told = said
+    let (_scratch, config) = config_with(CERTIFICATE, KEY);
+    let output = BrokerCommand::with("check", &config).output();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let is_reported = output
         .out
         .lines()
         .any(|line| line.starts_with("encrypts ") && line.ends_with("/chain.pem"));
-    assert!(told, "{}", said.out);
+    assert!(is_reported, "{}", output.out);
 }
 
 #[test]
 fn check_notes_an_ip_header_without_a_proxy_in_front() {
-    let (scratch, config) = place(CERTIFICATE, KEY);
+    let (scratch, config) = config_with(CERTIFICATE, KEY);
     let check = |header: Option<&str>| {
         let broker = BrokerCommand::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
@@ -86,23 +86,23 @@ fn check_notes_an_ip_header_without_a_proxy_in_front() {
         }
     };
     scratch.set_mode("key.pem", 0o600);
-    let said = check(Some("X-Real-IP")).output();
+    let output = check(Some("X-Real-IP")).output();
     let note = "note       ip_header is X-Real-IP, but the broker terminates TLS itself";
-    assert!(said.out.contains(note), "{}", said.out);
-    let said = check(None).output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(!said.out.contains("ip_header"), "{}", said.out);
+    assert!(output.out.contains(note), "{}", output.out);
+    let output = check(None).output();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(!output.out.contains("ip_header"), "{}", output.out);
 }
 
-/// Checks that neither command starts with such files.
+/// Asserts that neither command starts with such files.
 #[track_caller]
-fn refused(certificates: &str, key: &str, says: &str) {
-    let (_scratch, config) = place(certificates, key);
+fn refused(certificates: &str, key: &str, message: &str) {
+    let (_scratch, config) = config_with(certificates, key);
     for command in ["check", "serve"] {
-        let said = BrokerCommand::with(command, &config).output();
-        said.failed(says);
+        let output = BrokerCommand::with(command, &config).output();
+        output.failed(message);
         let line = KEY.lines().nth(1).unwrap();
-        assert!(!said.err.contains(line), "{}", said.err);
+        assert!(!output.err.contains(line), "{}", output.err);
     }
 }
 
@@ -125,19 +125,19 @@ fn an_unusable_certificate_or_key_fails_with_one_line() {
 
 #[test]
 fn a_missing_certificate_file_fails_with_one_line() {
-    let (scratch, config) = place(CERTIFICATE, KEY);
+    let (scratch, config) = config_with(CERTIFICATE, KEY);
     scratch.remove_all("chain.pem");
-    let said = BrokerCommand::with("check", &config).output();
-    said.failed("chain.pem: cannot be read: No such file");
+    let output = BrokerCommand::with("check", &config).output();
+    output.failed("chain.pem: cannot be read: No such file");
 }
 
 #[test]
 fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
-    let (scratch, config) = place(CERTIFICATE, KEY);
-    let said = BrokerCommand::with("check", &config)
+    let (scratch, config) = config_with(CERTIFICATE, KEY);
+    let output = BrokerCommand::with("check", &config)
         .env("BROKER_BASE_URL", "http://localhost:8443")
         .output();
-    said.failed("base_url is http");
+    output.failed("base_url is http");
     scratch.set_mode("key.pem", 0o644);
     let public = || {
         BrokerCommand::with("check", &config)
@@ -149,21 +149,21 @@ fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
     assert_eq!(public().output().code, Some(0));
 }
 
-/// The first message of a client that offers `newest`, 3.1 for TLS 1.0 and so on,
-/// and nothing that was not there yet when that was new. (RFC 5246, section 7.4.1.2,
-/// and RFC 8422 for the curves.)
+/// The first message of a client whose newest version is `newest`, 3.1 for TLS 1.0 and
+/// so on. (RFC 5246, section 7.4.1.2, and RFC 8422 for the curves.)
 fn client_hello(newest: [u8; 2]) -> Vec<u8> {
     let extensions = [
         // supported_groups: secp256r1. ec_point_formats: uncompressed.
         &[0, 10, 0, 4, 0, 2, 0, 23][..],
         &[0, 11, 0, 2, 1, 0],
-        // signature_algorithms: ecdsa and rsa_pss and rsa_pkcs1 with SHA-256.
+        // signature_algorithms: ecdsa, rsa_pss and rsa_pkcs1 with SHA-256.
         &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1],
         // extended_master_secret.
         &[0, 23, 0, 0],
     ]
     .concat();
-    // Of 1.2: ECDHE with AES-128-GCM. Of before: ECDHE and RSA with AES-128-CBC.
+    // For 1.2: ECDHE with AES-128-GCM. For 1.1 and before: ECDHE and RSA with
+    // AES-128-CBC.
     let suites = [0xC0, 0x2B, 0xC0, 0x2F, 0xC0, 0x09, 0xC0, 0x13, 0x00, 0x2F];
     let body = [
         &newest[..],
@@ -183,15 +183,15 @@ fn with_length(bytes: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes(), bytes].concat()
 }
 
-/// The first bytes of what the broker at `address` answers.
+/// The first bytes of the response of the broker at `address`.
 fn answer_to(address: &str, message: &[u8]) -> Vec<u8> {
     let mut connection = TcpStream::connect(address).unwrap();
     let patience = Duration::from_secs(20);
     connection.set_read_timeout(Some(patience)).unwrap();
     connection.write_all(message).unwrap();
-    let mut answer = [0; 7];
-    connection.read_exact(&mut answer).unwrap();
-    answer.to_vec()
+    let mut response = [0; 7];
+    connection.read_exact(&mut response).unwrap();
+    response.to_vec()
 }
 
 #[test]
@@ -199,13 +199,13 @@ fn versions_of_tls_before_1_2_are_refused_by_their_number() {
     const HANDSHAKE: u8 = 22;
     const ALERT: u8 = 21;
     const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
-    let (_scratch, config) = place(CERTIFICATE, KEY);
+    let (_scratch, config) = config_with(CERTIFICATE, KEY);
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
-    let spoken = answer_to(broker.address(), &client_hello([3, 3]));
-    assert_eq!(spoken[0], HANDSHAKE, "1.2 is spoken: {spoken:?}");
+    let response = answer_to(broker.address(), &client_hello([3, 3]));
+    assert_eq!(response[0], HANDSHAKE, "1.2 is accepted: {response:?}");
     for (minor, name) in [(0, "SSL 3.0"), (1, "TLS 1.0"), (2, "TLS 1.1")] {
-        let answer = answer_to(broker.address(), &client_hello([3, minor]));
-        assert_eq!(answer[0], ALERT, "{name}: {answer:?}");
-        assert_eq!(answer[5..], FATAL_PROTOCOL_VERSION, "{name}");
+        let response = answer_to(broker.address(), &client_hello([3, minor]));
+        assert_eq!(response[0], ALERT, "{name}: {response:?}");
+        assert_eq!(response[5..], FATAL_PROTOCOL_VERSION, "{name}");
     }
 }

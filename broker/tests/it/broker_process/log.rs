@@ -1,4 +1,4 @@
-//! What a program writes to standard error, line by line.
+//! The log that a program writes to standard error, line by line.
 
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};

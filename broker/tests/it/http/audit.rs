@@ -1,12 +1,12 @@
-//! What the audit log says of a login: each operation and each call to a provider,
-//! and whose it was.
+//! The audit events of a login: each operation, each upstream call, and the login and
+//! project they belong to.
 
 use broker::audit::{Event, Step};
 use contract::Rule;
 
 use crate::test_broker::{TestBroker, authorize_path, authorize_query, authorize_with, sign_in};
 
-/// Who called whom, for what, and how it ended.
+/// An event as a line: sender, receiver, operation, status, steps and rule.
 fn line(event: &Event) -> String {
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
     let (from, to) = (event.from.name(), event.to.name());
@@ -20,9 +20,9 @@ fn line(event: &Event) -> String {
     line.trim_end().to_owned()
 }
 
-fn told(events: &[Event]) -> Vec<String> {
+fn lines(events: &[Event]) -> Vec<String> {
     let mut lines: Vec<_> = events.iter().map(line).collect();
-    // Two calls that are made at once may end in either order.
+    // Two concurrent calls may end in either order.
     for calls in lines.chunk_by_mut(|one, next| [one, next].iter().all(|it| is_of_api(it))) {
         calls.sort();
     }
@@ -33,7 +33,7 @@ fn is_of_api(line: &str) -> bool {
     line.starts_with("broker to github: GET ")
 }
 
-/// What the broker asks GitHub when a person comes back.
+/// The upstream calls of a callback from GitHub.
 const CALLS: [&str; 3] = [
     "broker to github: POST token 200 []",
     "broker to github: GET user 200 []",
@@ -58,7 +58,7 @@ async fn a_clean_login_is_logged_step_by_step_under_one_id() {
         "consumer to broker: POST /v1/login/result 200 [result_consumed]",
         "consumer to broker: POST /v1/login/result 400 [] result.once",
     ]);
-    assert_eq!(told(&events), expected.collect::<Vec<_>>());
+    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
     for event in events {
@@ -85,7 +85,7 @@ async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
             "consumer to broker: POST /v1/revoke 200 [token_revoked]",
             "consumer to broker: GET /v1/profile 401 [] bearer.ended",
         ]);
-    assert_eq!(told(&events), expected.collect::<Vec<_>>());
+    assert_eq!(lines(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
     assert!(events.iter().all(|event| event.login == login));
@@ -98,7 +98,7 @@ async fn upstream_calls_have_the_id_of_their_request_and_precede_it() {
     let events = broker.events();
     let (callback, calls) = events.split_last().unwrap();
     let calls = &calls[calls.len() - CALLS.len()..];
-    assert_eq!(told(calls), CALLS);
+    assert_eq!(lines(calls), CALLS);
     assert!(
         calls
             .iter()
@@ -115,15 +115,15 @@ async fn a_malformed_body_is_refused_under_the_name_of_its_operation() {
         .await
         .is_refusal(400);
     let refused = ["consumer to broker: POST /v1/login/session 400 [] body.missing_field"];
-    assert_eq!(told(&broker.events()), refused);
+    assert_eq!(lines(&broker.events()), refused);
 }
 
 #[tokio::test]
 async fn a_refusal_at_the_provider_is_logged_with_its_rule_and_cause() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    browser.come_back(&away, "error=access_denied").await;
+    let redirect = browser.get(&authorize_path()).await;
+    browser.come_back(&redirect, "error=access_denied").await;
     let event = broker.events().pop().unwrap();
     assert_eq!(event.rule, Some(Rule::UpstreamDenied));
     assert!(event.why.is_some());
@@ -140,7 +140,7 @@ async fn an_unreachable_provider_is_logged_with_its_cause() {
     broker.get(&authorize_with(&query)).await;
     let events = broker.events();
     assert_eq!(
-        told(&events),
+        lines(&events),
         [
             "broker to google: GET discovery 0 [] upstream.unavailable",
             "browser to broker: GET /authorize 303 [] upstream.unavailable",

@@ -1,10 +1,11 @@
-//! The authorization URL: who gets the login, and who is turned away how.
+//! `GET /login/{handle}`: the browser that the login is bound to, and the refusals of
+//! all others.
 
 use crate::test_broker::{
     CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, session_body, sign_in, with,
 };
 
-/// A login that comes home to loopback, so that curl may look at it.
+/// The path of a login whose callback is local, as a plain client needs.
 async fn local_session(broker: &TestBroker) -> String {
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     broker.session_with(&body).await
@@ -14,9 +15,9 @@ async fn local_session(broker: &TestBroker) -> String {
 async fn an_unknown_handle_is_a_page_with_advice() {
     let broker = TestBroker::start().await;
     for handle in ["x", "unknown", &"a".repeat(43)] {
-        let answer = broker.browser().get(&format!("/login/{handle}")).await;
-        answer.is_refusal_page(404, "handle.known");
-        assert!(answer.text().contains("Start again"), "{answer:?}");
+        let response = broker.browser().get(&format!("/login/{handle}")).await;
+        response.is_refusal_page(404, "handle.known");
+        assert!(response.text().contains("Start again"), "{response:?}");
     }
     broker.get("/login/unknown").await.is_refusal(404);
 }
@@ -26,14 +27,14 @@ async fn the_first_browser_is_bound_and_any_other_is_refused() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let (first, second) = (broker.browser(), broker.browser());
-    let away = first.get(&path).await;
-    assert_eq!(away.status, 303);
+    let redirect = first.get(&path).await;
+    assert_eq!(redirect.status, 303);
     second
         .get(&path)
         .await
         .is_refusal_page(410, "handle.one_browser");
     first
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(CALLBACK);
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
@@ -47,7 +48,7 @@ async fn the_bound_browser_may_start_another_upstream_login() {
     let (first, second) = (browser.get(&path).await, browser.get(&path).await);
     assert_eq!((first.status, second.status), (303, 303));
     assert_ne!(first.location(), second.location());
-    // Either tab may finish, and the first to finish counts.
+    // The first of the two that completes decides.
     browser
         .come_back(&second, "error=access_denied")
         .await
@@ -93,8 +94,8 @@ async fn a_completed_login_redirects_every_browser_to_the_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&path).await;
+    browser.come_back(&redirect, "code=upstream-code").await;
     browser.get(&path).await.redirects_to(CALLBACK);
     broker.browser().get(&path).await.redirects_to(CALLBACK);
     broker.result(1).await;
@@ -107,12 +108,12 @@ async fn an_unreachable_provider_fails_the_login_and_redirects_to_the_callback()
     let body = with(session_body(1), "provider", "google");
     let path = broker.session_with(&body).await;
     broker.browser().get(&path).await.redirects_to(CALLBACK);
-    let answer = broker.result(1).await;
+    let response = broker.result(1).await;
     assert_eq!(
-        answer.text(),
+        response.text(),
         r#"{"status":"failed","error":"provider_unavailable"}"#
     );
-    assert_eq!(answer.status, 200);
+    assert_eq!(response.status, 200);
 }
 
 #[tokio::test]
@@ -122,10 +123,10 @@ async fn a_local_plain_client_does_not_bind_the_login() {
     let curl = broker.plain_client();
     assert_eq!(curl.get(&path).await.status, 303);
     let browser = broker.local_browser();
-    let away = browser.get(&path).await;
-    assert_eq!(away.status, 303, "curl has not claimed it");
+    let redirect = browser.get(&path).await;
+    assert_eq!(redirect.status, 303, "curl is not bound");
     browser
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(LOCAL_CALLBACK);
     let again = broker.plain_client().get(&path).await;
@@ -137,8 +138,8 @@ async fn a_local_plain_client_can_complete_a_login() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     let curl = broker.plain_client();
-    let away = curl.get(&path).await;
-    curl.come_back(&away, "code=upstream-code")
+    let redirect = curl.get(&path).await;
+    curl.come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(LOCAL_CALLBACK);
 }
@@ -148,8 +149,8 @@ async fn a_local_plain_client_is_refused_once_a_browser_is_bound() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;
     assert_eq!(broker.local_browser().get(&path).await.status, 303);
-    let answer = broker.plain_client().get(&path).await;
-    answer.is_refusal(410);
+    let response = broker.plain_client().get(&path).await;
+    response.is_refusal(410);
 }
 
 #[tokio::test]
@@ -169,20 +170,20 @@ async fn a_local_client_with_fetch_metadata_or_a_foreign_referrer_must_confirm()
     check("Sec-Fetch-Site", "none", 200).await;
     check("sec-fetch-user", "?1", 200).await;
     check("Sec-Fetch-Dest", "document", 200).await;
-    // The fetch of Node says so, and no browser says this alone.
+    // Node's fetch sends this header, and no browser sends it alone.
     check("sec-fetch-mode", "cors", 303).await;
-    // None of them has claimed it.
+    // None of them is bound.
     assert_eq!(broker.local_browser().get(&path).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_plain_client_must_confirm_unless_everything_is_local() {
     let broker = TestBroker::start().await;
-    // Its callback is somewhere else.
+    // The callback is not local.
     let path = broker.session(1).await;
     assert_eq!(broker.plain_client().get(&path).await.status, 200);
 
-    // The provider is the real one.
+    // The provider is not local.
     let broker = TestBroker::start_with(|config| {
         let github = config.upstream.github.as_mut().unwrap();
         github.web_url = "https://github.com".parse().unwrap();
@@ -191,15 +192,15 @@ async fn a_plain_client_must_confirm_unless_everything_is_local() {
     let path = local_session(&broker).await;
     assert_eq!(broker.plain_client().get(&path).await.status, 200);
 
-    // The broker itself is public.
+    // The broker is not local.
     let broker = TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![broker::cookie_cipher::CookieKey::from_random(&[7; 32])];
     })
     .await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
-    let answer = broker.post("/v1/login/session", &body).await.json();
-    let url = answer["authorization_url"].as_str().unwrap().to_owned();
+    let response = broker.post("/v1/login/session", &body).await.json();
+    let url = response["authorization_url"].as_str().unwrap().to_owned();
     let path = url.strip_prefix("https://broker.example").unwrap();
     assert_eq!(broker.plain_client().get(path).await.status, 200);
 }

@@ -1,4 +1,4 @@
-//! `GET /authorize`: what it demands, and whom it tells what is wrong.
+//! `GET /authorize`: its parameters, and where each error is reported.
 
 use crate::test_broker::{
     BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, authorize_query,
@@ -7,7 +7,7 @@ use crate::test_broker::{
 
 type Query = Vec<(&'static str, String)>;
 
-/// A good query with one parameter set, or left out.
+/// A valid query with one parameter set, or left out.
 fn with(name: &'static str, value: Option<&str>) -> Query {
     let mut query = authorize_query();
     query.retain(|(own, _)| *own != name);
@@ -15,39 +15,39 @@ fn with(name: &'static str, value: Option<&str>) -> Query {
     query
 }
 
-/// A good query with one parameter said again.
-fn again(name: &'static str, value: &str) -> Query {
+/// A valid query with one more parameter.
+fn with_more(name: &'static str, value: &str) -> Query {
     let mut query = authorize_query();
     query.push((name, value.to_owned()));
     query
 }
 
-async fn goes_home(broker: &TestBroker, query: &Query, error: &str, echo: Option<&str>) {
-    let answer = broker.browser().get(&authorize_with(query)).await;
+async fn is_error_at_callback(broker: &TestBroker, query: &Query, error: &str, echo: Option<&str>) {
+    let response = broker.browser().get(&authorize_with(query)).await;
     let echo = echo.map_or(String::new(), |state| format!("&state={state}"));
     assert_eq!(
-        answer.location(),
+        response.location(),
         Some(&*format!("{CALLBACK}?error={error}{echo}#")),
-        "{query:?}: {answer:?}"
+        "{query:?}: {response:?}"
     );
-    assert_eq!(answer.status, 303);
-    assert_eq!(answer.set_cookies(), Vec::<String>::new());
+    assert_eq!(response.status, 303);
+    assert_eq!(response.set_cookies(), Vec::<String>::new());
 }
 
-async fn is_a_page(broker: &TestBroker, query: &Query, rule: &str) {
-    let answer = broker.browser().get(&authorize_with(query)).await;
-    answer.is_refusal_page(400, rule);
+async fn is_refused_on_a_page(broker: &TestBroker, query: &Query, rule: &str) {
+    let response = broker.browser().get(&authorize_with(query)).await;
+    response.is_refusal_page(400, rule);
 }
 
 #[tokio::test]
 async fn a_valid_request_redirects_to_the_provider() {
     let broker = TestBroker::start().await;
-    let away = broker.browser().get(&authorize_path()).await;
-    assert_eq!((away.status, away.text()), (303, ""));
-    let url = away.location().unwrap();
+    let redirect = broker.browser().get(&authorize_path()).await;
+    assert_eq!((redirect.status, redirect.text()), (303, ""));
+    let url = redirect.location().unwrap();
     let start = format!("{}/login/oauth/authorize?", broker.github.uri());
     assert!(url.starts_with(&start), "{url}");
-    assert!(url.ends_with('#'), "the browser's own fragment ends here");
+    assert!(url.ends_with('#'), "it removes the browser's fragment");
     let names: Vec<_> = url::Url::parse(url)
         .unwrap()
         .query_pairs()
@@ -72,7 +72,7 @@ async fn a_valid_request_redirects_to_the_provider() {
     assert_eq!(parameter(url, "scope").unwrap(), "read:user user:email");
     assert_eq!(parameter(url, "code_challenge_method").unwrap(), "S256");
     assert_eq!(parameter(url, "code_challenge").unwrap().len(), 43);
-    // The consumer's state and challenge are its own.
+    // The consumer's state and challenge stay at the broker.
     assert!(!url.contains(&state()));
     assert!(!url.contains(&authorize_query()[4].1));
 }
@@ -81,16 +81,16 @@ async fn a_valid_request_redirects_to_the_provider() {
 async fn an_unknown_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
     let client = "authorize.client";
-    is_a_page(&broker, &with("client_id", None), client).await;
-    is_a_page(&broker, &with("client_id", Some("")), client).await;
-    is_a_page(&broker, &with("client_id", Some("prj_nobody")), client).await;
-    is_a_page(&broker, &with("client_id", Some("PRJ_ADA")), client).await;
-    is_a_page(&broker, &with("client_id", Some(&"x".repeat(101))), client).await;
+    is_refused_on_a_page(&broker, &with("client_id", None), client).await;
+    is_refused_on_a_page(&broker, &with("client_id", Some("")), client).await;
+    is_refused_on_a_page(&broker, &with("client_id", Some("prj_nobody")), client).await;
+    is_refused_on_a_page(&broker, &with("client_id", Some("PRJ_ADA")), client).await;
+    is_refused_on_a_page(&broker, &with("client_id", Some(&"x".repeat(101))), client).await;
     let callback = "redirect_uri.registered";
-    is_a_page(&broker, &with("redirect_uri", None), callback).await;
-    is_a_page(&broker, &with("redirect_uri", Some("")), callback).await;
-    is_a_page(&broker, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
-    is_a_page(
+    is_refused_on_a_page(&broker, &with("redirect_uri", None), callback).await;
+    is_refused_on_a_page(&broker, &with("redirect_uri", Some("")), callback).await;
+    is_refused_on_a_page(&broker, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
+    is_refused_on_a_page(
         &broker,
         &with("redirect_uri", Some("https://evil.test/")),
         callback,
@@ -102,12 +102,17 @@ async fn an_unknown_client_or_callback_is_refused_on_a_page() {
 async fn a_repeated_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
     let once = "authorize.once";
-    is_a_page(&broker, &again("client_id", "prj_ada"), once).await;
-    is_a_page(&broker, &again("client_id", "prj_bob"), once).await;
-    is_a_page(&broker, &again("client_id", ""), once).await;
-    is_a_page(&broker, &again("redirect_uri", CALLBACK), once).await;
-    is_a_page(&broker, &again("redirect_uri", LOCAL_CALLBACK), once).await;
-    is_a_page(&broker, &again("redirect_uri", "https://evil.test/"), once).await;
+    is_refused_on_a_page(&broker, &with_more("client_id", "prj_ada"), once).await;
+    is_refused_on_a_page(&broker, &with_more("client_id", "prj_bob"), once).await;
+    is_refused_on_a_page(&broker, &with_more("client_id", ""), once).await;
+    is_refused_on_a_page(&broker, &with_more("redirect_uri", CALLBACK), once).await;
+    is_refused_on_a_page(&broker, &with_more("redirect_uri", LOCAL_CALLBACK), once).await;
+    is_refused_on_a_page(
+        &broker,
+        &with_more("redirect_uri", "https://evil.test/"),
+        once,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -122,7 +127,7 @@ async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state(
     let broker = TestBroker::start().await;
     let state = state();
     let check = async |name, value| {
-        goes_home(&broker, &with(name, value), "invalid_request", Some(&state)).await;
+        is_error_at_callback(&broker, &with(name, value), "invalid_request", Some(&state)).await;
     };
     for value in [
         None,
@@ -177,13 +182,13 @@ async fn any_other_repeated_parameter_is_an_error_at_the_callback_with_the_state
         if name == "state" {
             continue;
         }
-        let query = again(name, &value);
-        goes_home(&broker, &query, "invalid_request", Some(&state())).await;
+        let query = with_more(name, &value);
+        is_error_at_callback(&broker, &query, "invalid_request", Some(&state())).await;
         assert_eq!(broker.last_rule(), Some("authorize.once"), "{name}");
     }
-    let mut query = again("response_type", "code");
+    let mut query = with_more("response_type", "code");
     query.push(("response_type", "code".to_owned()));
-    goes_home(&broker, &query, "invalid_request", Some(&state())).await;
+    is_error_at_callback(&broker, &query, "invalid_request", Some(&state())).await;
     assert_eq!(broker.last_rule(), Some("authorize.once"));
 }
 
@@ -200,18 +205,18 @@ async fn a_state_is_echoed_only_when_it_is_well_formed_and_not_repeated() {
         Some("<script>"),
         Some("a&b=c"),
     ] {
-        goes_home(&broker, &with("state", value), error, None).await;
+        is_error_at_callback(&broker, &with("state", value), error, None).await;
         assert_eq!(broker.last_rule(), Some("state.pattern"));
     }
-    goes_home(&broker, &again("state", &state()), error, None).await;
-    goes_home(&broker, &again("state", ""), error, None).await;
+    is_error_at_callback(&broker, &with_more("state", &state()), error, None).await;
+    is_error_at_callback(&broker, &with_more("state", ""), error, None).await;
     assert_eq!(broker.last_rule(), Some("authorize.once"));
 }
 
 #[tokio::test]
 async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
     let broker = TestBroker::start().await;
-    let mut query = again("response_type", "code");
+    let mut query = with_more("response_type", "code");
     query.extend([
         ("scope", "profile".to_owned()),
         ("nonce", "x".to_owned()),
@@ -220,8 +225,8 @@ async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
         ("foo", "1".to_owned()),
         ("foo", "2".to_owned()),
     ]);
-    let away = broker.browser().get(&authorize_with(&query)).await;
-    let url = away.location().unwrap();
+    let redirect = broker.browser().get(&authorize_with(&query)).await;
+    let url = redirect.location().unwrap();
     assert!(url.starts_with(&broker.github.uri()), "{url}");
     assert!(!url.contains("evil"), "{url}");
 }
@@ -230,7 +235,7 @@ async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
 async fn a_disabled_or_unreachable_provider_is_unavailable_at_the_callback() {
     let google = with("provider", Some("google"));
     let check = async |broker: TestBroker, rule: &str| {
-        goes_home(&broker, &google, "provider_unavailable", Some(&state())).await;
+        is_error_at_callback(&broker, &google, "provider_unavailable", Some(&state())).await;
         assert_eq!(broker.last_rule(), Some(rule));
     };
     let off = "provider.offered";
@@ -242,6 +247,6 @@ async fn a_disabled_or_unreachable_provider_is_unavailable_at_the_callback() {
     let switched_off =
         TestBroker::start_with(|config| config.upstream.google.as_mut().unwrap().enabled = false);
     check(switched_off.await, off).await;
-    // Nobody answers under its address.
+    // No server listens at its address.
     check(TestBroker::start().await, "upstream.unavailable").await;
 }

@@ -1,17 +1,16 @@
-//! The bearer header: one, well formed, and nowhere else.
+//! Bearer tokens: accepted in one well-formed `Authorization` header and nowhere else.
 
 use reqwest::Method;
 use serde_json::json;
-
 use testkit::http::{Request, Response};
 
 use crate::test_broker::{ADA_SECRET, TestBroker, adas_profile, key};
 
 const PATHS: [(Method, &str); 2] = [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")];
 
-async fn check_each(broker: &TestBroker, dress: impl Fn(Request) -> Request, challenge: &str) {
+async fn are_challenged(broker: &TestBroker, change: impl Fn(Request) -> Request, challenge: &str) {
     for (method, path) in PATHS {
-        let response = dress(broker.request(method, path)).send().await;
+        let response = change(broker.request(method, path)).send().await;
         is_challenged(&response, challenge);
     }
 }
@@ -25,7 +24,7 @@ fn is_challenged(response: &Response, challenge: &str) {
 #[tokio::test]
 async fn a_request_without_a_token_is_challenged_without_an_error() {
     let broker = TestBroker::start().await;
-    check_each(&broker, |request| request, "Bearer").await;
+    are_challenged(&broker, |request| request, "Bearer").await;
 }
 
 #[tokio::test]
@@ -49,8 +48,8 @@ async fn a_malformed_bearer_header_is_an_invalid_token() {
         format!("Bearer: {token}"),
         format!("Bearer={token}"),
     ] {
-        let dress = |request: Request| request.header("Authorization", &header);
-        check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
+        let change = |request: Request| request.header("Authorization", &header);
+        are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
     }
     assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
@@ -69,11 +68,11 @@ async fn credentials_of_another_scheme_are_challenged_without_an_error() {
         token.clone(),
         String::new(),
     ] {
-        let dress = |request: Request| request.header("Authorization", &header);
-        check_each(&broker, dress, "Bearer").await;
+        let change = |request: Request| request.header("Authorization", &header);
+        are_challenged(&broker, change, "Bearer").await;
     }
-    let dress = |request: Request| request.basic_auth("a", Some("b"));
-    check_each(&broker, |it| dress(dress(it)), "Bearer").await;
+    let change = |request: Request| request.basic_auth("a", Some("b"));
+    are_challenged(&broker, |it| change(change(it)), "Bearer").await;
     assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
 
@@ -88,8 +87,8 @@ async fn only_an_access_token_is_a_bearer_token() {
         ADA_SECRET,
         handle.rsplit('/').next().unwrap(),
     ] {
-        let dress = |request: Request| request.bearer_auth(other);
-        check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
+        let change = |request: Request| request.bearer_auth(other);
+        are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
     }
 }
 
@@ -109,10 +108,10 @@ async fn the_scheme_is_compared_without_case() {
 async fn two_authorization_headers_are_refused_even_if_both_are_good() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
-    let dress = |request: Request| request.bearer_auth(&token).bearer_auth(&token);
-    check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
-    let dress = |request: Request| request.bearer_auth(&token).basic_auth("a", Some("b"));
-    check_each(&broker, dress, r#"Bearer error="invalid_token""#).await;
+    let change = |request: Request| request.bearer_auth(&token).bearer_auth(&token);
+    are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
+    let change = |request: Request| request.bearer_auth(&token).basic_auth("a", Some("b"));
+    are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
     assert_eq!(broker.profile(&token).await.status, 200);
 }
 
@@ -140,16 +139,16 @@ async fn no_user_agent_cookie_or_query_replaces_a_token() {
         "GoogleHC/1.0",
         "ELB-HealthChecker/2.0",
     ] {
-        let dress = |request: Request| request.header("User-Agent", agent);
-        check_each(&broker, dress, "Bearer").await;
+        let change = |request: Request| request.header("User-Agent", agent);
+        are_challenged(&broker, change, "Bearer").await;
     }
     for cookie in [
         format!("access_token={token}"),
         format!("Authorization=Bearer {token}"),
         "admin=true".to_owned(),
     ] {
-        let dress = |request: Request| request.header("Cookie", &cookie);
-        check_each(&broker, dress, "Bearer").await;
+        let change = |request: Request| request.header("Cookie", &cookie);
+        are_challenged(&broker, change, "Bearer").await;
     }
     for query in ["path=/livez", "next=/readyz", "x=%23/livez", "/livez"] {
         for (method, path) in PATHS {
@@ -163,10 +162,10 @@ async fn no_user_agent_cookie_or_query_replaces_a_token() {
 #[tokio::test]
 async fn an_unknown_token_is_an_invalid_token() {
     let broker = TestBroker::start().await;
-    let answer = broker.profile(&format!("fsi_{}", key(1))).await;
-    answer.is_refusal(401);
+    let response = broker.profile(&format!("fsi_{}", key(1))).await;
+    response.is_refusal(401);
     assert_eq!(
-        answer.header("www-authenticate"),
+        response.header("www-authenticate"),
         Some(r#"Bearer error="invalid_token""#)
     );
     assert_eq!(broker.last_rule(), Some("bearer.known"));

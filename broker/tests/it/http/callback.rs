@@ -1,4 +1,5 @@
-//! Coming back from the provider: in one's own browser, once, in time.
+//! `GET /callback/{provider}`: only the browser of the upstream login, once and in
+//! time.
 
 use crate::test_broker::{
     ADA_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, all, authorize_path, back_path,
@@ -10,12 +11,12 @@ async fn a_clean_login_returns_to_the_bare_callback() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    let url = away.location().unwrap();
+    let redirect = browser.get(&path).await;
+    let url = redirect.location().unwrap();
     assert!(url.ends_with('#'));
     assert_eq!(parameter(url, "prompt").unwrap(), "select_account");
     browser
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(CALLBACK);
     let result = broker.result(1).await.json();
@@ -26,12 +27,12 @@ async fn a_clean_login_returns_to_the_bare_callback() {
 async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let home = browser.come_back(&away, "code=upstream-code").await;
-    let url = home.location().unwrap();
+    let redirect = browser.get(&authorize_path()).await;
+    let returned = browser.come_back(&redirect, "code=upstream-code").await;
+    let url = returned.location().unwrap();
     let code = parameter(url, "code").unwrap();
     assert_eq!(code.len(), 43);
-    home.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
+    returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
 }
 
 #[tokio::test]
@@ -59,9 +60,9 @@ async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
         ),
     ] {
         let browser = broker.browser();
-        let away = browser.get(&authorize_path()).await;
-        let home = browser.come_back(&away, query).await;
-        home.redirects_to(&format!("{CALLBACK}?error={error}&state={}", state()));
+        let redirect = browser.get(&authorize_path()).await;
+        let returned = browser.come_back(&redirect, query).await;
+        returned.redirects_to(&format!("{CALLBACK}?error={error}&state={}", state()));
     }
     assert_eq!(broker.calls_upstream().await, 0);
 }
@@ -70,11 +71,11 @@ async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
 async fn extra_parameters_of_a_provider_are_ignored() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
+    let redirect = browser.get(&authorize_path()).await;
     let iss = format!("{}/login/oauth", broker.github.uri());
     let query = format!("code=a&iss={iss}&scope=user&authuser=0&hd=x&prompt=none&foo=1&foo=2");
-    let home = browser.come_back(&away, &query).await;
-    assert!(parameter(home.location().unwrap(), "code").is_some());
+    let returned = browser.come_back(&redirect, &query).await;
+    assert!(parameter(returned.location().unwrap(), "code").is_some());
 }
 
 #[tokio::test]
@@ -82,10 +83,10 @@ async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    let stranger = broker.browser();
-    let back = back_path(&away, "code=upstream-code");
-    stranger
+    let redirect = browser.get(&path).await;
+    let other = broker.browser();
+    let back = back_path(&redirect, "code=upstream-code");
+    other
         .get(&back)
         .await
         .is_refusal_page(400, "upstream_login.own_browser");
@@ -99,17 +100,17 @@ async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
 async fn a_tampered_cookie_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&authorize_path()).await;
+    let back = back_path(&redirect, "code=upstream-code");
     let (name, value) = browser.cookies().pop_first().unwrap();
     let flipped = if value.ends_with('A') { 'B' } else { 'A' };
     let check = async |name: &str, value: &str| {
         let forger = broker.browser();
         forger.add_cookie(name, value);
-        let answer = forger.get(&back).await;
-        answer.is_refusal_page(400, "upstream_login.own_browser");
+        let response = forger.get(&back).await;
+        response.is_refusal_page(400, "upstream_login.own_browser");
     };
-    // The first character, since the last may hold no bits.
+    // The first character: the last one may hold no bits.
     check(&name, &format!("{flipped}{}", &value[1..])).await;
     check(&name, &value[..value.len() - 4]).await;
     check(&name, "").await;
@@ -125,12 +126,12 @@ async fn the_state_of_another_browsers_upstream_login_is_refused() {
     let broker = TestBroker::start().await;
     let (victim, attacker) = (broker.browser(), broker.browser());
     victim.get(&authorize_path()).await;
-    let away = attacker.get(&authorize_path()).await;
-    let injected = victim.get(&back_path(&away, "code=attackers")).await;
+    let redirect = attacker.get(&authorize_path()).await;
+    let injected = victim.get(&back_path(&redirect, "code=attackers")).await;
     injected.is_refusal_page(400, "upstream_login.own_browser");
     for query in ["code=a", "code=a&state=", "code=a&state=x&state=x"] {
-        let answer = victim.get(&format!("/callback/github?{query}")).await;
-        answer.is_refusal_page(400, "upstream_login.own_browser");
+        let response = victim.get(&format!("/callback/github?{query}")).await;
+        response.is_refusal_page(400, "upstream_login.own_browser");
     }
     assert_eq!(broker.calls_upstream().await, 0);
 }
@@ -139,10 +140,10 @@ async fn the_state_of_another_browsers_upstream_login_is_refused() {
 async fn a_callback_at_the_path_of_another_provider_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let crossed = back_path(&away, "code=a").replace("/github", "/google");
-    let answer = browser.get(&crossed).await;
-    answer.is_refusal_page(400, "upstream_login.own_browser");
+    let redirect = browser.get(&authorize_path()).await;
+    let crossed = back_path(&redirect, "code=a").replace("/github", "/google");
+    let response = browser.get(&crossed).await;
+    response.is_refusal_page(400, "upstream_login.own_browser");
     assert_eq!(broker.calls_upstream().await, 0);
 }
 
@@ -151,18 +152,18 @@ async fn a_repeated_clean_callback_calls_the_provider_once() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
+    let redirect = browser.get(&path).await;
     browser
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(CALLBACK);
     let calls = broker.calls_upstream().await;
     browser
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(CALLBACK);
     browser
-        .come_back(&away, "error=access_denied")
+        .come_back(&redirect, "error=access_denied")
         .await
         .redirects_to(CALLBACK);
     assert_eq!(broker.last_rule(), Some("upstream_login.once"));
@@ -174,10 +175,10 @@ async fn a_repeated_clean_callback_calls_the_provider_once() {
 async fn a_repeated_legacy_callback_is_refused() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&authorize_path()).await;
+    browser.come_back(&redirect, "code=upstream-code").await;
     let calls = broker.calls_upstream().await;
-    let again = browser.come_back(&away, "code=upstream-code").await;
+    let again = browser.come_back(&redirect, "code=upstream-code").await;
     again.is_refusal_page(400, "upstream_login.once");
     assert_eq!(broker.calls_upstream().await, calls);
 }
@@ -190,8 +191,8 @@ async fn a_late_callback_does_not_call_the_provider() {
     let clean = browser.get(&path).await;
     let legacy = browser.get(&authorize_path()).await;
     broker.advance_ms(600_000);
-    let home = browser.come_back(&clean, "code=upstream-code").await;
-    home.redirects_to(CALLBACK);
+    let returned = browser.come_back(&clean, "code=upstream-code").await;
+    returned.redirects_to(CALLBACK);
     assert_eq!(broker.last_rule(), Some("upstream_login.expiry"));
     let page = browser.come_back(&legacy, "code=upstream-code").await;
     page.is_refusal_page(400, "upstream_login.expiry");
@@ -202,7 +203,7 @@ async fn a_late_callback_does_not_call_the_provider() {
 
 #[tokio::test]
 async fn two_tabs_of_one_browser_do_not_interfere() {
-    // Both start on the page that the browser is at.
+    // Both logins start on the same page.
     let broker = TestBroker::start_with(|config| {
         config.projects[0].start_origins = Some(vec!["https://app.example".parse().unwrap()]);
     })
@@ -226,9 +227,9 @@ async fn two_tabs_of_one_browser_do_not_interfere() {
 async fn the_code_is_exchanged_once_with_the_verifier_of_its_upstream_login() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let challenge = parameter(away.location().unwrap(), "code_challenge").unwrap();
-    browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&authorize_path()).await;
+    let challenge = parameter(redirect.location().unwrap(), "code_challenge").unwrap();
+    browser.come_back(&redirect, "code=upstream-code").await;
     let requests = broker.github.received_requests().await.unwrap();
     let exchanges: Vec<_> = requests
         .iter()
@@ -252,12 +253,12 @@ async fn of_32_concurrent_callbacks_one_calls_the_provider_and_all_redirect() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    let back = back_path(&away, "code=upstream-code");
-    let homes = all(32, || browser.get(&back)).await;
-    assert_eq!(homes.len(), 32);
-    for home in homes {
-        home.redirects_to(CALLBACK);
+    let redirect = browser.get(&path).await;
+    let back = back_path(&redirect, "code=upstream-code");
+    let responses = all(32, || browser.get(&back)).await;
+    assert_eq!(responses.len(), 32);
+    for response in responses {
+        response.redirects_to(CALLBACK);
     }
     assert_eq!(
         broker.calls_upstream().await,
@@ -271,11 +272,17 @@ async fn of_32_concurrent_callbacks_one_calls_the_provider_and_all_redirect() {
 async fn of_32_concurrent_legacy_callbacks_one_yields_a_code() {
     let broker = TestBroker::start().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    let back = back_path(&away, "code=upstream-code");
-    let answers = all(32, || browser.get(&back)).await;
-    let codes = answers.iter().filter(|answer| answer.status == 303).count();
-    let pages = answers.iter().filter(|answer| answer.status == 400).count();
+    let redirect = browser.get(&authorize_path()).await;
+    let back = back_path(&redirect, "code=upstream-code");
+    let responses = all(32, || browser.get(&back)).await;
+    let codes = responses
+        .iter()
+        .filter(|response| response.status == 303)
+        .count();
+    let pages = responses
+        .iter()
+        .filter(|response| response.status == 400)
+        .count();
     assert_eq!((codes, pages), (1, 31));
     assert_eq!(broker.calls_upstream().await, 3);
 }
@@ -285,10 +292,10 @@ async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
+    let redirect = browser.get(&path).await;
     let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
     broker.projects.register(moved);
-    let back = back_path(&away, "code=upstream-code");
+    let back = back_path(&redirect, "code=upstream-code");
     let page = browser.get(&back).await;
     page.is_refusal_page(400, "redirect_uri.registered");
     assert_eq!(broker.calls_upstream().await, 0);
@@ -306,12 +313,12 @@ async fn a_completed_login_does_not_redirect_to_a_callback_that_was_withdrawn() 
     let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
     broker.projects.register(moved);
     let browser = broker.browser();
-    for answer in [
+    for response in [
         browser.get(&path).await,
         browser.press(&format!("{path}/cancel")).await,
         browser.press(&format!("{path}/continue")).await,
     ] {
-        assert_eq!((answer.status, answer.location()), (400, None));
+        assert_eq!((response.status, response.location()), (400, None));
         assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
     }
 }

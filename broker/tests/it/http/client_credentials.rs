@@ -1,8 +1,7 @@
-//! Who calls: an unknown client and a wrong secret cannot be told apart.
+//! Client credentials: an unknown client and a wrong secret get the same response.
 
 use reqwest::Method;
 use serde_json::{Value, json};
-
 use testkit::http::Response;
 
 use crate::test_broker::{
@@ -10,21 +9,21 @@ use crate::test_broker::{
     token_body, with,
 };
 
-/// Status, body and headers without what differs in every answer.
-fn comparable(answer: &Response) -> (u16, String, Vec<(String, String)>) {
-    let mut headers: Vec<_> = answer
+/// Status, body and headers except for those that differ in every response.
+fn comparable(response: &Response) -> (u16, String, Vec<(String, String)>) {
+    let mut headers: Vec<_> = response
         .headers
         .iter()
         .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()))
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .collect();
     headers.sort();
-    (answer.status, answer.text().to_owned(), headers)
+    (response.status, response.text().to_owned(), headers)
 }
 
-/// Checks everything but the right credentials against one endpoint.
-async fn check_strangers(broker: &TestBroker, path: &str, good: Value, status: u16) {
-    let mut answers = Vec::new();
+/// Asserts that all wrong credentials get the same refusal at one endpoint.
+async fn refuses_wrong_credentials(broker: &TestBroker, path: &str, good: Value, status: u16) {
+    let mut responses = Vec::new();
     for (client_id, secret) in [
         ("prj_nobody", ADA_SECRET),
         ("prj_ada", "wrong"),
@@ -42,19 +41,19 @@ async fn check_strangers(broker: &TestBroker, path: &str, good: Value, status: u
             "client_secret",
             secret,
         );
-        let answer = broker.post(path, &body).await;
-        answer.is_refusal(status);
+        let response = broker.post(path, &body).await;
+        response.is_refusal(status);
         assert_eq!(broker.last_rule(), Some("client.recognised"));
-        answers.push(comparable(&answer));
+        responses.push(comparable(&response));
     }
-    answers.dedup();
-    assert_eq!(answers.len(), 1, "{answers:#?}");
+    responses.dedup();
+    assert_eq!(responses.len(), 1, "{responses:#?}");
 }
 
 #[tokio::test]
 async fn wrong_credentials_get_401_at_the_session_and_use_no_key() {
     let broker = TestBroker::start().await;
-    check_strangers(&broker, "/v1/login/session", session_body(1), 401).await;
+    refuses_wrong_credentials(&broker, "/v1/login/session", session_body(1), 401).await;
     broker.session(1).await;
 }
 
@@ -62,7 +61,7 @@ async fn wrong_credentials_get_401_at_the_session_and_use_no_key() {
 async fn wrong_credentials_get_400_at_the_result_and_consume_nothing() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
-    check_strangers(&broker, "/v1/login/result", result_body(1), 400).await;
+    refuses_wrong_credentials(&broker, "/v1/login/result", result_body(1), 400).await;
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
@@ -70,7 +69,7 @@ async fn wrong_credentials_get_400_at_the_result_and_consume_nothing() {
 async fn wrong_credentials_get_401_at_the_token_and_redeem_nothing() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
-    check_strangers(&broker, "/v1/token", token_body(&code), 401).await;
+    refuses_wrong_credentials(&broker, "/v1/token", token_body(&code), 401).await;
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
@@ -91,8 +90,8 @@ async fn an_empty_client_id_is_unknown_at_the_token_and_malformed_elsewhere() {
 async fn wrong_credentials_are_not_challenged() {
     let broker = TestBroker::start().await;
     let body = with(session_body(1), "client_secret", "wrong");
-    let answer = broker.post("/v1/login/session", &body).await;
-    assert_eq!(answer.header("www-authenticate"), None);
+    let response = broker.post("/v1/login/session", &body).await;
+    assert_eq!(response.header("www-authenticate"), None);
 }
 
 #[tokio::test]
@@ -110,9 +109,9 @@ async fn basic_credentials_are_ignored() {
     };
     basic(&bare, ADA_SECRET).send().await.is_refusal(400);
     assert_eq!(broker.last_rule(), Some("body.missing_field"));
-    // Beside good credentials in the body it neither helps nor harms.
-    let answer = basic(&token_body(&code), "wrong").send().await;
-    assert_eq!(answer.status, 200, "{answer:?}");
+    // Beside valid credentials in the body the header is ignored.
+    let response = basic(&token_body(&code), "wrong").send().await;
+    assert_eq!(response.status, 200, "{response:?}");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! The machine's clock is set back, or jumps: what was seen expired stays so, and
-//! what lives goes on ageing.
+//! A system clock that is set back or jumps: an expired item stays expired, and a
+//! valid one continues to age.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,177 +7,176 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::model::UnixMs;
-
 use testkit::http::Response;
 
 use crate::test_broker::{Browser, CALLBACK, TestBroker, back_path, sign_in};
 
-/// What the machine's clock says when a test begins.
+/// The system clock when a test begins.
 const START_MS: i64 = 1_790_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 
-/// The machine's clocks: one that anybody may set, and one that nobody can.
+/// The system's clocks: one that can be set, and a monotonic one.
 #[derive(Clone)]
-struct Wall {
-    time: Arc<AtomicI64>,
-    running: Arc<AtomicI64>,
+struct SystemClocks {
+    wall: Arc<AtomicI64>,
+    monotonic: Arc<AtomicI64>,
 }
 
-impl Wall {
+impl SystemClocks {
     fn new() -> Self {
         Self {
-            time: Arc::new(AtomicI64::new(START_MS)),
-            running: Arc::default(),
+            wall: Arc::new(AtomicI64::new(START_MS)),
+            monotonic: Arc::default(),
         }
     }
 
     fn clock(&self) -> Clock {
-        let machine = self.clone();
+        let clocks = self.clone();
         Clock::from_source(move || Reading {
-            wall: UnixMs(machine.time.load(Ordering::SeqCst)),
-            monotonic_ms: machine.running.load(Ordering::SeqCst),
+            wall: UnixMs(clocks.wall.load(Ordering::SeqCst)),
+            monotonic_ms: clocks.monotonic.load(Ordering::SeqCst),
         })
     }
 
-    /// Sets it to so many milliseconds after the beginning, or before it.
+    /// Sets the clock to `ms` milliseconds after the beginning of the test.
     fn set(&self, ms: i64) {
-        self.time.store(START_MS + ms, Ordering::SeqCst);
+        self.wall.store(START_MS + ms, Ordering::SeqCst);
     }
 
-    fn passes(&self, ms: i64) {
-        for clock in [&self.time, &self.running] {
+    fn advance(&self, ms: i64) {
+        for clock in [&self.wall, &self.monotonic] {
             clock.fetch_add(ms, Ordering::SeqCst);
         }
     }
 }
 
-/// Everything that can expire, made at the same time.
-struct Made {
+/// One of each that can expire, created at the same time.
+struct Items {
     pending: String,
     code: String,
     token: String,
-    return_path: String,
+    callback_path: String,
 }
 
-/// Result 1 is settled, login 2 is pending, login 3 is away at the provider.
-async fn make_everything(broker: &TestBroker, traveller: &Browser) -> Made {
+/// Result 1 is available, login 2 is pending, login 3 is at the provider.
+async fn create_items(broker: &TestBroker, browser: &Browser) -> Items {
     sign_in(broker, 1).await;
-    let away = traveller.get(&broker.session(3).await).await;
-    Made {
+    let redirect = browser.get(&broker.session(3).await).await;
+    Items {
         pending: broker.session(2).await,
         code: broker.code().await,
         token: broker.access_token().await,
-        return_path: back_path(&away, "code=upstream-code"),
+        callback_path: back_path(&redirect, "code=upstream-code"),
     }
 }
 
-/// Checks an answer, and the rule behind it.
+/// Asserts the status of a response, and its rule in the audit log.
 #[track_caller]
-fn check(broker: &TestBroker, answer: &Response, status: u16, rule: &str) {
-    assert_eq!(answer.status, status, "{answer:?}");
+fn check(broker: &TestBroker, response: &Response, status: u16, rule: &str) {
+    assert_eq!(response.status, status, "{response:?}");
     assert_eq!(broker.last_rule(), Some(rule));
 }
 
-/// Checks that all of it is refused for its age.
-async fn all_has_expired(broker: &TestBroker, traveller: &Browser, made: &Made) {
+/// Asserts that all items are refused because they expired.
+async fn all_have_expired(broker: &TestBroker, browser: &Browser, items: &Items) {
     broker
         .browser()
-        .get(&made.pending)
+        .get(&items.pending)
         .await
         .redirects_to(CALLBACK);
-    traveller
-        .get(&made.return_path)
+    browser
+        .get(&items.callback_path)
         .await
         .redirects_to(CALLBACK);
     for key in [1, 2, 3] {
         check(broker, &broker.result(key).await, 400, "result.expiry");
     }
-    let code = broker.token(&made.code).await;
+    let code = broker.token(&items.code).await;
     check(broker, &code, 400, "code.expiry");
-    let profile = broker.profile(&made.token).await;
+    let profile = broker.profile(&items.token).await;
     check(broker, &profile, 401, "bearer.expiry");
 }
 
-/// Checks that none of it is of use, known or forgotten.
-async fn nothing_lives(broker: &TestBroker, made: &Made) {
+/// Asserts that all items are refused, whether the store still has them or not.
+async fn all_are_refused(broker: &TestBroker, items: &Items) {
     for key in [1, 2, 3] {
         broker.result(key).await.is_refusal(400);
     }
-    broker.token(&made.code).await.is_refusal(400);
-    broker.profile(&made.token).await.is_refusal(401);
+    broker.token(&items.code).await.is_refusal(400);
+    broker.profile(&items.token).await.is_refusal(401);
 }
 
 async fn an_expired_item_stays_expired(change: impl FnOnce(&mut Config)) {
-    let wall = Wall::new();
-    let broker = TestBroker::start_on(wall.clock(), change).await;
-    let traveller = broker.browser();
-    let made = make_everything(&broker, &traveller).await;
-    let asked = broker.calls_upstream().await;
+    let clocks = SystemClocks::new();
+    let broker = TestBroker::start_on(clocks.clock(), change).await;
+    let browser = broker.browser();
+    let items = create_items(&broker, &browser).await;
+    let calls = broker.calls_upstream().await;
 
-    // A token has 900 seconds, everything else less.
-    wall.set(900_000);
-    all_has_expired(&broker, &traveller, &made).await;
+    // A token lives for 900 seconds, all others for less.
+    clocks.set(900_000);
+    all_have_expired(&broker, &browser, &items).await;
     for back in [899_999, 0, -HOUR_MS, -START_MS] {
-        wall.set(back);
-        all_has_expired(&broker, &traveller, &made).await;
+        clocks.set(back);
+        all_have_expired(&broker, &browser, &items).await;
     }
     for to_and_fro in [0, HOUR_MS, 0, 899_999, 1] {
-        wall.set(to_and_fro);
-        nothing_lives(&broker, &made).await;
+        clocks.set(to_and_fro);
+        all_are_refused(&broker, &items).await;
     }
     assert_eq!(
         broker.calls_upstream().await,
-        asked,
-        "nor does the upstream login"
+        calls,
+        "the upstream login is expired, too"
     );
 }
 
 async fn a_valid_item_continues_to_age(change: impl FnOnce(&mut Config)) {
-    let wall = Wall::new();
-    let broker = TestBroker::start_on(wall.clock(), change).await;
+    let clocks = SystemClocks::new();
+    let broker = TestBroker::start_on(clocks.clock(), change).await;
     sign_in(&broker, 1).await;
     broker.session(2).await;
     let token = broker.access_token().await;
-    wall.passes(590_000);
+    clocks.advance(590_000);
     assert_eq!(broker.result(2).await.status, 200);
-    wall.set(-HOUR_MS);
+    clocks.set(-HOUR_MS);
     assert_eq!(broker.result(2).await.status, 200);
-    // While it is behind, time goes on at three quarters of its speed.
-    wall.passes(13_332);
-    assert_eq!(broker.result(2).await.status, 200, "it is not over yet");
-    wall.passes(1);
+    // Ahead of the system's clock, the broker's advances at three quarters of its speed.
+    clocks.advance(13_332);
+    assert_eq!(broker.result(2).await.status, 200, "it is still valid");
+    clocks.advance(1);
     check(&broker, &broker.result(1).await, 400, "result.expiry");
     check(&broker, &broker.result(2).await, 400, "result.expiry");
     assert_eq!(broker.profile(&token).await.status, 200);
-    wall.passes(400_000);
+    clocks.advance(400_000);
     check(&broker, &broker.profile(&token).await, 401, "bearer.expiry");
 }
 
-/// The clock was two hours ahead and is corrected.
+/// The system clock was two hours ahead and is corrected.
 async fn an_item_created_during_the_correction_lives_at_most_a_third_longer(
     change: impl FnOnce(&mut Config),
 ) {
-    let wall = Wall::new();
-    let broker = TestBroker::start_on(wall.clock(), change).await;
-    wall.set(2 * HOUR_MS);
+    let clocks = SystemClocks::new();
+    let broker = TestBroker::start_on(clocks.clock(), change).await;
+    clocks.set(2 * HOUR_MS);
     broker.session(1).await;
-    wall.set(0);
+    clocks.set(0);
     broker.session(2).await;
-    wall.passes(799_998);
+    clocks.advance(799_998);
     for key in [1, 2] {
         assert_eq!(broker.result(key).await.status, 200);
     }
-    wall.passes(1);
+    clocks.advance(1);
     for key in [1, 2] {
         check(&broker, &broker.result(key).await, 400, "result.expiry");
     }
-    wall.passes(8 * HOUR_MS);
+    clocks.advance(8 * HOUR_MS);
     let true_time = UnixMs(START_MS + 8 * HOUR_MS + 799_999);
-    assert_eq!(broker.clock.now(), true_time, "it is healed");
+    assert_eq!(broker.clock.now(), true_time, "the correction is complete");
     broker.session(3).await;
-    wall.passes(599_999);
+    clocks.advance(599_999);
     assert_eq!(broker.result(3).await.status, 200);
-    wall.passes(1);
+    clocks.advance(1);
     check(&broker, &broker.result(3).await, 400, "result.expiry");
 }
 

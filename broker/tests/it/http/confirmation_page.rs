@@ -1,9 +1,8 @@
-//! The page that asks: who sees it, what its two buttons do, and that nothing
-//! happens without them.
+//! The confirmation page of the relay guard: the visits that get it, and its two
+//! forms, without which nothing changes.
 
 use broker::relay::{RelayGuard, SelectAccount};
 use reqwest::Method;
-
 use testkit::http::Response;
 
 use crate::test_broker::{
@@ -13,8 +12,8 @@ use crate::test_broker::{
 
 const EVIL: &str = "https://evil.example/";
 
-/// A broker in which Ada's project is guarded otherwise.
-async fn guarded(change: impl Fn(&mut broker::projects::Project)) -> TestBroker {
+/// A broker where `change` changes Ada's project.
+async fn with_project(change: impl Fn(&mut broker::projects::Project)) -> TestBroker {
     TestBroker::start_with(|config| change(&mut config.projects[0])).await
 }
 
@@ -27,8 +26,8 @@ pub(super) fn is_confirmation_page(response: &Response) {
     assert_eq!(response.set_cookies(), Vec::<String>::new());
 }
 
-/// What the last operation left in the audit: where it began, and its rule.
-fn told(broker: &TestBroker) -> (&'static str, Option<&'static str>) {
+/// Provenance and rule of the last audit event.
+fn provenance_and_rule(broker: &TestBroker) -> (&'static str, Option<&'static str>) {
     let event = broker.events().pop().unwrap();
     let rule = event.rule.map(contract::Rule::id);
     (event.provenance.unwrap().as_str(), rule)
@@ -42,19 +41,22 @@ async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
         ("Sec-Fetch-Mode", "navigate"),
         ("Sec-Fetch-Dest", "document"),
     ];
-    let whole = |site, more: &[(&'static str, &'static str)]| {
+    let navigating = |site, more: &[(&'static str, &'static str)]| {
         let headers = [&navigation[..], &[("Sec-Fetch-Site", site)], more].concat();
         broker.plain_client().with_headers(&headers)
     };
-    let home = [("Referer", "https://app.example/")];
+    let start_origin = [("Referer", "https://app.example/")];
     for (visitor, provenance) in [
-        (whole("cross-site", &[("Referer", EVIL)]), "foreign"),
-        (whole("cross-site", &[("Referer", "junk")]), "foreign"),
-        (whole("cross-site", &[]), "no_referrer"),
-        (whole("none", &[]), "typed"),
-        (whole("none", &home), "typed"),
+        (navigating("cross-site", &[("Referer", EVIL)]), "foreign"),
+        (navigating("cross-site", &[("Referer", "junk")]), "foreign"),
+        (navigating("cross-site", &[]), "no_referrer"),
+        (navigating("none", &[]), "typed"),
+        (navigating("none", &start_origin), "typed"),
         (broker.plain_client(), "no_metadata"),
-        (broker.plain_client().with_headers(&home), "no_metadata"),
+        (
+            broker.plain_client().with_headers(&start_origin),
+            "no_metadata",
+        ),
         (
             broker
                 .plain_client()
@@ -68,21 +70,24 @@ async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
         (broker.browser().with_header("Referer", EVIL), "foreign"),
     ] {
         is_confirmation_page(&visitor.get(&path).await);
-        assert_eq!(told(&broker), (provenance, Some("relay.start_origin")));
+        assert_eq!(
+            provenance_and_rule(&broker),
+            (provenance, Some("relay.start_origin"))
+        );
         assert!(!broker.events().pop().unwrap().committed());
     }
     assert_eq!(broker.result(1).await.json()["status"], "pending");
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    assert_eq!(away.status, 303, "nobody has claimed it");
-    assert_eq!(told(&broker), ("vouched", None));
-    browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&path).await;
+    assert_eq!(redirect.status, 303, "no browser is bound");
+    assert_eq!(provenance_and_rule(&broker), ("vouched", None));
+    browser.come_back(&redirect, "code=upstream-code").await;
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]
 async fn the_page_names_project_and_host_and_has_its_own_headers() {
-    let broker = guarded(|ada| ada.name = "<b>Ada</b>".parse().unwrap()).await;
+    let broker = with_project(|ada| ada.name = "<b>Ada</b>".parse().unwrap()).await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     let path = broker.session_with(&body).await;
     let page = broker.browser_on(EVIL).get(&path).await;
@@ -124,9 +129,9 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     let path = broker.session(1).await;
     let browser = broker.browser_on(EVIL);
     is_confirmation_page(&browser.get(&path).await);
-    let away = browser.press(&format!("{path}/continue")).await;
-    assert_eq!(away.status, 303);
-    let to_provider = away.location().unwrap();
+    let redirect = browser.press(&format!("{path}/continue")).await;
+    assert_eq!(redirect.status, 303);
+    let to_provider = redirect.location().unwrap();
     assert!(
         to_provider.starts_with(&broker.github.uri()),
         "{to_provider}"
@@ -134,7 +139,7 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     assert!(to_provider.ends_with('#'), "{to_provider}");
     assert_eq!(parameter(to_provider, "prompt").unwrap(), "select_account");
 
-    // It is this browser's now: it is not asked again, and nobody else is.
+    // It is bound to this browser, which need not confirm again. Others are refused.
     assert_eq!(browser.get(&path).await.status, 303);
     let other = broker.browser();
     let refused = other.press(&format!("{path}/continue")).await;
@@ -150,7 +155,7 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     assert_eq!(broker.calls_upstream().await, 0);
 
     browser
-        .come_back(&away, "code=upstream-code")
+        .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(CALLBACK);
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
@@ -161,9 +166,9 @@ async fn of_eight_browsers_that_continue_at_once_one_is_bound() {
     let broker = TestBroker::start().await;
     let path = format!("{}/continue", broker.session(1).await);
     let browsers: Vec<_> = (0..8).map(|_| broker.browser()).collect();
-    let mut everybody = browsers.iter();
-    let answers = all(8, || everybody.next().unwrap().press(&path)).await;
-    let mut statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+    let mut unused = browsers.iter();
+    let responses = all(8, || unused.next().unwrap().press(&path)).await;
+    let mut statuses: Vec<_> = responses.iter().map(|response| response.status).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [303, 410, 410, 410, 410, 410, 410, 410]);
 }
@@ -174,8 +179,8 @@ async fn cancel_fails_the_login_once() {
     let path = broker.session(1).await;
     let browser = broker.browser_on(EVIL);
     is_confirmation_page(&browser.get(&path).await);
-    let home = browser.press(&format!("{path}/cancel")).await;
-    home.redirects_to(CALLBACK);
+    let returned = browser.press(&format!("{path}/cancel")).await;
+    returned.redirects_to(CALLBACK);
     assert_eq!(broker.last_rule(), Some("relay.cancelled"));
     assert!(broker.events().pop().unwrap().committed());
     let result = broker.result(1).await;
@@ -186,7 +191,7 @@ async fn cancel_fails_the_login_once() {
     broker.result(1).await.is_refusal(400);
     assert_eq!(broker.calls_upstream().await, 0);
 
-    // Whoever comes now goes home.
+    // Later visits are redirected to the callback.
     browser
         .press(&format!("{path}/continue"))
         .await
@@ -198,7 +203,7 @@ async fn cancel_fails_the_login_once() {
 async fn a_form_is_accepted_only_from_the_brokers_own_page() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
-    let elsewhere: [&[(&str, &str)]; 8] = [
+    let foreign: [&[(&str, &str)]; 8] = [
         &[],
         &[("Origin", "null")],
         &[("Origin", "https://evil.example")],
@@ -208,24 +213,24 @@ async fn a_form_is_accepted_only_from_the_brokers_own_page() {
         &[("Origin", BASE), ("Sec-Fetch-Site", "cross-site")],
         &[("Origin", BASE), ("Sec-Fetch-Site", "none")],
     ];
-    for headers in elsewhere {
+    for headers in foreign {
         for action in ["continue", "cancel"] {
             let path = format!("{path}/{action}");
-            let answer = broker.submit(&path, headers).await;
-            answer.is_refusal(403);
+            let response = broker.submit(&path, headers).await;
+            response.is_refusal(403);
             assert_eq!(broker.last_rule(), Some("relay.own_page"), "{headers:?}");
         }
     }
     let page = [("Accept", "text/html")];
-    let answer = broker.submit(&format!("{path}/continue"), &page).await;
-    answer.is_refusal_page(403, "relay.own_page");
+    let response = broker.submit(&format!("{path}/continue"), &page).await;
+    response.is_refusal_page(403, "relay.own_page");
     assert_eq!(broker.result(1).await.json()["status"], "pending");
     assert_eq!(broker.browser().get(&path).await.status, 303);
-    // A browser that tells nothing but the origin can press them too.
+    // A browser that sends no header but the origin is accepted, too.
     let path = broker.session(2).await;
     let origin = [("Origin", BASE)];
-    let away = broker.submit(&format!("{path}/continue"), &origin).await;
-    assert_eq!(away.status, 303);
+    let redirect = broker.submit(&format!("{path}/continue"), &origin).await;
+    assert_eq!(redirect.status, 303);
 }
 
 #[tokio::test]
@@ -247,7 +252,7 @@ async fn the_forms_of_an_expired_or_unknown_login_do_nothing() {
 
 #[tokio::test]
 async fn the_guard_always_confirms_before_any_client_is_bound() {
-    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
+    let broker = with_project(|ada| ada.relay_guard = RelayGuard::Always).await;
     let body = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     let path = broker.session_with(&body).await;
     let look = broker.request(Method::HEAD, &path).send().await;
@@ -264,25 +269,25 @@ async fn the_guard_always_confirms_before_any_client_is_bound() {
     let browser = broker.local_browser();
     let page = browser.get(&path).await;
     is_confirmation_page(&page);
-    assert_eq!(told(&broker), ("vouched", None));
+    assert_eq!(provenance_and_rule(&broker), ("vouched", None));
     assert!(page.text().contains("at every sign-in"), "{page:?}");
-    let away = browser.press(&format!("{path}/continue")).await;
-    let home = browser.come_back(&away, "code=upstream-code").await;
-    home.redirects_to(LOCAL_CALLBACK);
+    let redirect = browser.press(&format!("{path}/continue")).await;
+    let returned = browser.come_back(&redirect, "code=upstream-code").await;
+    returned.redirects_to(LOCAL_CALLBACK);
 }
 
 #[tokio::test]
 async fn the_audit_log_has_the_provenance_although_the_guard_is_off() {
-    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Off).await;
+    let broker = with_project(|ada| ada.relay_guard = RelayGuard::Off).await;
     let path = broker.session(1).await;
     assert_eq!(broker.browser_on(EVIL).get(&path).await.status, 303);
-    assert_eq!(told(&broker), ("foreign", None));
+    assert_eq!(provenance_and_rule(&broker), ("foreign", None));
     assert_eq!(broker.browser().get(&path).await.status, 410);
 }
 
 #[tokio::test]
 async fn start_origins_replace_the_origins_of_the_callbacks() {
-    let broker = guarded(|ada| {
+    let broker = with_project(|ada| {
         ada.start_origins = Some(vec!["https://www.example".parse().unwrap()]);
     })
     .await;
@@ -299,14 +304,14 @@ async fn start_origins_replace_the_origins_of_the_callbacks() {
 
 #[tokio::test]
 async fn the_account_picker_can_be_limited_to_unvouched_visits() {
-    let broker = guarded(|ada| {
+    let broker = with_project(|ada| {
         ada.relay_guard = RelayGuard::Off;
         ada.select_account = SelectAccount::Unvouched;
     })
     .await;
     let prompt = async |key: u8, browser: Browser| {
-        let away = browser.get(&broker.session(key).await).await;
-        parameter(away.location().unwrap(), "prompt")
+        let redirect = browser.get(&broker.session(key).await).await;
+        parameter(redirect.location().unwrap(), "prompt")
     };
     assert_eq!(prompt(1, broker.browser()).await, None);
     let foreign = prompt(2, broker.browser_on(EVIL)).await;
@@ -315,13 +320,13 @@ async fn the_account_picker_can_be_limited_to_unvouched_visits() {
 
 #[tokio::test]
 async fn a_legacy_login_needs_no_confirmation_and_logs_its_provenance() {
-    let broker = guarded(|ada| ada.relay_guard = RelayGuard::Always).await;
-    let away = broker.browser_on(EVIL).get(&authorize_path()).await;
-    assert_eq!(away.status, 303);
-    assert_eq!(parameter(away.location().unwrap(), "prompt"), None);
-    assert_eq!(told(&broker), ("foreign", None));
+    let broker = with_project(|ada| ada.relay_guard = RelayGuard::Always).await;
+    let redirect = broker.browser_on(EVIL).get(&authorize_path()).await;
+    assert_eq!(redirect.status, 303);
+    assert_eq!(parameter(redirect.location().unwrap(), "prompt"), None);
+    assert_eq!(provenance_and_rule(&broker), ("foreign", None));
     broker.browser().get(&authorize_path()).await;
-    assert_eq!(told(&broker), ("vouched", None));
+    assert_eq!(provenance_and_rule(&broker), ("vouched", None));
 }
 
 #[tokio::test]
@@ -330,7 +335,7 @@ async fn a_login_whose_callback_was_withdrawn_does_not_start() {
     let path = broker.session(1).await;
     let moved = project("ada", ADA_SECRET, &["https://elsewhere.example/cb"]);
     broker.projects.register(moved);
-    let answer = broker.browser().get(&path).await;
-    assert_eq!(answer.status, 400, "{answer:?}");
+    let response = broker.browser().get(&path).await;
+    assert_eq!(response.status, 400, "{response:?}");
     assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
 }

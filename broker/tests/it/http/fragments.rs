@@ -1,8 +1,7 @@
-//! A browser passes the fragment of an address on over every redirect that has none
-//! of its own: each way back to the consumer ends it.
+//! The fragment of an address. A browser keeps it over every redirect without one of
+//! its own, so each redirect to the consumer removes it.
 
 use reqwest::Method;
-
 use testkit::http::Response;
 
 use crate::test_broker::{
@@ -10,13 +9,13 @@ use crate::test_broker::{
     with,
 };
 
-/// The way back over an address of our own that ends in an empty fragment.
-fn over_return() -> String {
+/// The URL of `/return`, whose empty fragment replaces the browser's.
+fn return_url() -> String {
     let callback = "https%3A%2F%2Fapp.example%2Fcb";
     format!("{BASE}/return?client_id=prj_ada&redirect_uri={callback}#")
 }
 
-/// The raw answer to a browser that navigates to `path`.
+/// The response to a browser that navigates to `path` and follows no redirect.
 async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
     let request = broker
         .request(Method::GET, path)
@@ -35,7 +34,7 @@ async fn an_expired_login_removes_the_fragment_before_the_callback() {
     broker.advance_ms(600_000);
     navigate(&broker, &path, "")
         .await
-        .redirects_to(&over_return());
+        .redirects_to(&return_url());
 }
 
 #[tokio::test]
@@ -46,7 +45,7 @@ async fn an_unreachable_provider_removes_the_fragment_before_the_callback() {
         .await;
     navigate(&broker, &path, "")
         .await
-        .redirects_to(&over_return());
+        .redirects_to(&return_url());
 }
 
 #[tokio::test]
@@ -54,22 +53,22 @@ async fn a_refused_authorization_request_carries_an_empty_fragment() {
     let broker = TestBroker::start().await;
     let mut query = authorize_query();
     query.retain(|(name, _)| *name != "code_challenge");
-    let answer = navigate(&broker, &authorize_with(&query), "").await;
-    answer.redirects_to(&format!(
+    let response = navigate(&broker, &authorize_with(&query), "").await;
+    response.redirects_to(&format!(
         "{CALLBACK}?error=invalid_request&state={}#",
         state()
     ));
 }
 
-/// The way to the provider ended what the browser came with.
+/// The redirect to the provider removed the fragment.
 #[tokio::test]
 async fn a_callback_from_a_provider_redirects_without_a_detour() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    assert!(away.location().unwrap().ends_with('#'));
-    let back = back_path(&away, "error=access_denied");
+    let redirect = browser.get(&path).await;
+    assert!(redirect.location().unwrap().ends_with('#'));
+    let back = back_path(&redirect, "error=access_denied");
     let (name, value) = browser.cookies().pop_first().unwrap();
     navigate(&broker, &back, &format!("{name}={value}"))
         .await
@@ -80,8 +79,8 @@ async fn a_callback_from_a_provider_redirects_without_a_detour() {
 async fn a_form_on_the_brokers_own_page_redirects_without_a_detour() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
-    let stranger = broker.browser_on("https://evil.test/");
-    assert_eq!(stranger.get(&path).await.status, 200);
+    let visitor = broker.browser_on("https://evil.test/");
+    assert_eq!(visitor.get(&path).await.status, 200);
     let cancelled = broker
         .request(Method::POST, &format!("{path}/cancel"))
         .header("Origin", BASE);
@@ -91,7 +90,7 @@ async fn a_form_on_the_brokers_own_page_redirects_without_a_detour() {
 #[tokio::test]
 async fn return_redirects_to_registered_callbacks_alone() {
     let broker = TestBroker::start().await;
-    let path = over_return();
+    let path = return_url();
     let path = path.strip_prefix(BASE).unwrap().trim_end_matches('#');
     broker.get(path).await.redirects_to(CALLBACK);
     for (change, rule) in [
@@ -104,8 +103,8 @@ async fn return_redirects_to_registered_callbacks_alone() {
         ("/return".to_owned(), "authorize.client"),
         (format!("{path}&client_id=prj_ada"), "authorize.once"),
     ] {
-        let answer = broker.get(&change).await;
-        answer.is_refusal(400);
+        let response = broker.get(&change).await;
+        response.is_refusal(400);
         assert_eq!(broker.last_event_rule(), Some(rule), "{change}");
     }
     let looked = broker.request(Method::HEAD, path).send().await;

@@ -1,4 +1,4 @@
-//! The headers of every answer, whoever makes it.
+//! The headers of every response, and requests that no client library sends.
 
 use std::collections::HashSet;
 
@@ -52,14 +52,10 @@ async fn a_page_can_load_its_style_and_nothing_else() {
         style.header("content-type"),
         Some("text/css; charset=utf-8")
     );
-    assert!(
-        !style.text().contains("url("),
-        "nothing of others is loaded"
-    );
+    assert!(!style.text().contains("url("), "it loads no other resource");
 }
 
-/// Each of our routes, asked well and badly, in a broker that is reached by HTTP or
-/// by HTTPS.
+/// Every route, with valid and invalid requests, over HTTP and HTTPS.
 #[tokio::test]
 async fn every_response_of_every_route_has_its_headers() {
     let https = TestBroker::start_with(|config| {
@@ -67,11 +63,11 @@ async fn every_response_of_every_route_has_its_headers() {
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
     })
     .await;
-    ask_everything(&https, Some("max-age=31536000")).await;
+    request_everything(&https, Some("max-age=31536000")).await;
     let http = TestBroker::start().await;
-    ask_everything(&http, None).await;
+    request_everything(&http, None).await;
 
-    // And each of them was asked so that it did what it is for.
+    // Every route also has a request that succeeds.
     sign_in_by_every_route(&http).await;
     let done: HashSet<_> = http
         .every_event()
@@ -98,9 +94,9 @@ const METHODS: [Method; 8] = [
     Method::TRACE,
 ];
 
-/// Asks for each path by each method, as a program, as a browser, and as a page of
-/// somebody else.
-async fn ask_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
+/// Requests each path with each method, as a program, as a browser, and from a foreign
+/// page.
+async fn request_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
     let paths = broker.routes.iter().map(|(_, path)| path.as_str());
     let paths: HashSet<_> = paths.chain(["/", "/nowhere", "/v1/nowhere"]).collect();
     assert!(paths.len() > 15, "{paths:?}");
@@ -115,7 +111,7 @@ async fn ask_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
             .replace("{provider}", "github")
             .replace("{_}", "unknown");
         for method in METHODS {
-            for dress in [
+            for change in [
                 |request: Request| request,
                 |request: Request| request.header("Accept", "text/html"),
                 |request: Request| {
@@ -126,7 +122,7 @@ async fn ask_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
                 },
                 |request: Request| request.form(&[("_method", "get")]),
             ] {
-                let response = dress(broker.request(method.clone(), &path)).send().await;
+                let response = change(broker.request(method.clone(), &path)).send().await;
                 response.has_security_headers();
                 let hsts = response.header("strict-transport-security");
                 assert_eq!(hsts, expected_hsts, "{method} {path}");
@@ -135,29 +131,29 @@ async fn ask_everything(broker: &TestBroker, expected_hsts: Option<&str>) {
     }
 }
 
-/// Signs in by both flows, with everything that a backend or a browser can ask for
-/// on the way.
+/// Signs in through both flows, with every request that a backend or a browser can
+/// send.
 async fn sign_in_by_every_route(broker: &TestBroker) {
     let path = broker.session(1).await;
     for (key, action) in [(2, "cancel"), (3, "continue")] {
-        let asked = broker.session(key).await;
-        let stranger = broker.browser_on("https://evil.example/");
-        let page = stranger.get(&asked).await;
+        let path = broker.session(key).await;
+        let visitor = broker.browser_on("https://evil.example/");
+        let page = visitor.get(&path).await;
         page.has_common_headers();
-        let pressed = stranger.press(&format!("{asked}/{action}")).await;
+        let pressed = visitor.press(&format!("{path}/{action}")).await;
         assert_eq!(pressed.status, 303);
         pressed.has_security_headers();
     }
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&path).await;
+    let back = back_path(&redirect, "code=upstream-code");
     browser.get(&back).await.redirects_to(CALLBACK);
-    // Over the address that ends a fragment.
+    // Over `/return`.
     browser.get(&path).await.redirects_to(CALLBACK);
     let token = broker.access_token().await;
     let authorize = authorize_path();
-    let mut answers = vec![
-        away,
+    let mut responses = vec![
+        redirect,
         broker.result(1).await,
         broker.profile(&token).await,
         broker.revoke(&token).await,
@@ -170,25 +166,25 @@ async fn sign_in_by_every_route(broker: &TestBroker) {
         "/style.css",
         "/question.js",
     ] {
-        answers.push(broker.get(path).await);
+        responses.push(broker.get(path).await);
     }
     for path in [&path, &authorize, &back] {
-        answers.push(broker.request(Method::HEAD, path).send().await);
+        responses.push(broker.request(Method::HEAD, path).send().await);
     }
-    for answer in answers {
-        assert!(answer.status < 400, "{answer:?}");
-        answer.has_security_headers();
+    for response in responses {
+        assert!(response.status < 400, "{response:?}");
+        response.has_security_headers();
     }
 }
 
-/// Sends bytes and returns whatever comes back until the connection closes.
+/// Sends bytes and returns all that the broker sends, in lower case.
 pub(super) async fn raw(broker: &TestBroker, bytes: &[u8]) -> String {
     let address = ("127.0.0.1", broker.port());
-    let mut wire = tokio::net::TcpStream::connect(address).await.unwrap();
-    wire.write_all(bytes).await.unwrap();
-    let mut answer = Vec::new();
-    wire.read_to_end(&mut answer).await.unwrap();
-    String::from_utf8(answer).unwrap().to_lowercase()
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    String::from_utf8(response).unwrap().to_lowercase()
 }
 
 #[tokio::test]
@@ -207,18 +203,21 @@ async fn a_malformed_request_target_gets_a_complete_refusal() {
         "/login/../v1/token",
         "http://evil.test/login/x",
     ] {
-        let answer = raw(&broker, line(target).as_bytes()).await;
-        assert!(answer.starts_with("http/1.1 40"), "{target}: {answer}");
+        let response = raw(&broker, get(target).as_bytes()).await;
+        assert!(response.starts_with("http/1.1 40"), "{target}: {response}");
         assert!(
-            answer.contains("\"error\":\"request_failed\""),
-            "{target}: {answer}"
+            response.contains("\"error\":\"request_failed\""),
+            "{target}: {response}"
         );
-        assert!(answer.contains("\r\nx-request-id: "), "{target}: {answer}");
         assert!(
-            answer.contains("\r\ncache-control: no-store"),
-            "{target}: {answer}"
+            response.contains("\r\nx-request-id: "),
+            "{target}: {response}"
         );
-        assert!(!answer.contains("\r\nlocation:"), "{target}: {answer}");
+        assert!(
+            response.contains("\r\ncache-control: no-store"),
+            "{target}: {response}"
+        );
+        assert!(!response.contains("\r\nlocation:"), "{target}: {response}");
     }
 }
 
@@ -230,15 +229,15 @@ async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
         "GET /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
          HTTP_AUTHORIZATION: Bearer {token}\r\nX_Authorization: Bearer {token}\r\n\r\n"
     );
-    let answer = raw(&broker, request.as_bytes()).await;
-    assert!(answer.starts_with("http/1.1 401"), "{answer}");
+    let response = raw(&broker, request.as_bytes()).await;
+    assert!(response.starts_with("http/1.1 401"), "{response}");
 }
 
 #[tokio::test]
 async fn a_fragment_in_a_request_target_grants_nothing() {
     let broker = TestBroker::start().await;
-    let answer = raw(&broker, line("/livez").as_bytes()).await;
-    assert!(answer.starts_with("http/1.1 200"), "{answer}");
+    let response = raw(&broker, get("/livez").as_bytes()).await;
+    assert!(response.starts_with("http/1.1 200"), "{response}");
     for (target, status) in [
         ("/v1/profile#/livez", 401),
         ("/v1/profile?#/livez", 401),
@@ -246,13 +245,13 @@ async fn a_fragment_in_a_request_target_grants_nothing() {
         ("/v1/profile%23/livez", 404),
         ("/v1/profile%3F/livez", 404),
     ] {
-        let answer = raw(&broker, line(target).as_bytes()).await;
+        let response = raw(&broker, get(target).as_bytes()).await;
         let expected = format!("http/1.1 {status}");
-        assert!(answer.starts_with(&expected), "{target}: {answer}");
+        assert!(response.starts_with(&expected), "{target}: {response}");
     }
 }
 
-/// A whole request for `target`, as no client would write it.
-fn line(target: &str) -> String {
+/// A request for `target`, byte for byte.
+fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 }

@@ -1,5 +1,5 @@
-//! Alive and ready: the broker starts without its database, says so, and goes on
-//! when it is there.
+//! `/livez` and `/readyz`. The broker starts without its database, reports that it is
+//! not ready, and serves as soon as the database is there.
 
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
@@ -91,7 +91,7 @@ mod on_a_real_one {
             .is_refusal(503);
     }
 
-    /// A broker whose clock differs from the database's, and from the machine's.
+    /// A broker whose clock is `ms` ahead of the database's.
     async fn ahead_by(ms: i64) -> TestBroker {
         let system = Clock::system();
         let clock = Clock::from_source(move || Reading {

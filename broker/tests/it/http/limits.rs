@@ -1,4 +1,4 @@
-//! Where too much is refused, and who is broker all the same.
+//! Rate limits and quotas, and the requests that they leave alone.
 
 use std::num::NonZeroU32;
 
@@ -8,10 +8,9 @@ use broker::model::UnixMs;
 use contract::Rule;
 use reqwest::Method;
 use serde_json::Value;
+use testkit::http::Response;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-
-use testkit::http::Response;
 
 use crate::test_broker::{
     BOB_CALLBACK, BOB_SECRET, Browser, TestBroker, all, authorize_path, back_path, parameter,
@@ -22,13 +21,13 @@ fn many(number: u32) -> NonZeroU32 {
     number.try_into().unwrap()
 }
 
-/// The header by which the proxies of these tests say where a request comes from.
+/// The header in which the proxies of these tests name the client's address.
 const HEADER: &str = "X-Real-IP";
 
 const HERE: &str = "203.0.113.7";
 const THERE: &str = "203.0.113.8";
 
-/// A broker behind a proxy, on a clock that stands.
+/// A broker behind a proxy, with a clock that moves only by hand.
 async fn behind_a_proxy() -> TestBroker {
     limited(|_| ()).await
 }
@@ -51,26 +50,26 @@ fn wrong(body: Value) -> Value {
     with(body, "client_secret", "wrong")
 }
 
-/// Sends a wrong secret of Ada's, as a backend does that starts a login.
+/// Tries to start Ada's login with a wrong secret.
 async fn guess(broker: &TestBroker, source: &str) -> Response {
     post_from(broker, source, "/v1/login/session", &wrong(session_body(1))).await
 }
 
 #[track_caller]
-fn is_later(answer: &Response, seconds: &str) {
-    answer.is_refusal(429);
-    assert_eq!(answer.header("retry-after"), Some(seconds));
+fn is_rate_limited(response: &Response, seconds: &str) {
+    response.is_refusal(429);
+    assert_eq!(response.header("retry-after"), Some(seconds));
 }
 
 #[tokio::test]
 async fn of_a_thousand_wrong_secrets_nineteen_get_401_and_the_right_one_is_accepted() {
     let broker = behind_a_proxy().await;
-    let answers = all(1000, || guess(&broker, HERE)).await;
-    let told = answers.iter().filter(|answer| answer.status == 401);
-    assert_eq!(told.count(), 19);
-    for later in answers.iter().filter(|answer| answer.status != 401) {
-        is_later(later, "4");
-        assert_eq!(later.json()["message"], "There were too many requests.");
+    let responses = all(1000, || guess(&broker, HERE)).await;
+    let unauthorized = responses.iter().filter(|response| response.status == 401);
+    assert_eq!(unauthorized.count(), 19);
+    for refused in responses.iter().filter(|response| response.status != 401) {
+        is_rate_limited(refused, "4");
+        assert_eq!(refused.json()["message"], "There were too many requests.");
     }
     let right = post_from(&broker, HERE, "/v1/login/session", &session_body(1)).await;
     assert_eq!(right.status, 200, "{right:?}");
@@ -88,7 +87,7 @@ async fn wrong_secrets_are_counted_across_all_operations() {
         ("/v1/login/result", result_body(1)),
         ("/v1/token", token_body("code")),
     ] {
-        is_later(&post_from(&broker, HERE, path, &wrong(body)).await, "4");
+        is_rate_limited(&post_from(&broker, HERE, path, &wrong(body)).await, "4");
         assert_eq!(broker.last_rule(), Some("client.rate_limit"));
     }
 }
@@ -104,21 +103,21 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
     for (client_id, known) in [("prj_bob", true), ("prj_nobody", false)] {
         let body = with(wrong(session_body(1)), "client_id", client_id);
         for status in [[401; 19].as_slice(), &[429]].concat() {
-            let answer = post_from(&broker, HERE, "/v1/login/session", &body).await;
-            assert_eq!(answer.status, status, "known: {known}");
+            let response = post_from(&broker, HERE, "/v1/login/session", &body).await;
+            assert_eq!(response.status, status, "known: {known}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_retry_after_exactly_retry_after_seconds_is_accepted() {
+async fn a_wrong_secret_gets_401_again_after_retry_after_seconds() {
     let broker = behind_a_proxy().await;
     for _ in 0..19 {
         guess(&broker, HERE).await.is_refusal(401);
     }
-    is_later(&guess(&broker, HERE).await, "4");
+    is_rate_limited(&guess(&broker, HERE).await, "4");
     broker.advance_ms(3_000);
-    is_later(&guess(&broker, HERE).await, "1");
+    is_rate_limited(&guess(&broker, HERE).await, "1");
     broker.advance_ms(1_000);
     guess(&broker, HERE).await.is_refusal(401);
     guess(&broker, HERE).await.is_refusal(429);
@@ -146,47 +145,47 @@ async fn the_limit_on_wrong_secrets_is_configurable() {
         config.limits.wrong_secrets_per_minute = many(2);
     })
     .await;
-    let answers = [
+    let responses = [
         guess(&broker, HERE).await.status,
         guess(&broker, HERE).await.status,
         guess(&broker, HERE).await.status,
     ];
-    assert_eq!(answers, [401, 401, 429]);
+    assert_eq!(responses, [401, 401, 429]);
 }
 
-/// A legacy login's way back from the provider, from this address.
-async fn come_back_from<'w>(broker: &'w TestBroker, source: &'static str) -> (Browser, String) {
+/// A browser at this address and the path by which it returns from the provider.
+async fn browser_at_provider(broker: &TestBroker, source: &'static str) -> (Browser, String) {
     let browser = broker.browser().with_header(HEADER, source);
-    let away = browser.get(&authorize_path()).await;
-    (browser, back_path(&away, "code=upstream-code"))
+    let redirect = browser.get(&authorize_path()).await;
+    (browser, back_path(&redirect, "code=upstream-code"))
 }
 
 #[tokio::test]
 async fn of_thirty_concurrent_callbacks_from_one_address_ten_are_accepted() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(10)).await;
-    let answers = all(30, || async {
-        let (browser, back) = come_back_from(&broker, HERE).await;
+    let responses = all(30, || async {
+        let (browser, back) = browser_at_provider(&broker, HERE).await;
         browser.get(&back).await
     })
     .await;
-    let home = answers.iter().filter(|answer| answer.status == 303);
-    assert_eq!(home.count(), 10);
-    for later in answers.iter().filter(|answer| answer.status != 303) {
-        later.is_refusal_page(429, "upstream_login.rate_limit");
-        assert_eq!(later.header("retry-after"), Some("6"));
+    let accepted = responses.iter().filter(|response| response.status == 303);
+    assert_eq!(accepted.count(), 10);
+    for refused in responses.iter().filter(|response| response.status != 303) {
+        refused.is_refusal_page(429, "upstream_login.rate_limit");
+        assert_eq!(refused.header("retry-after"), Some("6"));
     }
-    // Three calls for each who was let in.
+    // Three calls for each accepted callback.
     assert_eq!(broker.calls_upstream().await, 30);
-    let (browser, back) = come_back_from(&broker, THERE).await;
+    let (browser, back) = browser_at_provider(&broker, THERE).await;
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
-    let (first, back) = come_back_from(&broker, HERE).await;
+    let (first, back) = browser_at_provider(&broker, HERE).await;
     assert_eq!(first.get(&back).await.status, 303);
-    let (second, back) = come_back_from(&broker, HERE).await;
+    let (second, back) = browser_at_provider(&broker, HERE).await;
     let page = second.get(&back).await;
     page.is_refusal_page(429, "upstream_login.rate_limit");
     assert_eq!(page.header("retry-after"), Some("60"));
@@ -196,18 +195,18 @@ async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
         .await
         .is_refusal_page(429, "upstream_login.rate_limit");
     broker.advance_ms(1);
-    let home = second.get(&back).await;
-    let code = parameter(home.location().unwrap(), "code").unwrap();
+    let returned = second.get(&back).await;
+    let code = parameter(returned.location().unwrap(), "code").unwrap();
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
 #[tokio::test]
 async fn callbacks_without_an_upstream_login_do_not_count() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
-    let (browser, back) = come_back_from(&broker, HERE).await;
+    let (browser, back) = browser_at_provider(&broker, HERE).await;
     for _ in 0..5 {
-        let stranger = broker.browser().with_header(HEADER, HERE);
-        stranger
+        let other = broker.browser().with_header(HEADER, HERE);
+        other
             .get(&back)
             .await
             .is_refusal_page(400, "upstream_login.own_browser");
@@ -215,7 +214,7 @@ async fn callbacks_without_an_upstream_login_do_not_count() {
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
-/// This machine is a proxy that does not say for whom, or a suite.
+/// Loopback is a proxy that names no client, or a test suite.
 #[tokio::test]
 async fn callbacks_from_loopback_are_not_counted() {
     let broker = limited(|config| {
@@ -224,7 +223,7 @@ async fn callbacks_from_loopback_are_not_counted() {
     })
     .await;
     for _ in 0..5 {
-        let (browser, back) = come_back_from(&broker, HERE).await;
+        let (browser, back) = browser_at_provider(&broker, HERE).await;
         assert_eq!(browser.get(&back).await.status, 303);
     }
 }
@@ -233,17 +232,17 @@ async fn callbacks_from_loopback_are_not_counted() {
 async fn of_thirty_concurrent_logins_as_many_start_as_the_quota_allows() {
     let broker = limited(|config| config.limits.live_sessions = many(10)).await;
     let mut keys = 0..30;
-    let answers = all(30, || {
+    let responses = all(30, || {
         let body = session_body(keys.next().unwrap());
         let broker = &broker;
         async move { broker.post("/v1/login/session", &body).await }
     })
     .await;
-    let begun = answers.iter().filter(|answer| answer.status == 200);
-    assert_eq!(begun.count(), 10);
-    for later in answers.iter().filter(|answer| answer.status != 200) {
-        // The second in which they begin is over first.
-        is_later(later, "601");
+    let started = responses.iter().filter(|response| response.status == 200);
+    assert_eq!(started.count(), 10);
+    for refused in responses.iter().filter(|response| response.status != 200) {
+        // The current second is not counted.
+        is_rate_limited(refused, "601");
     }
     let refused = broker.events();
     let mut refused = refused.iter().filter(|event| event.status == Some(429));
@@ -253,17 +252,17 @@ async fn of_thirty_concurrent_logins_as_many_start_as_the_quota_allows() {
 #[tokio::test]
 async fn the_quota_is_freed_by_expiry_and_not_by_reading_the_result() {
     let broker = limited(|config| config.limits.live_sessions = many(2)).await;
-    let begin = async |key| broker.post("/v1/login/session", &session_body(key)).await;
+    let start = async |key| broker.post("/v1/login/session", &session_body(key)).await;
     sign_in(&broker, 1).await;
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
     broker.advance_ms(300_000);
-    assert_eq!(begin(2).await.status, 200);
-    is_later(&begin(3).await, "301");
+    assert_eq!(start(2).await.status, 200);
+    is_rate_limited(&start(3).await, "301");
     broker.advance_ms(300_999);
-    is_later(&begin(3).await, "1");
+    is_rate_limited(&start(3).await, "1");
     broker.advance_ms(1);
-    assert_eq!(begin(3).await.status, 200);
-    is_later(&begin(4).await, "300");
+    assert_eq!(start(3).await.status, 200);
+    is_rate_limited(&start(4).await, "300");
 }
 
 #[tokio::test]
@@ -276,7 +275,7 @@ async fn a_refused_login_uses_no_quota() {
         assert_eq!(broker.last_rule(), Some("session_key.fresh"));
     }
     broker.session(2).await;
-    is_later(
+    is_rate_limited(
         &broker.post("/v1/login/session", &session_body(3)).await,
         "601",
     );
@@ -297,27 +296,27 @@ async fn each_project_has_its_own_quota() {
         .await;
 }
 
-/// Sends the head of a request and half a body, and reads until we hang up. Rocket
-/// waits for the first 14 bytes itself.
-async fn stop_halfway(broker: &TestBroker) -> String {
+/// Sends the head of a request and half a body, and reads until the broker closes the
+/// connection. Rocket itself waits for the first 14 bytes.
+async fn send_half_a_body(broker: &TestBroker) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", broker.port()))
         .await
         .unwrap();
     let half = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
          Content-Length: 1000\r\n\r\n{\"client_id\": \"prj_ada\",";
     stream.write_all(half.as_bytes()).await.unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.unwrap();
-    said
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 #[tokio::test]
 async fn an_incomplete_body_is_refused_and_the_connection_closed() {
     let broker = limited(|config| config.limits.body_timeout_ms = many(500)).await;
     for _ in 0..3 {
-        let said = stop_halfway(&broker).await;
-        assert!(said.starts_with("HTTP/1.1 400 "), "{said}");
-        assert!(said.contains("\"request_failed\""), "{said}");
+        let response = send_half_a_body(&broker).await;
+        assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
+        assert!(response.contains("\"request_failed\""), "{response}");
         assert_eq!(broker.last_rule(), Some("body.time"));
     }
     broker.session(1).await;

@@ -1,4 +1,4 @@
-//! Reading a result: whatever is refused is 400, and terminal ones go once.
+//! `POST /v1/login/result`: every refusal is the same 400, and a result is read once.
 
 use reqwest::Method;
 use serde_json::json;
@@ -13,14 +13,14 @@ async fn a_pending_read_does_not_consume_the_session() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     for _ in 0..3 {
-        let answer = broker.result(1).await;
-        assert_eq!(answer.text(), r#"{"status":"pending"}"#);
-        answer.is_json(200, &json!({ "status": "pending" }));
-        answer.has_security_headers();
+        let response = broker.result(1).await;
+        assert_eq!(response.text(), r#"{"status":"pending"}"#);
+        response.is_json(200, &json!({ "status": "pending" }));
+        response.has_security_headers();
     }
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&path).await;
+    browser.come_back(&redirect, "code=upstream-code").await;
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
@@ -39,15 +39,15 @@ async fn a_failure_is_read_once() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&path).await;
-    let home = browser.come_back(&away, "error=access_denied").await;
-    home.redirects_to(CALLBACK);
-    let answer = broker.result(1).await;
+    let redirect = browser.get(&path).await;
+    let returned = browser.come_back(&redirect, "error=access_denied").await;
+    returned.redirects_to(CALLBACK);
+    let response = broker.result(1).await;
     assert_eq!(
-        answer.text(),
+        response.text(),
         r#"{"status":"failed","error":"access_denied"}"#
     );
-    assert_eq!(answer.status, 200);
+    assert_eq!(response.status, 200);
     broker.result(1).await.is_refusal(400);
 }
 

@@ -1,4 +1,4 @@
-//! Starting a login, and what is on offer.
+//! `POST /v1/login/session` and `GET /api/providers`.
 
 use broker::config::Config;
 use reqwest::Method;
@@ -12,15 +12,15 @@ use crate::test_broker::{
 #[tokio::test]
 async fn an_authorization_url_is_the_base_url_and_a_handle() {
     let broker = TestBroker::start().await;
-    let answer = broker.post("/v1/login/session", &session_body(1)).await;
-    let url = answer.json()["authorization_url"].clone();
+    let response = broker.post("/v1/login/session", &session_body(1)).await;
+    let url = response.json()["authorization_url"].clone();
     let url = url.as_str().unwrap();
     assert_eq!(
-        answer.text(),
+        response.text(),
         format!(r#"{{"authorization_url":"{url}","expires_in":600}}"#)
     );
-    assert_eq!(answer.status, 200);
-    answer.has_security_headers();
+    assert_eq!(response.status, 200);
+    response.has_security_headers();
     let handle = url.strip_prefix(&format!("{BASE}/login/")).unwrap();
     assert_eq!(handle.len(), 43);
     assert!(
@@ -61,32 +61,35 @@ async fn no_parameter_changes_a_redirect() {
         "post_logout_redirect_uri",
     ];
     let broker = TestBroker::start().await;
-    let wishes: Vec<_> = NAMES
+    let extra: Vec<_> = NAMES
         .map(|name| format!("{name}=https://evil.test/"))
         .into();
-    let wishes = wishes.join("&");
+    let extra = extra.join("&");
 
     let path = broker.session(1).await;
     let browser = broker.browser();
-    let away = browser.get(&format!("{path}?{wishes}")).await;
-    let to_provider = away.location().unwrap();
+    let redirect = browser.get(&format!("{path}?{extra}")).await;
+    let to_provider = redirect.location().unwrap();
     assert!(
         to_provider.starts_with(&broker.github.uri()),
         "{to_provider}"
     );
     assert!(!to_provider.contains("evil.test"), "{to_provider}");
-    let answer = format!("code=upstream-code&{wishes}");
+    let query = format!("code=upstream-code&{extra}");
     browser
-        .come_back(&away, &answer)
+        .come_back(&redirect, &query)
         .await
         .redirects_to(CALLBACK);
 
-    let away = browser.get(&format!("{}&{wishes}", authorize_path())).await;
-    let to_provider = away.location().unwrap();
+    let redirect = browser.get(&format!("{}&{extra}", authorize_path())).await;
+    let to_provider = redirect.location().unwrap();
     assert!(!to_provider.contains("evil.test"), "{to_provider}");
-    let answer = format!("error=access_denied&{wishes}");
-    let home = format!("{CALLBACK}?error=access_denied&state={}", state());
-    browser.come_back(&away, &answer).await.redirects_to(&home);
+    let query = format!("error=access_denied&{extra}");
+    let callback = format!("{CALLBACK}?error=access_denied&state={}", state());
+    browser
+        .come_back(&redirect, &query)
+        .await
+        .redirects_to(&callback);
 }
 
 #[tokio::test]
@@ -133,7 +136,7 @@ async fn a_disabled_provider_is_refused_at_the_session() {
             .await
             .is_refusal(400);
         assert_eq!(broker.last_rule(), Some("provider.offered"));
-        // Its key is still fresh.
+        // The key is still fresh.
         broker.session(1).await;
     };
     check(TestBroker::start_with(|config| config.upstream.google = None).await).await;
@@ -147,10 +150,10 @@ async fn a_disabled_provider_is_refused_at_the_session() {
 #[tokio::test]
 async fn the_list_of_providers_shows_their_configuration() {
     let check = async |broker: TestBroker, expected: &str| {
-        let answer = broker.get("/api/providers").await;
-        assert_eq!((answer.status, answer.text()), (200, expected));
-        assert_eq!(answer.header("content-type"), Some("application/json"));
-        answer.has_security_headers();
+        let response = broker.get("/api/providers").await;
+        assert_eq!((response.status, response.text()), (200, expected));
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        response.has_security_headers();
     };
     check(
         TestBroker::start().await,
@@ -177,10 +180,10 @@ async fn an_unreachable_provider_is_unavailable_for_five_minutes() {
     let broker = TestBroker::start_with(nowhere).await;
     let github = async || broker.get("/api/providers").await.json()[1]["available"].clone();
     let browser = broker.browser();
-    let away = browser.get(&broker.session(1).await).await;
+    let redirect = browser.get(&broker.session(1).await).await;
     assert_eq!(github().await, json!(true));
-    let home = browser.come_back(&away, "code=upstream-code").await;
-    home.redirects_to(CALLBACK);
+    let returned = browser.come_back(&redirect, "code=upstream-code").await;
+    returned.redirects_to(CALLBACK);
     assert_eq!(github().await, json!(false));
     broker.advance_ms(290_000);
     assert_eq!(github().await, json!(false));
@@ -194,8 +197,10 @@ async fn an_error_in_a_callback_does_not_make_a_provider_unavailable() {
     let before = broker.get("/api/providers").await.body;
     let browser = broker.browser();
     for error in ["server_error", "temporarily_unavailable", "access_denied"] {
-        let away = browser.get(&authorize_with(&authorize_query())).await;
-        browser.come_back(&away, &format!("error={error}")).await;
+        let redirect = browser.get(&authorize_with(&authorize_query())).await;
+        browser
+            .come_back(&redirect, &format!("error={error}"))
+            .await;
         assert_eq!(broker.get("/api/providers").await.body, before, "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Paths and their methods.
+//! Unknown paths and wrong methods, and the form of their refusals.
 
 use reqwest::Method;
 
@@ -43,10 +43,10 @@ async fn a_wrong_method_is_405_with_the_allowed_ones() {
             "POST"
         };
         for method in METHODS.into_iter().filter(|method| *method != own) {
-            let answer = broker.request(method.clone(), path).send().await;
-            assert_eq!(answer.status, 405, "{method} {path}");
-            answer.is_refusal(405);
-            assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+            let response = broker.request(method.clone(), path).send().await;
+            assert_eq!(response.status, 405, "{method} {path}");
+            response.is_refusal(405);
+            assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
             assert_eq!(broker.last_rule(), Some("request.method"));
         }
     }
@@ -57,9 +57,9 @@ async fn a_wrong_method_is_a_page_for_a_browser() {
     let broker = TestBroker::start().await;
     for path in ["/login/handle", "/authorize", "/callback/google"] {
         let request = broker.request(Method::POST, path);
-        let answer = request.header("Accept", "text/html").send().await;
-        answer.is_refusal_page(405, "request.method");
-        assert_eq!(answer.header("allow"), Some("GET, HEAD"));
+        let response = request.header("Accept", "text/html").send().await;
+        response.is_refusal_page(405, "request.method");
+        assert_eq!(response.header("allow"), Some("GET, HEAD"));
     }
 }
 
@@ -97,10 +97,10 @@ async fn a_preflight_is_refused_without_cors_headers() {
             .request(Method::OPTIONS, path)
             .header("Origin", "https://evil.test")
             .header("Access-Control-Request-Method", "POST");
-        let answer = request.send().await;
-        answer.is_refusal(405);
+        let response = request.send().await;
+        response.is_refusal(405);
         let cors = |name: &str| name.starts_with("access-control-");
-        assert!(!answer.headers.keys().any(|name| cors(name.as_str())));
+        assert!(!response.headers.keys().any(|name| cors(name.as_str())));
     }
 }
 
@@ -131,17 +131,17 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         "/.well-known/openid-configuration",
         "/..%2f..%2fetc%2fpasswd",
     ] {
-        let answer = broker.get(path).await;
-        assert_eq!(answer.status, 404, "{path}: {answer:?}");
-        answer.is_refusal(404);
+        let response = broker.get(path).await;
+        assert_eq!(response.status, 404, "{path}: {response:?}");
+        response.is_refusal(404);
         assert_eq!(broker.last_rule(), Some("request.path"), "{path}");
-        let asked = broker
+        let request = broker
             .request(Method::GET, path)
             .header("Accept", "text/html");
-        let asked = asked.send().await;
+        let response = request.send().await;
         match path.split('/').nth(1) {
-            Some("v1" | "api") => asked.is_refusal(404),
-            _ => asked.is_refusal_page(404, "request.path"),
+            Some("v1" | "api") => response.is_refusal(404),
+            _ => response.is_refusal_page(404, "request.path"),
         }
     }
     for method in METHODS.into_iter().filter(|method| *method != Method::GET) {
@@ -192,13 +192,13 @@ async fn a_page_is_sent_only_if_accept_prefers_html() {
         let request = broker
             .request(Method::GET, "/nowhere")
             .header("Accept", accept);
-        let answer = request.send().await;
-        let media_type = answer.header("content-type").unwrap();
+        let response = request.send().await;
+        let media_type = response.header("content-type").unwrap();
         assert_eq!(media_type.starts_with("text/html"), is_page, "{accept}");
         if is_page {
-            answer.is_refusal_page(404, "request.path");
+            response.is_refusal_page(404, "request.path");
         } else {
-            answer.is_refusal(404);
+            response.is_refusal(404);
         }
     }
     broker
@@ -220,9 +220,9 @@ async fn the_api_ignores_accept() {
         .request(Method::POST, "/v1/login/session")
         .header("Accept", "text/html")
         .json(&session_body(1));
-    let answer = request.send().await;
-    assert_eq!(answer.header("content-type"), Some("application/json"));
-    assert_eq!(answer.status, 200);
+    let response = request.send().await;
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert_eq!(response.status, 200);
     let request = broker
         .request(Method::GET, "/v1/profile")
         .header("Accept", "text/html");
@@ -233,12 +233,12 @@ async fn the_api_ignores_accept() {
 async fn head_changes_nothing_anywhere() {
     let broker = TestBroker::start().await;
     let head = async |path: &str| {
-        let answer = broker.request(Method::HEAD, path).send().await;
-        assert_eq!(answer.location(), None, "{path}");
-        assert_eq!(answer.set_cookies(), Vec::<String>::new(), "{path}");
-        assert_eq!(answer.text(), "");
-        answer.has_security_headers();
-        answer.status
+        let response = broker.request(Method::HEAD, path).send().await;
+        assert_eq!(response.location(), None, "{path}");
+        assert_eq!(response.set_cookies(), Vec::<String>::new(), "{path}");
+        assert_eq!(response.text(), "");
+        response.has_security_headers();
+        response.status
     };
     let visit = broker.session(1).await;
     assert_eq!(head(&visit).await, 200);
@@ -265,9 +265,9 @@ async fn head_changes_nothing_anywhere() {
     }
 
     let browser = broker.browser();
-    let away = browser.get(&visit).await;
-    assert_eq!(away.status, 303, "HEAD did not claim it");
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&visit).await;
+    assert_eq!(redirect.status, 303, "HEAD binds nothing");
+    let back = back_path(&redirect, "code=upstream-code");
     let cookies = browser.cookies();
     let cookie = cookies
         .iter()
@@ -275,12 +275,12 @@ async fn head_changes_nothing_anywhere() {
         .next()
         .unwrap();
     let request = broker.request(Method::HEAD, &back).header("Cookie", cookie);
-    let answer = request.send().await;
-    assert_eq!((answer.status, answer.location()), (200, None));
+    let response = request.send().await;
+    assert_eq!((response.status, response.location()), (200, None));
     assert_eq!(
         broker.calls_upstream().await,
         0,
-        "HEAD did not spend the upstream login"
+        "HEAD consumes no upstream login"
     );
     browser.get(&back).await.redirects_to(CALLBACK);
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");

@@ -1,5 +1,5 @@
-//! A PostgreSQL server that is there and does not get on: another session holds what
-//! the steps need.
+//! A PostgreSQL server that is blocked: another session has the locks that the steps
+//! need.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use tokio_postgres::NoTls;
 use crate::storage::postgres::Schema;
 use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body, sign_in};
 
-/// A broker on a schema of its own.
-struct Shared {
+/// A broker with a schema of its own.
+struct PostgresBroker {
     broker: TestBroker,
     schema: Schema,
 }
 
-/// A session of somebody else's, in a transaction.
+/// Another session of the database, in a transaction.
 struct Session(tokio_postgres::Client);
 
 impl Session {
@@ -26,7 +26,7 @@ impl Session {
     }
 }
 
-impl Shared {
+impl PostgresBroker {
     async fn start() -> Self {
         let schema = Schema::created().await;
         let url = schema.url().parse().unwrap();
@@ -40,7 +40,7 @@ impl Shared {
         Self { broker, schema }
     }
 
-    /// Begins a transaction with this statement.
+    /// Begins a transaction with this statement in another session.
     async fn hold(&self, statement: &str) -> Session {
         let (client, connection) = tokio_postgres::connect(&self.schema.url(), NoTls)
             .await
@@ -51,8 +51,8 @@ impl Shared {
         Session(client)
     }
 
-    /// Waits until so many steps wait for somebody else.
-    async fn steps_wait(&self, steps: i64) {
+    /// Waits until this number of steps wait for a lock.
+    async fn wait_for_blocked(&self, steps: i64) {
         let waiting = format!(
             "SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = relation
              WHERE NOT granted AND relnamespace = '{}'::regnamespace",
@@ -68,26 +68,26 @@ impl Shared {
     }
 }
 
-/// Waits for answers, but not for as long as nothing that waits for a lock may.
+/// Waits ten seconds for `responses`, longer than a step waits for a lock.
 #[expect(
     clippy::disallowed_methods,
     reason = "a broker that hangs is to fail its test"
 )]
-async fn in_time<T>(answers: impl Future<Output = T>) -> T {
+async fn in_time<T>(responses: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(10);
-    tokio::time::timeout(limit, answers).await.unwrap()
+    tokio::time::timeout(limit, responses).await.unwrap()
 }
 
 const EVERYTHING: &str = "LOCK TABLE logins, grants, spent_trips IN ACCESS EXCLUSIVE MODE";
 
 #[tokio::test]
 async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() {
-    let shared = Shared::start().await;
-    let broker = &shared.broker;
+    let postgres = PostgresBroker::start().await;
+    let broker = &postgres.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
     let code = broker.code().await;
     let token = broker.access_token().await;
-    let other = shared.hold(EVERYTHING).await;
+    let other = postgres.hold(EVERYTHING).await;
     let body = session_body(2);
     let (session, result, exchange, revocation) = in_time(async {
         tokio::join!(
@@ -98,8 +98,8 @@ async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() 
         )
     })
     .await;
-    for answer in [session, result, exchange, revocation] {
-        answer.is_refusal(503);
+    for response in [session, result, exchange, revocation] {
+        response.is_refusal(503);
     }
     other.release().await;
     broker.profile(&token).await.is_json(200, &adas_profile());
@@ -113,15 +113,15 @@ async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() 
 /// The second statement of the step fails: the first has marked the result as consumed.
 #[tokio::test]
 async fn a_read_that_fails_between_its_statements_consumes_nothing() {
-    let shared = Shared::start().await;
-    let broker = &shared.broker;
+    let postgres = PostgresBroker::start().await;
+    let broker = &postgres.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
     let once = "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN RAISE 'the second statement fails'; END $$;
         CREATE TRIGGER fail BEFORE UPDATE OF profile ON logins EXECUTE FUNCTION fail()";
-    shared.schema.execute(once).await;
+    postgres.schema.execute(once).await;
     broker.result(1).await.is_refusal(503);
-    shared.schema.execute("DROP TRIGGER fail ON logins").await;
+    postgres.schema.execute("DROP TRIGGER fail ON logins").await;
     let profile = json!({ "status": "succeeded", "profile": adas_profile() });
     broker.result(1).await.is_json(200, &profile);
 }
@@ -129,35 +129,35 @@ async fn a_read_that_fails_between_its_statements_consumes_nothing() {
 /// The broker has sixteen connections.
 #[tokio::test]
 async fn more_requests_than_connections_wait_for_their_turn() {
-    let shared = Shared::start().await;
-    let broker = &shared.broker;
-    let other = shared.hold(EVERYTHING).await;
+    let postgres = PostgresBroker::start().await;
+    let broker = &postgres.broker;
+    let other = postgres.hold(EVERYTHING).await;
     let all = join_all((0..64).map(|key| broker.session(key)));
     let (paths, ()) = in_time(async {
         tokio::join!(all, async {
-            shared.steps_wait(16).await;
+            postgres.wait_for_blocked(16).await;
             other.release().await;
         })
     })
     .await;
     assert_eq!(paths.len(), 64);
-    assert_eq!(shared.count("SELECT count(*) FROM logins").await, 64);
+    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 64);
 }
 
 #[tokio::test]
 async fn requests_that_find_every_connection_taken_are_refused_in_time() {
-    let shared = Shared::start().await;
-    let broker = &shared.broker;
+    let postgres = PostgresBroker::start().await;
+    let broker = &postgres.broker;
     broker.session(100).await;
-    let other = shared.hold(EVERYTHING).await;
+    let other = postgres.hold(EVERYTHING).await;
     let bodies: Vec<_> = (0..64).map(session_body).collect();
     let all = bodies
         .iter()
         .map(|body| broker.post("/v1/login/session", body));
-    for answer in in_time(join_all(all)).await {
-        answer.is_refusal(503);
+    for response in in_time(join_all(all)).await {
+        response.is_refusal(503);
     }
     other.release().await;
-    assert_eq!(shared.count("SELECT count(*) FROM logins").await, 1);
+    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 1);
     join_all((0..64).map(|key| broker.session(key))).await;
 }

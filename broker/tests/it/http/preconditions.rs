@@ -1,4 +1,4 @@
-//! What holds for every path: no secret in a URL, no answer to a prefetch.
+//! The preconditions of every path: no secret in the URL, and no prefetch.
 
 use reqwest::Method;
 
@@ -23,21 +23,11 @@ const ANYWHERE: [&str; 12] = [
 async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
     let broker = TestBroker::start().await;
     for path in ANYWHERE {
-        for query in [
-            "client_secret=x",
-            "session_key=x",
-            "code_verifier=x",
-            "client_secret=",
-            "client_secret",
-            "a=b&session_key=x&c=d",
-            "client%5Fsecret=x",
-            "%63lient_secret=x",
-        ] {
+        // The table of malformed requests has other spellings.
+        for query in ["client_secret=x", "session_key=x", "code_verifier=x"] {
             for method in [Method::GET, Method::POST, Method::PUT, Method::OPTIONS] {
                 let request = broker.request(method, &format!("{path}?{query}"));
-                let answer = request.send().await;
-                assert_eq!(answer.status, 400, "{path}?{query}");
-                answer.is_refusal(400);
+                request.send().await.is_refusal(400);
                 let rule = match query.contains("code_verifier") {
                     true => "request.verifier_in_url",
                     false => "request.secret_in_url",
@@ -57,9 +47,9 @@ async fn an_authorization_request_with_a_secret_in_its_url_is_refused() {
         ("code_verifier", "request.verifier_in_url"),
     ] {
         let path = format!("{}&{name}=x", authorize_path());
-        let answer = broker.browser().get(&path).await;
-        answer.is_refusal_page(400, rule);
-        assert!(!answer.text().contains("state"), "{answer:?}");
+        let response = broker.browser().get(&path).await;
+        response.is_refusal_page(400, rule);
+        assert!(!response.text().contains("state"), "{response:?}");
     }
 }
 
@@ -74,8 +64,8 @@ async fn any_other_parameter_is_ignored() {
         "redirect=//evil.test",
         "a=client_secret",
     ] {
-        let answer = broker.get(&format!("/api/providers?{query}")).await;
-        assert_eq!(answer.status, 200, "{query}");
+        let response = broker.get(&format!("/api/providers?{query}")).await;
+        assert_eq!(response.status, 200, "{query}");
     }
 }
 
@@ -99,15 +89,15 @@ async fn a_prefetch_is_answered_503_and_changes_nothing() {
     ];
     for (header, value) in names {
         for path in [&path, &authorize_path()] {
-            let scout = broker.browser().with_header(header, value);
-            let answer = scout.get(path).await;
-            answer.is_refusal_page(503, "request.prefetch");
-            assert_eq!(answer.header("cache-control"), Some("no-store"));
+            let browser = broker.browser().with_header(header, value);
+            let response = browser.get(path).await;
+            response.is_refusal_page(503, "request.prefetch");
+            assert_eq!(response.header("cache-control"), Some("no-store"));
         }
     }
-    let away = browser.get(&path).await;
-    assert_eq!(away.status, 303, "the login is still free");
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&path).await;
+    assert_eq!(redirect.status, 303, "no browser is bound");
+    let back = back_path(&redirect, "code=upstream-code");
     let cookie = browser.cookies().into_iter().next().unwrap();
     for (header, value) in names {
         let request = broker

@@ -1,11 +1,10 @@
-//! Every rule of the catalogue is reached: for each one, how to break it, and
-//! what its breaker is told. A rule without a row does not compile.
+//! Every rule of the catalogue: a request that violates it, and its refusal. A rule
+//! without a row does not compile.
 
 mod faulty_broker;
 
 use contract::{LoginSessionResponse, Rule};
 use serde_json::json;
-
 use testkit::http::Response;
 
 use super::confirmation_page::is_confirmation_page;
@@ -13,27 +12,27 @@ use crate::test_broker::{
     BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in, token_body,
     with,
 };
-use faulty_broker::{FaultyBroker, told_by_the_configuration};
+use faulty_broker::{FaultyBroker, error_of_a_configuration};
 
-/// Where a rule shows, and what its breaker is told.
+/// The refusal by a rule, and its form.
 enum Row {
-    /// A backend gets this status and `request_failed`.
+    /// This status and `request_failed`, in JSON.
     Api(u16, Response),
-    /// A person gets this status and a page that names the rule.
+    /// This status, and a page that names the rule.
     Page(u16, Response),
-    /// A browser is sent home with this query, or with none.
-    Home(String, Response),
-    /// A person is asked before anything goes on.
-    Asked(Response),
-    /// It judges no request but this, which is told so.
-    Elsewhere(&'static str, String),
+    /// A redirect to the callback with this query, or without one.
+    Redirect(String, Response),
+    /// The confirmation page.
+    Confirmation(Response),
+    /// No refusal of a request: a message that names this place.
+    Message(&'static str, String),
 }
 
-use Row::{Api, Asked, Elsewhere, Home, Page};
+use Row::{Api, Confirmation, Message, Page, Redirect};
 
-/// Breaks `rule`, and no other.
+/// Violates `rule` and no other.
 #[expect(clippy::too_many_lines, reason = "a table, with a row for each rule")]
-async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
+async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
     match rule {
         // Values.
         Rule::ClientIdLength => Api(400, broker.start_with("client_id", "").await),
@@ -41,9 +40,13 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::SessionKeyPattern => Api(400, broker.start_with("session_key", "x").await),
         Rule::StatePattern => {
             let without_state = "error=invalid_request#".to_owned();
-            Home(without_state, broker.authorize_with("state", "x").await)
+            Redirect(without_state, broker.authorize_with("state", "x").await)
         }
-        Rule::CodeChallengePattern => broker.authorize_badly("code_challenge", "x").await,
+        Rule::CodeChallengePattern => {
+            broker
+                .error_after_authorize_with("code_challenge", "x")
+                .await
+        }
         Rule::CodeVerifierPattern => Api(400, broker.redeem_with("code_verifier", "x").await),
         Rule::HandoffCodeLength => Api(400, broker.redeem_with("code", "").await),
         Rule::RedirectUriShape => Api(400, broker.start_with("redirect_uri", "x").await),
@@ -51,16 +54,16 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
             let rewritten = "https://APP.example:443/x/../cb";
             Api(400, broker.start_with("redirect_uri", rewritten).await)
         }
-        Rule::AuthorizationUrlShape => Elsewhere("an answer", told_by_an_answer()),
-        Rule::OriginShape => Elsewhere("base_url", told_by_the_configuration(NO_ORIGIN)),
+        Rule::AuthorizationUrlShape => Message("a response", error_of_a_response()),
+        Rule::OriginShape => Message("base_url", error_of_a_configuration(NO_ORIGIN)),
         Rule::ProviderKnown => Api(400, broker.start_with("provider", "gitlab").await),
         Rule::GrantTypeConstant => Api(400, broker.redeem_with("grant_type", "password").await),
-        Rule::DigestText => Elsewhere("client_secret_sha256", told_by_the_configuration(NO_DIGEST)),
+        Rule::DigestText => Message("client_secret_sha256", error_of_a_configuration(NO_DIGEST)),
 
         // Requests.
         Rule::RequestHttp => {
             let (media, framing) = ("application/json", "Transfer-Encoding: chunked");
-            // A whole chunk, and then one whose length is no number.
+            // A complete chunk, and then one whose length is no number.
             let body = format!("400\r\n{}\r\nx\r\n", " ".repeat(0x400));
             Api(400, broker.start_by_hand(media, framing, &body).await)
         }
@@ -97,7 +100,7 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::BodyMissingField => Api(400, broker.post("/v1/token", &json!({})).await),
         Rule::BodyFieldType => Api(400, broker.start_with("client_id", 1).await),
 
-        // Who calls.
+        // Client credentials.
         Rule::ClientRecognised => Api(401, broker.start_with("client_secret", BOB_SECRET).await),
         Rule::ClientRateLimit => {
             for _ in 0..19 {
@@ -146,23 +149,23 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
             broker.browser().get(&path).await;
             Page(410, broker.browser().get(&path).await)
         }
-        Rule::RelayStartOrigin => Asked(broker.relayed().await.0),
+        Rule::RelayStartOrigin => Confirmation(broker.visit_from_a_foreign_page().await.0),
         Rule::RelayOwnPage => {
             let path = format!("{}/continue", broker.session(1).await);
             let accept = [("Accept", "text/html")];
             Page(403, broker.submit(&path, &accept).await)
         }
         Rule::RelayCancelled => {
-            let (_, browser, path) = broker.relayed().await;
+            let (_, browser, path) = broker.visit_from_a_foreign_page().await;
             let nothing = String::new();
-            Home(nothing, browser.press(&format!("{path}/cancel")).await)
+            Redirect(nothing, browser.press(&format!("{path}/cancel")).await)
         }
         Rule::UpstreamLoginOwnBrowser => {
-            let (_, back) = broker.away().await;
+            let (_, back) = broker.upstream_login().await;
             Page(400, broker.browser().get(&back).await)
         }
         Rule::UpstreamLoginOnce => {
-            let (browser, back) = broker.away().await;
+            let (browser, back) = broker.upstream_login().await;
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
@@ -171,7 +174,7 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
             Page(429, broker.back_from_one_address().await)
         }
         Rule::UpstreamLoginExpiry => {
-            let (browser, back) = broker.away().await;
+            let (browser, back) = broker.upstream_login().await;
             broker.advance_ms(600_000);
             Page(400, browser.get(&back).await)
         }
@@ -181,10 +184,14 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::AuthorizeOnce => broker.authorize_with_twice("provider", "github").await,
         Rule::AuthorizeChallengeMethod => {
             broker
-                .authorize_badly("code_challenge_method", "plain")
+                .error_after_authorize_with("code_challenge_method", "plain")
                 .await
         }
-        Rule::AuthorizeResponseType => broker.authorize_badly("response_type", "token").await,
+        Rule::AuthorizeResponseType => {
+            broker
+                .error_after_authorize_with("response_type", "token")
+                .await
+        }
         Rule::CodeKnown => Api(400, broker.redeem_with("code", &key(1)).await),
         Rule::CodeClient => {
             let body = with(token_body(&broker.code().await), "client_id", "prj_bob");
@@ -222,32 +229,32 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
         // The upstream provider.
         Rule::UpstreamDenied => {
             broker
-                .come_back_with("error=access_denied", "access_denied")
+                .error_after_callback_with("error=access_denied", "access_denied")
                 .await
         }
         Rule::UpstreamInvalid => {
             broker
-                .come_back_with("code=", "invalid_provider_response")
+                .error_after_callback_with("code=", "invalid_provider_response")
                 .await
         }
         Rule::UpstreamUnavailable => {
             broker
-                .come_back_with("error=server_error", "provider_unavailable")
+                .error_after_callback_with("error=server_error", "provider_unavailable")
                 .await
         }
 
         // The broker itself.
         Rule::StoreReachable => {
-            broker.take_away("logins");
+            broker.disable("logins");
             Api(
                 503,
                 broker.post("/v1/login/session", &session_body(1)).await,
             )
         }
         Rule::BrokerFault => {
-            // When a first login has been started, the sweeper has had its look.
+            // After the first login the sweeper has read the clock.
             broker.session(2).await;
-            broker.panic_at_the_next_look_at_the_clock();
+            broker.panic_at_the_next_reading_of_the_clock();
             // By hand: the contract documents a fault for no operation.
             let body = session_body(1).to_string();
             let framing = format!("Content-Length: {}", body.len());
@@ -257,58 +264,58 @@ async fn break_rule(rule: Rule, broker: &FaultyBroker) -> Row {
     }
 }
 
-/// A base address with a path.
+/// A base URL with a path.
 const NO_ORIGIN: &str = "base_url = \"http://127.0.0.1:8000/path\"\n";
 
-/// A project with its secret where the digest should be.
+/// A project with its secret instead of the digest.
 const NO_DIGEST: &str = "base_url = \"http://127.0.0.1:8000\"\n\n[[project]]\nname = \"Ada\"\n\
     client_id = \"prj_ada\"\nclient_secret_sha256 = \"secret\"\n\
     redirect_uris = [\"https://app.example/cb\"]\n";
 
-/// What a consumer is told that reads the answer of somebody's broken broker.
-fn told_by_an_answer() -> String {
-    let answer = json!({ "authorization_url": "https://broker.example/#x", "expires_in": 600 });
-    let error = serde_json::from_value::<LoginSessionResponse>(answer).unwrap_err();
-    format!("an answer: {error}")
+/// The error of a consumer that reads the response of a non-compliant broker.
+fn error_of_a_response() -> String {
+    let response = json!({ "authorization_url": "https://broker.example/#x", "expires_in": 600 });
+    let error = serde_json::from_value::<LoginSessionResponse>(response).unwrap_err();
+    format!("a response: {error}")
 }
 
 #[tokio::test]
 async fn every_rule_is_reached_and_refused_as_documented() {
     for rule in Rule::ALL {
         let broker = FaultyBroker::start().await;
-        match break_rule(*rule, &broker).await {
-            Api(status, answer) => {
-                answer.is_refusal(status);
-                is_in_the_audit_log(*rule, &broker, &answer);
+        match violate(*rule, &broker).await {
+            Api(status, response) => {
+                response.is_refusal(status);
+                is_in_the_audit_log(*rule, &broker, &response);
             }
-            Page(status, answer) => {
-                answer.is_refusal_page(status, rule.id());
-                is_in_the_audit_log(*rule, &broker, &answer);
+            Page(status, response) => {
+                response.is_refusal_page(status, rule.id());
+                is_in_the_audit_log(*rule, &broker, &response);
             }
-            Home(query, answer) => {
-                let home = format!("{CALLBACK}?{query}");
-                answer.redirects_to(home.trim_end_matches('?'));
-                is_in_the_audit_log(*rule, &broker, &answer);
+            Redirect(query, response) => {
+                let url = format!("{CALLBACK}?{query}");
+                response.redirects_to(url.trim_end_matches('?'));
+                is_in_the_audit_log(*rule, &broker, &response);
             }
-            Asked(answer) => {
-                is_confirmation_page(&answer);
-                is_in_the_audit_log(*rule, &broker, &answer);
+            Confirmation(response) => {
+                is_confirmation_page(&response);
+                is_in_the_audit_log(*rule, &broker, &response);
             }
-            Elsewhere(place, told) => {
-                assert!(told.contains(rule.sentence()), "{rule}: {told}");
-                assert!(told.contains(place), "{rule}: {told}");
+            Message(place, message) => {
+                assert!(message.contains(rule.sentence()), "{rule}: {message}");
+                assert!(message.contains(place), "{rule}: {message}");
                 assert_eq!(broker.events().len(), 0, "{rule} is not about requests");
             }
         }
     }
 }
 
-/// Checks that the last event names the rule, under the id of its answer.
+/// Asserts that the last event has the rule and the id of the response.
 #[track_caller]
-fn is_in_the_audit_log(rule: Rule, broker: &FaultyBroker, answer: &Response) {
+fn is_in_the_audit_log(rule: Rule, broker: &FaultyBroker, response: &Response) {
     let event = broker.events().pop().unwrap();
     assert_eq!(event.rule, Some(rule), "{event:?}");
-    assert_eq!(event.status, Some(answer.status), "{rule}");
+    assert_eq!(event.status, Some(response.status), "{rule}");
     let id = Some(&*event.request_id);
-    assert_eq!(answer.header("x-request-id"), id, "{rule}");
+    assert_eq!(response.header("x-request-id"), id, "{rule}");
 }

@@ -1,4 +1,4 @@
-//! Nothing secret at rest, and nothing secret in the audit.
+//! No secret is in the database's files or in the audit log.
 
 use broker::config::Config;
 use broker::cookie_cipher::CookieKey;
@@ -10,7 +10,7 @@ use crate::test_broker::{
     ADA_SECRET, TestBroker, UPSTREAM_TOKEN, authorize_path, key, parameter, state, verifier,
 };
 
-/// What upstream logins are sealed with.
+/// The key that encrypts the cookies of upstream logins.
 const COOKIE_KEY: &[u8; 32] = b"CookieKey-9vK2mW9pL4tR8sB3nF6hJ1";
 
 fn with_a_known_cookie_key(config: &mut Config) {
@@ -26,9 +26,9 @@ async fn no_secret_is_in_the_database_or_in_the_audit_log() {
         with_a_known_cookie_key(config);
     })
     .await;
-    let secrets = secrets_of_a_whole_life(&broker).await;
+    let secrets = secrets_of_all_logins(&broker).await;
     let files = scratch.read_all("broker.db");
-    assert!(files.len() >= 2, "a database and its own log");
+    assert!(files.len() >= 2, "a database and its write-ahead log");
     check(&files, &secrets);
 
     let audit = format!("{:?}", broker.events());
@@ -36,7 +36,7 @@ async fn no_secret_is_in_the_database_or_in_the_audit_log() {
     assert!(!audit.contains("/login/oauth") && !audit.contains("app.example"));
 }
 
-/// The log that a server writes ahead has every row as it ever was.
+/// The write-ahead log of a server has every version of every row.
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn no_secret_is_in_the_log_of_postgresql() {
@@ -55,7 +55,7 @@ async fn no_secret_is_in_the_log_of_postgresql() {
         with_a_known_cookie_key(config);
     })
     .await;
-    let secrets = secrets_of_a_whole_life(&broker).await;
+    let secrets = secrets_of_all_logins(&broker).await;
 
     let segment = "SELECT pg_walfile_name(pg_current_wal_lsn())";
     let segment: String = client.query_one(segment, &[]).await.unwrap().get(0);
@@ -65,7 +65,7 @@ async fn no_secret_is_in_the_log_of_postgresql() {
     check(&[(segment, bytes)], &secrets);
 }
 
-/// Checks that none of the secrets is in one of the files, in whatever spelling.
+/// Asserts that no file has one of the secrets, in any spelling.
 #[track_caller]
 fn check(files: &[(String, Vec<u8>)], secrets: &LeakCheck) {
     let total: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
@@ -74,19 +74,19 @@ fn check(files: &[(String, Vec<u8>)], secrets: &LeakCheck) {
     let mut contents = files.iter().map(|(_, bytes)| bytes);
     assert!(
         contents.any(|bytes| !stored.search(bytes).is_empty()),
-        "what is stored is found by this search"
+        "the search finds a value that is stored"
     );
     for (name, bytes) in files {
         assert_eq!(secrets.search(bytes), [], "in {name}");
     }
 }
 
-/// Signs in as far as one can come in either flow, and knows what was secret.
-async fn secrets_of_a_whole_life(broker: &TestBroker) -> LeakCheck {
+/// Logs in through both flows to every possible state, and returns all secrets.
+async fn secrets_of_all_logins(broker: &TestBroker) -> LeakCheck {
     let mut secrets = vec![
         ("client secret", ADA_SECRET.to_owned()),
         (
-            "our secret at the provider",
+            "the broker's secret at the provider",
             "GitHubSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx".to_owned(),
         ),
         ("provider's token", UPSTREAM_TOKEN.to_owned()),
@@ -104,27 +104,28 @@ async fn secrets_of_a_whole_life(broker: &TestBroker) -> LeakCheck {
     secrets.extend([1, 2, 3].map(|n| ("session key", key(n))));
     let browser = broker.browser();
 
-    // One login read, one unread, one pending.
+    // One result is read, one is unread, one login is pending.
     for n in [1, 2, 3] {
         let path = broker.session(n).await;
         secrets.push(("handle", path.rsplit('/').next().unwrap().to_owned()));
-        let away = browser.get(&path).await;
+        let redirect = browser.get(&path).await;
         secrets.push((
             "state",
-            parameter(away.location().unwrap(), "state").unwrap(),
+            parameter(redirect.location().unwrap(), "state").unwrap(),
         ));
         if n < 3 {
             let query = "code=upstream-code-7vK2mW9pL4tR8sB3nF6hJ1";
-            assert_eq!(browser.come_back(&away, query).await.status, 303);
+            assert_eq!(browser.come_back(&redirect, query).await.status, 303);
         }
     }
     assert_eq!(broker.result(1).await.status, 200);
 
-    // One code unused, one token living, one revoked, one ended.
-    let away = browser.get(&authorize_path()).await;
+    // One code is unused, one token is valid, one revoked, one ended by a second
+    // redemption.
+    let redirect = browser.get(&authorize_path()).await;
     secrets.push((
         "state",
-        parameter(away.location().unwrap(), "state").unwrap(),
+        parameter(redirect.location().unwrap(), "state").unwrap(),
     ));
     for n in 0..4 {
         let code = broker.code().await;

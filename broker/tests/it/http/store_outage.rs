@@ -1,4 +1,4 @@
-//! While the store cannot do its step nothing is decided, and nothing is lost.
+//! A store that fails: no step happens by half, and every login survives.
 
 use broker::clock::Clock;
 use broker::config::Config;
@@ -11,19 +11,19 @@ use crate::test_broker::{
     sign_in, state, token_body,
 };
 
-/// A broker whose tables can be taken away and put back.
-pub(super) struct Fragile {
+/// A broker whose tables can be disabled.
+pub(super) struct BrokerWithOutages {
     pub(super) broker: TestBroker,
     scratch: Scratch,
 }
 
-impl Fragile {
+impl BrokerWithOutages {
     async fn start() -> Self {
-        Self::start_by(Clock::system(), |_| ()).await
+        Self::start_on(Clock::system(), |_| ()).await
     }
 
-    /// Living by this clock, and configured otherwise.
-    pub(super) async fn start_by(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+    /// Starts one with this clock and a changed configuration.
+    pub(super) async fn start_on(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let scratch = Scratch::new();
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
         let broker = TestBroker::start_on(clock, |config| {
@@ -34,11 +34,11 @@ impl Fragile {
         Self { broker, scratch }
     }
 
-    pub(super) fn take_away(&self, table: &str) {
+    pub(super) fn disable(&self, table: &str) {
         self.execute(&format!("ALTER TABLE {table} RENAME TO away"));
     }
 
-    fn put_back(&self, table: &str) {
+    fn enable(&self, table: &str) {
         self.execute(&format!("ALTER TABLE away RENAME TO {table}"));
     }
 
@@ -50,14 +50,14 @@ impl Fragile {
 
 #[tokio::test]
 async fn a_failed_revocation_is_not_reported_as_done() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     let token = broker.access_token().await;
-    fragile.take_away("grants");
+    outages.disable("grants");
     broker.revoke(&token).await.is_refusal(503);
     assert_eq!(broker.last_rule(), Some("store.reachable"));
     broker.profile(&token).await.is_refusal(503);
-    fragile.put_back("grants");
+    outages.enable("grants");
     broker.profile(&token).await.is_json(200, &adas_profile());
     broker.revoke(&token).await.is_json(200, &json!({}));
     broker.profile(&token).await.is_refusal(401);
@@ -65,23 +65,23 @@ async fn a_failed_revocation_is_not_reported_as_done() {
 
 #[tokio::test]
 async fn a_failed_exchange_leaves_the_code_valid() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     let code = broker.code().await;
-    fragile.take_away("grants");
+    outages.disable("grants");
     let body = token_body(&code);
     broker.post("/v1/token", &body).await.is_refusal(503);
-    fragile.put_back("grants");
+    outages.enable("grants");
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_login_survives_an_outage() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     sign_in(broker, 1).await;
     let path = broker.session(2).await;
-    fragile.take_away("logins");
+    outages.disable("logins");
     broker
         .post("/v1/login/result", &result_body(1))
         .await
@@ -92,51 +92,51 @@ async fn a_login_survives_an_outage() {
         .is_refusal(503);
     let page = broker.browser().get(&path).await;
     page.is_refusal_page(503, "store.reachable");
-    fragile.put_back("logins");
+    outages.enable("logins");
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
     broker.session(3).await;
-    let away = broker.browser().get(&path).await;
-    assert_eq!(away.status, 303);
+    let redirect = broker.browser().get(&path).await;
+    assert_eq!(redirect.status, 303);
 }
 
 #[tokio::test]
 async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     let browser = broker.browser();
-    let away = browser.get(&broker.session(1).await).await;
-    let back = back_path(&away, "code=upstream-code");
-    fragile.take_away("spent_trips");
+    let redirect = browser.get(&broker.session(1).await).await;
+    let back = back_path(&redirect, "code=upstream-code");
+    outages.disable("spent_trips");
     let page = browser.get(&back).await;
     page.is_refusal_page(503, "store.reachable");
     assert_eq!(broker.calls_upstream().await, 0);
-    fragile.put_back("spent_trips");
+    outages.enable("spent_trips");
     browser.get(&back).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_fails() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     let browser = broker.browser();
-    let away = browser.get(&broker.session(1).await).await;
-    fragile.take_away("logins");
-    let home = browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&broker.session(1).await).await;
+    outages.disable("logins");
+    let returned = browser.come_back(&redirect, "code=upstream-code").await;
     assert_eq!(broker.last_rule(), Some("store.reachable"));
-    home.redirects_to(CALLBACK);
-    fragile.put_back("logins");
+    returned.redirects_to(CALLBACK);
+    outages.enable("logins");
     let result = broker.result(1).await;
     result.is_json(200, &json!({ "status": "pending" }));
 }
 
 #[tokio::test]
 async fn a_legacy_login_whose_code_cannot_be_stored_returns_an_error() {
-    let fragile = Fragile::start().await;
-    let broker = &fragile.broker;
+    let outages = BrokerWithOutages::start().await;
+    let broker = &outages.broker;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
-    fragile.take_away("grants");
-    let back = browser.come_back(&away, "code=upstream-code").await;
+    let redirect = browser.get(&authorize_path()).await;
+    outages.disable("grants");
+    let back = browser.come_back(&redirect, "code=upstream-code").await;
     assert_eq!(broker.last_rule(), Some("store.reachable"));
     back.redirects_to(&format!(
         "{CALLBACK}?error=provider_unavailable&state={}",

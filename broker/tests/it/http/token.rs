@@ -1,4 +1,4 @@
-//! The legacy exchange: code, token, profile, revocation.
+//! `POST /v1/token`, and the access token at `/v1/profile` and `/v1/revoke`.
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,16 +10,16 @@ use crate::test_broker::{
 #[tokio::test]
 async fn a_code_is_exchanged_for_a_token_and_the_token_for_a_profile() {
     let broker = TestBroker::start().await;
-    let answer = broker.token(&broker.code().await).await;
-    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    let response = broker.token(&broker.code().await).await;
+    let token = response.json()["access_token"].as_str().unwrap().to_owned();
     assert_eq!(
-        answer.text(),
+        response.text(),
         format!(
             r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":900,"scope":"profile"}}"#
         )
     );
-    assert_eq!(answer.status, 200);
-    answer.has_security_headers();
+    assert_eq!(response.status, 200);
+    response.has_security_headers();
     let (prefix, rest) = token.split_once('_').unwrap();
     assert_eq!((prefix, rest.len()), ("fsi", 43));
     let profile = broker.profile(&token).await;
@@ -114,8 +114,8 @@ async fn a_token_lives_900_seconds() {
     broker.advance_ms(890_000);
     broker.profile(&token).await.is_json(200, &adas_profile());
     broker.advance_ms(10_000);
-    let answer = broker.profile(&token).await;
-    answer.is_refusal(401);
+    let response = broker.profile(&token).await;
+    response.is_refusal(401);
     assert_eq!(broker.last_rule(), Some("bearer.expiry"));
 }
 
@@ -125,10 +125,10 @@ async fn a_revocation_succeeds_whatever_the_token() {
     let token = broker.access_token().await;
     let unknown = format!("fsi_{}", key(1));
     for token in [&token, &token, &unknown] {
-        let answer = broker.revoke(token).await;
-        answer.is_json(200, &json!({}));
-        assert_eq!(answer.text(), "{}");
-        answer.has_security_headers();
+        let response = broker.revoke(token).await;
+        response.is_json(200, &json!({}));
+        assert_eq!(response.text(), "{}");
+        response.has_security_headers();
     }
     broker.profile(&token).await.is_refusal(401);
     assert_eq!(broker.last_rule(), Some("bearer.ended"));
@@ -160,8 +160,14 @@ async fn the_body_of_a_revocation_is_not_read() {
 async fn one_of_32_redemptions_at_once_gets_a_token() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
-    let answers = all(32, || broker.token(&code)).await;
-    let won = answers.iter().filter(|answer| answer.status == 200).count();
-    let lost = answers.iter().filter(|answer| answer.status == 400).count();
+    let responses = all(32, || broker.token(&code)).await;
+    let won = responses
+        .iter()
+        .filter(|response| response.status == 200)
+        .count();
+    let lost = responses
+        .iter()
+        .filter(|response| response.status == 400)
+        .count();
     assert_eq!((won, lost), (1, 31));
 }

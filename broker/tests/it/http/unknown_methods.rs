@@ -1,11 +1,9 @@
-//! Methods that are not what they seem: those that a form asks for, and those that
-//! no path has.
+//! Method overrides in forms, and methods that no path has.
 
 use reqwest::Method;
 
 use super::headers::raw;
 use super::methods::PATHS;
-
 use crate::test_broker::{CALLBACK, TestBroker, back_path};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -17,9 +15,9 @@ async fn a_form_cannot_override_its_method() {
         for method in ["get", "put", "delete"] {
             let form = [("_method", method)];
             let request = broker.request(Method::POST, path).form(&form);
-            let answer = request.send().await;
-            answer.is_refusal(415);
-            assert!(answer.header("set-cookie").is_none());
+            let response = request.send().await;
+            response.is_refusal(415);
+            assert!(response.header("set-cookie").is_none());
         }
     }
 }
@@ -30,19 +28,17 @@ async fn a_form_with_the_override_get_binds_and_consumes_nothing() {
     let path = broker.session(1).await;
     let browser = broker.browser();
     let form = async |path: &str| {
-        let cookies = browser.cookies().into_iter();
-        let cookies: Vec<_> = cookies.map(|(n, v)| format!("{n}={v}")).collect();
         let request = broker
             .request(Method::POST, path)
             .header("Referer", "https://app.example/")
-            .header("Cookie", cookies.join("; "))
+            .header("Cookie", browser.cookie_header())
             .form(&[("_method", "get")]);
         request.send().await.is_refusal(415);
     };
     form(&path).await;
-    let away = browser.get(&path).await;
-    assert_eq!(away.status, 303, "nobody has claimed it");
-    let back = back_path(&away, "code=upstream-code");
+    let redirect = browser.get(&path).await;
+    assert_eq!(redirect.status, 303, "no browser is bound");
+    let back = back_path(&redirect, "code=upstream-code");
     form(&back).await;
     assert_eq!(broker.calls_upstream().await, 0);
     browser.get(&back).await.redirects_to(CALLBACK);
@@ -68,8 +64,8 @@ async fn a_get_with_the_media_type_of_a_form_is_a_get() {
         assert_eq!(request.send().await.status, 200, "{method} {body:?}");
     }
     let path = broker.session(1).await;
-    let away = broker.browser().with_header("Content-Type", FORM);
-    assert_eq!(away.get(&path).await.status, 303);
+    let browser = broker.browser().with_header("Content-Type", FORM);
+    assert_eq!(browser.get(&path).await.status, 303);
 }
 
 #[tokio::test]
@@ -81,15 +77,15 @@ async fn a_wrong_method_is_405_whatever_its_media_type() {
                 .request(method.clone(), "/v1/profile")
                 .header("Content-Type", media_type)
                 .body(body);
-            let answer = request.send().await;
-            answer.is_refusal(405);
-            assert_eq!(answer.header("allow"), Some("GET, HEAD"), "{method}");
+            let response = request.send().await;
+            response.is_refusal(405);
+            assert_eq!(response.header("allow"), Some("GET, HEAD"), "{method}");
         }
     }
 }
 
-/// Rocket has changed the method before any of our code runs, so a GET that asks to
-/// be one cannot be told from a POST that did.
+/// Rocket changes the method before any code of the broker runs, so a GET with the
+/// override `get` looks like a POST with it.
 #[tokio::test]
 async fn every_spelling_of_a_method_override_is_refused() {
     let broker = TestBroker::start().await;
@@ -120,15 +116,15 @@ async fn every_spelling_of_a_method_override_is_refused() {
             body.len() - 2,
             &body[2..]
         );
-        let answer = raw(&broker, chunked.as_bytes()).await;
-        assert!(answer.starts_with("http/1.1 415 "), "{body}: {answer}");
+        let response = raw(&broker, chunked.as_bytes()).await;
+        assert!(response.starts_with("http/1.1 415 "), "{body}: {response}");
     }
 }
 
 const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
 
-/// `method` at `target`, with these headers, as bytes.
-async fn ask(broker: &TestBroker, method: &str, target: &str, headers: &str) -> String {
+/// Sends `method` at `target` with these headers, byte for byte.
+async fn send(broker: &TestBroker, method: &str, target: &str, headers: &str) -> String {
     let request =
         format!("{method} {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
     raw(broker, request.as_bytes()).await
@@ -144,17 +140,20 @@ async fn an_unknown_method_is_405_with_the_allowed_ones() {
             "post"
         };
         for method in ODD_METHODS {
-            let answer = ask(&broker, method, path, "").await;
+            let response = send(&broker, method, path, "").await;
             assert!(
-                answer.starts_with("http/1.1 405 "),
-                "{method} {path}: {answer}"
+                response.starts_with("http/1.1 405 "),
+                "{method} {path}: {response}"
             );
             let allow = format!("\r\nallow: {allow}\r\n");
-            assert!(answer.contains(&allow), "{method} {path}: {answer}");
-            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert!(response.contains(&allow), "{method} {path}: {response}");
             assert!(
-                answer.contains("\r\ncache-control: no-store\r\n"),
-                "{answer}"
+                response.contains("\"error\":\"request_failed\""),
+                "{response}"
+            );
+            assert!(
+                response.contains("\r\ncache-control: no-store\r\n"),
+                "{response}"
             );
             assert_eq!(
                 broker.last_rule(),
@@ -163,7 +162,7 @@ async fn an_unknown_method_is_405_with_the_allowed_ones() {
             );
             let event = broker.events().pop().unwrap();
             let id = format!("\r\nx-request-id: {}\r\n", event.request_id.to_lowercase());
-            assert!(answer.contains(&id), "{answer}");
+            assert!(response.contains(&id), "{response}");
         }
     }
 }
@@ -189,10 +188,13 @@ async fn the_preconditions_apply_to_every_method() {
                 "request.prefetch",
             ),
         ] {
-            let answer = ask(&broker, method, target, headers).await;
+            let response = send(&broker, method, target, headers).await;
             let line = format!("http/1.1 {status} ");
-            assert!(answer.starts_with(&line), "{method} {target}: {answer}");
-            assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
+            assert!(response.starts_with(&line), "{method} {target}: {response}");
+            assert!(
+                response.contains("\"error\":\"request_failed\""),
+                "{response}"
+            );
             assert_eq!(broker.last_rule(), Some(rule), "{method} {target}");
         }
     }
@@ -202,23 +204,26 @@ async fn the_preconditions_apply_to_every_method() {
 async fn an_unknown_method_is_a_page_for_a_browser() {
     let broker = TestBroker::start().await;
     let html = "Accept: text/html\r\n";
-    let page = ask(&broker, "BREW", "/login/handle", html).await;
+    let page = send(&broker, "BREW", "/login/handle", html).await;
     assert!(page.starts_with("http/1.1 405 "), "{page}");
     assert!(page.contains("data-rule=\"request.method\""), "{page}");
-    let backends = ask(&broker, "BREW", "/v1/token", html).await;
+    let backends = send(&broker, "BREW", "/v1/token", html).await;
     assert!(
         backends.contains("\"error\":\"request_failed\""),
         "{backends}"
     );
 }
 
-/// Nothing of ours runs before Rocket gives up on a target that is no path.
+/// Rocket refuses a target that is no path before any code of the broker runs.
 #[tokio::test]
 async fn a_connect_request_is_refused_like_any_other() {
     let broker = TestBroker::start().await;
-    let answer = ask(&broker, "CONNECT", "evil.example:443", "").await;
-    assert!(answer.starts_with("http/1.1 400 "), "{answer}");
-    assert!(answer.contains("\"error\":\"request_failed\""), "{answer}");
-    assert!(answer.contains("\r\nx-request-id: "), "{answer}");
+    let response = send(&broker, "CONNECT", "evil.example:443", "").await;
+    assert!(response.starts_with("http/1.1 400 "), "{response}");
+    assert!(
+        response.contains("\"error\":\"request_failed\""),
+        "{response}"
+    );
+    assert!(response.contains("\r\nx-request-id: "), "{response}");
     assert_eq!(broker.last_rule(), Some("request.http"));
 }

@@ -1,4 +1,4 @@
-//! What a browser keeps: few cookies, small ones, with every attribute.
+//! The cookies of upstream logins: their number, size and attributes.
 
 use broker::cookie_cipher::CookieKey;
 use cookie::{Cookie, SameSite};
@@ -8,7 +8,7 @@ use crate::test_broker::{
     with,
 };
 
-/// A project shaped like those that `new-project` makes, with the longest callback.
+/// The longest callback of a project.
 fn long_callback() -> String {
     let start = "https://app.example/";
     format!("{start}{}", "a".repeat(2048 - start.len()))
@@ -16,7 +16,7 @@ fn long_callback() -> String {
 
 const CLIENT_ID: &str = "prj_AAAAAAAAAAAAAAAAAAAAAA";
 
-async fn world_of_long_things() -> TestBroker {
+async fn broker_with_long_values() -> TestBroker {
     TestBroker::start_with(|config| {
         let mut long = project("x", ADA_SECRET, &[&long_callback()]);
         long.client_id = CLIENT_ID.parse().unwrap();
@@ -27,7 +27,7 @@ async fn world_of_long_things() -> TestBroker {
 
 #[tokio::test]
 async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
-    let broker = world_of_long_things().await;
+    let broker = broker_with_long_values().await;
     let mut query = authorize_query();
     query[0].1 = CLIENT_ID.to_owned();
     query[1].1 = long_callback();
@@ -35,25 +35,25 @@ async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
     let browser = broker.browser();
     let mut newest = None;
     for n in 1..=41 {
-        let away = browser.get(&path).await;
-        assert_eq!(away.status, 303);
+        let redirect = browser.get(&path).await;
+        assert_eq!(redirect.status, 303);
         let cookies = browser.cookies();
         assert_eq!(cookies.len(), n.min(8));
         for (name, value) in &cookies {
             let size = name.len() + 1 + value.len();
             assert!(size < 600, "{size} bytes");
         }
-        newest = Some(away);
+        newest = Some(redirect);
     }
-    let home = browser
+    let returned = browser
         .come_back(&newest.unwrap(), "error=access_denied")
         .await;
-    assert!(home.location().unwrap().starts_with(&long_callback()));
+    assert!(returned.location().unwrap().starts_with(&long_callback()));
 }
 
 #[tokio::test]
 async fn the_cookie_of_a_clean_login_is_small_too() {
-    let broker = world_of_long_things().await;
+    let broker = broker_with_long_values().await;
     let body = with(session_body(1), "client_id", CLIENT_ID);
     let body = with(body, "redirect_uri", long_callback());
     let browser = broker.browser();
@@ -76,10 +76,10 @@ async fn the_oldest_upstream_login_is_removed_first() {
         .await;
     first.is_refusal_page(400, "upstream_login.own_browser");
     for upstream_login in &upstream_logins[1..] {
-        let home = browser
+        let returned = browser
             .come_back(upstream_login, "error=access_denied")
             .await;
-        assert_eq!(home.status, 303);
+        assert_eq!(returned.status, 303);
     }
 }
 
@@ -92,9 +92,9 @@ async fn unreadable_cookies_are_cleared_a_few_at_a_time() {
     }
     browser.add_cookie("other", "kept");
     for visit in 1..=4 {
-        let answer = browser.get(&authorize_path()).await;
-        assert_eq!(answer.status, 303);
-        let set = answer.headers.get_all("set-cookie").iter().count();
+        let response = browser.get(&authorize_path()).await;
+        assert_eq!(response.status, 303);
+        let set = response.headers.get_all("set-cookie").iter().count();
         assert!(set <= 9, "visit {visit} sets {set} cookies");
     }
     let names: Vec<_> = browser.cookies().into_keys().collect();
@@ -102,7 +102,7 @@ async fn unreadable_cookies_are_cleared_a_few_at_a_time() {
     assert_eq!(names.len(), 1 + 4, "{names:?}");
 }
 
-/// Checks a cookie's attributes, whether it is set or cleared.
+/// Asserts the attributes of a cookie that is set or cleared.
 #[track_caller]
 fn check_attributes(line: &str, is_https: bool) {
     let cookie = Cookie::parse(line.to_owned()).unwrap();
@@ -127,8 +127,8 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
     for (broker, is_https) in [(http, false), (https, true)] {
         let browser = broker.browser();
         for _ in 0..9 {
-            let away = browser.get(&authorize_path()).await;
-            for line in away.set_cookies() {
+            let redirect = browser.get(&authorize_path()).await;
+            for line in redirect.set_cookies() {
                 check_attributes(&line, is_https);
             }
         }
@@ -137,8 +137,8 @@ async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
     }
 }
 
-/// The broker behind TLS, as the browser of the request below sees it.
-async fn https_world() -> TestBroker {
+/// A broker whose base URL is HTTPS.
+async fn https_broker() -> TestBroker {
     TestBroker::start_with(|config| {
         config.base_url = "https://broker.example".parse().unwrap();
         config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
@@ -146,13 +146,13 @@ async fn https_world() -> TestBroker {
     .await
 }
 
-/// A sister subdomain may set a cookie of any other name for the parent domain. A
-/// server that decodes or trims names would take it for one that only we can set.
+/// A sister subdomain can set a cookie of any other name for the parent domain. A
+/// server that decodes or trims names would take it for a `__Host-` cookie.
 #[tokio::test]
 async fn a_cookie_name_that_only_decodes_or_trims_to_ours_is_ignored() {
-    let broker = https_world().await;
+    let broker = https_broker().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
+    let redirect = browser.get(&authorize_path()).await;
     let (name, value) = browser.cookies().pop_first().unwrap();
     let suffix = name.strip_prefix("__Host-").unwrap();
     let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -166,18 +166,18 @@ async fn a_cookie_name_that_only_decodes_or_trims_to_ours_is_ignored() {
     ] {
         let victim = broker.browser();
         victim.add_cookie(&planted, &value);
-        let refused = victim.come_back(&away, "error=access_denied").await;
+        let refused = victim.come_back(&redirect, "error=access_denied").await;
         refused.is_refusal_page(400, "upstream_login.own_browser");
     }
-    let home = browser.come_back(&away, "error=access_denied").await;
-    assert_eq!(home.status, 303);
+    let returned = browser.come_back(&redirect, "error=access_denied").await;
+    assert_eq!(returned.status, 303);
 }
 
 #[tokio::test]
 async fn two_cookies_with_one_name_are_both_ignored() {
-    let broker = https_world().await;
+    let broker = https_broker().await;
     let browser = broker.browser();
-    let away = browser.get(&authorize_path()).await;
+    let redirect = browser.get(&authorize_path()).await;
     let (name, value) = browser.cookies().pop_first().unwrap();
     for twice in [
         format!("{value}; {name}=planted"),
@@ -186,7 +186,7 @@ async fn two_cookies_with_one_name_are_both_ignored() {
     ] {
         let victim = broker.browser();
         victim.add_cookie(&name, &twice);
-        let refused = victim.come_back(&away, "error=access_denied").await;
+        let refused = victim.come_back(&redirect, "error=access_denied").await;
         refused.is_refusal_page(400, "upstream_login.own_browser");
     }
 }
@@ -201,11 +201,11 @@ async fn an_upstream_login_is_readable_as_long_as_its_cookie_key_is_kept() {
         |keys: Vec<CookieKey>| TestBroker::start_with(move |config| config.cookie_keys = keys);
     let before = keyed(vec![old.clone()]).await;
     let browser = before.browser();
-    let away = browser.get(&authorize_path()).await;
+    let redirect = browser.get(&authorize_path()).await;
     let check = async |broker: TestBroker, status: u16| {
         let moved = browser.moved_to(broker.http());
-        let answer = moved.come_back(&away, "error=access_denied").await;
-        assert_eq!(answer.status, status);
+        let response = moved.come_back(&redirect, "error=access_denied").await;
+        assert_eq!(response.status, status);
     };
     check(keyed(vec![new.clone(), old]).await, 303).await;
     check(keyed(vec![new]).await, 400).await;

@@ -48,8 +48,8 @@ pub(super) async fn imitate_github() -> MockServer {
             json!([{ "email": "ada@mail.example", "primary": true, "verified": true }]),
         ),
     ];
-    for (verb, endpoint, body) in responses {
-        Mock::given(method(verb))
+    for (name, endpoint, body) in responses {
+        Mock::given(method(name))
             .and(path(endpoint))
             .respond_with(ResponseTemplate::new(200).set_body_json(body))
             .mount(&server)

@@ -9,7 +9,6 @@ use reqwest::Method;
 use rocket::futures::StreamExt as _;
 use rocket::futures::stream::FuturesUnordered;
 use serde_json::{Value, json};
-
 use testkit::http::Response;
 
 use crate::broker_process::BrokerProcess;
@@ -54,7 +53,7 @@ async fn the_disk_of_these_tests_forgets_what_was_not_synced() {
 #[tokio::test]
 async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
-    machine.github.may_answer.add_permits(1);
+    machine.github.permits.add_permits(1);
 
     let served = machine.start();
     let path = served.login(1).await;
@@ -72,11 +71,11 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let back = back_path(&away, "code=upstream-code");
     let ada = ada.moved_to(served.http());
     ada.get(&back).await.redirects_to(CALLBACK);
-    machine.github.is_asked().await;
+    machine.github.wait_for_request().await;
     let served = machine.cut_power(served);
     let ada = ada.moved_to(served.http());
     ada.get(&back).await.redirects_to(CALLBACK);
-    machine.github.is_asked_no_more();
+    machine.github.assert_no_more_requests();
 
     let profile = json!({ "status": "succeeded", "profile": profile() });
     result(&served, 1).await.is_json(200, &profile);
@@ -95,19 +94,19 @@ fn profile() -> Value {
 #[tokio::test]
 async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
-    machine.github.may_answer.add_permits(2);
+    machine.github.permits.add_permits(2);
     let mut served = machine.start();
     for end in ["revoked", "redeemed twice"] {
         let ada = served.browser();
         let away = ada.get(&authorize_path()).await;
         let back = back_path(&away, "code=upstream-code");
         let home = ada.get(&back).await;
-        machine.github.is_asked().await;
+        machine.github.wait_for_request().await;
         let code = parameter(home.location().unwrap(), "code").unwrap();
         served = machine.cut_power(served);
         let again = ada.moved_to(served.http()).get(&back).await;
         assert_eq!(again.status, 400, "{again:?}");
-        machine.github.is_asked_no_more();
+        machine.github.assert_no_more_requests();
 
         let token = served.post("/v1/token", &token_body(&code)).await;
         assert_eq!(token.status, 200, "{token:?}");

@@ -1,5 +1,4 @@
-//! What the rows of the table are made of: one broker whose store, clock and
-//! Google can be made to fail, and calls that have one thing wrong.
+//! A broker whose store, clock and providers can fail, and requests with one mistake.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Row;
-use crate::http::store_outage::Fragile;
+use crate::http::store_outage::BrokerWithOutages;
 use testkit::http::Response;
 
 use crate::scratch::Scratch;
@@ -23,9 +22,9 @@ use crate::test_broker::{
     session_body, state, token_body, with,
 };
 
-/// A broker without Google, whose store and whose clock can fail.
+/// A broker without Google, whose store and clock can fail.
 pub(super) struct FaultyBroker {
-    fragile: Fragile,
+    broker: BrokerWithOutages,
     clock_panics: Arc<AtomicBool>,
 }
 
@@ -33,7 +32,7 @@ impl std::ops::Deref for FaultyBroker {
     type Target = TestBroker;
 
     fn deref(&self) -> &TestBroker {
-        &self.fragile.broker
+        &self.broker.broker
     }
 }
 
@@ -42,7 +41,10 @@ impl FaultyBroker {
         let clock_panics = Arc::new(AtomicBool::new(false));
         let is_due = clock_panics.clone();
         let clock = Clock::from_source(move || {
-            assert!(!is_due.swap(false, Ordering::SeqCst), "as the test asked");
+            assert!(
+                !is_due.swap(false, Ordering::SeqCst),
+                "the test wants a panic"
+            );
             Reading {
                 wall: UnixMs(1_790_000_000_000),
                 monotonic_ms: 0,
@@ -50,26 +52,26 @@ impl FaultyBroker {
         });
         let change = |config: &mut Config| {
             config.upstream.google = None;
-            // From an address that nobody names, as many come back as like to.
+            // Callbacks without this header are not limited.
             config.ip_header = Some("X-Real-IP".to_owned().try_into().unwrap());
             config.limits.callbacks_per_minute = NonZeroU32::MIN;
             config.limits.body_timeout_ms = 2_000.try_into().unwrap();
             config.limits.live_sessions = 2.try_into().unwrap();
         };
         Self {
-            fragile: Fragile::start_by(clock, change).await,
+            broker: BrokerWithOutages::start_on(clock, change).await,
             clock_panics,
         }
     }
 
-    /// Whoever next wants to know the time brings its request down.
-    pub(super) fn panic_at_the_next_look_at_the_clock(&self) {
+    /// The next request that reads the clock panics.
+    pub(super) fn panic_at_the_next_reading_of_the_clock(&self) {
         self.clock_panics.store(true, Ordering::SeqCst);
     }
 
-    /// The store can do nothing with this table any more.
-    pub(super) fn take_away(&self, table: &str) {
-        self.fragile.take_away(table);
+    /// Makes every step fail that uses this table.
+    pub(super) fn disable(&self, table: &str) {
+        self.broker.disable(table);
     }
 
     /// Starts a login whose request has `value` in `field`.
@@ -85,13 +87,13 @@ impl FaultyBroker {
         self.post("/v1/login/result", &body).await
     }
 
-    /// Redeems a good code with `value` in `field`.
+    /// Redeems a valid code with `value` in `field`.
     pub(super) async fn redeem_with(&self, field: &str, value: &str) -> Response {
         let body = with(token_body(&self.code().await), field, value);
         self.post("/v1/token", &body).await
     }
 
-    /// Starts a login with a field said twice.
+    /// Starts a login with a repeated field.
     pub(super) async fn start_with_a_field_twice(&self) -> Response {
         let body = session_body(1).to_string();
         let body = body.replacen('{', r#"{"provider":"github","#, 1);
@@ -110,40 +112,40 @@ impl FaultyBroker {
             .await
             .unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();
-        let mut said = String::new();
-        stream.read_to_string(&mut said).await.unwrap();
-        answer_in(&said)
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        parse_response(&text)
     }
 
-    /// A browser fetches an authorization URL before anybody goes there.
+    /// Prefetches an authorization URL.
     pub(super) async fn prefetch(&self) -> Response {
-        let scout = self.browser().with_header("Sec-Purpose", "prefetch");
-        scout.get(&self.session(1).await).await
+        let browser = self.browser().with_header("Sec-Purpose", "prefetch");
+        browser.get(&self.session(1).await).await
     }
 
-    /// A browser that followed a stranger's link to an authorization URL.
-    pub(super) async fn relayed(&self) -> (Response, Browser, String) {
+    /// Follows a link on a foreign page to an authorization URL.
+    pub(super) async fn visit_from_a_foreign_page(&self) -> (Response, Browser, String) {
         let path = self.session(1).await;
         let browser = self.browser_on("https://evil.example/");
         (browser.get(&path).await, browser, path)
     }
 
-    /// A browser whose legacy login is at the provider, and its way back.
-    pub(super) async fn away(&self) -> (Browser, String) {
+    /// A browser with a legacy login at the provider, and the path of its callback.
+    pub(super) async fn upstream_login(&self) -> (Browser, String) {
         let browser = self.browser();
-        let away = browser.get(&authorize_path()).await;
-        let back = back_path(&away, "code=upstream-code");
+        let redirect = browser.get(&authorize_path()).await;
+        let back = back_path(&redirect, "code=upstream-code");
         (browser, back)
     }
 
-    /// A browser comes back from the provider, from an address that the proxy names.
+    /// Returns from the provider, from an address that the proxy names.
     pub(super) async fn back_from_one_address(&self) -> Response {
         let browser = self.browser().with_header("X-Real-IP", "203.0.113.7");
-        let away = browser.get(&authorize_path()).await;
-        browser.come_back(&away, "code=upstream-code").await
+        let redirect = browser.get(&authorize_path()).await;
+        browser.come_back(&redirect, "code=upstream-code").await
     }
 
-    /// Goes to `/authorize` with `value` for one parameter.
+    /// Sends an authorization request with `value` for one parameter.
     pub(super) async fn authorize_with(&self, name: &'static str, value: &str) -> Response {
         let mut query = authorize_query();
         query.retain(|(own, _)| *own != name);
@@ -151,37 +153,40 @@ impl FaultyBroker {
         self.browser().get(&authorize_with(&query)).await
     }
 
-    /// The same, and is sent home for it.
-    pub(super) async fn authorize_badly(&self, name: &'static str, value: &str) -> Row {
+    /// The same; its error is reported at the callback.
+    pub(super) async fn error_after_authorize_with(&self, name: &'static str, value: &str) -> Row {
         refused(self.authorize_with(name, value).await)
     }
 
-    /// Goes to `/authorize` with a parameter said twice.
+    /// Sends an authorization request with a repeated parameter.
     pub(super) async fn authorize_with_twice(&self, name: &str, value: &str) -> Row {
         let path = format!("{}&{name}={value}", authorize_path());
         refused(self.browser().get(&path).await)
     }
 
-    /// A legacy login whose provider sends the browser back with this.
-    pub(super) async fn come_back_with(&self, query: &str, error: &str) -> Row {
+    /// Returns from the provider with this query in the legacy flow.
+    pub(super) async fn error_after_callback_with(&self, query: &str, error: &str) -> Row {
         let browser = self.browser();
-        let away = browser.get(&authorize_path()).await;
-        home(error, browser.come_back(&away, query).await)
+        let redirect = browser.get(&authorize_path()).await;
+        redirect_with(error, browser.come_back(&redirect, query).await)
     }
 }
 
-/// A refused authorization request: an empty fragment ends whatever there was.
-fn refused(answer: Response) -> Row {
-    Row::Home(format!("error=invalid_request&state={}#", state()), answer)
+/// A refused authorization request, whose empty fragment replaces the browser's.
+fn refused(response: Response) -> Row {
+    Row::Redirect(
+        format!("error=invalid_request&state={}#", state()),
+        response,
+    )
 }
 
-fn home(error: &str, answer: Response) -> Row {
-    Row::Home(format!("error={error}&state={}", state()), answer)
+fn redirect_with(error: &str, response: Response) -> Row {
+    Row::Redirect(format!("error={error}&state={}", state()), response)
 }
 
-/// An answer as it came through a socket.
-fn answer_in(said: &str) -> Response {
-    let (head, body) = said.split_once("\r\n\r\n").unwrap();
+/// The response in the bytes from a socket.
+fn parse_response(text: &str) -> Response {
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap();
     let headers: HeaderMap = lines.map(header_in).collect();
@@ -197,8 +202,8 @@ fn header_in(line: &str) -> (HeaderName, HeaderValue) {
     (name.parse().unwrap(), value.parse().unwrap())
 }
 
-/// What somebody is told who starts a broker with this configuration.
-pub(super) fn told_by_the_configuration(text: &str) -> String {
+/// The error of a broker with this configuration.
+pub(super) fn error_of_a_configuration(text: &str) -> String {
     let scratch = Scratch::new();
     let file = scratch.write("broker.toml", text);
     Config::load(&file).unwrap_err().to_string()
