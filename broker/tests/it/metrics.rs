@@ -124,7 +124,7 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
         ("broker_store_step_seconds_count{step=\"issue\"}", 2),
         ("broker_store_step_seconds_count{step=\"open\"}", 2),
     ] {
-        has_metric(&metrics.text(), metric, value);
+        has_metric(metrics.text(), metric, value);
     }
     assert!(metrics.text().ends_with("# EOF\n"), "{metrics:?}");
 }

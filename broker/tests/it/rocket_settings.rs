@@ -48,7 +48,7 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
             response.headers.remove(name);
         }
         let has_secret = response.text().contains("authorization_url");
-        let body = if has_secret { "" } else { &response.text() };
+        let body = if has_secret { "" } else { response.text() };
         format!("{} {:?} {body}", response.status, response.headers)
     });
     let shown = shown.collect();
