@@ -165,7 +165,7 @@ requirements! {
         "A result has status, profile only when it succeeded, error only when it failed",
         "Build the response from the status; leave the member of another status out.";
     UpstreamDenied = "upstream.denied", Spec("LoginResult"),
-        "A person may decline at the provider",
+        "A user may decline at the provider",
         "Report a user who cancels at the provider as access_denied.";
     ResultOnce = "result.once", Spec("POST /v1/login/result, rule 2"),
         "A terminal result is consumed by the first read",
@@ -349,7 +349,7 @@ requirements! {
 
     // The browser's part, about which the specification is silent, too.
     UpstreamLoginOwnBrowser = "upstream_login.own_browser", KitChoice,
-        "A provider's answer counts only in the browser that was sent there",
+        "A provider's answer counts only in the browser that was redirected to the provider",
         "Bind the state to a cookie of the browser; otherwise an attacker can deliver an answer of their own.";
     UpstreamLoginOnce = "upstream_login.once", KitChoice,
         "A provider's answer counts once",
