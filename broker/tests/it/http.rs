@@ -1,5 +1,6 @@
 //! The HTTP interface of a running broker, in raw HTTP and raw JSON.
 
+mod accept;
 mod audit;
 mod authorization_url;
 mod authorize;
@@ -14,6 +15,7 @@ mod fragments;
 mod headers;
 mod health;
 mod limits;
+mod login_quota;
 mod login_result;
 mod login_session;
 mod malformed_requests;
@@ -21,6 +23,8 @@ mod methods;
 #[cfg(feature = "postgres")]
 mod postgres_limits;
 mod preconditions;
+mod relay_guard;
+mod repeated_callbacks;
 mod rules;
 mod secrets_at_rest;
 mod store_outage;

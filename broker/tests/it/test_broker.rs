@@ -3,6 +3,7 @@
 
 mod browser;
 mod checked_http;
+mod logins;
 mod requests;
 mod upstream;
 
@@ -25,6 +26,7 @@ use wiremock::MockServer;
 
 pub(crate) use browser::{Browser, back_path, sign_in};
 pub(crate) use checked_http::checked_http;
+pub(crate) use logins::authorization_path;
 pub(crate) use requests::{
     authorize_path, authorize_query, authorize_with, key, parameter, result_body, session_body,
     state, token_body, verifier, with,
@@ -231,63 +233,10 @@ impl TestBroker {
         events.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Starts Ada's login with key `n`, and returns the path of its URL.
-    pub(crate) async fn session(&self, n: u8) -> String {
-        self.session_with(&session_body(n)).await
-    }
-
-    /// Starts a login, and returns the path of its URL.
-    pub(crate) async fn session_with(&self, body: &Value) -> String {
-        let response = self.post("/v1/login/session", body).await;
-        authorization_path(&response, self.base_url())
-    }
-
-    /// Reads the result of the login with key `n`.
-    pub(crate) async fn result(&self, n: u8) -> Response {
-        self.backend.result(&key(n)).await
-    }
-
-    /// Completes a legacy login, and returns the code from its callback.
-    pub(crate) async fn code(&self) -> String {
-        let browser = self.browser();
-        let departure = browser.get(&authorize_path()).await;
-        let callback = browser.come_back(&departure, "code=upstream-code").await;
-        assert_eq!(callback.status, 303, "{callback:?}");
-        parameter(callback.location().unwrap(), "code").unwrap()
-    }
-
-    pub(crate) async fn token(&self, code: &str) -> Response {
-        self.post("/v1/token", &token_body(code)).await
-    }
-
-    /// Completes a legacy login, and returns its access token.
-    pub(crate) async fn access_token(&self) -> String {
-        let response = self.token(&self.code().await).await;
-        assert_eq!(response.status, 200, "{response:?}");
-        response.json()["access_token"].as_str().unwrap().to_owned()
-    }
-
-    pub(crate) async fn profile(&self, token: &str) -> Response {
-        self.backend.profile(token).await
-    }
-
-    pub(crate) async fn revoke(&self, token: &str) -> Response {
-        self.backend.revoke(token).await
-    }
-
     /// The number of calls that GitHub has received.
     pub(crate) async fn calls_upstream(&self) -> usize {
         self.github.received_requests().await.unwrap().len()
     }
-}
-
-/// The path of the authorization URL of a login that was started.
-#[track_caller]
-pub(crate) fn authorization_path(response: &Response, base_url: &str) -> String {
-    assert_eq!(response.status, 200, "{response:?}");
-    let url = response.json()["authorization_url"].clone();
-    let path = url.as_str().unwrap().strip_prefix(base_url);
-    path.unwrap().to_owned()
 }
 
 /// Whether it is no route that only refuses wrong methods.

@@ -5,8 +5,8 @@ use reqwest::Method;
 use testkit::malformed::{Endpoint, Input, requests};
 
 use crate::test_broker::{
-    LOCAL_CALLBACK, TestBroker, authorize_query, back_path, key, result_body, session_body,
-    sign_in, token_body, with,
+    LOCAL_CALLBACK, TestBroker, authorize_query, back_path, result_body, session_body, sign_in,
+    token_body, with,
 };
 
 /// Plays every malformed request of an endpoint.
@@ -112,13 +112,4 @@ async fn a_malformed_request_for_a_public_document_is_refused() {
     ] {
         refuses_malformed_requests(&broker, Method::GET, path, Input::Nothing).await;
     }
-}
-
-/// An empty client id is unknown there, not malformed.
-#[tokio::test]
-async fn an_empty_client_id_is_unknown_at_the_token_endpoint() {
-    let broker = TestBroker::start().await;
-    let body = with(token_body(&key(1)), "client_id", "");
-    broker.post("/v1/token", &body).await.is_refusal(401);
-    assert_eq!(broker.last_rule(), Some("client.recognised"));
 }

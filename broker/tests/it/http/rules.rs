@@ -42,11 +42,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             let without_state = "error=invalid_request#".to_owned();
             Redirect(without_state, broker.authorize_with("state", "x").await)
         }
-        Rule::CodeChallengePattern => {
-            broker
-                .error_after_authorize_with("code_challenge", "x")
-                .await
-        }
+        Rule::CodeChallengePattern => broker.authorize_error("code_challenge", "x").await,
         Rule::CodeVerifierPattern => Api(400, broker.redeem_with("code_verifier", "x").await),
         Rule::HandoffCodeLength => Api(400, broker.redeem_with("code", "").await),
         Rule::RedirectUriShape => Api(400, broker.start_with("redirect_uri", "x").await),
@@ -184,14 +180,10 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::AuthorizeOnce => broker.authorize_with_twice("provider", "github").await,
         Rule::AuthorizeChallengeMethod => {
             broker
-                .error_after_authorize_with("code_challenge_method", "plain")
+                .authorize_error("code_challenge_method", "plain")
                 .await
         }
-        Rule::AuthorizeResponseType => {
-            broker
-                .error_after_authorize_with("response_type", "token")
-                .await
-        }
+        Rule::AuthorizeResponseType => broker.authorize_error("response_type", "token").await,
         Rule::CodeKnown => Api(400, broker.redeem_with("code", &key(1)).await),
         Rule::CodeClient => {
             let body = with(token_body(&broker.code().await), "client_id", "prj_bob");
@@ -229,17 +221,17 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         // The upstream provider.
         Rule::UpstreamDenied => {
             broker
-                .error_after_callback_with("error=access_denied", "access_denied")
+                .callback_error("error=access_denied", "access_denied")
                 .await
         }
         Rule::UpstreamInvalid => {
             broker
-                .error_after_callback_with("code=", "invalid_provider_response")
+                .callback_error("code=", "invalid_provider_response")
                 .await
         }
         Rule::UpstreamUnavailable => {
             broker
-                .error_after_callback_with("error=server_error", "provider_unavailable")
+                .callback_error("error=server_error", "provider_unavailable")
                 .await
         }
 

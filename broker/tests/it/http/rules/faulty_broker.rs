@@ -154,7 +154,7 @@ impl FaultyBroker {
     }
 
     /// The same; its error is reported at the callback.
-    pub(super) async fn error_after_authorize_with(&self, name: &'static str, value: &str) -> Row {
+    pub(super) async fn authorize_error(&self, name: &'static str, value: &str) -> Row {
         refused(self.authorize_with(name, value).await)
     }
 
@@ -165,7 +165,7 @@ impl FaultyBroker {
     }
 
     /// Returns from the provider with this query in the legacy flow.
-    pub(super) async fn error_after_callback_with(&self, query: &str, error: &str) -> Row {
+    pub(super) async fn callback_error(&self, query: &str, error: &str) -> Row {
         let browser = self.browser();
         let redirect = browser.get(&authorize_path()).await;
         redirect_with(error, browser.come_back(&redirect, query).await)

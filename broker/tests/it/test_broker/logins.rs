@@ -1,0 +1,61 @@
+//! The steps of a login by Ada's backend and browser.
+
+use serde_json::Value;
+use testkit::http::Response;
+
+use super::{TestBroker, authorize_path, key, parameter, session_body, token_body};
+
+impl TestBroker {
+    /// Starts Ada's login with key `n`, and returns the path of its URL.
+    pub(crate) async fn session(&self, n: u8) -> String {
+        self.session_with(&session_body(n)).await
+    }
+
+    /// Starts a login, and returns the path of its URL.
+    pub(crate) async fn session_with(&self, body: &Value) -> String {
+        let response = self.post("/v1/login/session", body).await;
+        authorization_path(&response, self.base_url())
+    }
+
+    /// Reads the result of the login with key `n`.
+    pub(crate) async fn result(&self, n: u8) -> Response {
+        self.backend.result(&key(n)).await
+    }
+
+    /// Completes a legacy login, and returns the code from its callback.
+    pub(crate) async fn code(&self) -> String {
+        let browser = self.browser();
+        let departure = browser.get(&authorize_path()).await;
+        let callback = browser.come_back(&departure, "code=upstream-code").await;
+        assert_eq!(callback.status, 303, "{callback:?}");
+        parameter(callback.location().unwrap(), "code").unwrap()
+    }
+
+    pub(crate) async fn token(&self, code: &str) -> Response {
+        self.post("/v1/token", &token_body(code)).await
+    }
+
+    /// Completes a legacy login, and returns its access token.
+    pub(crate) async fn access_token(&self) -> String {
+        let response = self.token(&self.code().await).await;
+        assert_eq!(response.status, 200, "{response:?}");
+        response.json()["access_token"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) async fn profile(&self, token: &str) -> Response {
+        self.backend.profile(token).await
+    }
+
+    pub(crate) async fn revoke(&self, token: &str) -> Response {
+        self.backend.revoke(token).await
+    }
+}
+
+/// The path of the authorization URL of a login that was started.
+#[track_caller]
+pub(crate) fn authorization_path(response: &Response, base_url: &str) -> String {
+    assert_eq!(response.status, 200, "{response:?}");
+    let url = response.json()["authorization_url"].clone();
+    let path = url.as_str().unwrap().strip_prefix(base_url);
+    path.unwrap().to_owned()
+}
