@@ -6,10 +6,10 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 use rocket::config::TlsConfig;
 
 use crate::broker_process::BrokerProcess;
+use crate::installation::Installation;
 use crate::scratch::Scratch;
 use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{authorize_query, authorize_with, parameter};
-use crate::trouble::Place;
 
 const HERE: &str = "127.0.0.1";
 
@@ -39,7 +39,7 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
     let github = SlowGitHub::start_with(Some(tls)).await;
     github.permits.add_permits(1);
 
-    let (place, scratch) = (Place::new(), Scratch::new());
+    let (place, scratch) = (Installation::new(), Scratch::new());
     let trusted = scratch.write("authorities.pem", &authority.pem());
     let broker = BrokerProcess::start(
         github

@@ -2,7 +2,7 @@
 
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
-use crate::trouble::Place;
+use crate::installation::Installation;
 
 /// The soft and the hard limit on open files of a process.
 fn limits_of(process_id: u32) -> (u64, u64) {
@@ -17,7 +17,7 @@ fn limits_of(process_id: u32) -> (u64, u64) {
 
 #[tokio::test]
 async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
-    let place = Place::new();
+    let place = Installation::new();
     let broker = BrokerCommand::limited_to_descriptors(100, "serve", &place.config);
     let broker = BrokerProcess::start(broker);
     let (own, highest) = limits_of(broker.process_id());

@@ -15,12 +15,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use crate::broker_process::BrokerProcess;
+use crate::installation::Installation;
 use crate::scratch::Scratch;
 use crate::slow_github::SlowGitHub;
 use crate::test_broker::{
     CALLBACK, TestBroker, authorize_path, back_path, result_body, sign_in, token_body,
 };
-use crate::trouble::Place;
 
 /// The bytes of a request: no client library sends one and hangs up.
 fn bytes(request: &reqwest::Request) -> Vec<u8> {
@@ -59,7 +59,7 @@ impl Call {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
     let redirect = browser.get(&broker.login(1).await).await;
@@ -81,7 +81,7 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
 /// another login.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     let broker = BrokerProcess::start(github.broker(&place));
     let browser = broker.browser();
     let redirect = browser.get(&authorize_path()).await;

@@ -6,11 +6,11 @@ use serde_json::Value;
 use crate::command::BrokerCommand;
 
 use crate::broker_process::BrokerProcess;
+use crate::installation::Installation;
 use crate::test_broker::{CALLBACK, session_body, with};
-use crate::trouble::Place;
 
-fn serve(format: &str) -> (Place, BrokerProcess) {
-    let place = Place::new();
+fn serve(format: &str) -> (Installation, BrokerProcess) {
+    let place = Installation::new();
     let mut broker = BrokerCommand::with("serve", &place.config);
     broker.0.env("BROKER_LOG__FORMAT", format);
     let broker = BrokerProcess::start(broker);
@@ -85,7 +85,7 @@ async fn a_readable_line_contains_the_audit_event() {
 /// refused.
 #[tokio::test]
 async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
-    let place = Place::new();
+    let place = Installation::new();
     let mut broker = BrokerCommand::with("serve", &place.config);
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
     broker.0.env(limit, "2");
@@ -128,7 +128,7 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
 /// A flood must not fill the log.
 #[tokio::test]
 async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
-    let place = Place::new();
+    let place = Installation::new();
     let mut broker = BrokerCommand::with("serve", &place.config);
     broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");
     broker.0.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1");

@@ -1,5 +1,5 @@
 //! Integration tests of the broker: store, model, HTTP interface, configuration,
-//! upstream providers, and a store in trouble.
+//! upstream providers, and failures of the store.
 
 #![expect(clippy::unwrap_used, reason = "a helper may fail its test")]
 #![expect(
@@ -15,6 +15,7 @@ mod config;
 mod descriptors;
 mod hang_up;
 mod http;
+mod installation;
 mod log_lines;
 mod metrics;
 mod model;
@@ -25,9 +26,9 @@ mod scratch;
 mod slow_github;
 mod stopping;
 mod storage;
+mod store_failures;
 mod sweeper;
 mod test_broker;
 mod tls;
-mod trouble;
 mod upstream;
 mod users;

@@ -4,11 +4,11 @@ use crate::command::BrokerCommand;
 use testkit::http::{Http, Response};
 
 use crate::broker_process::BrokerProcess;
+use crate::installation::Installation;
 use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{
     ADA_SECRET, authorize_query, authorize_with, session_body, state, token_body, verifier, with,
 };
-use crate::trouble::Place;
 
 /// A broker with metrics, and their URL.
 fn with_metrics(broker: BrokerCommand) -> (BrokerProcess, String) {
@@ -40,7 +40,7 @@ fn has_metric(text: &str, metric: &str, value: u32) {
 
 #[tokio::test]
 async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     // Port 1 of loopback: closed on any sane machine.
     let broker = github
         .broker(&place)
@@ -131,7 +131,7 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
 
 #[tokio::test]
 async fn metrics_contain_no_value_from_a_request() {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     let (broker, url) = with_metrics(github.broker(&place));
     github.permits.add_permits(1);
     let back = coming_back(&broker, "code=upstream-code").await;
@@ -159,7 +159,7 @@ async fn metrics_contain_no_value_from_a_request() {
 
 #[tokio::test]
 async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
-    let place = Place::new();
+    let place = Installation::new();
     let (broker, url) = with_metrics(BrokerCommand::with("serve", &place.config));
     broker.get("/metrics").await.is_refusal(404);
     let providers = url.replace("/metrics", "/api/providers");
@@ -170,7 +170,7 @@ async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
 
 #[test]
 fn a_public_operator_address_needs_explicit_consent() {
-    let place = Place::new();
+    let place = Installation::new();
     let check =
         |bind: &str| BrokerCommand::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
     check("0.0.0.0:9000")
@@ -191,7 +191,7 @@ fn a_public_operator_address_needs_explicit_consent() {
 
 #[test]
 fn a_taken_operator_port_fails_with_one_line() {
-    let place = Place::new();
+    let place = Installation::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let broker = BrokerCommand::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);

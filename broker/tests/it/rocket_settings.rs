@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
+use crate::installation::Installation;
 use crate::scratch::Scratch;
 use crate::test_broker::{result_body, token_body};
-use crate::trouble::Place;
 
 /// Each would change or end a program that used it.
 const VARIABLES: [(&str, &str); 14] = [
@@ -67,7 +67,7 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
 
 #[tokio::test]
 async fn no_rocket_setting_changes_the_broker() {
-    let (place, other) = (Place::new(), Place::new());
+    let (place, other) = (Installation::new(), Installation::new());
     let plain = BrokerProcess::start(BrokerCommand::with("serve", &place.config));
     let folder = Scratch::new();
     for name in ["Rocket.toml", "Other.toml"] {

@@ -15,7 +15,7 @@ use crate::test_broker::{authorize_path, back_path};
 use testkit::http::Request;
 
 use crate::broker_process::BrokerProcess;
-use crate::trouble::Place;
+use crate::installation::Installation;
 
 /// A GitHub that issues no token without a permit of the test.
 pub(crate) struct SlowGitHub {
@@ -85,7 +85,7 @@ impl SlowGitHub {
     }
 
     /// The command of a broker whose users it signs in.
-    pub(crate) fn broker(&self, place: &Place) -> BrokerCommand {
+    pub(crate) fn broker(&self, place: &Installation) -> BrokerCommand {
         BrokerCommand::with("serve", &place.config)
             .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
             .env("BROKER_UPSTREAM__GITHUB__API_URL", &self.url)

@@ -5,12 +5,12 @@ use std::time::Duration;
 use rocket::futures::future::join_all;
 
 use crate::broker_process::BrokerProcess;
+use crate::installation::Installation;
 use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{CALLBACK, parameter, token_body};
-use crate::trouble::Place;
 
 /// A broker with this grace period.
-fn serve(github: &SlowGitHub, place: &Place, shutdown_seconds: &str) -> BrokerProcess {
+fn serve(github: &SlowGitHub, place: &Installation, shutdown_seconds: &str) -> BrokerProcess {
     let broker = github.broker(place);
     BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
@@ -41,7 +41,7 @@ async fn sigint_lets_a_callback_in_progress_finish() {
 }
 
 async fn lets_a_callback_finish(signal: &str) {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     // Longer than this test waits.
     let broker = serve(&github, &place, "300");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.send());
@@ -65,7 +65,7 @@ async fn lets_a_callback_finish(signal: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     let github = SlowGitHub::start().await;
-    let places: Vec<_> = (0..12).map(|_| Place::new()).collect();
+    let places: Vec<_> = (0..12).map(|_| Installation::new()).collect();
     join_all(places.iter().map(async |place| {
         let broker = serve(&github, place, "300");
         let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
@@ -84,7 +84,7 @@ async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
 
 #[tokio::test]
 async fn the_configuration_sets_the_grace_period() {
-    let mut config = broker::config::Config::load(&Place::new().config).unwrap();
+    let mut config = broker::config::Config::load(&Installation::new().config).unwrap();
     assert_eq!(config.shutdown_seconds, 25);
     config.shutdown_seconds = 77;
     config.store.url = broker::store::StoreUrl::SqliteMemory;
@@ -95,7 +95,7 @@ async fn the_configuration_sets_the_grace_period() {
 
 #[tokio::test]
 async fn a_callback_is_abandoned_after_the_grace_period() {
-    let (place, github) = (Place::new(), SlowGitHub::start().await);
+    let (place, github) = (Installation::new(), SlowGitHub::start().await);
     let broker = serve(&github, &place, "1");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
     github.wait_for_request().await;

@@ -1,16 +1,16 @@
-//! A PostgreSQL server that does not take our password.
+//! A PostgreSQL server that refuses the broker's password.
 
-use super::Place;
+use crate::installation::Installation;
 use crate::storage::postgres::Schema;
 
 const RIGHT: &str = "Swordfish-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 
 #[tokio::test]
-async fn the_right_password_is_taken() {
+async fn the_right_password_is_accepted() {
     let schema = Schema::with_password(RIGHT).await;
-    let place = Place::with_store(&schema.url_with(RIGHT));
-    let said = place.check();
+    let installation = Installation::with_store(&schema.url_with(RIGHT));
+    let said = installation.check();
     assert_eq!(said.code, Some(0), "{}", said.err);
     assert!(!said.out.contains(RIGHT), "{}", said.out);
 }
@@ -18,7 +18,7 @@ async fn the_right_password_is_taken() {
 #[tokio::test]
 async fn a_wrong_password_is_one_line_that_does_not_show_it() {
     let schema = Schema::with_password(RIGHT).await;
-    let said = Place::with_store(&schema.url_with(WRONG)).check();
+    let said = Installation::with_store(&schema.url_with(WRONG)).check();
     said.failed("cannot open postgres://[redacted]");
     said.failed("password authentication failed");
     said.failed("store.url");
@@ -28,7 +28,7 @@ async fn a_wrong_password_is_one_line_that_does_not_show_it() {
 #[tokio::test]
 async fn a_broker_with_a_wrong_password_answers_503_until_it_is_right() {
     let schema = Schema::with_password(RIGHT).await;
-    let served = Place::with_store(&schema.url_with(WRONG)).serve();
+    let served = Installation::with_store(&schema.url_with(WRONG)).serve();
     let answers = [served.get("/readyz").await, served.session(1).await];
     for answer in answers {
         answer.is_refusal(503);

@@ -1,10 +1,10 @@
-/* A disk that keeps nothing but what was synced.
+/* A disk that keeps synced data only.
  *
- * Preloaded into a program, this takes the place of fsync and fdatasync. Of a file in
- * FORGETFUL_FOLDER they copy what it holds at that moment to FORGETFUL_DISK; a copy
- * replaces the last one at once, so that there is always a whole one. Of the folder
- * itself they delete the copies whose files were deleted. Whatever else the program
- * wrote, truncated or deleted has not reached the disk. */
+ * Preloaded into a program, this replaces fsync and fdatasync. For a file in
+ * FORGETFUL_FOLDER they copy its present contents to FORGETFUL_DISK; a copy replaces the
+ * last one atomically, so that there is always a complete one. For the folder itself they
+ * delete the copies whose files were deleted. Nothing else that the program wrote,
+ * truncated or deleted has reached the disk. */
 
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,13 +1,13 @@
-//! The database's clock and the broker's differ.
+//! Clocks of the database and the broker that differ.
 
-use super::Place;
 use crate::command::BrokerCommand;
+use crate::installation::Installation;
 use crate::storage::postgres::Schema;
 
 #[tokio::test]
 async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
     let database = Schema::created().await;
-    // Found before PostgreSQL's own.
+    // PostgreSQL finds this function before its own.
     database
         .execute(&format!(
             "CREATE FUNCTION {}.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
@@ -16,9 +16,9 @@ async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
         ))
         .await;
     let url = database.url() + ",pg_catalog";
-    let place = Place::with_store(&url);
+    let installation = Installation::with_store(&url);
     for command in ["check", "serve"] {
-        let said = BrokerCommand::with(command, &place.config).output();
+        let said = BrokerCommand::with(command, &installation.config).output();
         said.failed("s behind the database's, and may differ by 30 s");
         said.failed("set the clocks right");
     }

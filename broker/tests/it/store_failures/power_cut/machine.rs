@@ -3,19 +3,19 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::super::Place;
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
+use crate::installation::Installation;
 use crate::slow_github::SlowGitHub;
 
 const FORGETFUL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/tests/it/trouble/power_cut/forgetful.c"
+    "/tests/it/store_failures/power_cut/forgetful.c"
 );
 
-/// A machine with a disk that keeps nothing but what was synced.
+/// A machine with a disk that keeps synced data only.
 pub(super) struct Machine {
-    place: Place,
+    installation: Installation,
     pub(super) github: SlowGitHub,
     library: PathBuf,
     disk: PathBuf,
@@ -23,8 +23,8 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) async fn new() -> Self {
-        let place = Place::new();
-        let [library, disk] = ["forgetful.so", "disk"].map(|name| place.scratch.file(name));
+        let installation = Installation::new();
+        let [library, disk] = ["forgetful.so", "disk"].map(|name| installation.scratch.file(name));
         std::fs::create_dir(&disk).unwrap();
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
@@ -34,13 +34,13 @@ impl Machine {
         assert!(built.success());
         Self {
             github: SlowGitHub::start().await,
-            place,
+            installation,
             library,
             disk,
         }
     }
 
-    /// A program of this machine, whose files in its folder are on the disk.
+    /// Makes the files that `program` writes to the machine's folder files on the disk.
     pub(super) fn with_disk(&self, mut program: Command) -> Command {
         program
             .env("LD_PRELOAD", &self.library)
@@ -50,27 +50,27 @@ impl Machine {
     }
 
     pub(super) fn folder(&self) -> PathBuf {
-        self.place.scratch.file(".").canonicalize().unwrap()
+        self.installation.scratch.file(".").canonicalize().unwrap()
     }
 
-    /// Starts the broker on what the disk holds.
+    /// Starts the broker on the files of the disk.
     pub(super) fn start(&self) -> BrokerProcess {
-        let BrokerCommand(program) = self.github.broker(&self.place);
+        let BrokerCommand(program) = self.github.broker(&self.installation);
         BrokerProcess::start(BrokerCommand(self.with_disk(program)))
     }
 
-    /// Cuts the power and starts the broker again: its process and whatever it had
-    /// not synced are gone.
+    /// Cuts the power and starts the broker again, without the data that it had not
+    /// synced.
     pub(super) fn cut_power(&self, served: BrokerProcess) -> BrokerProcess {
         served.kill();
-        self.place.scratch.remove_all("broker.db");
+        self.installation.scratch.remove_all("broker.db");
         for (name, bytes) in self.on_disk("broker.db") {
-            std::fs::write(self.place.scratch.file(&name), bytes).unwrap();
+            std::fs::write(self.installation.scratch.file(&name), bytes).unwrap();
         }
         self.start()
     }
 
-    /// The files on the disk whose names begin like this.
+    /// The files on the disk whose names begin with `start`.
     pub(super) fn on_disk(&self, start: &str) -> Vec<(String, Vec<u8>)> {
         let names = std::fs::read_dir(&self.disk).unwrap();
         names

@@ -1,36 +1,36 @@
-//! Tables that this version did not make.
+//! Tables that another version or another program created.
 
-use super::Place;
+use crate::installation::Installation;
 
 #[test]
-fn a_newer_database_is_left_alone_and_said_to_be_newer() {
-    let place = Place::new();
+fn a_newer_database_is_left_alone_and_reported() {
+    let installation = Installation::new();
     let newer = "CREATE TABLE logins (another INTEGER); PRAGMA user_version = 2";
-    place.connect().execute_batch(newer).unwrap();
-    let before = place.scratch.read_all("broker.db");
-    place.is_refused("the tables of version 2, this broker those of 1");
-    place.is_refused("store.url");
-    assert_eq!(place.scratch.read_all("broker.db"), before);
+    installation.connect().execute_batch(newer).unwrap();
+    let before = installation.scratch.read_all("broker.db");
+    installation.assert_refused("the tables of version 2, this broker those of 1");
+    installation.assert_refused("store.url");
+    assert_eq!(installation.scratch.read_all("broker.db"), before);
 }
 
 #[test]
 fn the_database_of_another_program_is_left_alone() {
-    let place = Place::new();
-    place
+    let installation = Installation::new();
+    installation
         .connect()
         .execute_batch("CREATE TABLE recipes (name TEXT)")
         .unwrap();
-    let before = place.scratch.read_all("broker.db");
-    place.is_refused("the tables of another program");
-    assert_eq!(place.scratch.read_all("broker.db"), before);
+    let before = installation.scratch.read_all("broker.db");
+    installation.assert_refused("the tables of another program");
+    assert_eq!(installation.scratch.read_all("broker.db"), before);
 }
 
 #[tokio::test]
 async fn a_broker_whose_tables_became_newer_is_not_ready() {
-    let place = Place::prepared();
-    let served = place.serve();
+    let installation = Installation::with_tables();
+    let served = installation.serve();
     assert_eq!(served.get("/readyz").await.status, 200);
-    let other = place.connect();
+    let other = installation.connect();
     other.pragma_update(None, "user_version", 2).unwrap();
     served.get("/readyz").await.is_refusal(503);
     assert_eq!(served.get("/livez").await.status, 200);
@@ -46,15 +46,15 @@ mod on_postgres {
     use crate::storage::postgres::Schema;
 
     #[tokio::test]
-    async fn a_newer_database_is_left_alone_and_said_to_be_newer() {
+    async fn a_newer_database_is_left_alone_and_reported() {
         let schema = Schema::created().await;
         schema
             .execute("CREATE TABLE broker_schema (version BIGINT NOT NULL)")
             .await;
         schema.execute("INSERT INTO broker_schema VALUES (2)").await;
-        let place = Place::with_store(&schema.url());
+        let installation = Installation::with_store(&schema.url());
         for command in ["check", "serve"] {
-            let said = BrokerCommand::with(command, &place.config).output();
+            let said = BrokerCommand::with(command, &installation.config).output();
             let line = said.err.lines().last().unwrap();
             assert_eq!(said.code, Some(1), "{}", said.err);
             assert!(
@@ -69,7 +69,7 @@ mod on_postgres {
     #[tokio::test]
     async fn a_broker_whose_tables_became_newer_is_not_ready() {
         let schema = Schema::created().await;
-        let served = Place::with_store(&schema.url()).serve();
+        let served = Installation::with_store(&schema.url()).serve();
         assert_eq!(served.get("/readyz").await.status, 200);
         schema.execute("UPDATE broker_schema SET version = 2").await;
         served.get("/readyz").await.is_refusal(503);

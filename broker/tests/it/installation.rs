@@ -1,19 +1,4 @@
-//! A store in trouble: one clear line and no start, or 503 while it lasts; and
-//! then everything goes on, with all that was acknowledged and nothing by halves.
-//!
-//! The real program, because only a process can be locked out, run out of room,
-//! or be killed by a signal.
-
-#[cfg(feature = "postgres")]
-mod clocks;
-mod damaged;
-mod full_disk;
-mod locked;
-mod newer;
-#[cfg(feature = "postgres")]
-mod password;
-mod power_cut;
-mod unwritable_log;
+//! A configuration file with a database beside it, where one project may call.
 
 use std::path::PathBuf;
 
@@ -24,18 +9,17 @@ use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
 use crate::test_broker::{ADA_SECRET, CALLBACK};
 
-/// A configuration with a database beside it, where one project may call.
-pub(crate) struct Place {
-    scratch: Scratch,
+pub(crate) struct Installation {
+    pub(crate) scratch: Scratch,
     pub(crate) config: PathBuf,
 }
 
-impl Place {
+impl Installation {
     pub(crate) fn new() -> Self {
         Self::with_store("sqlite:broker.db")
     }
 
-    fn with_store(url: &str) -> Self {
+    pub(crate) fn with_store(url: &str) -> Self {
         let scratch = Scratch::new();
         let digest = Digest::of(ADA_SECRET.as_bytes()).to_text();
         let config = scratch.write(
@@ -60,37 +44,37 @@ impl Place {
         Self { scratch, config }
     }
 
-    /// Ready to serve: the tables are made.
-    fn prepared() -> Self {
-        let place = Self::new();
-        assert_eq!(place.check().code, Some(0));
-        place
+    /// An installation whose tables exist.
+    pub(crate) fn with_tables() -> Self {
+        let installation = Self::new();
+        assert_eq!(installation.check().code, Some(0));
+        installation
     }
 
-    fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.scratch.file("broker.db")
     }
 
-    /// Another process's way to the database.
-    fn connect(&self) -> rusqlite::Connection {
+    /// Opens the database as another process would.
+    pub(crate) fn connect(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.database()).unwrap()
     }
 
-    fn check(&self) -> CommandOutput {
+    pub(crate) fn check(&self) -> CommandOutput {
         BrokerCommand::with("check", &self.config).output()
     }
 
-    fn serve(&self) -> BrokerProcess {
+    pub(crate) fn serve(&self) -> BrokerProcess {
         BrokerProcess::start(BrokerCommand::with("serve", &self.config))
     }
 
-    /// Checks that neither command starts, each in one line that says this and
+    /// Checks that neither command starts, each with one line that contains `text` and
     /// names the database.
     #[track_caller]
-    fn is_refused(&self, says: &str) {
+    pub(crate) fn assert_refused(&self, text: &str) {
         for command in ["check", "serve"] {
             let said = BrokerCommand::with(command, &self.config).output();
-            said.failed(says);
+            said.failed(text);
             said.failed("broker.db");
         }
     }

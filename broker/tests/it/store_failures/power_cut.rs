@@ -1,5 +1,5 @@
-//! A power cut. It takes the broker and whatever was written and not synced, which
-//! a process that is merely killed leaves to the next one.
+//! A power cut. It ends the broker and loses everything that was written and not synced,
+//! which survives if a process is only killed.
 
 mod machine;
 
@@ -21,7 +21,7 @@ async fn result(served: &BrokerProcess, key: u8) -> Response {
     served.post("/v1/login/result", &result_body(key)).await
 }
 
-async fn bearing(served: &BrokerProcess, verb: Method, path: &str, token: &str) -> Response {
+async fn with_token(served: &BrokerProcess, verb: Method, path: &str, token: &str) -> Response {
     served.request(verb, path).bearer_auth(token).send().await
 }
 
@@ -30,7 +30,7 @@ fn pending() -> Value {
 }
 
 #[tokio::test]
-async fn the_disk_of_these_tests_forgets_what_was_not_synced() {
+async fn the_disk_of_these_tests_loses_unsynced_data() {
     let machine = Machine::new().await;
     let write = |name: &str, conversion: &str| {
         let mut program = Command::new("dd");
@@ -66,7 +66,11 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     assert_eq!(away.status, 303, "{away:?}");
     let served = machine.cut_power(served);
     let other = served.browser();
-    assert_eq!(other.get(&path).await.status, 410, "it is Ada's");
+    assert_eq!(
+        other.get(&path).await.status,
+        410,
+        "it is bound to Ada's browser"
+    );
 
     let back = back_path(&away, "code=upstream-code");
     let ada = ada.moved_to(served.http());
@@ -83,7 +87,7 @@ async fn a_clean_login_survives_a_power_cut_after_every_step() {
     result(&served, 1).await.is_refusal(400);
 }
 
-/// Ada as this GitHub knows her: without an address.
+/// Ada's profile at this GitHub, without an address.
 fn profile() -> Value {
     let mut profile = adas_profile();
     profile["email"] = Value::Null;
@@ -112,24 +116,24 @@ async fn a_legacy_login_survives_a_power_cut_after_every_step() {
         assert_eq!(token.status, 200, "{token:?}");
         let token = token.json()["access_token"].as_str().unwrap().to_owned();
         served = machine.cut_power(served);
-        let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
+        let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
         read.is_json(200, &profile());
 
         if end == "revoked" {
-            let revoked = bearing(&served, Method::POST, "/v1/revoke", &token).await;
+            let revoked = with_token(&served, Method::POST, "/v1/revoke", &token).await;
             revoked.is_json(200, &json!({}));
         } else {
             let replay = served.post("/v1/token", &token_body(&code)).await;
             replay.is_refusal(400);
         }
         served = machine.cut_power(served);
-        let read = bearing(&served, Method::GET, "/v1/profile", &token).await;
+        let read = with_token(&served, Method::GET, "/v1/profile", &token).await;
         assert_eq!(read.status, 401, "{end}: {read:?}");
     }
 }
 
 #[tokio::test]
-async fn whatever_was_acknowledged_amid_others_survives_a_power_cut() {
+async fn every_acknowledged_step_among_unfinished_ones_survives_a_power_cut() {
     let machine = Machine::new().await;
     let served = machine.start();
     let mut openings: FuturesUnordered<_> = (0..100)
@@ -141,7 +145,7 @@ async fn whatever_was_acknowledged_amid_others_survives_a_power_cut() {
         assert_eq!(status, 200);
         acknowledged.push(key);
     }
-    // The others are on the way, or in the middle of a commit.
+    // The others are not sent yet, or in the middle of a commit.
     drop(openings);
     let served = machine.cut_power(served);
     for key in acknowledged {

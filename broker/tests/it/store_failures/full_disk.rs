@@ -1,34 +1,33 @@
-//! No room. A limit on the size of files stands in for a full disk: it needs no
-//! rights, it meets the database and its log alike, and it brings a signal along
-//! that would end the process.
+//! A full disk, imitated by a limit on the size of files. The limit needs no privileges,
+//! applies to the database and its log, and brings a signal that would end the process.
 
 use std::process::Command;
 
 use serde_json::json;
 
-use super::Place;
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
+use crate::installation::Installation;
 use crate::test_broker::result_body;
 
-/// Room for the tables and a few logins in the write-ahead log.
+/// Space for the tables and a few logins in the write-ahead log.
 const LITTLE_KIB: u32 = 200;
 
 #[test]
-fn a_broker_without_room_for_its_tables_does_not_start_and_leaves_nothing_by_halves() {
-    let place = Place::new();
+fn without_space_for_its_tables_a_broker_does_not_start_and_leaves_none() {
+    let installation = Installation::new();
     for kib in [1, 2, 4, 8, 16, 32] {
         for command in ["check", "serve"] {
-            let said = BrokerCommand::limited_to_kib(kib, command, &place.config).output();
+            let said = BrokerCommand::limited_to_kib(kib, command, &installation.config).output();
             said.failed("broker.db: the store failed: ");
             said.failed("check whether the disk is full");
         }
-        assert_eq!(place.check().code, Some(0), "after {kib} KiB");
-        place.scratch.remove_all("broker.db");
+        assert_eq!(installation.check().code, Some(0), "after {kib} KiB");
+        installation.scratch.remove_all("broker.db");
     }
 }
 
-/// Opens logins 0, 1, … until there is no room for one more; how many there are.
+/// Opens logins 0, 1, … until there is no space for one more. Returns their number.
 async fn fill(served: &BrokerProcess) -> u8 {
     for key in 0..=u8::MAX {
         let answer = served.session(key).await;
@@ -37,10 +36,10 @@ async fn fill(served: &BrokerProcess) -> u8 {
             return key;
         }
     }
-    panic!("there is always room");
+    panic!("the disk is never full");
 }
 
-async fn all_are_pending(served: &BrokerProcess, keys: u8) {
+async fn assert_all_pending(served: &BrokerProcess, keys: u8) {
     for key in 0..keys {
         let result = served.post("/v1/login/result", &result_body(key)).await;
         result.is_json(200, &json!({ "status": "pending" }));
@@ -60,36 +59,36 @@ fn lift_the_limit(served: &BrokerProcess) {
 }
 
 #[tokio::test]
-async fn a_broker_without_room_answers_503_and_goes_on_when_there_is_some() {
-    let place = Place::prepared();
+async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
+    let installation = Installation::with_tables();
     let served = BrokerProcess::start(BrokerCommand::limited_to_kib(
         LITTLE_KIB,
         "serve",
-        &place.config,
+        &installation.config,
     ));
     let full_at = fill(&served).await;
     assert!(full_at > 0, "the first few fit");
     served.session(full_at).await.is_refusal(503);
-    all_are_pending(&served, full_at).await;
+    assert_all_pending(&served, full_at).await;
     served.logged("check whether the disk is full");
 
     lift_the_limit(&served);
     assert_eq!(served.session(full_at).await.status, 200, "not taken");
-    all_are_pending(&served, full_at + 1).await;
+    assert_all_pending(&served, full_at + 1).await;
 }
 
 #[tokio::test]
-async fn whatever_was_acknowledged_before_the_disk_was_full_is_there_after_a_crash() {
-    let place = Place::prepared();
+async fn every_login_acknowledged_before_the_disk_was_full_survives_a_crash() {
+    let installation = Installation::with_tables();
     let served = BrokerProcess::start(BrokerCommand::limited_to_kib(
         LITTLE_KIB,
         "serve",
-        &place.config,
+        &installation.config,
     ));
     let full_at = fill(&served).await;
     served.kill();
 
-    let served = place.serve();
-    all_are_pending(&served, full_at).await;
+    let served = installation.serve();
+    assert_all_pending(&served, full_at).await;
     assert_eq!(served.session(full_at).await.status, 200, "not taken");
 }

@@ -1,11 +1,12 @@
-//! A log that cannot be written, on a disk as full as the database's.
+//! A log that cannot be written because the disk is full.
 
 use std::fs::OpenOptions;
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 
-use super::{BrokerCommand, Place};
+use crate::command::BrokerCommand;
 use crate::command::deadline;
+use crate::installation::Installation;
 
 struct Killed(Child);
 
@@ -18,14 +19,14 @@ impl Drop for Killed {
 
 #[tokio::test]
 async fn a_broker_whose_log_cannot_be_written_serves() {
-    let place = Place::new();
+    let installation = Installation::new();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     let address = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
     let mut broker =
-        BrokerCommand::with("serve", &place.config).env("BROKER_BIND", &address.to_string());
+        BrokerCommand::with("serve", &installation.config).env("BROKER_BIND", &address.to_string());
     let mut served = Killed(broker.0.stderr(full).spawn().unwrap());
     let _in_time = deadline(served.0.id());
     while TcpStream::connect(address).is_err() {
