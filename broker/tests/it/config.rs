@@ -1,14 +1,15 @@
-//! The configuration and the command line: what is refused, in which words, and
-//! that no secret is among them.
+//! The configuration and the command line: accepted values, refused ones, and error
+//! messages, which contain no secret.
 
+mod check;
+mod cookie_cipher;
 mod credentials;
-mod exposure;
 mod files;
 mod keys;
 mod projects;
 mod reach;
-mod seal;
-mod shown;
+mod secrets;
+mod upstream;
 
 use broker::config::{Config, ConfigError};
 use contract::Digest;
@@ -39,7 +40,7 @@ fn project_of(secret: &str) -> String {
     )
 }
 
-/// The line of a project that had another secret before.
+/// The line with the previous secret of a project.
 fn previous(secret: &str) -> String {
     let digest = Digest::of(secret.as_bytes()).to_text();
     format!("previous_client_secret_sha256 = \"{digest}\"\n")
@@ -60,14 +61,14 @@ fn accepted(text: &str) -> Config {
     load(text).unwrap_or_else(|error| panic!("{text}\n{error}"))
 }
 
-/// Checks that a configuration is refused in one line that says this.
+/// Checks that a configuration is refused with one line that contains `message`.
 #[track_caller]
-fn refused(text: &str, says: &str) {
+fn refused(text: &str, message: &str) {
     let error = load(text)
         .err()
-        .unwrap_or_else(|| panic!("taken:\n{text}"))
+        .unwrap_or_else(|| panic!("accepted:\n{text}"))
         .to_string();
-    assert!(error.contains(says), "{error}");
+    assert!(error.contains(message), "{error}");
     assert!(!error.contains('\n'), "{error}");
     assert!(!error.contains("GOCSPX"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Secrets of which two are good at once.
+//! A project with two valid secrets, while its secret is rotated.
 
 use broker::projects::Projects;
 use contract::ClientSecret;
@@ -7,7 +7,7 @@ use super::{LOCAL, accepted, previous, project_of, refused};
 use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
 
-/// Who is let in by this configuration.
+/// The projects of this configuration.
 fn projects(text: &str) -> Projects {
     accepted(text).projects.into_iter().collect()
 }
@@ -17,19 +17,19 @@ fn secret(text: &str) -> ClientSecret {
 }
 
 #[test]
-fn a_project_may_have_a_secret_and_the_one_before() {
+fn a_project_may_have_a_secret_and_its_previous_one() {
     let both = projects(&format!("{LOCAL}{}{}", project_of("new"), previous("old")));
     for good in ["new", "old"] {
         assert!(both.authenticate("prj_ada", &secret(good)).is_ok());
     }
     assert!(both.authenticate("prj_ada", &secret("older")).is_err());
     assert!(both.authenticate("prj_bob", &secret("old")).is_err());
-    let over = projects(&format!("{LOCAL}{}", project_of("new")));
-    assert!(over.authenticate("prj_ada", &secret("old")).is_err());
+    let rotated = projects(&format!("{LOCAL}{}", project_of("new")));
+    assert!(rotated.authenticate("prj_ada", &secret("old")).is_err());
 }
 
 #[test]
-fn a_previous_secret_that_is_no_digest_is_named() {
+fn a_previous_secret_that_is_not_a_digest_is_reported() {
     let line = "previous_client_secret_sha256 = \"GOCSPX\"\n";
     refused(
         &format!("{LOCAL}{}{line}", project_of("x")),
@@ -37,7 +37,7 @@ fn a_previous_secret_that_is_no_digest_is_named() {
     );
 }
 
-/// What `new-secret` says for the project of this configuration.
+/// The output of `new-secret` for a project of this configuration.
 fn new_secret(text: &str, client_id: &str) -> CommandOutput {
     let scratch = Scratch::new();
     let config = scratch.write("broker.toml", text);
@@ -46,7 +46,7 @@ fn new_secret(text: &str, client_id: &str) -> CommandOutput {
 }
 
 #[test]
-fn what_new_secret_prints_lets_in_the_new_and_the_old() {
+fn the_output_of_new_secret_accepts_the_new_secret_and_the_old() {
     let before = format!("{LOCAL}{}", project_of("old"));
     let said = new_secret(&before, "prj_ada");
     assert_eq!(said.code, Some(0), "{}", said.err);
@@ -61,7 +61,7 @@ fn what_new_secret_prints_lets_in_the_new_and_the_old() {
 }
 
 #[test]
-fn a_third_secret_or_one_for_nobody_is_refused() {
+fn a_third_secret_and_an_unknown_project_are_refused() {
     let project = format!("{LOCAL}{}", project_of("x"));
     new_secret(&project, "prj_bob").failed("broker check");
     let rotating = format!("{project}{}", previous("y"));

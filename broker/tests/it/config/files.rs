@@ -1,4 +1,4 @@
-//! The files that a broker reads and makes, and what it says of those it cannot use.
+//! The files that a broker reads and creates, and its messages about unusable ones.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
 #[test]
-fn a_file_that_is_no_toml_is_refused_without_being_quoted() {
+fn a_file_that_is_not_toml_is_refused_without_being_quoted() {
     refused("= 1\n", "line 1");
     refused(
         &format!("{LOCAL}[upstream.google]\nclient_secret = \"{UPSTREAM_SECRET}\n"),
@@ -24,7 +24,7 @@ fn a_file_that_is_no_toml_is_refused_without_being_quoted() {
 }
 
 #[test]
-fn a_relative_database_lies_beside_the_configuration() {
+fn a_relative_database_path_starts_at_the_configuration() {
     let scratch = Scratch::new();
     let path = scratch.write(
         "broker.toml",
@@ -78,7 +78,7 @@ fn a_database_that_cannot_be_opened_is_one_line() {
 }
 
 #[test]
-fn a_cookie_key_file_that_holds_no_key_is_one_line() {
+fn a_cookie_key_file_without_a_key_is_one_line() {
     let scratch = Scratch::new();
     scratch.write("broker.db.cookie-key", "GOCSPX");
     let path = scratch.write("broker.toml", LOCAL);
@@ -88,10 +88,10 @@ fn a_cookie_key_file_that_holds_no_key_is_one_line() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_one_line() {
+fn a_port_in_use_is_one_line() {
     let scratch = Scratch::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap();
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap();
     let text = format!(
         "{LOCAL}bind = \"{address}\"\n[store]\nurl = \"sqlite::memory:\"\n{}",
         google("")
@@ -103,7 +103,7 @@ fn a_port_that_is_taken_is_one_line() {
 }
 
 #[test]
-fn a_cookie_key_is_kept_beside_the_database_for_its_owner_alone() {
+fn a_cookie_key_is_stored_beside_the_database_for_its_owner_alone() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     let key_file = scratch.file("broker.db.cookie-key");
@@ -116,7 +116,7 @@ fn a_cookie_key_is_kept_beside_the_database_for_its_owner_alone() {
 }
 
 #[test]
-fn a_database_is_made_for_its_owner_alone() {
+fn a_database_is_created_for_its_owner_alone() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
@@ -128,7 +128,7 @@ fn mode(path: &PathBuf) -> u32 {
 }
 
 #[test]
-fn a_broker_with_cookie_keys_or_in_memory_keeps_no_key_file() {
+fn a_broker_with_cookie_keys_or_in_memory_creates_no_key_file() {
     let scratch = Scratch::new();
     let keyed = scratch.write("keyed.toml", &format!("{LOCAL}{COOKIE_KEY}"));
     assert_eq!(BrokerCommand::with("check", &keyed).output().code, Some(0));

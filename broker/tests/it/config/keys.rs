@@ -1,9 +1,8 @@
-//! Which keys the file and the environment may have, and their values.
+//! The keys and values of the file and the environment.
 
-use broker::config::{LogFormat, ProxyConfig};
+use broker::config::LogFormat;
 
-use super::{LIMITS, LOCAL, UPSTREAM_SECRET, accepted, google, project_of, refused};
-use crate::broker_process::BrokerProcess;
+use super::{LIMITS, LOCAL, accepted, google, project_of, refused};
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
@@ -21,77 +20,7 @@ fn a_base_url_is_enough_on_loopback() {
 }
 
 #[test]
-fn the_real_providers_are_the_default_ones() {
-    let github = "[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n";
-    let upstream = accepted(&format!("{LOCAL}{}{github}", google(""))).upstream;
-    let (google, github) = (upstream.google.unwrap(), upstream.github.unwrap());
-    assert_eq!(google.issuer.as_str(), "https://accounts.google.com");
-    assert_eq!(github.web_url.as_str(), "https://github.com");
-    assert_eq!(github.api_url.as_str(), "https://api.github.com");
-    assert!(google.enabled && github.enabled);
-    assert_eq!(google.client_secret.expose(), UPSTREAM_SECRET);
-}
-
-#[test]
-fn a_provider_is_the_one_whose_name_it_has_or_an_imitation_on_this_machine() {
-    let github = |rest: &str| {
-        format!("{LOCAL}[upstream.github]\nclient_id = \"a\"\nclient_secret = \"b\"\n{rest}")
-    };
-    for key in ["web_url", "api_url"] {
-        for host in [
-            "https://github.example",
-            "https://api.github.com.evil.test",
-            "https://github.com:8443",
-        ] {
-            refused(
-                &github(&format!("{key} = \"{host}\"\n")),
-                "Enterprise Server",
-            );
-        }
-        for host in [
-            "http://127.0.0.1:8030",
-            "http://localhost:1",
-            "https://[::1]:1",
-        ] {
-            accepted(&github(&format!("{key} = \"{host}\"\n")));
-        }
-    }
-    let swapped = "web_url = \"https://api.github.com\"\napi_url = \"https://github.com\"\n";
-    refused(&github(swapped), "upstream.github");
-    let google = |issuer: &str| format!("{LOCAL}{}", google(&format!("issuer = \"{issuer}\"\n")));
-    refused(&google("https://idp.example"), "upstream.google.issuer");
-    accepted(&google("http://127.0.0.1:8020"));
-}
-
-#[test]
-fn a_proxy_is_none_or_the_environments_or_an_address_that_is_never_shown() {
-    let with = |proxy: &str| format!("{LOCAL}[upstream]\nproxy = \"{proxy}\"\n");
-    assert!(matches!(accepted(LOCAL).upstream.proxy, ProxyConfig::None));
-    assert!(matches!(
-        accepted(&with("none")).upstream.proxy,
-        ProxyConfig::None
-    ));
-    let environment = accepted(&with("environment"));
-    assert!(matches!(
-        environment.upstream.proxy,
-        ProxyConfig::Environment
-    ));
-    let address = accepted(&with("http://ada:GOCSPX@proxy.example:3128"));
-    assert!(matches!(address.upstream.proxy, ProxyConfig::At(_)));
-    assert!(!format!("{address:?}").contains("GOCSPX"));
-    for odd in [
-        "",
-        "GOCSPX",
-        "socks5://GOCSPX:1",
-        "proxy.example:3128",
-        "file:///GOCSPX",
-    ] {
-        refused(&with(odd), "upstream.proxy");
-    }
-}
-
-#[test]
-fn an_unknown_key_is_fatal_in_every_table_and_named() {
+fn an_unknown_key_is_refused_in_every_table_by_name() {
     let project = project_of("x");
     for text in [
         format!("bas_url = \"x\"\n{LOCAL}"),
@@ -221,14 +150,14 @@ fn the_environment_overrides_the_file() {
 }
 
 #[test]
-fn an_unknown_key_is_fatal_in_the_environment_too() {
+fn an_unknown_key_is_refused_in_the_environment_too() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
-    let check = |name: &str, value: &str, says: &str| {
+    let check = |name: &str, value: &str, message: &str| {
         let said = BrokerCommand::with("check", &path)
             .env(name, value)
             .output();
-        said.failed(says);
+        said.failed(message);
     };
     check("BROKER_BASE_ULR", "http://localhost:1", "base_ulr");
     check("BROKER_BASE_ULR", "x", "did you mean BROKER_BASE_URL?");
@@ -241,7 +170,7 @@ fn an_unknown_key_is_fatal_in_the_environment_too() {
 }
 
 #[test]
-fn an_unknown_key_is_told_with_the_one_that_it_is_near() {
+fn an_unknown_key_is_reported_with_the_nearest_known_one() {
     let project = project_of("x");
     refused(
         &format!("bas_url = \"x\"\n{LOCAL}"),
@@ -257,7 +186,7 @@ fn an_unknown_key_is_told_with_the_one_that_it_is_near() {
     );
 }
 
-/// The variables that Kubernetes gives every container beside the Services `broker` and
+/// The variables that Kubernetes sets in every container beside the Services `broker` and
 /// `broker-metrics`.
 const INJECTED: [(&str, &str); 9] = [
     ("BROKER_METRICS_SERVICE_HOST", "10.0.0.12"),
@@ -272,7 +201,7 @@ const INJECTED: [(&str, &str); 9] = [
 ];
 
 #[test]
-fn what_an_orchestrator_injects_is_ignored_and_named_in_one_line() {
+fn variables_of_an_orchestrator_are_ignored_and_named_in_one_line() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}bind = \"127.0.0.1:0\"\n[store]\nurl = \"sqlite::memory:\"\n");
     let path = scratch.write("broker.toml", &text);

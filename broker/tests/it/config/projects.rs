@@ -1,4 +1,4 @@
-//! Projects: in the file, new ones on the command line, and in a running broker.
+//! Projects: in the file, from `new-project`, and in a running broker.
 
 use broker::projects::{Project, Projects};
 use broker::relay::{RelayGuard, SelectAccount};
@@ -9,7 +9,7 @@ use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
 #[test]
-fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
+fn each_invalid_member_of_a_project_is_refused() {
     let project = |from: &str, to: &str| {
         let text = project_of("x");
         assert!(text.contains(from), "{text}");
@@ -42,7 +42,7 @@ fn a_project_is_refused_for_each_thing_that_is_wrong_with_it() {
     }
 }
 
-/// Texts, as TOML writes them, that no terminal, page or picture should be given.
+/// Texts in TOML's notation that are not safe to show in a terminal or on a page.
 const UNPRINTABLE: [&str; 12] = [
     "a\\nb",
     "a\\u001b[2Jb",
@@ -53,14 +53,14 @@ const UNPRINTABLE: [&str; 12] = [
     "a\\u2066b",
     "a\\u200Bb",
     "a\\uFFFFb",
-    // A letter that is drawn as a blank, an invisible operator, a tag.
+    // A letter that looks blank, an invisible operator, a tag.
     "\\u3164",
     "a\\u2063b",
     "a\\U000E0041b",
 ];
 
 #[test]
-fn a_name_that_does_not_print_or_is_no_name_is_refused_with_its_place() {
+fn an_unprintable_or_empty_name_is_refused_with_its_key() {
     let named = |name: &str| {
         let odd = project_of("x")
             .replace("Ada", name)
@@ -84,7 +84,7 @@ fn a_name_has_no_white_space_around_it() {
 }
 
 #[test]
-fn a_client_id_that_does_not_print_is_refused_with_its_place() {
+fn an_unprintable_client_id_is_refused_with_its_key() {
     for id in UNPRINTABLE {
         let text = project_of("x").replace("prj_ada", id);
         refused(&format!("{LOCAL}{text}"), "`project.0.client_id`");
@@ -97,7 +97,7 @@ fn a_client_id_that_does_not_print_is_refused_with_its_place() {
 }
 
 #[test]
-fn new_project_makes_no_project_that_check_would_refuse() {
+fn new_project_refuses_a_name_that_check_would_refuse() {
     let too_long = "x".repeat(81);
     for name in [
         "",
@@ -126,7 +126,7 @@ fn new_project_makes_no_project_that_check_would_refuse() {
 }
 
 #[test]
-fn a_project_is_guarded_as_usual_unless_it_says_otherwise() {
+fn a_project_has_the_default_guard_unless_it_sets_another() {
     let project = |more: &str| {
         let config = accepted(&format!("{LOCAL}{}{more}", project_of("x")));
         config.projects[0].clone()
@@ -135,27 +135,30 @@ fn a_project_is_guarded_as_usual_unless_it_says_otherwise() {
         let origins = project.start_origins(&"https://app.example/cb".parse().unwrap());
         origins.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let usual = project("");
-    assert_eq!(usual.relay_guard, RelayGuard::Auto);
-    assert_eq!(usual.select_account, SelectAccount::Always);
-    assert_eq!(starts(&usual), ["https://app.example"]);
+    let default = project("");
+    assert_eq!(default.relay_guard, RelayGuard::Auto);
+    assert_eq!(default.select_account, SelectAccount::Always);
+    assert_eq!(starts(&default), ["https://app.example"]);
     for (name, guard) in [
         ("auto", RelayGuard::Auto),
         ("always", RelayGuard::Always),
         ("off", RelayGuard::Off),
     ] {
-        let said = project(&format!("relay_guard = \"{name}\"\n"));
-        assert_eq!(said.relay_guard, guard);
+        let changed = project(&format!("relay_guard = \"{name}\"\n"));
+        assert_eq!(changed.relay_guard, guard);
     }
-    let said = project("select_account = \"unvouched\"\n");
-    assert_eq!(said.select_account, SelectAccount::Unvouched);
-    let said = project("start_origins = [\"https://www.example\", \"https://b.example\"]\n");
-    assert_eq!(starts(&said), ["https://www.example", "https://b.example"]);
+    let changed = project("select_account = \"unvouched\"\n");
+    assert_eq!(changed.select_account, SelectAccount::Unvouched);
+    let changed = project("start_origins = [\"https://www.example\", \"https://b.example\"]\n");
+    assert_eq!(
+        starts(&changed),
+        ["https://www.example", "https://b.example"]
+    );
 }
 
 #[test]
-fn a_guard_is_refused_for_each_thing_that_is_wrong_with_it() {
-    for (wrong, named) in [
+fn each_invalid_member_of_a_guard_is_refused() {
+    for (line, message) in [
         ("relay_guard = \"on\"", "auto, always, off"),
         ("relay_guard = \"Auto\"", "relay_guard"),
         ("relay_guard = false", "relay_guard"),
@@ -174,17 +177,17 @@ fn a_guard_is_refused_for_each_thing_that_is_wrong_with_it() {
         ("start_origins = [\"*\"]", "start_origins"),
         ("start_origin = [\"https://app.example\"]", "start_origin"),
     ] {
-        refused(&format!("{LOCAL}{}{wrong}\n", project_of("x")), named);
+        refused(&format!("{LOCAL}{}{line}\n", project_of("x")), message);
     }
 }
 
 #[test]
-fn two_projects_cannot_be_called_the_same() {
+fn two_projects_cannot_have_one_client_id() {
     let (one, other) = (project_of("x"), project_of("y"));
     refused(&format!("{LOCAL}{one}{other}"), "same client_id");
 }
 
-/// What `new-project` says for this name: the TOML, and the secret.
+/// The output of `new-project` for this name: the TOML and the secret.
 fn new_project(name: &str) -> (String, ClientSecret) {
     let uris = [
         "--redirect-uri",
@@ -203,7 +206,7 @@ fn new_project(name: &str) -> (String, ClientSecret) {
 }
 
 #[test]
-fn what_new_project_prints_is_a_project_whose_secret_authenticates() {
+fn the_output_of_new_project_is_a_project_whose_secret_authenticates() {
     for name in ["Ada", "Ada's \"app\" \\ 1", "語 🦀", "#{ada} = [x]"] {
         let (toml, secret) = new_project(name);
         let config = accepted(&format!("{LOCAL}{toml}"));
@@ -218,7 +221,7 @@ fn what_new_project_prints_is_a_project_whose_secret_authenticates() {
 }
 
 #[test]
-fn two_new_projects_share_nothing() {
+fn two_new_projects_have_different_ids_and_secrets() {
     let ((one, first), (two, second)) = (new_project("Ada"), new_project("Ada"));
     assert_ne!(first.expose(), second.expose());
     let differing = one.lines().zip(two.lines()).filter(|(a, b)| a != b).count();
@@ -226,7 +229,7 @@ fn two_new_projects_share_nothing() {
 }
 
 #[test]
-fn a_new_project_with_a_callback_that_is_none_is_refused() {
+fn new_project_refuses_an_invalid_callback() {
     for uri in ["http://app.example/cb", "https://app.example/cb?", ""] {
         let said = BrokerCommand::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
         assert_ne!(said.code, Some(0));
@@ -239,7 +242,7 @@ fn a_new_project_with_a_callback_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_new_project_is_accepted_by_check_beside_others() {
+fn check_accepts_new_projects_beside_others() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", new_project("Ada").0, new_project("Bob").0);
     let path = scratch.write("broker.toml", &text);
@@ -267,7 +270,7 @@ fn a_project_registered_again_replaces_the_first() {
 }
 
 #[test]
-fn nobody_is_authenticated_by_the_digest_of_nothing() {
+fn an_unknown_client_id_is_not_authenticated() {
     let projects = Projects::from_iter([project("a", "x")]);
     let secret: ClientSecret = "x".parse().unwrap();
     assert!(projects.authenticate("", &secret).is_err());

@@ -1,4 +1,4 @@
-//! What a broker needs that others can reach.
+//! The requirements of a broker that other machines can reach.
 
 use contract::DEVELOPMENT_SECRET;
 

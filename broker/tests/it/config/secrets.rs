@@ -1,4 +1,4 @@
-//! What is said of a configuration, which is none of its secrets.
+//! The secrets of a configuration, which no message and no report shows.
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, accepted, google, load, project_of, refused};
 use crate::command::BrokerCommand;
@@ -25,7 +25,7 @@ fn a_configuration_shows_none_of_its_secrets() {
 }
 
 #[test]
-fn checking_says_what_would_be_served_and_no_secret() {
+fn a_check_reports_what_would_be_served_and_no_secret() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", google(""), project_of("x"));
     let path = scratch.write("broker.toml", &text);

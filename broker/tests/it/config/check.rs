@@ -1,4 +1,4 @@
-//! Files that others on the machine may read, and what `broker check` tells.
+//! `broker check`: files that other users of the machine may read, and its report.
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, google, previous, project_of};
 use crate::command::{BrokerCommand, CommandOutput};
@@ -6,9 +6,9 @@ use crate::scratch::Scratch;
 
 const MEMORY: &str = "store.url = \"sqlite::memory:\"\n";
 
-/// What `check` says to a file of this text and mode; `serve` refuses the same in
-/// the same words.
-fn with_mode(text: &str, mode: u32) -> CommandOutput {
+/// The output of `check` for a file with this text and mode. Checks that `serve` refuses
+/// the same files with the same message.
+fn check_file_with_mode(text: &str, mode: u32) -> CommandOutput {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", text);
     scratch.set_mode("broker.toml", mode);
@@ -21,25 +21,25 @@ fn with_mode(text: &str, mode: u32) -> CommandOutput {
 }
 
 #[test]
-fn a_broker_that_others_can_reach_keeps_its_secrets_in_a_file_of_its_own() {
+fn a_reachable_broker_keeps_its_secrets_in_a_file_that_only_its_owner_reads() {
     let keyed = format!("{PUBLIC}{COOKIE_KEY}{MEMORY}");
     for mode in [0o644, 0o604, 0o666] {
-        let said = with_mode(&keyed, mode);
+        let said = check_file_with_mode(&keyed, mode);
         said.failed("cookie_keys");
         said.failed(&format!("mode {mode:o}"));
         said.failed("chmod 600 ");
         said.failed("broker.toml");
     }
     for mode in [0o600, 0o400] {
-        let said = with_mode(&keyed, mode);
+        let said = check_file_with_mode(&keyed, mode);
         assert_eq!(said.code, Some(0), "{}", said.err);
     }
 }
 
 #[test]
-fn on_loopback_or_without_a_secret_anybody_may_read_the_file() {
+fn on_loopback_or_without_a_secret_any_user_may_read_the_file() {
     let local = format!("{LOCAL}{COOKIE_KEY}{MEMORY}{}", google(""));
-    assert_eq!(with_mode(&local, 0o644).code, Some(0));
+    assert_eq!(check_file_with_mode(&local, 0o644).code, Some(0));
     let scratch = Scratch::new();
     let text = format!("{PUBLIC}{MEMORY}{}", project_of("x"));
     let path = scratch.write("broker.toml", &text);
@@ -51,20 +51,21 @@ fn on_loopback_or_without_a_secret_anybody_may_read_the_file() {
     assert_eq!(said.code, Some(0), "{}", said.err);
 }
 
+/// Checks that the report on this configuration contains these lines.
 #[track_caller]
-fn tells(text: &str, lines: &[&str]) {
-    let said = with_mode(text, 0o600);
+fn check_report(text: &str, lines: &[&str]) {
+    let said = check_file_with_mode(text, 0o600);
     assert_eq!(said.code, Some(0), "{}", said.err);
     for line in lines {
-        let found = said.out.lines().any(|told| told.trim() == *line);
+        let found = said.out.lines().any(|reported| reported.trim() == *line);
         assert!(found, "{line}\nin\n{}", said.out);
     }
 }
 
 #[test]
-fn checking_tells_the_guard_of_each_project() {
+fn the_report_names_the_guard_of_each_project() {
     let project = |more: &str| format!("{LOCAL}{MEMORY}{}{more}", project_of("x"));
-    tells(
+    check_report(
         &project(""),
         &[
             "callback https://app.example/cb",
@@ -72,7 +73,7 @@ fn checking_tells_the_guard_of_each_project() {
              need confirmation; account picker always",
         ],
     );
-    tells(
+    check_report(
         &project(
             "start_origins = [\"https://a.example\", \"https://b.example\"]\n\
              select_account = \"unvouched\"\n",
@@ -82,19 +83,19 @@ fn checking_tells_the_guard_of_each_project() {
              https://b.example need confirmation; account picker unvouched",
         ],
     );
-    tells(
+    check_report(
         &project("relay_guard = \"always\"\n"),
         &["relay guard always: all visits need confirmation; account picker always"],
     );
-    tells(
+    check_report(
         &project(&previous("y")),
         &["its previous secret is valid, too"],
     );
 }
 
 #[test]
-fn checking_notes_what_is_worth_a_second_look() {
-    tells(
+fn the_report_contains_notes_on_unusual_settings() {
+    check_report(
         &format!("{LOCAL}{MEMORY}"),
         &[
             "note       no provider is enabled: no user can sign in",
@@ -104,7 +105,7 @@ fn checking_notes_what_is_worth_a_second_look() {
     let odd = project_of("x").replace("https://app.example/cb", "http://localhost:3000/cb");
     let keys = COOKIE_KEY.replace(']', ", \"HxAPDg0MCwoJCAcGBQQDAgEAHx4dHBsaGRgXFhUUExI\"]");
     let exposed = "bind = \"0.0.0.0:8000\"\n";
-    tells(
+    check_report(
         &format!("{PUBLIC}{exposed}{keys}{MEMORY}{odd}relay_guard = \"off\"\n"),
         &[
             "cookies    2 keys: the first encrypts, any decrypts",
