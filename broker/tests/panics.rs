@@ -1,4 +1,5 @@
-//! What a panic says. A program of its own, because the hook is the whole process's.
+//! The log line of a panic. A program of its own, because the panic hook belongs to the
+//! process.
 
 use std::io;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -7,9 +8,9 @@ use testkit::leak_check::{LeakCheck, MARK};
 
 static LOG: LazyLock<Mutex<Vec<u8>>> = LazyLock::new(Mutex::default);
 
-struct Pen;
+struct LogWriter;
 
-impl io::Write for Pen {
+impl io::Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
         log.extend_from_slice(bytes);
@@ -22,16 +23,16 @@ impl io::Write for Pen {
 }
 
 #[test]
-fn a_panic_says_where_it_was_and_not_what_it_held() {
+fn a_panic_reports_its_location_and_not_its_message() {
     tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_ansi(false)
-        .with_writer(|| Pen)
+        .with_writer(|| LogWriter)
         .init();
     broker::panics::log_location_only();
     let secret = format!("{MARK}-of-a-panic");
-    let held = secret.clone();
-    let panicked = std::thread::spawn(move || panic!("at a loss with {held}")).join();
+    let message = secret.clone();
+    let panicked = std::thread::spawn(move || panic!("failed with {message}")).join();
     assert!(panicked.is_err());
 
     let log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,7 +40,7 @@ fn a_panic_says_where_it_was_and_not_what_it_held() {
     assert!(text.contains("ERROR"), "{text}");
     assert!(text.contains(file!()), "{text}");
     assert_eq!(
-        LeakCheck::over([("what it held", secret)]).search(&*log),
+        LeakCheck::over([("the panic's message", secret)]).search(&*log),
         []
     );
 }

@@ -3,6 +3,7 @@
 use broker::config::LogFormat;
 
 use super::{LIMITS, LOCAL, accepted, google, project_of, refused};
+use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
