@@ -73,9 +73,9 @@ impl Installation {
     #[track_caller]
     pub(crate) fn assert_refused(&self, text: &str) {
         for command in ["check", "serve"] {
-            let said = BrokerCommand::with(command, &self.config).output();
-            said.failed(text);
-            said.failed("broker.db");
+            let output = BrokerCommand::with(command, &self.config).output();
+            output.failed(text);
+            output.failed("broker.db");
         }
     }
 }

@@ -12,27 +12,27 @@ fn check_file_with_mode(text: &str, mode: u32) -> CommandOutput {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", text);
     scratch.set_mode("broker.toml", mode);
-    let said = BrokerCommand::with("check", &path).output();
-    if said.code != Some(0) {
+    let output = BrokerCommand::with("check", &path).output();
+    if output.code != Some(0) {
         let served = BrokerCommand::with("serve", &path).output();
-        assert_eq!(served.err, said.err);
+        assert_eq!(served.err, output.err);
     }
-    said
+    output
 }
 
 #[test]
 fn a_reachable_broker_keeps_its_secrets_in_a_file_that_only_its_owner_reads() {
     let keyed = format!("{PUBLIC}{COOKIE_KEY}{MEMORY}");
     for mode in [0o644, 0o604, 0o666] {
-        let said = check_file_with_mode(&keyed, mode);
-        said.failed("cookie_keys");
-        said.failed(&format!("mode {mode:o}"));
-        said.failed("chmod 600 ");
-        said.failed("broker.toml");
+        let output = check_file_with_mode(&keyed, mode);
+        output.failed("cookie_keys");
+        output.failed(&format!("mode {mode:o}"));
+        output.failed("chmod 600 ");
+        output.failed("broker.toml");
     }
     for mode in [0o600, 0o400] {
-        let said = check_file_with_mode(&keyed, mode);
-        assert_eq!(said.code, Some(0), "{}", said.err);
+        let output = check_file_with_mode(&keyed, mode);
+        assert_eq!(output.code, Some(0), "{}", output.err);
     }
 }
 
@@ -45,20 +45,20 @@ fn on_loopback_or_without_a_secret_any_user_may_read_the_file() {
     let path = scratch.write("broker.toml", &text);
     scratch.set_mode("broker.toml", 0o644);
     let keys = COOKIE_KEY.split_once(" = ").unwrap().1.trim();
-    let said = BrokerCommand::with("check", &path)
+    let output = BrokerCommand::with("check", &path)
         .env("BROKER_COOKIE_KEYS", keys)
         .output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    assert_eq!(output.code, Some(0), "{}", output.err);
 }
 
 /// Checks that the report on this configuration contains these lines.
 #[track_caller]
 fn check_report(text: &str, lines: &[&str]) {
-    let said = check_file_with_mode(text, 0o600);
-    assert_eq!(said.code, Some(0), "{}", said.err);
+    let output = check_file_with_mode(text, 0o600);
+    assert_eq!(output.code, Some(0), "{}", output.err);
     for line in lines {
-        let found = said.out.lines().any(|reported| reported.trim() == *line);
-        assert!(found, "{line}\nin\n{}", said.out);
+        let found = output.out.lines().any(|reported| reported.trim() == *line);
+        assert!(found, "{line}\nin\n{}", output.out);
     }
 }
 

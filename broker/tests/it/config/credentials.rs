@@ -48,13 +48,13 @@ fn new_secret(text: &str, client_id: &str) -> CommandOutput {
 #[test]
 fn the_output_of_new_secret_accepts_the_new_secret_and_the_old() {
     let before = format!("{LOCAL}{}", project_of("old"));
-    let said = new_secret(&before, "prj_ada");
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let shown = said.err.trim().rsplit(' ').next().unwrap();
-    assert!(!said.out.contains(shown));
+    let output = new_secret(&before, "prj_ada");
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let shown = output.err.trim().rsplit(' ').next().unwrap();
+    assert!(!output.out.contains(shown));
     let stays = |line: &&str| !line.starts_with("client_secret_sha256");
     let kept: Vec<_> = before.lines().filter(stays).collect();
-    let after = projects(&format!("{}\n{}", kept.join("\n"), said.out));
+    let after = projects(&format!("{}\n{}", kept.join("\n"), output.out));
     for good in [shown, "old"] {
         assert!(after.authenticate("prj_ada", &secret(good)).is_ok());
     }

@@ -68,8 +68,8 @@ fn a_database_that_cannot_be_opened_is_one_line() {
         scratch.write("broker.toml", &text)
     };
     for command in ["check", "serve"] {
-        let said = BrokerCommand::with(command, &config("no/such/folder/a.db")).output();
-        said.failed("no/such/folder/a.db");
+        let output = BrokerCommand::with(command, &config("no/such/folder/a.db")).output();
+        output.failed("no/such/folder/a.db");
         scratch.write("text.db", &"no database\n".repeat(100));
         BrokerCommand::with(command, &config("text.db"))
             .output()

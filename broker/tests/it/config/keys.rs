@@ -127,27 +127,27 @@ fn a_base_url_is_an_origin_and_nothing_more() {
 fn the_environment_overrides_the_file() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", &format!("{LOCAL}{}", google("")));
-    let said = BrokerCommand::with("check", &path)
+    let output = BrokerCommand::with("check", &path)
         .env("BROKER_BASE_URL", "http://localhost:9000")
         .env("BROKER_STORE__URL", "sqlite::memory:")
         .env("BROKER_UPSTREAM__GOOGLE__ENABLED", "false")
         .env("UNRELATED", "x")
         .output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("http://localhost:9000"), "{}", said.out);
-    assert!(said.out.contains("sqlite::memory:"), "{}", said.out);
-    assert!(said.out.contains("google     disabled"), "{}", said.out);
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains("http://localhost:9000"), "{}", output.out);
+    assert!(output.out.contains("sqlite::memory:"), "{}", output.out);
+    assert!(output.out.contains("google     disabled"), "{}", output.out);
     assert!(
-        said.out.contains("github     not configured"),
+        output.out.contains("github     not configured"),
         "{}",
-        said.out
+        output.out
     );
     assert!(
-        said.out.contains("http://localhost:9000/callback/google"),
+        output.out.contains("http://localhost:9000/callback/google"),
         "{}",
-        said.out
+        output.out
     );
-    assert!(!said.out.contains("GOCSPX") && !said.err.contains("GOCSPX"));
+    assert!(!output.out.contains("GOCSPX") && !output.err.contains("GOCSPX"));
 }
 
 #[test]
@@ -155,10 +155,10 @@ fn an_unknown_key_is_refused_in_the_environment_too() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     let check = |name: &str, value: &str, message: &str| {
-        let said = BrokerCommand::with("check", &path)
+        let output = BrokerCommand::with("check", &path)
             .env(name, value)
             .output();
-        said.failed(message);
+        output.failed(message);
     };
     check("BROKER_BASE_ULR", "http://localhost:1", "base_ulr");
     check("BROKER_BASE_ULR", "x", "did you mean BROKER_BASE_URL?");

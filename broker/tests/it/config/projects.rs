@@ -109,18 +109,18 @@ fn new_project_refuses_a_name_that_check_would_refuse() {
         &too_long,
     ] {
         let uri = ["--redirect-uri", "https://app.example/cb"];
-        let said = BrokerCommand::run(&[&["new-project", name][..], &uri].concat()).output();
-        assert_ne!(said.code, Some(0), "{name:?}");
+        let output = BrokerCommand::run(&[&["new-project", name][..], &uri].concat()).output();
+        assert_ne!(output.code, Some(0), "{name:?}");
         assert!(
-            said.err.contains("1 to 80 printable characters"),
+            output.err.contains("1 to 80 printable characters"),
             "{}",
-            said.err
+            output.err
         );
-        assert_eq!(said.out, "", "{name:?}");
+        assert_eq!(output.out, "", "{name:?}");
         assert!(
-            !said.err.contains(['\u{1b}', '\u{7f}', '\u{202E}']),
+            !output.err.contains(['\u{1b}', '\u{7f}', '\u{202E}']),
             "{:?}",
-            said.err
+            output.err
         );
     }
 }
@@ -195,14 +195,14 @@ fn new_project(name: &str) -> (String, ClientSecret) {
         "--redirect-uri",
         "http://localhost:3000/cb",
     ];
-    let said = BrokerCommand::run(&[&["new-project", name][..], &uris].concat()).output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    let (id, secret) = said.err.trim().split_once('\n').unwrap();
+    let output = BrokerCommand::run(&[&["new-project", name][..], &uris].concat()).output();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    let (id, secret) = output.err.trim().split_once('\n').unwrap();
     let id = id.strip_prefix("client_id: ").unwrap();
-    assert!(said.out.contains(&format!("client_id = \"{id}\"")));
+    assert!(output.out.contains(&format!("client_id = \"{id}\"")));
     let secret = secret.rsplit(' ').next().unwrap();
-    assert!(!said.out.contains(secret));
-    (said.out, secret.parse().unwrap())
+    assert!(!output.out.contains(secret));
+    (output.out, secret.parse().unwrap())
 }
 
 #[test]
@@ -231,9 +231,9 @@ fn two_new_projects_have_different_ids_and_secrets() {
 #[test]
 fn new_project_refuses_an_invalid_callback() {
     for uri in ["http://app.example/cb", "https://app.example/cb?", ""] {
-        let said = BrokerCommand::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
-        assert_ne!(said.code, Some(0));
-        assert_eq!(said.out, "");
+        let output = BrokerCommand::run(&["new-project", "Ada", "--redirect-uri", uri]).output();
+        assert_ne!(output.code, Some(0));
+        assert_eq!(output.out, "");
     }
     assert_ne!(
         BrokerCommand::run(&["new-project", "Ada"]).output().code,
@@ -246,9 +246,9 @@ fn check_accepts_new_projects_beside_others() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", new_project("Ada").0, new_project("Bob").0);
     let path = scratch.write("broker.toml", &text);
-    let said = BrokerCommand::with("check", &path).output();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(said.out.contains("Ada (prj_") && said.out.contains("Bob (prj_"));
+    let output = BrokerCommand::with("check", &path).output();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(output.out.contains("Ada (prj_") && output.out.contains("Bob (prj_"));
 }
 
 fn project(client_id: &str, secret: &str) -> Project {

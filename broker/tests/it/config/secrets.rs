@@ -29,9 +29,9 @@ fn a_check_reports_what_would_be_served_and_no_secret() {
     let scratch = Scratch::new();
     let text = format!("{LOCAL}{}{}", google(""), project_of("x"));
     let path = scratch.write("broker.toml", &text);
-    let said = BrokerCommand::with("check", &path).output();
-    assert_eq!((said.code, said.err.as_str()), (Some(0), ""));
-    assert!(said.out.contains("http://127.0.0.1:8000"), "{}", said.out);
-    assert!(said.out.contains("Ada (prj_ada)"), "{}", said.out);
-    assert!(!said.out.contains("GOCSPX"), "{}", said.out);
+    let output = BrokerCommand::with("check", &path).output();
+    assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
+    assert!(output.out.contains("http://127.0.0.1:8000"), "{}", output.out);
+    assert!(output.out.contains("Ada (prj_ada)"), "{}", output.out);
+    assert!(!output.out.contains("GOCSPX"), "{}", output.out);
 }

@@ -18,8 +18,8 @@ async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
     let url = database.url() + ",pg_catalog";
     let installation = Installation::with_store(&url);
     for command in ["check", "serve"] {
-        let said = BrokerCommand::with(command, &installation.config).output();
-        said.failed("s behind the database's, and may differ by 30 s");
-        said.failed("set the clocks right");
+        let output = BrokerCommand::with(command, &installation.config).output();
+        output.failed("s behind the database's, and may differ by 30 s");
+        output.failed("set the clocks right");
     }
 }

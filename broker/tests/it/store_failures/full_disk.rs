@@ -18,9 +18,9 @@ fn without_space_for_its_tables_a_broker_does_not_start_and_leaves_none() {
     let installation = Installation::new();
     for kib in [1, 2, 4, 8, 16, 32] {
         for command in ["check", "serve"] {
-            let said = BrokerCommand::limited_to_kib(kib, command, &installation.config).output();
-            said.failed("broker.db: the store failed: ");
-            said.failed("check whether the disk is full");
+            let output = BrokerCommand::limited_to_kib(kib, command, &installation.config).output();
+            output.failed("broker.db: the store failed: ");
+            output.failed("check whether the disk is full");
         }
         assert_eq!(installation.check().code, Some(0), "after {kib} KiB");
         installation.scratch.remove_all("broker.db");

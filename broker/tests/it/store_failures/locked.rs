@@ -21,9 +21,9 @@ fn a_broker_does_not_start_on_a_file_that_another_process_locks() {
         for command in ["check", "serve"] {
             let config = &installation.config;
             scope.spawn(move || {
-                let said = BrokerCommand::with(command, config).output();
-                said.failed("broker.db: the store failed: database is locked");
-                said.failed("another process holds it");
+                let output = BrokerCommand::with(command, config).output();
+                output.failed("broker.db: the store failed: database is locked");
+                output.failed("another process holds it");
             });
         }
     });

@@ -54,9 +54,9 @@ mod on_postgres {
         schema.execute("INSERT INTO broker_schema VALUES (2)").await;
         let installation = Installation::with_store(&schema.url());
         for command in ["check", "serve"] {
-            let said = BrokerCommand::with(command, &installation.config).output();
-            let line = said.err.lines().last().unwrap();
-            assert_eq!(said.code, Some(1), "{}", said.err);
+            let output = BrokerCommand::with(command, &installation.config).output();
+            let line = output.err.lines().last().unwrap();
+            assert_eq!(output.code, Some(1), "{}", output.err);
             assert!(
                 line.starts_with("broker: cannot open postgres://"),
                 "{line}"

@@ -10,19 +10,19 @@ const WRONG: &str = "Anchovies-7vK2mW9pL4tR8sB3nF6hJ1dG5yC0";
 async fn the_right_password_is_accepted() {
     let schema = Schema::with_password(RIGHT).await;
     let installation = Installation::with_store(&schema.url_with(RIGHT));
-    let said = installation.check();
-    assert_eq!(said.code, Some(0), "{}", said.err);
-    assert!(!said.out.contains(RIGHT), "{}", said.out);
+    let output = installation.check();
+    assert_eq!(output.code, Some(0), "{}", output.err);
+    assert!(!output.out.contains(RIGHT), "{}", output.out);
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_one_line_that_does_not_show_it() {
     let schema = Schema::with_password(RIGHT).await;
-    let said = Installation::with_store(&schema.url_with(WRONG)).check();
+    let output = Installation::with_store(&schema.url_with(WRONG)).check();
     said.failed("cannot open postgres://[redacted]");
-    said.failed("password authentication failed");
-    said.failed("store.url");
-    assert!(!said.err.contains(WRONG) && !said.out.contains(WRONG));
+    output.failed("password authentication failed");
+    output.failed("store.url");
+    assert!(!output.err.contains(WRONG) && !output.out.contains(WRONG));
 }
 
 #[tokio::test]
