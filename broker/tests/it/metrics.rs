@@ -1,9 +1,9 @@
 //! The program's metrics after known logins.
 
-use crate::command::BrokerCommand;
 use testkit::http::{Http, Response};
 
 use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::installation::Installation;
 use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{

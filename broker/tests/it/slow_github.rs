@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use reqwest::Method;
 use rocket::config::TlsConfig;
-use rocket::fairing::AdHoc;
 use rocket::serde::json::Json;
 use rocket::{Config, State, get, post, routes};
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, oneshot};
-
-use crate::command::BrokerCommand;
-use crate::test_broker::{authorize_path, back_path};
 use testkit::http::Request;
+use testkit::server::TestServer;
+use tokio::sync::Semaphore;
 
 use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::installation::Installation;
+use crate::test_broker::{authorize_path, back_path};
 
 /// A GitHub that issues no token without a permit of the test.
 pub(crate) struct SlowGitHub {
@@ -24,18 +23,19 @@ pub(crate) struct SlowGitHub {
     requests: Arc<Semaphore>,
     /// A permit for each token that it may issue.
     pub(crate) permits: Arc<Semaphore>,
+    _server: TestServer,
 }
 
 #[derive(Clone)]
-struct Gate {
+struct Semaphores {
     requests: Arc<Semaphore>,
     permits: Arc<Semaphore>,
 }
 
 #[post("/login/oauth/access_token")]
-async fn token(gate: &State<Gate>) -> Json<Value> {
-    gate.requests.add_permits(1);
-    gate.permits.acquire().await.unwrap().forget();
+async fn token(semaphores: &State<Semaphores>) -> Json<Value> {
+    semaphores.requests.add_permits(1);
+    semaphores.permits.acquire().await.unwrap().forget();
     Json(json!({ "access_token": "gho_token", "token_type": "bearer", "scope": "" }))
 }
 
@@ -57,30 +57,23 @@ impl SlowGitHub {
     /// Starts one with or without TLS.
     pub(crate) async fn start_with(tls: Option<TlsConfig>) -> Self {
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let gate = Gate {
+        let semaphores = Semaphores {
             requests: Arc::new(Semaphore::new(0)),
             permits: Arc::new(Semaphore::new(0)),
         };
-        let (sender, port) = oneshot::channel();
-        let sender = std::sync::Mutex::new(Some(sender));
-        let liftoff = AdHoc::on_liftoff("port", move |rocket| {
-            let sender = sender.lock().unwrap().take().unwrap();
-            sender.send(rocket.config().port).unwrap();
-            Box::pin(async {})
-        });
         let config = Config {
             tls,
             ..broker::http::config("127.0.0.1:0".parse().unwrap())
         };
         let rocket = rocket::custom(config)
-            .manage(gate.clone())
-            .mount("/", routes![token, user, emails])
-            .attach(liftoff);
-        tokio::spawn(rocket.launch());
+            .manage(semaphores.clone())
+            .mount("/", routes![token, user, emails]);
+        let server = TestServer::launch(rocket).await;
         Self {
-            url: format!("{scheme}://127.0.0.1:{}", port.await.unwrap()),
-            requests: gate.requests,
-            permits: gate.permits,
+            url: format!("{scheme}://{}", server.address),
+            requests: semaphores.requests,
+            permits: semaphores.permits,
+            _server: server,
         }
     }
 

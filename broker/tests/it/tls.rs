@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::Certificate;
+use testkit::http::{Http, client_builder};
 
 use crate::broker_process::BrokerProcess;
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
-use testkit::http::{Http, client_builder};
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
 const CERTIFICATE: &str = include_str!("tls/certificate.pem");

@@ -134,7 +134,11 @@ fn the_environment_overrides_the_file() {
         .env("UNRELATED", "x")
         .output();
     assert_eq!(output.code, Some(0), "{}", output.err);
-    assert!(output.out.contains("http://localhost:9000"), "{}", output.out);
+    assert!(
+        output.out.contains("http://localhost:9000"),
+        "{}",
+        output.out
+    );
     assert!(output.out.contains("sqlite::memory:"), "{}", output.out);
     assert!(output.out.contains("google     disabled"), "{}", output.out);
     assert!(

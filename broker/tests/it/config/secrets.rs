@@ -31,7 +31,11 @@ fn a_check_reports_what_would_be_served_and_no_secret() {
     let path = scratch.write("broker.toml", &text);
     let output = BrokerCommand::with("check", &path).output();
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
-    assert!(output.out.contains("http://127.0.0.1:8000"), "{}", output.out);
+    assert!(
+        output.out.contains("http://127.0.0.1:8000"),
+        "{}",
+        output.out
+    );
     assert!(output.out.contains("Ada (prj_ada)"), "{}", output.out);
     assert!(!output.out.contains("GOCSPX"), "{}", output.out);
 }

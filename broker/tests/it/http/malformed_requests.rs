@@ -91,9 +91,9 @@ async fn a_malformed_request_of_a_browser_neither_binds_nor_consumes_a_login() {
         refuses_malformed_requests(&broker, method, path, Input::Nothing).await;
     }
     let browser = broker.browser();
-    let departure = browser.get(&path).await;
-    assert_eq!(departure.status, 303, "no browser is bound");
-    let back = back_path(&departure, "code=upstream-code");
+    let redirect = browser.get(&path).await;
+    assert_eq!(redirect.status, 303, "no browser is bound");
+    let back = back_path(&redirect, "code=upstream-code");
     refuses_malformed_requests(&broker, Method::GET, &back, Input::Nothing).await;
     assert_eq!(broker.calls_upstream().await, 0);
     assert_eq!(broker.result(1).await.json()["status"], "pending");

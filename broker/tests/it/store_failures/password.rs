@@ -19,7 +19,7 @@ async fn the_right_password_is_accepted() {
 async fn a_wrong_password_is_one_line_that_does_not_show_it() {
     let schema = Schema::with_password(RIGHT).await;
     let output = Installation::with_store(&schema.url_with(WRONG)).check();
-    said.failed("cannot open postgres://[redacted]");
+    output.failed("cannot open postgres://[redacted]");
     output.failed("password authentication failed");
     output.failed("store.url");
     assert!(!output.err.contains(WRONG) && !output.out.contains(WRONG));

@@ -76,9 +76,9 @@ impl Browser {
         self.past_return(response).await
     }
 
-    /// Returns from GitHub with this query, after `departure` redirected to it.
-    pub(crate) async fn come_back(&self, departure: &Response, query: &str) -> Response {
-        self.get(&back_path(departure, query)).await
+    /// Returns from GitHub with this query, after `redirect` redirected to it.
+    pub(crate) async fn come_back(&self, redirect: &Response, query: &str) -> Response {
+        self.get(&back_path(redirect, query)).await
     }
 
     pub(crate) fn cookies(&self) -> BTreeMap<String, String> {
@@ -124,9 +124,9 @@ impl Browser {
     }
 }
 
-/// The path of the provider's callback for the upstream login that `departure` began.
-pub(crate) fn back_path(departure: &Response, query: &str) -> String {
-    let url = departure.location().unwrap();
+/// The path of the provider's callback for the upstream login that `redirect` began.
+pub(crate) fn back_path(redirect: &Response, query: &str) -> String {
+    let url = redirect.location().unwrap();
     let state = parameter(url, "state").unwrap();
     format!("/callback/github?{query}&state={state}")
 }
@@ -135,6 +135,6 @@ pub(crate) fn back_path(departure: &Response, query: &str) -> String {
 pub(crate) async fn sign_in(broker: &TestBroker, n: u8) -> Response {
     let path = broker.session(n).await;
     let browser = broker.browser();
-    let departure = browser.get(&path).await;
-    browser.come_back(&departure, "code=upstream-code").await
+    let redirect = browser.get(&path).await;
+    browser.come_back(&redirect, "code=upstream-code").await
 }

@@ -25,8 +25,8 @@ impl TestBroker {
     /// Completes a legacy login, and returns the code from its callback.
     pub(crate) async fn code(&self) -> String {
         let browser = self.browser();
-        let departure = browser.get(&authorize_path()).await;
-        let callback = browser.come_back(&departure, "code=upstream-code").await;
+        let redirect = browser.get(&authorize_path()).await;
+        let callback = browser.come_back(&redirect, "code=upstream-code").await;
         assert_eq!(callback.status, 303, "{callback:?}");
         parameter(callback.location().unwrap(), "code").unwrap()
     }

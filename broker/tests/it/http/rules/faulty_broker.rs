@@ -9,13 +9,12 @@ use broker::config::Config;
 use broker::model::UnixMs;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+use testkit::http::Response;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Row;
 use crate::http::store_outage::BrokerWithOutages;
-use testkit::http::Response;
-
 use crate::scratch::Scratch;
 use crate::test_broker::{
     Browser, TestBroker, authorize_path, authorize_query, authorize_with, back_path, result_body,
