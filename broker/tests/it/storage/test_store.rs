@@ -3,21 +3,22 @@
 //! Keys, handles, browsers, codes and tokens are numbers here: key 1 is the
 //! session key of 32 bytes 1, and so on.
 
+mod values;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use broker::model::grant::{NewGrant, Redemption, Token};
-use broker::model::login_session::{
-    BrowserBinding, LoginOutcome, LoginSession, NewLogin, ResultQuery, open,
-};
-use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
+use broker::model::grant::{Redemption, Token};
+use broker::model::login_session::{LoginOutcome, LoginSession, ResultQuery};
+use broker::model::upstream_login::UpstreamLogin;
 use broker::model::{LoginId, UnixMs};
 use broker::store::fail_points::FailPoints;
 use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
-use contract::{
-    AccessToken, ClientId, CodeVerifier, Digest, HandoffCode, LoginSessionRequest, Profile,
-    Provider, RedirectUri, Rule, SessionKey, State, TokenRequest,
+use contract::{Profile, Rule};
+pub(crate) use values::{
+    CALLBACK, binding, callback, grant, handle_of, login, project, query, redemption, token_of,
+    upstream_login, verifier,
 };
 
 use crate::users::ada;
@@ -46,8 +47,6 @@ pub(crate) struct TestStore {
 
 /// The time at which every test begins.
 const START: UnixMs = UnixMs(1_790_000_000_123);
-
-pub(crate) const CALLBACK: &str = "https://app.example/cb";
 
 /// A [`ResultRead`] that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,84 +221,4 @@ impl TestStore {
             ))
             .await
     }
-}
-
-pub(crate) fn key_of(n: u8) -> SessionKey {
-    SessionKey::from_random(&[n; 32])
-}
-
-pub(crate) fn handle_of(n: u8) -> Digest {
-    Digest::derive("handle", &[n])
-}
-
-pub(crate) fn binding(n: u8) -> BrowserBinding {
-    BrowserBinding(Digest::derive("browser", &[n]))
-}
-
-pub(crate) fn project(name: &str) -> ClientId {
-    format!("prj_{name}").parse().unwrap()
-}
-
-pub(crate) fn callback(text: &str) -> RedirectUri {
-    text.parse().unwrap()
-}
-
-pub(crate) fn login(key: u8, handle: Digest, name: &str, now: UnixMs) -> NewLogin {
-    let request = LoginSessionRequest {
-        client_id: project(name),
-        client_secret: "unused".parse().unwrap(),
-        session_key: key_of(key),
-        provider: Provider::GitHub,
-        redirect_uri: callback(CALLBACK),
-    };
-    open(&request, handle, now)
-}
-
-pub(crate) fn query(key: u8) -> ResultQuery {
-    ResultQuery {
-        key: key_of(key).digest(),
-        project: project("ada"),
-        redirect_uri: callback(CALLBACK),
-    }
-}
-
-pub(crate) fn upstream_login(seed: u8, ends: UnixMs) -> UpstreamLogin {
-    UpstreamLogin {
-        seed: Seed::from_random([seed; 32]),
-        login: LoginId::of_key(&key_of(seed)),
-        provider: Provider::GitHub,
-        project: project("ada"),
-        callback: callback(CALLBACK).digest(),
-        ends,
-        purpose: Purpose::Legacy {
-            state: State::from_random(&[seed; 32]),
-            challenge: verifier(seed).challenge(),
-        },
-    }
-}
-
-pub(crate) fn verifier(n: u8) -> CodeVerifier {
-    CodeVerifier::from_random(&[n; 32])
-}
-
-pub(crate) fn token_of(n: u8) -> Digest {
-    AccessToken::from_random(&[n; 32]).digest()
-}
-
-pub(crate) fn grant(code: u8, now: UnixMs) -> NewGrant {
-    let challenge = verifier(code).challenge();
-    let digest = HandoffCode::from_random(&[code; 32]).digest();
-    NewGrant::of(&upstream_login(code, now), &challenge, ada(), digest, now)
-}
-
-pub(crate) fn redemption(code: u8, token: u8, now: UnixMs) -> Redemption {
-    let request = TokenRequest {
-        grant_type: contract::GrantType::AuthorizationCode,
-        client_id: "prj_ada".parse().unwrap(),
-        client_secret: "unused".parse().unwrap(),
-        code: HandoffCode::from_random(&[code; 32]),
-        redirect_uri: callback(CALLBACK),
-        code_verifier: verifier(code),
-    };
-    Redemption::of(&request, &project("ada"), token_of(token), now)
 }
