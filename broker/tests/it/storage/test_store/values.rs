@@ -9,7 +9,7 @@ use contract::{
     Provider, RedirectUri, SessionKey, State, TokenRequest,
 };
 
-use crate::people::ada;
+use crate::users::ada;
 
 pub(crate) const CALLBACK: &str = "https://app.example/cb";
 
