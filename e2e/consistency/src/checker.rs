@@ -44,5 +44,5 @@ pub(crate) fn check(history: &History) -> Result<(), Violation> {
             _ => {}
         }
     }
-    search::explain(history)
+    search::explain(history).map_err(|unexplained| diagnosis::of(history, &unexplained))
 }

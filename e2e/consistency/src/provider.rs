@@ -8,7 +8,6 @@ use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
 use crate::Failure;
 use crate::client::Request;
-use crate::login::UpstreamVisit;
 use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::operation::{Operation, Outcome, User};
 use crate::random::Random;
@@ -106,11 +105,12 @@ impl Providers {
         }
     }
 
-    /// Sends a browser to its provider, where `script` is played.
+    /// Sends the browser of `upstream_login` to its provider, where `script` is played.
     pub(crate) async fn sign_in(
         &self,
         recorder: &Recorder,
-        visit: &UpstreamVisit,
+        upstream_login: u8,
+        provider_url: &str,
         provider: Provider,
         script: Script,
     ) -> Result<SignIn, Failure> {
@@ -119,13 +119,12 @@ impl Providers {
             Provider::GitHub => self.github.lock().await,
         };
         self.upstream.provider(provider.into()).queue(script.next)?;
-        let upstream_login = visit.upstream_login;
         let steps = script.endings.into_iter().map(|ending| Step::SignIn {
             upstream_login,
             ending,
         });
         let steps: Vec<_> = steps.collect();
-        let request = Request::navigate(&visit.provider_url, "");
+        let request = Request::navigate(provider_url, "");
         let (operation, response) = recorder
             .record(steps[0], async || recorder.client.send("", &request).await)
             .await;

@@ -14,8 +14,6 @@
 //! # }
 //! ```
 
-mod response;
-
 use std::fmt::{self, Debug, Display};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +22,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, RequestBuilder};
 use serde::Serialize;
 
-pub use response::{PENDING, REFUSED, Response, UNRECOGNISED};
+use crate::{leak_check, openapi};
+
+pub use crate::response::{PENDING, REFUSED, Response, UNRECOGNISED};
 
 /// Where requests go, and what each of them carries.
 #[derive(Clone)]
@@ -211,7 +211,7 @@ impl Request {
         let request = self.try_build()?;
         let (method, url) = (request.method().clone(), request.url().clone());
         let response = Response::read(http.client.execute(request).await?).await?;
-        response.check(&method, url.path());
+        check(&response, &method, url.path());
         if let Some(observe) = &http.observer {
             observe(&method, url.as_str(), &response);
         }
@@ -233,6 +233,17 @@ impl Request {
             request.headers_mut().entry(name).or_insert(value.clone());
         }
         Ok(request)
+    }
+}
+
+/// Asserts that the contract documents `response` to `method` at `path`, and that it
+/// leaks no secret. A response that is no broker's passes.
+fn check(response: &Response, method: &Method, path: &str) {
+    if let Err(violation) = openapi::check(method, path, response) {
+        panic!("the contract does not document {method} {path} with {response:?}: {violation}");
+    }
+    if let Some(place) = leak_check::in_response(response) {
+        panic!("{method} {path} leaks a secret: {place} of {response:?}");
     }
 }
 

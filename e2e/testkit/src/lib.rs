@@ -2,7 +2,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`http`] | the HTTP client, and the response with its assertions |
+//! | [`response`] | a response with its assertions |
+//! | [`http`] | the HTTP client, which checks each response as it reads it |
 //! | [`browser`] | a browser with its cookies that records each step |
 //! | [`backend`] | a consumer's backend over raw JSON |
 //! | [`server`] | a server in the process of a test |
@@ -27,4 +28,5 @@ pub mod malformed;
 pub mod openapi;
 pub mod postgres;
 pub mod query;
+pub mod response;
 pub mod server;

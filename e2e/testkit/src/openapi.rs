@@ -12,7 +12,7 @@ use hyper::Method;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use crate::http::Response;
+use crate::response::Response;
 
 /// Paths for operators or for the broker's own pages, not for consumers.
 pub const NOT_PUBLISHED: [&str; 4] = ["/livez", "/readyz", "/style.css", "/question.js"];

@@ -1,13 +1,20 @@
 //! The name of what is wrong, from where the search came to its end.
 
 use super::Violation;
-use super::search::{State, as_seen};
+use super::search::{State, Unexplained, as_seen};
 use crate::history::History;
 use crate::model::{Answer, Commit, LoginOutcome, Model, Progress, Step, Wrong};
 use crate::operation::{Operation, User};
 
-/// Why nothing explains `history` further than `state` does.
-pub(super) fn of(history: &History, state: &State) -> Violation {
+/// The violation for which no order explains `history`.
+pub(super) fn of(history: &History, unexplained: &Unexplained) -> Violation {
+    match unexplained {
+        Unexplained::TooManyOrders => "the checker gave up: too many orders".to_owned(),
+        Unexplained::At(state) => at(history, state),
+    }
+}
+
+fn at(history: &History, state: &State) -> Violation {
     if state.is_answered(history) {
         return of_the_log(history, state);
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::{Violation, diagnosis};
 use crate::history::History;
 use crate::model::{Answer, Choices, Commit, Commits, Model, Rest, Stage, Step};
 use crate::operation::{Operation, Outcome};
@@ -14,8 +13,8 @@ const MAX_STATES: usize = 200_000;
 ///
 /// # Errors
 ///
-/// The operation that the order that came furthest cannot explain.
-pub(super) fn explain(history: &History) -> Result<(), Violation> {
+/// The point at which the order that came furthest cannot go on.
+pub(super) fn explain(history: &History) -> Result<(), Unexplained> {
     let mut search = Search {
         history,
         seen: HashSet::new(),
@@ -31,10 +30,18 @@ pub(super) fn explain(history: &History) -> Result<(), Violation> {
         return Ok(());
     }
     if search.seen.len() >= MAX_STATES {
-        return Err("the checker gave up: too many orders".to_owned());
+        return Err(Unexplained::TooManyOrders);
     }
-    let furthest = search.furthest.map(|it| it.state);
-    Err(furthest.map_or_else(String::new, |it| diagnosis::of(history, &it)))
+    let furthest = search.furthest.map_or(beginning, |it| it.state);
+    Err(Unexplained::At(Box::new(furthest)))
+}
+
+/// The reason why a search found no order.
+pub(super) enum Unexplained {
+    /// No order leads beyond this point.
+    At(Box<State>),
+    /// The search was given up.
+    TooManyOrders,
 }
 
 /// One point of a search: what has happened so far.

@@ -8,7 +8,7 @@ use hyper::HeaderMap;
 use url::Url;
 
 use super::suspicious;
-use crate::http::Response;
+use crate::response::Response;
 
 /// Parameters of a redirect's address that carry a secret.
 const SECRET_PARAMETERS: [&str; 4] = ["state", "code", "code_challenge", "nonce"];

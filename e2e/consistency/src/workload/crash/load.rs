@@ -172,7 +172,15 @@ impl CutLogin {
         };
         let provider = self.login.history.provider;
         let script = Script::plain(provider, random);
-        let sign_in = providers.sign_in(recorder, visit, provider, script).await?;
+        let sign_in = providers
+            .sign_in(
+                recorder,
+                visit.upstream_login,
+                &visit.provider_url,
+                provider,
+                script,
+            )
+            .await?;
         self.callback_url = Some(sign_in.callback_url.clone());
         self.login.record_sign_in(sign_in);
         Ok(())

@@ -229,7 +229,13 @@ impl Arena {
         let script = Script::plain(provider, random);
         let sign_in = self
             .providers
-            .sign_in(&self.recorder, visit, provider, script)
+            .sign_in(
+                &self.recorder,
+                visit.upstream_login,
+                &visit.provider_url,
+                provider,
+                script,
+            )
             .await?;
         let callback_url = sign_in.callback_url.clone();
         played.login.record_sign_in(sign_in);

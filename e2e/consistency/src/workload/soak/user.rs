@@ -135,7 +135,15 @@ impl<'a> User<'a> {
         let script = Script::any(provider, self.random);
         let providers = &self.context.providers;
         let recorder = &self.context.recorder;
-        let sign_in = providers.sign_in(recorder, visit, provider, script).await?;
+        let sign_in = providers
+            .sign_in(
+                recorder,
+                visit.upstream_login,
+                &visit.provider_url,
+                provider,
+                script,
+            )
+            .await?;
         if let Some(name) = sign_in.misbehaviour {
             self.context.statistics().add_misbehaviour(name);
         }

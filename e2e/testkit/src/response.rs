@@ -2,10 +2,8 @@
 
 use std::fmt::{self, Debug};
 
-use hyper::{HeaderMap, Method};
+use hyper::HeaderMap;
 use serde_json::Value;
-
-use crate::{leak_check, openapi};
 
 /// The body of a refusal with status 400.
 pub const REFUSED: &str = r#"{"error":"request_failed","message":"The request was refused."}"#;
@@ -34,27 +32,12 @@ pub struct Response {
 
 impl Response {
     /// Reads a response to its end.
-    pub(super) async fn read(response: reqwest::Response) -> reqwest::Result<Self> {
+    pub(crate) async fn read(response: reqwest::Response) -> reqwest::Result<Self> {
         Ok(Self {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             body: response.bytes().await?.into(),
         })
-    }
-
-    /// Asserts that the contract documents this response to `method` at `path`, and
-    /// that it leaks no secret. A response that is no broker's passes.
-    ///
-    /// # Panics
-    ///
-    /// When the assertion does not hold.
-    pub fn check(&self, method: &Method, path: &str) {
-        if let Err(violation) = openapi::check(method, path, self) {
-            panic!("the contract does not document {method} {path} with {self:?}: {violation}");
-        }
-        if let Some(place) = leak_check::in_response(self) {
-            panic!("{method} {path} leaks a secret: {place} of {self:?}");
-        }
     }
 
     /// Whether a broker sent it: all of its responses have this header, and no others.
