@@ -54,7 +54,7 @@ impl<'a> User<'a> {
     }
 
     pub(crate) async fn chooses(&self, user: &str) -> WebDriverResult<()> {
-        self.clicks(&format!("[data-user='{user}']")).await
+        self.clicks(&format!("[data-person='{user}']")).await
     }
 
     pub(crate) async fn chooses_misbehaviour(&self, misbehaviour: &str) -> WebDriverResult<()> {
