@@ -87,18 +87,18 @@ breaks! {
         }";
     ]
     a_refusal_with_another_status: RACES, "401", [
-        "broker/src/model/login_session.rs", "Stage::Consumed => Err(Rule::ResultOnce)" =>
-            "Stage::Consumed => Err(Rule::BearerKnown)";
+        "broker/src/model/login_session.rs", "SessionStatus::Consumed => Err(Rule::ResultOnce)" =>
+            "SessionStatus::Consumed => Err(Rule::BearerKnown)";
     ]
     a_consumed_result_that_is_promised_again: RACES, "a result was promised after it was gone", [
-        "broker/src/model/login_session.rs", "Stage::Consumed => Err(Rule::ResultOnce)" =>
-            "Stage::Consumed => Ok(StillPending)";
+        "broker/src/model/login_session.rs", "SessionStatus::Consumed => Err(Rule::ResultOnce)" =>
+            "SessionStatus::Consumed => Ok(StillPending)";
     ]
     an_answer_before_its_commit: CRASHES,
         "lost" | "twice" | "outlived" | "let into", [
         "broker/src/store/sqlite/writer.rs",
-            "self.result = Some(outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);" =>
-            "let value = outcome.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?;
+            "self.result = Some(result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);" =>
+            "let value = result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?;
         let (unused, _) = oneshot::channel();
         let _ = std::mem::replace(&mut self.reply, unused).send(Ok(value));";
         "broker/src/store/sqlite/writer.rs", "committed.map(|()| result.expect(\"what was committed has run\"))" =>
@@ -123,8 +123,10 @@ breaks! {
         SQL, "AND stage = 'settled' AND $4 < ends_ms" => "AND stage = 'settled' AND $4 = $4";
     ]
     a_broker_that_keeps_something_of_every_profile: SOAK, "memory", [
-        "broker/src/store/sqlite.rs", "fn find_token(db: &Connection, token: Digest, now: UnixMs) -> Result<Option<Token>> {" =>
-            "fn find_token(db: &Connection, token: Digest, now: UnixMs) -> Result<Option<Token>> {
-    std::mem::forget(vec![1_u8; 1 << 17]);";
+        "broker/src/store/sqlite.rs", ".run(move |db| poll_once(steps::token(db, token, now)))" =>
+            ".run(move |db| {
+                std::mem::forget(vec![1_u8; 1 << 17]);
+                poll_once(steps::token(db, token, now))
+            })";
     ]
 }
