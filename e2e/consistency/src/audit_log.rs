@@ -69,7 +69,7 @@ impl AuditLog {
         let _ = self.0.lines.subscribe().wait_for(is_known).await;
     }
 
-    /// What was committed for a login; it is forgotten then.
+    /// Takes the record of a login out of the log.
     pub(crate) fn take(&self, login: &str) -> AuditRecord {
         self.entries().logins.remove(login).unwrap_or_default()
     }
@@ -80,7 +80,7 @@ impl AuditLog {
         self.entries().exchanges.clone()
     }
 
-    /// What must not be in a log, and is, since this was last called.
+    /// Takes the forbidden lines that were logged since the last call.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         std::mem::take(&mut self.entries().errors)
     }

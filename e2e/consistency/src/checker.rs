@@ -21,7 +21,7 @@ mod tests;
 use crate::history::History;
 use crate::operation::Outcome;
 
-/// What is wrong with a history, in a sentence.
+/// The flaw of a history, in a sentence.
 pub(crate) type Violation = String;
 
 /// Looks for an explanation of `history`.

@@ -55,7 +55,7 @@ pub(crate) enum Request {
     Revoke { token: String },
 }
 
-/// Where a navigation begins.
+/// The page from which a navigation begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A page of the consumer.

@@ -18,7 +18,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use crate::Failure;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::random::digest;
-use replica::{Halt, MOVED, Order};
+use replica::{MOVED, Order, PauseAt};
 
 /// The store that the brokers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -114,14 +114,14 @@ impl Cluster {
         urls.collect()
     }
 
-    /// Starts a broker anew, to halt at a fail point.
+    /// Starts a broker anew, to pause at a fail point.
     pub(crate) async fn restart(
         &mut self,
         broker: usize,
-        halt: Option<Halt>,
+        pause_at: Option<PauseAt>,
     ) -> Result<(), Failure> {
         self.brokers[broker].kill().await?;
-        self.brokers[broker] = self.replica(halt).await?;
+        self.brokers[broker] = self.replica(pause_at).await?;
         Ok(())
     }
 
@@ -139,14 +139,14 @@ impl Cluster {
         self.scratch.path()
     }
 
-    async fn replica(&self, halt: Option<Halt>) -> Result<Replica, Failure> {
+    async fn replica(&self, pause_at: Option<PauseAt>) -> Result<Replica, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("replica").arg("--config");
         command.arg(self.config_path());
         let ahead_ms = self.clock.advanced_ms().to_string();
         command.args(["--ahead-ms", &ahead_ms]);
-        if let Some(halt) = halt {
-            command.arg("--halt").arg(halt.to_string());
+        if let Some(pause_at) = pause_at {
+            command.arg("--pause-at").arg(pause_at.to_string());
         }
         // Its configuration is the file, and what is given here.
         command.env_clear();
@@ -258,8 +258,8 @@ impl Replica {
         }
     }
 
-    /// Waits until it writes one more line, which it does when it halts.
-    pub(crate) async fn wait_until_halted(&mut self) -> Result<(), Failure> {
+    /// Waits until it writes one more line, which it does when it pauses.
+    pub(crate) async fn wait_until_paused(&mut self) -> Result<(), Failure> {
         let line = self.lines.next_line().await?;
         line.map(drop)
             .ok_or_else(|| "a broker ended by itself".into())

@@ -25,9 +25,9 @@ pub(crate) struct History {
     pub(crate) operations: Vec<Operation>,
     /// The users who signed in, by the number of the upstream login.
     pub(crate) users: BTreeMap<u8, User>,
-    /// When the database was down.
+    /// The outages of the database.
     pub(crate) outages: Vec<Outage>,
-    /// What the broker's audit log has of it, if it was read.
+    /// The login's entries in the broker's audit log, if that was read.
     pub(crate) audit: Option<AuditRecord>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Outage {
     pub(crate) until_ns: u64,
 }
 
-/// What the audit log has of one login.
+/// The entries of one login in the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AuditRecord {
     /// The number of commits, by the name of the step.
@@ -78,7 +78,7 @@ impl History {
         self.outages.iter().any(overlaps)
     }
 
-    /// How the login ended, in a word.
+    /// The login's end, in a word.
     pub(crate) fn outcome(&self) -> &'static str {
         let mut answers = self.operations.iter().filter_map(Operation::answer);
         let end = answers.find_map(|answer| match answer {
@@ -91,7 +91,7 @@ impl History {
 }
 
 impl AuditRecord {
-    /// How often a step was committed.
+    /// The number of times that a step was committed.
     pub(crate) fn count(&self, commit: Commit) -> u32 {
         self.steps.get(commit.name()).copied().unwrap_or_default()
     }

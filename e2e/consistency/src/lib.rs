@@ -2,7 +2,7 @@
 //! their own, and every login is checked against one model.
 //!
 //! The words are Jepsen's: a *workload* makes clients call brokers while a *nemesis*
-//! makes trouble; each call is an *operation*; the operations of one login are a
+//! injects faults; each call is an *operation*; the operations of one login are a
 //! *history*; the *checker* looks for an order in which the *model* explains it.
 //!
 //! | module | content |
@@ -34,7 +34,7 @@ mod workload;
 
 use clap::{Parser, Subcommand};
 
-/// Why a run failed, in one line.
+/// The reason for a failed run, in one line.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The command line.
@@ -66,7 +66,7 @@ enum Command {
 ///
 /// # Errors
 ///
-/// What the run found, or why it could not run.
+/// If the run finds a violation, or cannot run.
 pub async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Histories(plan) => workload::race::run(plan).await,

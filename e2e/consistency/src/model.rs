@@ -26,7 +26,7 @@ pub use step::{Ending, Failure, Project, Provider, Step, Visitor, Wrong};
 
 use state::UPSTREAM_LOGIN_LIFETIME_MS;
 
-/// What the broker must answer. `User` names the user of a profile: by default the
+/// An answer of the broker. `User` names the user of a profile: by default the
 /// number of the upstream login in which that user signed in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer<User = u8> {
@@ -70,9 +70,9 @@ pub enum Answer<User = u8> {
     Revoked,
 }
 
-/// How far an operation is after its first commit.
+/// An operation after its first commit.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Stage {
+pub enum Begun {
     /// It is answered.
     Answered(Answer),
     /// It commits once more before it answers.
@@ -99,20 +99,20 @@ impl Model {
     ///
     /// # Panics
     ///
-    /// When more than one answer is right, which an exact clock rules out.
+    /// If more than one answer is right, which an exact clock rules out.
     pub fn step(&mut self, step: Step, now_ms: i64) -> Answer {
         let (at, mut choices) = (Interval::exactly(now_ms), Choices::default());
         let answer = match self.begin(step, at, &mut choices) {
-            Stage::Answered(answer) => answer,
-            Stage::Underway(rest) => self.finish(rest, at, &mut choices),
+            Begun::Answered(answer) => answer,
+            Begun::Underway(rest) => self.finish(rest, at, &mut choices),
         };
         assert!(!choices.advance(), "{step:?} has one answer");
         answer
     }
 
     /// Takes the step up to its first commit, at some moment in `at`.
-    pub fn begin(&mut self, step: Step, at: Interval, choices: &mut Choices) -> Stage {
-        Stage::Answered(match step {
+    pub fn begin(&mut self, step: Step, at: Interval, choices: &mut Choices) -> Begun {
+        Begun::Answered(match step {
             Step::Start {
                 login,
                 key,
@@ -215,13 +215,13 @@ impl Model {
         by: Visitor,
         at: Interval,
         choices: &mut Choices,
-    ) -> Stage {
+    ) -> Begun {
         let delivered = self.upstream_login_mut(upstream_login);
         if delivered.visitor != by {
-            return Stage::Answered(Answer::NotThisBrowser);
+            return Begun::Answered(Answer::NotThisBrowser);
         }
         if delivered.is_consumed || !at.is_before(delivered.ends, choices) {
-            return Stage::Answered(match delivered.purpose {
+            return Begun::Answered(match delivered.purpose {
                 Purpose::Clean { .. } => Answer::ToCallback,
                 Purpose::Legacy { .. } => Answer::UpstreamLoginOver,
             });
@@ -230,7 +230,7 @@ impl Model {
         let is_exchanged = delivered.has_code();
         self.exchanges += u8::from(is_exchanged);
         self.committed.add(Commit::UpstreamLoginConsumed);
-        Stage::Underway(Rest::Delivery { upstream_login })
+        Begun::Underway(Rest::Delivery { upstream_login })
     }
 }
 

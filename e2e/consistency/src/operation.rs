@@ -21,7 +21,7 @@ pub(crate) struct Operation {
     pub(crate) outcome: Outcome,
 }
 
-/// What the client saw.
+/// The outcome that the client saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// No answer of the broker: the operation has happened, will happen, or never will.

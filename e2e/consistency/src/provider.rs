@@ -13,9 +13,9 @@ use crate::operation::{Operation, Outcome, User};
 use crate::random::Random;
 use crate::recorder::Recorder;
 
-/// How long the keys may be in trouble that another login was to get: as long as the
-/// provider keeps the trouble ready, and the broker remembers a failure.
-const KEY_TROUBLE_MS: i64 = 13_000;
+/// The time in which a misbehaviour of the provider's keys may fail other logins: the
+/// provider keeps it ready for a while, and the broker remembers a failure.
+const KEYS_FAIL_MS: i64 = 13_000;
 
 /// The providers, and the order of those who sign in.
 pub(crate) struct Providers {
@@ -23,10 +23,10 @@ pub(crate) struct Providers {
     /// One sign-in at a time each, so that a script is played to the login it is for.
     google: tokio::sync::Mutex<()>,
     github: tokio::sync::Mutex<()>,
-    keys_in_trouble_until_ms: AtomicI64,
+    keys_fail_until_ms: AtomicI64,
 }
 
-/// What happens at the provider.
+/// A sign-in at the provider, as it is to happen.
 pub(crate) struct Script {
     next: Next,
     user: User,
@@ -73,8 +73,8 @@ impl Script {
             return Self::success(provider, random);
         }
         let what = *random.pick(Misbehaviour::of(provider.into()));
-        // Each trouble with keys reaches all logins that begin meanwhile.
-        let is_too_much = is_trouble_with_keys(what) && !random.one_in(30);
+        // A misbehaviour of keys affects all logins that begin meanwhile.
+        let is_too_much = affects_keys(what) && !random.one_in(30);
         Self::misbehaviour(
             provider,
             if is_too_much {
@@ -101,7 +101,7 @@ impl Providers {
             upstream,
             google: tokio::sync::Mutex::default(),
             github: tokio::sync::Mutex::default(),
-            keys_in_trouble_until_ms: AtomicI64::new(0),
+            keys_fail_until_ms: AtomicI64::new(0),
         }
     }
 
@@ -141,23 +141,23 @@ impl Providers {
         })
     }
 
-    /// Notes that keys are in trouble from now on, if this sign-in is the cause: call it
+    /// Notes that keys fail from now on, if this sign-in is the cause: call it
     /// before and after the provider's answer is delivered.
-    pub(crate) fn note_trouble(&self, sign_in: &SignIn, recorder: &Recorder) {
+    pub(crate) fn note_failing_keys(&self, sign_in: &SignIn, recorder: &Recorder) {
         if sign_in
             .misbehaviour
             .is_some_and(|it| it.starts_with("keys_"))
         {
-            let until_ms = recorder.clock.now().0 + KEY_TROUBLE_MS;
-            self.keys_in_trouble_until_ms
+            let until_ms = recorder.clock.now().0 + KEYS_FAIL_MS;
+            self.keys_fail_until_ms
                 .fetch_max(until_ms, Ordering::SeqCst);
         }
     }
 
-    /// Whether keys in trouble may have failed an upstream login whose answer was
+    /// Whether failing keys may have failed an upstream login whose answer was
     /// delivered from `from_ms` on. Then its sign-in may have that end, too.
     pub(crate) fn note_shadow(&self, sign_in: &mut Operation, from_ms: i64) -> bool {
-        let until_ms = self.keys_in_trouble_until_ms.load(Ordering::SeqCst);
+        let until_ms = self.keys_fail_until_ms.load(Ordering::SeqCst);
         let Step::SignIn { upstream_login, .. } = sign_in.step() else {
             return false;
         };
@@ -196,7 +196,7 @@ fn endings(what: Misbehaviour) -> Vec<Ending> {
     use model::Failure::{Denied, Invalid, Unavailable};
     let failures = match what.error() {
         None => return vec![Ending::Success],
-        Some(_) if is_trouble_with_keys(what) || what.name() == "unknown_kid" => {
+        Some(_) if affects_keys(what) || what.name() == "unknown_kid" => {
             vec![Invalid, Unavailable]
         }
         Some(error) => [Denied, Invalid, Unavailable]
@@ -209,6 +209,6 @@ fn endings(what: Misbehaviour) -> Vec<Ending> {
     failures.into_iter().flat_map(both).collect()
 }
 
-fn is_trouble_with_keys(what: Misbehaviour) -> bool {
+fn affects_keys(what: Misbehaviour) -> bool {
     ["keys_500", "keys_timeout", "stale_keys"].contains(&what.name())
 }

@@ -1,4 +1,4 @@
-//! What brokers hold: memory, file descriptors, their database.
+//! The resource usage of brokers: memory, file descriptors, their database.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ const MAX_GROWTH: Resources = Resources {
     database_bytes: 8 * 1024 * 1024,
 };
 
-/// What is held at one moment.
+/// The usage at one moment.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Resources {
     /// Resident memory of the brokers' processes, in KiB.
@@ -30,7 +30,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// What these processes and the database in `folder` hold now.
+    /// Measures these processes and the database in `folder`.
     pub(crate) fn of(processes: Vec<u32>, folder: &Path) -> Result<Self, Failure> {
         let mut resources = Self {
             own_kib: resident_kib(Path::new("/proc/self"))?,
@@ -45,7 +45,7 @@ impl Resources {
         Ok(resources)
     }
 
-    /// What has grown too much since the brokers were `warm`.
+    /// A message for each resource that has grown too much since the brokers were `warm`.
     pub(crate) fn growth_violations(&self, warm: &Self) -> Vec<String> {
         let all = [
             (

@@ -42,7 +42,7 @@ fn at(history: &History, state: &State) -> Violation {
     )
 }
 
-/// How the audit log differs from what the answers say.
+/// The difference between the audit log and the answers.
 fn of_the_log(history: &History, state: &State) -> Violation {
     let audit = history.audit.clone().unwrap_or_default();
     let differs = |commit: &&Commit| {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::history::History;
-use crate::model::{Answer, Choices, Commit, Commits, Model, Rest, Stage, Step};
+use crate::model::{Answer, Begun, Choices, Commit, Commits, Model, Rest, Step};
 use crate::operation::{Operation, Outcome};
 
 /// A search that takes more than this has lost its way; a login needs a few hundred.
@@ -48,7 +48,7 @@ pub(super) enum Unexplained {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct State {
     pub(super) model: Model,
-    /// How far each operation is.
+    /// The progress of each operation.
     progress: Vec<Progress>,
     /// The commits that must be in the audit log.
     pub(super) logged: Commits,
@@ -154,7 +154,7 @@ impl Search<'_> {
     }
 }
 
-/// What one half of an operation may come to.
+/// One possible outcome of half an operation.
 pub(super) struct Possible {
     /// The answer, after the last half.
     pub(super) answer: Option<Answer>,
@@ -176,7 +176,7 @@ impl State {
             .collect()
     }
 
-    /// What the next half of an operation may come to, by the model.
+    /// The outcomes that the model allows for the next half of an operation.
     pub(super) fn outcomes(&self, history: &History, index: usize) -> Vec<Possible> {
         let operation = &history.operations[index];
         match self.progress[index] {
@@ -203,10 +203,10 @@ impl State {
         let mut choices = Choices::default();
         loop {
             let mut model = self.model.clone();
-            let stage = model.begin(step, operation.clock, &mut choices);
-            let (answer, progress) = match stage {
-                Stage::Answered(answer) => (Some(answer), Progress::Done),
-                Stage::Underway(rest) => (None, Progress::Underway(rest)),
+            let begun = model.begin(step, operation.clock, &mut choices);
+            let (answer, progress) = match begun {
+                Begun::Answered(answer) => (Some(answer), Progress::Done),
+                Begun::Underway(rest) => (None, Progress::Underway(rest)),
             };
             let next = self.with(model, operation, index, progress);
             possible.push(Possible { answer, next });

@@ -1,4 +1,4 @@
-//! What is read of a response, and the answer of the model that it is.
+//! The checked parts of a response, and the model's answer that they stand for.
 
 use reqwest::Method;
 use reqwest::header::{HeaderMap, LOCATION, SET_COOKIE};
@@ -16,7 +16,7 @@ pub(crate) struct Response {
     pub(crate) asked: (Method, String),
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    /// Where a browser arrives, in the end.
+    /// The address of the browser's last page.
     pub(crate) location: String,
     pub(crate) cookies: String,
     pub(crate) body: String,
@@ -191,7 +191,7 @@ fn where_a_browser_arrives(location: String) -> String {
     }
 }
 
-/// What a browser sends back of the cookies that it was given.
+/// The `Cookie` header of a browser that was given these cookies.
 fn cookie_pairs(given: &[&str]) -> String {
     let pairs: Vec<_> = given
         .iter()

@@ -21,7 +21,7 @@ use rocket::fairing::AdHoc;
 use crate::Failure;
 
 /// The line that a replica writes when it halts.
-pub(crate) const HALTED: &str = "halted";
+pub(crate) const PAUSED: &str = "paused";
 
 /// The line that a replica writes when its clock was moved.
 pub(crate) const MOVED: &str = "moved";
@@ -32,10 +32,10 @@ pub(crate) struct ReplicaArgs {
     /// Its configuration file
     #[arg(long)]
     config: PathBuf,
-    /// Where to halt: at the nth time that a point is reached
+    /// Pause at the nth time that this fail point is reached
     #[arg(long, value_name = "POINT:NTH")]
-    halt: Option<Halt>,
-    /// How far its clock is ahead of the system's
+    pause_at: Option<PauseAt>,
+    /// Milliseconds by which its clock is ahead of the system's
     #[arg(long, value_name = "MS", default_value = "0")]
     ahead_ms: u64,
     /// Write the log to standard error, as in production
@@ -76,15 +76,15 @@ impl std::fmt::Display for Order {
     }
 }
 
-/// Where a replica halts.
+/// A fail point at which a replica pauses until it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Halt {
+pub(crate) struct PauseAt {
     pub(crate) point: FailPoint,
     /// 1 is the first time.
     pub(crate) nth: usize,
 }
 
-impl FromStr for Halt {
+impl FromStr for PauseAt {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -99,7 +99,7 @@ impl FromStr for Halt {
     }
 }
 
-impl std::fmt::Display for Halt {
+impl std::fmt::Display for PauseAt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.point.name(), self.nth)
     }
@@ -115,7 +115,7 @@ pub(crate) async fn serve(args: ReplicaArgs) -> Result<(), Failure> {
     let broker = Broker::assemble(
         Config::load(&args.config)?,
         Dependencies {
-            fail_points: args.halt.map(halting).unwrap_or_default(),
+            fail_points: args.pause_at.map(pausing).unwrap_or_default(),
             clock: clock.clone(),
             ..Dependencies::default()
         },
@@ -148,11 +148,11 @@ fn write_log() {
 }
 
 /// Stops the operation that reaches the point, and all that wait for it, for good.
-fn halting(halt: Halt) -> FailPoints {
+fn pausing(at: PauseAt) -> FailPoints {
     let reached = AtomicUsize::new(0);
     FailPoints::new(move |point| {
-        if point == halt.point && reached.fetch_add(1, Ordering::Relaxed) + 1 == halt.nth {
-            write_line(HALTED);
+        if point == at.point && reached.fetch_add(1, Ordering::Relaxed) + 1 == at.nth {
+            write_line(PAUSED);
             loop {
                 std::thread::park();
             }

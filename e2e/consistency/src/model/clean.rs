@@ -1,8 +1,8 @@
 //! The clean callback flow.
 
 use super::{
-    Answer, Choices, Commit, Interval, Login, LoginOutcome, Model, Progress, Project, Purpose,
-    Rest, Stage, UpstreamLogin, Visitor, Wrong,
+    Answer, Begun, Choices, Commit, Interval, Login, LoginOutcome, Model, Progress, Project,
+    Purpose, Rest, UpstreamLogin, Visitor, Wrong,
 };
 
 impl Model {
@@ -75,12 +75,12 @@ impl Model {
         by: Visitor,
         at: Interval,
         choices: &mut Choices,
-    ) -> Stage {
+    ) -> Begun {
         match self.admit(login, by, at, choices) {
-            Err(answer) => Stage::Answered(answer),
+            Err(answer) => Begun::Answered(answer),
             Ok(()) => {
                 self.login_mut(login).bound_to = Some(by);
-                Stage::Underway(Rest::Cancellation { login })
+                Begun::Underway(Rest::Cancellation { login })
             }
         }
     }

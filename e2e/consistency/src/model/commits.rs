@@ -61,7 +61,7 @@ impl Commits {
         sum
     }
 
-    /// What was committed since `earlier`.
+    /// The commits since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let mut difference = self;

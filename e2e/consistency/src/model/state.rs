@@ -37,15 +37,15 @@ pub struct Login {
     pub project: Project,
     /// The provider at which its user signs in.
     pub provider: Provider,
-    /// When it was started.
+    /// The time of its start.
     pub opened: Interval,
     /// The browser that it is bound to.
     pub bound_to: Option<Visitor>,
-    /// How far it is.
+    /// Its progress.
     pub progress: Progress,
 }
 
-/// How far a login is.
+/// The progress of a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// No upstream login has finished.
@@ -56,7 +56,7 @@ pub enum Progress {
     Consumed,
 }
 
-/// How a login ended: with the user of an upstream login, or with an error.
+/// The outcome of a login: the user of an upstream login, or an error.
 pub type LoginOutcome = Result<u8, Failure>;
 
 /// One visitor's login at a provider, in either flow.
@@ -66,11 +66,11 @@ pub struct UpstreamLogin {
     pub visitor: Visitor,
     /// The provider.
     pub provider: Provider,
-    /// When it stops counting.
+    /// Its end: an answer that is delivered later is refused.
     pub ends: Interval,
     /// The flow that it belongs to.
     pub purpose: Purpose,
-    /// What came of it at the provider.
+    /// The sign-in at the provider, once that has ended.
     pub signed_in: Option<SignedIn>,
     /// Whether its answer was delivered.
     pub is_consumed: bool,
@@ -96,9 +96,9 @@ pub enum Purpose {
 /// The provider's answer to a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SignedIn {
-    /// How the sign-in ended.
+    /// The ending of the sign-in.
     pub ending: Ending,
-    /// When it was answered.
+    /// The time of the provider's answer.
     pub at: Interval,
 }
 
@@ -232,12 +232,12 @@ impl Login {
         }
     }
 
-    /// When its result stops being readable and its key is free again.
+    /// The end of its result, from which on its key is free again.
     pub fn ends(&self) -> Interval {
         self.opened.plus_ms(LOGIN_LIFETIME_MS)
     }
 
-    /// When it is forgotten.
+    /// The time at which it is forgotten.
     pub fn known_until(&self) -> Interval {
         self.opened.plus_ms(LOGIN_IS_KNOWN_MS)
     }
@@ -260,7 +260,7 @@ impl UpstreamLogin {
         }
     }
 
-    /// When the provider itself stops accepting its code, if that may come first.
+    /// The end of the provider's own code, if that may come first.
     pub fn code_ends(&self) -> Option<Interval> {
         match (self.provider, self.signed_in) {
             (Provider::Google, Some(it)) => Some(it.at.plus_ms(GOOGLES_CODE_LIFETIME_MS)),
@@ -297,7 +297,7 @@ impl Code {
         }
     }
 
-    /// When it stops being redeemable.
+    /// The end of the code.
     pub fn ends(&self) -> Interval {
         self.issued.plus_ms(CODE_LIFETIME_MS)
     }
@@ -311,7 +311,7 @@ impl Token {
         }
     }
 
-    /// When it ends by itself.
+    /// The end of the token, if it is not revoked before.
     pub fn ends(&self) -> Interval {
         self.issued.plus_ms(TOKEN_LIFETIME_MS)
     }

@@ -19,7 +19,7 @@ pub enum Step {
         by: Project,
         /// The provider of the login.
         at: Provider,
-        /// What is wrong with the request.
+        /// The flaw of the request, if it has one.
         wrong: Option<Wrong>,
     },
     /// A visitor from the project's own page opens an authorization URL, which may
@@ -63,7 +63,7 @@ pub enum Step {
     SignIn {
         /// The number of the upstream login.
         upstream_login: u8,
-        /// How the sign-in ends.
+        /// The ending of the sign-in.
         ending: Ending,
     },
     /// A visitor brings the provider's answer to the broker's callback.
@@ -79,7 +79,7 @@ pub enum Step {
         key: u8,
         /// The project that reads.
         by: Project,
-        /// What is wrong with the request.
+        /// The flaw of the request, if it has one.
         wrong: Option<Wrong>,
     },
     /// A backend redeems the code that an upstream login brought back.
@@ -88,7 +88,7 @@ pub enum Step {
         upstream_login: u8,
         /// The project that redeems.
         by: Project,
-        /// What is wrong with the request.
+        /// The flaw of the request, if it has one.
         wrong: Option<Wrong>,
     },
     /// A profile is read with the token of an upstream login's code.
@@ -111,7 +111,7 @@ pub enum Project {
     B,
 }
 
-/// Where a user signs in.
+/// A provider at which users sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Provider {
@@ -128,7 +128,7 @@ pub enum Visitor {
     Curl,
 }
 
-/// What is wrong with a backend's request.
+/// A flaw of a backend's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wrong {
     /// The client secret.
@@ -139,7 +139,7 @@ pub enum Wrong {
     Verifier,
 }
 
-/// How a sign-in at the provider ends.
+/// The ending of a sign-in at the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// The user signs in.

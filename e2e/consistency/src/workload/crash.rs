@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::Failure;
 use crate::checker;
-use crate::cluster::replica::Halt;
+use crate::cluster::replica::PauseAt;
 use crate::cluster::{Cluster, Engine, Logging};
 use crate::history::Outage;
 use crate::operation::Operation;
@@ -30,20 +30,20 @@ use load::{CutLogin, Load};
 /// The number of kills, and of what.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// How many kills
+    /// Number of kills
     #[arg(default_value = "20")]
     kills: NonZeroUsize,
-    /// Which store
+    /// The store
     #[arg(long, value_enum, default_value_t = Engine::Sqlite)]
     engine: Engine,
-    /// How many broker processes share it; the first is killed [default: 1 on
+    /// Number of broker processes that share it; the first is killed [default: 1 on
     /// SQLite, 2 on PostgreSQL]
     #[arg(long)]
     brokers: Option<NonZeroUsize>,
-    /// How many users sign in at once
+    /// Number of users that sign in at once
     #[arg(long, default_value = "8")]
     logins: NonZeroUsize,
-    /// What decides who does what, and what is killed when [default: any]
+    /// Seed of the random decisions: the users' steps and the kills [default: any]
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -53,18 +53,18 @@ pub(crate) struct Plan {
 enum Kill {
     /// `kill -9` of a broker, whatever it is doing.
     AnyTime,
-    /// `kill -9` of a broker that halted at a fail point.
+    /// `kill -9` of a broker that paused at a fail point.
     At(FailPoint),
     /// `kill -9` of the database server and all its children.
     Database,
 }
 
-/// A kill follows the start by at most this many answers; a broker halts when it
+/// A kill follows the start by at most this many answers; a broker pauses when it
 /// reaches a fail point for at most this time.
 const MAX_ANSWERS: usize = 300;
 const MAX_PASSES: usize = 60;
 /// A broker that has not reached its fail point by now never will.
-const MAX_ANSWERS_BEFORE_HALT: u64 = 20_000;
+const MAX_ANSWERS_BEFORE_PAUSE: u64 = 20_000;
 
 struct Run {
     cluster: Cluster,
@@ -146,14 +146,14 @@ impl Run {
     /// Load, one kill, and the questions afterwards.
     async fn kill_once(&mut self, kill: Kill, index: u64) -> Result<Count, Failure> {
         let mut random = Random::of(self.seed, index);
-        let halt = match kill {
-            Kill::At(point) => Some(Halt {
+        let pause_at = match kill {
+            Kill::At(point) => Some(PauseAt {
                 point,
                 nth: 1 + random.below(MAX_PASSES),
             }),
             Kill::AnyTime | Kill::Database => None,
         };
-        self.cluster.restart(0, halt).await?;
+        self.cluster.restart(0, pause_at).await?;
         let (mut logins, died_ns) = self.load_until_killed(kill, &mut random).await?;
         self.revive(kill).await?;
         if kill == Kill::Database {
@@ -193,8 +193,8 @@ impl Run {
         let answers = 1 + random.below(MAX_ANSWERS) as u64;
         match kill {
             Kill::At(point) => tokio::select! {
-                halted = self.cluster.brokers[0].wait_until_halted() => halted?,
-                late = count.wait_for(|count| *count >= MAX_ANSWERS_BEFORE_HALT) => {
+                paused = self.cluster.brokers[0].wait_until_paused() => paused?,
+                late = count.wait_for(|count| *count >= MAX_ANSWERS_BEFORE_PAUSE) => {
                     drop(late?);
                     return Err(format!("the broker did not reach {}", point.name()).into());
                 }

@@ -27,22 +27,22 @@ use table::Table;
 /// The number of races, and where they are run.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// How many histories to record and check
+    /// Number of histories to record and check
     #[arg(default_value = "20000")]
     count: NonZeroU64,
-    /// Which store
+    /// The store
     #[arg(long, value_enum, default_value_t = Engine::Sqlite)]
     engine: Engine,
-    /// How many broker processes share it [default: 1 on SQLite, 2 on PostgreSQL]
+    /// Number of broker processes that share it [default: 1 on SQLite, 2 on PostgreSQL]
     #[arg(long)]
     brokers: Option<NonZeroUsize>,
-    /// How many clients ask for each thing
+    /// Number of clients that race for each value
     #[arg(long, default_value = "4", value_parser = clap::value_parser!(u16).range(2..=64))]
     clients: u16,
-    /// How many logins go on at once
+    /// Number of logins at once
     #[arg(long, default_value = "8")]
     logins: NonZeroUsize,
-    /// What decides who asks whom for what, and when [default: any]
+    /// Seed of the random decisions: the requests, their brokers and times [default: any]
     #[arg(long)]
     seed: Option<u64>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Plan {
 /// long run has memory for.
 const LOGINS_PER_RESET: u64 = 2_000;
 
-/// What all players share.
+/// The state that all clients share.
 struct Race {
     /// Ends the brokers when it is dropped.
     _cluster: Cluster,

@@ -34,29 +34,29 @@ use crate::resources::Resources;
 use context::Context;
 use nemesis::Nemesis;
 
-/// How long, and how hard.
+/// The length and the load of the run.
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// For how many minutes
+    /// Number of minutes
     #[arg(default_value = "30")]
     minutes: NonZeroU64,
-    /// For so many logins instead, however long they take
+    /// Number of logins, instead of a time
     #[arg(long, conflicts_with = "minutes")]
     logins: Option<NonZeroU64>,
-    /// How many users sign in at once
-    #[arg(long, default_value = "24")]
-    people: NonZeroUsize,
-    /// After how many logins, on average, a broker is stopped or killed; in the second
+    /// Number of users that sign in at once
+    #[arg(long = "people", value_name = "USERS", default_value = "24")]
+    users: NonZeroUsize,
+    /// Number of logins, on average, after which a broker is stopped or killed; in the second
     /// half of the run none is, so that it shows what it leaks
     #[arg(long, default_value = "1000")]
     logins_per_restart: NonZeroU64,
-    /// Which store
+    /// The store
     #[arg(long, value_enum, default_value_t = Engine::Sqlite)]
     engine: Engine,
-    /// How many broker processes share it [default: 1 on SQLite, 2 on PostgreSQL]
+    /// Number of broker processes that share it [default: 1 on SQLite, 2 on PostgreSQL]
     #[arg(long)]
     brokers: Option<NonZeroUsize>,
-    /// What decides who does what, and what goes wrong [default: any]
+    /// Seed of the random decisions: the users' steps and the faults [default: any]
     #[arg(long)]
     seed: Option<u64>,
     /// Print the end's figures as JSON
@@ -139,7 +139,7 @@ impl Soak {
         let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0))?;
         progress(&format!(
             "{} users, {brokers} broker(s) on {}",
-            plan.people,
+            plan.users,
             plan.engine.name()
         ));
         Ok(Self { context, nemesis })
@@ -151,13 +151,13 @@ impl Soak {
         let most = plan.logins.map_or(u64::MAX, NonZeroU64::get);
         let length = Length::of(plan);
         let mut users = JoinSet::new();
-        for _ in 0..plan.people.get() {
+        for _ in 0..plan.users.get() {
             users.spawn(user::sign_in_until_over(context.clone(), seed, most));
         }
         let far = context.clone();
         let may_restart = move || length.gone(&far) < RESTARTS_UNTIL;
         let mut nemesis =
-            tokio::spawn(nemesis.strike_until_over(plan.logins_per_restart.get(), may_restart));
+            tokio::spawn(nemesis.disturb_until_over(plan.logins_per_restart.get(), may_restart));
         let mut observer = Observer::default();
         while !users.is_empty() {
             tokio::select! {
@@ -179,7 +179,7 @@ impl Soak {
     }
 }
 
-/// How long the run is.
+/// The length of the run.
 #[derive(Debug, Clone, Copy)]
 enum Length {
     Time(Duration),
@@ -194,7 +194,7 @@ impl Length {
         }
     }
 
-    /// How much of it is gone: 1 is all of it.
+    /// The part of it that is over: 1 is all of it.
     #[expect(clippy::cast_precision_loss, reason = "it is about halves and tenths")]
     fn gone(self, context: &Context) -> f64 {
         match self {

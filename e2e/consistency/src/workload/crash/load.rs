@@ -16,7 +16,7 @@ use crate::provider::{Providers, Script};
 use crate::random::Random;
 use crate::recorder::{Call, Endpoint, Recorder};
 
-/// What all users share.
+/// The state that all users share.
 pub(super) struct Load {
     pub(super) recorder: Arc<Recorder>,
     pub(super) providers: Arc<Providers>,

@@ -13,12 +13,12 @@ use crate::provider::{Providers, Script};
 use crate::random::Random;
 use crate::recorder::{Call, Endpoint, Recorded, Recorder};
 
-/// Where logins are raced for.
+/// The brokers and providers that the clients race at.
 pub(super) struct Arena {
     pub(super) recorder: Recorder,
     pub(super) endpoints: Vec<Endpoint>,
     pub(super) providers: Providers,
-    /// The number of clients that ask for one thing.
+    /// The number of clients that race for one value.
     pub(super) clients: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What users, nemesis and observer share: the way to the brokers, the time, the log,
+//! The state that users, nemesis and observer share: the brokers, the time, the log,
 //! the counts.
 
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ const LOG_TIMEOUT: Duration = Duration::from_secs(60);
 /// The number of violations that are printed in full.
 const MAX_PRINTED: usize = 10;
 
-/// What everything of a soak shares.
+/// The state that all parts of a soak share.
 pub(super) struct Context {
     pub(super) recorder: Recorder,
     /// The brokers, through their proxies.

@@ -1,4 +1,4 @@
-//! What goes wrong meanwhile: the proxies lose answers, the clock jumps, and brokers
+//! The faults of a soak: the proxies lose answers, the clock jumps, and brokers
 //! are stopped or killed and started again on their database.
 
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::cluster::Cluster;
 use crate::random::Random;
 use crate::resources::Resources;
 
-/// The average number of logins between two strikes of each kind.
+/// The average number of logins between two faults of each kind.
 const LOGINS_PER_FAULT: u64 = 4;
 const LOGINS_PER_MOVE: u64 = 60;
 
@@ -30,7 +30,7 @@ pub(super) struct Proxies {
     state: Arc<ProxyState>,
 }
 
-/// The cause of the trouble, and what it strikes.
+/// Injects the faults into proxies, clock and brokers.
 pub(super) struct Nemesis {
     context: Arc<Context>,
     cluster: Cluster,
@@ -40,7 +40,7 @@ pub(super) struct Nemesis {
     random: Random,
 }
 
-/// The logins at which each kind of strike is due.
+/// The logins at which each kind of fault is due.
 struct Due {
     fault: u64,
     advance: u64,
@@ -89,7 +89,7 @@ impl Nemesis {
 
     /// Strikes until the run is over. Brokers are restarted, once in so many logins,
     /// while `may_restart`.
-    pub(super) async fn strike_until_over(
+    pub(super) async fn disturb_until_over(
         mut self,
         logins_per_restart: u64,
         may_restart: impl Fn() -> bool + Send,

@@ -121,7 +121,7 @@ impl Statistics {
             ("clock moved", self.moves),
             ("clock moved, seconds", self.moved_seconds),
             (
-                "upstream logins that keys in trouble may have failed",
+                "upstream logins that failing keys may have failed",
                 self.shadowed,
             ),
             ("violations", self.violations.len() as u64),

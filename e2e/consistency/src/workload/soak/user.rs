@@ -20,7 +20,7 @@ use crate::provider::Script;
 use crate::random::Random;
 use crate::recorder::Call;
 
-/// How often a call without an answer is tried.
+/// The number of times that a call without an answer is tried.
 const TRIES: usize = 6;
 
 /// Plays one login after the other, until the run is over.
@@ -159,9 +159,9 @@ impl<'a> User<'a> {
         let deliveries = vec![visit.deliver(&callback_url); times];
         let mut responses = Vec::new();
         for _ in 0..1 + usize::from(self.random.one_in(6)) {
-            providers.note_trouble(&sign_in, recorder);
+            providers.note_failing_keys(&sign_in, recorder);
             responses.extend(self.perform_all(&deliveries).await.into_iter().flatten());
-            providers.note_trouble(&sign_in, recorder);
+            providers.note_failing_keys(&sign_in, recorder);
         }
         let mut sign_in = sign_in;
         if providers.note_shadow(&mut sign_in.operation, from_ms) {

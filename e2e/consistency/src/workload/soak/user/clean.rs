@@ -6,7 +6,7 @@ use crate::login::{Browser, Started, UpstreamVisit};
 use crate::model::Answer;
 use crate::operation::Outcome;
 
-/// What a browser's attempt came to.
+/// The outcome of a browser's attempt.
 enum Attempt {
     /// It is on its way to the provider.
     AtProvider(UpstreamVisit),
