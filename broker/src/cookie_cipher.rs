@@ -29,7 +29,7 @@ impl CookieKey {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or written, or contains no key.
+    /// If the file cannot be read or written, or contains no key.
     pub fn kept_at(path: &Path, fresh: [u8; 32]) -> std::io::Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(text) => Self::from_text(text.trim())
@@ -90,7 +90,7 @@ impl CookieCipher {
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// If there is none.
     pub fn new(keys: Vec<CookieKey>) -> Self {
         assert!(!keys.is_empty(), "a cookie cipher has at least one key");
         Self(keys)

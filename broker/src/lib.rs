@@ -12,7 +12,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`startup`] | the assembly of a broker, and its sweeper |
+//! | [`startup`] | the start of a broker, and its sweeper |
 //! | [`config`] | one typed configuration |
 //! | [`http`] | routes, guards, statuses, headers, pages |
 //! | `sign_in` | the use cases of both flows |

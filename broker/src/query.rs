@@ -20,7 +20,7 @@ impl<'a> Query<'a> {
     ///
     /// # Errors
     ///
-    /// When the parameter comes more than once.
+    /// If the parameter comes more than once.
     pub(crate) fn once(&self, name: &str) -> Result<Option<String>, Repeated> {
         let mut values = self
             .0

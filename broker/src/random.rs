@@ -7,7 +7,7 @@ use rand::rngs::SysRng;
 ///
 /// # Panics
 ///
-/// When the operating system provides no randomness: no broker can run then.
+/// If the operating system provides no randomness: no broker can run then.
 pub fn bytes32() -> [u8; 32] {
     let mut bytes = [0; 32];
     SysRng

@@ -1,4 +1,4 @@
-//! The assembly of a broker from its configuration and its injected dependencies.
+//! Assembles a broker from its configuration and its injected dependencies.
 
 pub(crate) mod sweeper;
 
@@ -90,7 +90,7 @@ impl Broker {
     ///
     /// # Errors
     ///
-    /// When the store or the cookie key cannot be opened, or the configuration
+    /// If the store or the cookie key cannot be opened, or the configuration
     /// would expose what only this machine may see.
     pub fn assemble(config: Config, dependencies: Dependencies) -> Result<Self, StartError> {
         let Dependencies {

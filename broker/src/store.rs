@@ -38,7 +38,7 @@ pub use url::StoreUrl;
 ///
 /// # Errors
 ///
-/// When the store cannot be opened. A PostgreSQL database that cannot be reached is
+/// If the store cannot be opened. A PostgreSQL database that cannot be reached is
 /// no error here: its steps fail until it can.
 pub fn open(url: &StoreUrl, fail_points: FailPoints) -> Result<Arc<dyn Store>, StoreError> {
     Ok(match url {

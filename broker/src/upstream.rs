@@ -52,7 +52,7 @@ impl Upstreams {
     ///
     /// # Errors
     ///
-    /// When the HTTP client cannot be made.
+    /// If the HTTP client cannot be made.
     pub fn new(
         config: &UpstreamConfig,
         max_calls: NonZeroU32,
@@ -127,7 +127,7 @@ impl Upstreams {
     ///
     /// # Errors
     ///
-    /// When the provider is off, or Google's metadata cannot be fetched.
+    /// If the provider is off, or Google's metadata cannot be fetched.
     pub(crate) async fn authorization_url(
         &self,
         upstream_login: &UpstreamLogin,
@@ -153,7 +153,7 @@ impl Upstreams {
     ///
     /// # Errors
     ///
-    /// When the provider does not prove an identity.
+    /// If the provider does not prove an identity.
     pub(crate) async fn authenticate(
         &self,
         upstream_login: &UpstreamLogin,

@@ -27,7 +27,7 @@ pub(crate) struct Browser<'r> {
     sent: SentCookies<'r>,
     /// The cookies that the response will set.
     jar: &'r CookieJar<'r>,
-    /// When the request arrived, in Unix milliseconds.
+    /// The time of the request, in Unix milliseconds.
     pub(crate) now_ms: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What the server remembers of one browser: the signed-in user, and the logins
+//! A browser's session on the server: the signed-in user, and the logins
 //! that are under way. Every secret is in here, and none of it in the cookie.
 
 mod cookie_value;
@@ -29,7 +29,7 @@ pub(crate) struct Session {
     transactions: VecDeque<LegacyLogin>,
     /// The number of clean logins ever started here.
     started: u64,
-    /// When the session ends, and its cookie with it: 600 seconds after the
+    /// The end of the session and of its cookie: 600 seconds after the
     /// latest start of a login, or 8 hours after the latest sign-in.
     until_ms: i64,
 }
@@ -41,7 +41,7 @@ pub(crate) struct SignedIn {
     pub(crate) subject: Subject,
     /// The flow by which they signed in.
     pub(crate) via: Via,
-    /// When they are signed out.
+    /// The time at which the user is signed out.
     pub(crate) until_ms: i64,
 }
 
@@ -224,7 +224,7 @@ impl Session {
 
 /// Expiry. The store calls these on every access, so that its callers need not.
 impl Session {
-    /// When the session ends.
+    /// The end of the session.
     pub(crate) fn until_ms(&self) -> i64 {
         self.until_ms
     }

@@ -27,7 +27,7 @@ pub(crate) struct SessionRef(u64);
 pub(crate) struct SessionCookie {
     /// The session's id: the cookie's value.
     pub(crate) id: CookieValue,
-    /// When the session ends, in Unix milliseconds.
+    /// The end of the session, in Unix milliseconds.
     pub(crate) until_ms: i64,
 }
 

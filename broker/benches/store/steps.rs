@@ -144,7 +144,7 @@ impl Login {
     }
 }
 
-/// What may be used once is no `Clone`: a step makes its own from what is at hand.
+/// Single-use values are not `Clone`: each step makes its own from the parts of a login.
 impl Login {
     fn new_login(&self) -> NewLogin {
         NewLogin {

@@ -12,7 +12,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When development credentials or a missing cookie key would face the network, an
+    /// If development credentials or a missing cookie key would face the network, an
     /// address under `upstream` is not the provider's, or brokers that share a store
     /// would share no cookie key.
     pub fn check(&self) -> Result<(), ConfigError> {

@@ -14,7 +14,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// When the file is unreadable, a key is unknown, missing or malformed, or
+    /// If the file is unreadable, a key is unknown, missing or malformed, or
     /// development credentials would face the network; and when a broker that others
     /// can reach has its secrets in a file that others can read.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {

@@ -46,7 +46,7 @@ impl SessionQuota {
     ///
     /// # Errors
     ///
-    /// When the quota is used up: the seconds until a bucket has ended.
+    /// If the quota is used up: the seconds until a bucket has ended.
     pub(super) fn count(&self, project: &ClientId, now: UnixMs) -> Result<Counted, u64> {
         let mut projects = self.projects();
         let live = projects.entry(project.clone()).or_default();

@@ -106,7 +106,7 @@ impl LoginSession {
     ///
     /// # Errors
     ///
-    /// When the login is over or another browser has it.
+    /// If the login is over or another browser has it.
     pub fn admit(self, browser: BrowserBinding, now: UnixMs) -> Result<Self, NotAdmitted> {
         match self.status {
             SessionStatus::Unbound if self.ends.is_after(now) => Ok(self),

@@ -42,7 +42,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// When the driver rejects the address.
+    /// If the driver rejects the address.
     pub fn at(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
         Pool::to(url, fail_points).map(Self)
     }

@@ -20,7 +20,7 @@ const _: () = assert!(2 * MAX_SKEW_MS <= UpstreamLogin::REMEMBERED_MS);
 ///
 /// # Errors
 ///
-/// When the clocks differ by more than [`MAX_SKEW_MS`], or the store fails.
+/// If the clocks differ by more than [`MAX_SKEW_MS`], or the store fails.
 pub(crate) async fn check(store: &dyn Store, clock: &Clock) -> Result<(), StoreError> {
     let Some(theirs) = store.time().await? else {
         return Ok(());

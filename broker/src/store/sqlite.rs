@@ -38,7 +38,7 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// When SQLite reports an error.
+    /// If SQLite reports an error.
     pub fn in_memory(fail_points: FailPoints) -> Result<Self, StoreError> {
         Writer::start(Connection::open_in_memory()?, fail_points).map(Self)
     }
@@ -47,7 +47,7 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened, written or understood.
+    /// If the file cannot be opened, written or understood.
     pub fn at(path: &Path, fail_points: FailPoints) -> Result<Self, StoreError> {
         make_private(path);
         Writer::start(Connection::open(path)?, fail_points).map(Self)

@@ -25,7 +25,7 @@ pub struct Diagnosis {
 ///
 /// # Errors
 ///
-/// When the HTTP client cannot be made.
+/// If the HTTP client cannot be made.
 pub async fn check(config: &UpstreamConfig, clock: &Clock) -> reqwest::Result<Vec<Diagnosis>> {
     let client = Client::new(config)?;
     let mut diagnoses = Vec::new();

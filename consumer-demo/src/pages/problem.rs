@@ -143,7 +143,7 @@ impl Problem {
         }
     }
 
-    /// What happened, and what to do.
+    /// The cause in a sentence, and the user's next step.
     fn explanation(self) -> &'static str {
         match self {
             Problem::Failed(LoginError::AccessDenied) => {

@@ -1,4 +1,4 @@
-//! How many mutants the tests notice, and the published figures.
+//! The number of mutants that the tests notice, and the published figures.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +31,7 @@ impl Score {
     ///
     /// # Errors
     ///
-    /// When one is missing, or there were no mutants at all: then cargo-mutants did not
+    /// If one is missing, or there were no mutants at all: then cargo-mutants did not
     /// run.
     pub(crate) fn of_cargo_mutants(folder: &Path) -> io::Result<Self> {
         let lines = |name: &str| -> io::Result<Vec<String>> {
@@ -89,7 +89,7 @@ impl Scores {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub(crate) fn read() -> io::Result<Self> {
         let text = std::fs::read_to_string(scores_file())?;
         Ok(serde_json::from_str(&text)?)
@@ -99,7 +99,7 @@ impl Scores {
     ///
     /// # Errors
     ///
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub(crate) fn publish(&mut self, name: &str, score: Score) -> io::Result<()> {
         self.0.insert(name.to_owned(), score);
         let text = serde_json::to_string_pretty(self)?;
@@ -110,7 +110,7 @@ impl Scores {
     ///
     /// # Errors
     ///
-    /// When it is lower, with the mutants that survive anew; or none is published.
+    /// If it is lower, with the mutants that survive anew; or none is published.
     pub(crate) fn compare(&self, name: &str, score: &Score) -> Result<(), String> {
         let published = self.0.get(name).ok_or_else(|| {
             format!("no score of {name} is published: run it once with --publish")

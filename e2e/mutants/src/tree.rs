@@ -18,7 +18,7 @@ impl Tree {
     ///
     /// # Errors
     ///
-    /// When git refuses, or the current folder is not the top of the tree.
+    /// If git refuses, or the current folder is not the top of the tree.
     pub(crate) fn copy() -> io::Result<Self> {
         let top = std::env::current_dir()?.join("target/mutants");
         std::fs::create_dir_all(&top)?;
