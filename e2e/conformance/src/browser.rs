@@ -32,7 +32,7 @@ pub enum BrowserDriver {
 
 /// The end of a navigation.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct NavigationEnd {
     /// The last address, byte for byte; none if the user did not paste it.
     pub(crate) url: Option<String>,
     pub(crate) evidence: Evidence,
@@ -44,7 +44,7 @@ impl BrowserDriver {
         &self,
         http: &mut Http,
         navigation: Navigation<'_>,
-    ) -> Result<Arrival, Stop> {
+    ) -> Result<NavigationEnd, Stop> {
         let Navigation { url, callback, .. } = navigation;
         let arrived_at = match self {
             Self::Automatic => Some(http_browser::navigate(http, navigation).await?),
@@ -62,7 +62,7 @@ impl BrowserDriver {
             Some(url) => format!("the browser came to {}", mask::url(url)),
             None => "the browser came back".to_owned(),
         };
-        Ok(Arrival {
+        Ok(NavigationEnd {
             evidence: Evidence {
                 sent: format!("a browser, to {}", mask::url(url)),
                 received,

@@ -47,7 +47,7 @@ impl StackControl {
     ///
     /// # Errors
     ///
-    /// When no server answers, or the server is no control address.
+    /// If no server answers, or the server is no control address.
     pub async fn projects(&self) -> Result<[TestProject; 2], NotTestable> {
         let http = Http::new(&self.url).map_err(NotTestable::new)?;
         let known = self.call(&http, Method::GET, "/api/projects", None).await;

@@ -38,7 +38,7 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// When no client can be made.
+    /// If no client can be made.
     pub(crate) fn new(base_url: &str) -> Result<Self, String> {
         let is_local = address::is_http_loopback(base_url);
         Ok(Self {

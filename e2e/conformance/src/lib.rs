@@ -62,7 +62,7 @@ pub const VERSION: &str = "0.1.0";
 ///
 /// # Errors
 ///
-/// When there is nothing to test: no server answers, it is no broker, or it does not
+/// If there is nothing to test: no server answers, it is no broker, or it does not
 /// know the project.
 pub async fn run(
     plan: &TestPlan,

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 ///
 /// # Panics
 ///
-/// When the operating system has no randomness to give: no login can start then.
+/// If the operating system has no randomness to give: no login can start then.
 pub(crate) fn secret() -> String {
     let mut bytes = [0; 32];
     SysRng

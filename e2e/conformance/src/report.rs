@@ -8,7 +8,7 @@ mod table;
 pub use results::{Conclusion, ConformanceReport};
 
 impl ConformanceReport {
-    /// The report for people.
+    /// The report for readers.
     pub fn table(&self) -> String {
         table::render(self)
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::browser::{Aim, Arrival, Navigation};
+use super::browser::{Aim, Navigation, NavigationEnd};
 use super::error::{NotTestable, Stop};
 use super::expect::{self, Check};
 use super::http::{Exchange, Http, RawRequest};
@@ -95,7 +95,7 @@ impl<'a> Run<'a> {
 
     /// Sends the browser to `url` and waits until it is back at the consumer. After an
     /// error it is not sent again: each attempt could take minutes.
-    pub(crate) async fn navigate(&mut self, url: &str, aim: Aim) -> Result<Arrival, Stop> {
+    pub(crate) async fn navigate(&mut self, url: &str, aim: Aim) -> Result<NavigationEnd, Stop> {
         if let Some(error) = &self.browser_error {
             return Err(Stop::Harness(error.clone()));
         }
@@ -106,11 +106,11 @@ impl<'a> Run<'a> {
             base_url: &plan.base_url,
             aim,
         };
-        let arrival = plan.browser.navigate(&mut self.http, navigation).await;
-        if let Err(Stop::Harness(error)) = &arrival {
+        let end = plan.browser.navigate(&mut self.http, navigation).await;
+        if let Err(Stop::Harness(error)) = &end {
             self.browser_error = Some(error.clone());
         }
-        arrival
+        end
     }
 
     fn mask_secrets_of(&mut self, body: &Value) {

@@ -56,7 +56,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// When the description is incomplete.
+    /// If the description is incomplete.
     pub fn of(broker: &str, project: &Value) -> Self {
         let text = |value: &'_ Value| value.as_str().expect("a string").to_owned();
         let [id, secret] = ["client_id", "client_secret"].map(|name| text(&project[name]));
@@ -72,7 +72,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// When the broker refuses it.
+    /// If the broker refuses it.
     pub async fn start_login(&self, provider: &str) -> Login {
         let session_key = fresh::secret();
         let response = self.start_with_key(&session_key, provider).await;
@@ -166,7 +166,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// When the broker refuses it.
+    /// If the broker refuses it.
     pub async fn token(&self, transaction: &Transaction, code: &str) -> String {
         let response = self.redeem(transaction, code).await;
         assert_eq!(response.status, 200, "{response:?}");

@@ -57,7 +57,7 @@ pub struct Step {
 
 /// The end of a chain of redirects.
 #[derive(Debug, Clone)]
-pub struct Arrival {
+pub struct NavigationEnd {
     /// The address that the browser shows, with its fragment.
     pub url: String,
     /// The response there, unless the browser stopped before its request.
@@ -123,23 +123,23 @@ impl Browser {
     }
 
     /// Follows a link on the consumer's page, until it arrives.
-    pub async fn follow(&self, url: &str) -> Arrival {
+    pub async fn follow(&self, url: &str) -> NavigationEnd {
         self.follow_until(url, UNSERVED).await
     }
 
     /// The same, and stops before an address that begins with `end`.
-    pub async fn follow_until(&self, url: &str, end: &str) -> Arrival {
+    pub async fn follow_until(&self, url: &str, end: &str) -> NavigationEnd {
         self.follow_from(&self.page, url, end).await
     }
 
     /// Follows a link on `page`, and stops before an address that begins with `end`.
-    pub async fn follow_from(&self, page: &str, url: &str, end: &str) -> Arrival {
+    pub async fn follow_from(&self, page: &str, url: &str, end: &str) -> NavigationEnd {
         let from = Initiator::Page(page);
         self.navigate(Method::GET, from, url, NO_FIELDS, end).await
     }
 
     /// Opens an address that the user typed, until it arrives.
-    pub async fn type_in(&self, url: &str) -> Arrival {
+    pub async fn type_in(&self, url: &str) -> NavigationEnd {
         let from = Initiator::Typed;
         self.navigate(Method::GET, from, url, NO_FIELDS, UNSERVED)
             .await
@@ -147,7 +147,7 @@ impl Browser {
 
     /// Presses the button of a form on `page`, and stops before an address that begins
     /// with `end`.
-    pub async fn press_until(&self, page: &str, action: &str, end: &str) -> Arrival {
+    pub async fn press_until(&self, page: &str, action: &str, end: &str) -> NavigationEnd {
         self.submit_until(page, action, NO_FIELDS, end).await
     }
 
@@ -158,7 +158,7 @@ impl Browser {
         action: &str,
         fields: Fields<'_>,
         end: &str,
-    ) -> Arrival {
+    ) -> NavigationEnd {
         let from = Initiator::Page(page);
         self.navigate(Method::POST, from, action, fields, end).await
     }
@@ -196,12 +196,12 @@ impl Browser {
         url: &str,
         fields: Fields<'_>,
         end: &str,
-    ) -> Arrival {
+    ) -> NavigationEnd {
         let mut navigation = Navigation::from(from);
         let (mut method, mut url, mut fields) = (method, url.to_owned(), fields);
         for _ in 0..MAX_REDIRECTS {
             if url.starts_with(end) {
-                return Arrival {
+                return NavigationEnd {
                     url,
                     response: None,
                 };
@@ -209,7 +209,7 @@ impl Browser {
             let response = self.step(&method, &url, &navigation, fields, &[]).await;
             let Some(next) = response.location().map(|next| resolve(&url, next)) else {
                 let response = Some(response);
-                return Arrival { url, response };
+                return NavigationEnd { url, response };
             };
             assert!(
                 [302, 303].contains(&response.status),
@@ -272,7 +272,7 @@ impl Browser {
     ///
     /// # Panics
     ///
-    /// When there is none.
+    /// If there is none.
     #[track_caller]
     pub fn last_step_to(&self, url: &str) -> Step {
         let steps = self.steps();

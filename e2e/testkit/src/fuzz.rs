@@ -70,7 +70,7 @@ impl Corpus {
     ///
     /// # Panics
     ///
-    /// When there are fewer than two, or they cannot be read.
+    /// If there are fewer than two, or they cannot be read.
     pub fn seeds(&self, target: &str) -> Vec<Vec<u8>> {
         let folder = Path::new(self.0).join(target);
         let seeds = read_all(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
@@ -99,7 +99,7 @@ pub fn cases(default: u32) -> u32 {
 ///
 /// # Panics
 ///
-/// When the check does; the smallest failing input is shown.
+/// If the check does; the smallest failing input is shown.
 pub fn run<O: Ord + Debug>(
     name: &str,
     seeds: &[Vec<u8>],

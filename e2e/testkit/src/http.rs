@@ -26,7 +26,7 @@ use crate::{leak_check, openapi};
 
 pub use crate::response::{PENDING, REFUSED, Response, UNRECOGNISED};
 
-/// Where requests go, and what each of them carries.
+/// A client with a base URL and the headers of each of its requests.
 #[derive(Clone)]
 pub struct Http {
     client: Client,
@@ -201,7 +201,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// When there is no complete response.
+    /// If there is no complete response.
     ///
     /// # Panics
     ///
@@ -222,7 +222,7 @@ impl Request {
     ///
     /// # Panics
     ///
-    /// When it is no request.
+    /// If it is no request.
     pub fn build(self) -> reqwest::Request {
         self.try_build().expect("a request")
     }
@@ -251,7 +251,7 @@ fn check(response: &Response, method: &Method, path: &str) {
 ///
 /// # Panics
 ///
-/// When the system has no means for one.
+/// If the system has no means for one.
 pub fn client() -> Client {
     // Nothing here speaks TLS; reading the machine's certificates takes long.
     let client = client_builder().tls_certs_only([]).build();

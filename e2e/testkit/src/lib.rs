@@ -1,4 +1,4 @@
-//! What every suite of the project uses.
+//! The tools that every suite of the project uses.
 //!
 //! | module | contents |
 //! |---|---|

@@ -40,7 +40,7 @@ pub struct Endpoint {
     input: Input,
 }
 
-/// What a request consists of besides method and path, when it is accepted.
+/// The parts of an accepted request besides method and path.
 #[derive(Debug, Clone)]
 pub enum Input {
     /// An object of JSON.
@@ -59,7 +59,7 @@ type Rules = &'static [&'static str];
 /// A request that is refused, and how.
 #[derive(Debug, Clone)]
 pub struct MalformedRequest {
-    /// What is wrong with it.
+    /// Its flaw.
     pub name: String,
     /// The status of the refusal.
     pub status: u16,
@@ -134,7 +134,7 @@ pub fn requests(endpoint: &Endpoint) -> Vec<MalformedRequest> {
     requests
 }
 
-/// What no endpoint accepts, whatever it takes.
+/// Requests that every endpoint refuses.
 fn of_any_endpoint(endpoint: &Endpoint) -> Vec<MalformedRequest> {
     let mut requests = Vec::new();
     for (query, rules) in SECRETS_IN_A_QUERY {
@@ -211,7 +211,7 @@ impl MalformedRequest {
     ///
     /// # Panics
     ///
-    /// When it is not.
+    /// If it is not.
     pub async fn send(&self, http: &Http) -> Response {
         let mut request = http.request(self.method.clone(), &self.target);
         for (name, value) in &self.headers {

@@ -35,7 +35,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When PostgreSQL is not installed, or does not start; the reason is on standard
+    /// If PostgreSQL is not installed, or does not start; the reason is on standard
     /// error.
     pub fn start(durability: Durability) -> io::Result<Self> {
         Self::start_with(durability, &[])
@@ -103,7 +103,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When there is nothing to kill.
+    /// If there is nothing to kill.
     pub fn kill(&mut self) -> io::Result<()> {
         self.commands.write_all(b"kill\n")?;
         match self.read_line()?.as_str() {
@@ -116,7 +116,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_again(&mut self) -> io::Result<()> {
         self.commands.write_all(b"start\n")?;
         self.read_up().map(drop)

@@ -6,7 +6,7 @@ use url::Url;
 ///
 /// # Panics
 ///
-/// When there is none.
+/// If there is none.
 #[track_caller]
 pub fn parameter(url: &str, name: &str) -> String {
     let parsed = Url::parse(url).expect("a URL");

@@ -15,7 +15,7 @@ pub const UNRECOGNISED: &str =
 /// The result of a login that has not ended.
 pub const PENDING: &str = r#"{"status":"pending"}"#;
 
-/// What a page of the broker may load, and what may frame it.
+/// The policy of the broker's pages: they load their own style sheet and are never framed.
 const CONTENT_SECURITY_POLICY: &str =
     "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -49,7 +49,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the header is there twice.
+    /// If the header is there twice.
     #[track_caller]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
@@ -75,7 +75,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When it is no UTF-8.
+    /// If it is no UTF-8.
     #[track_caller]
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or_else(|_| panic!("no UTF-8: {self:?}"))
@@ -85,7 +85,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When it is none.
+    /// If it is none.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
@@ -95,7 +95,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn is(&self, status: u16, body: &str) -> &Self {
         assert_eq!((self.status, self.text()), (status, body));
@@ -106,7 +106,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn is_json(&self, status: u16, body: &Value) {
         assert_eq!((self.status, &self.json()), (status, body), "{self:?}");
@@ -118,7 +118,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn is_refusal(&self, status: u16) {
         let message = refusal_message(status);
@@ -136,7 +136,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn is_page(&self, status: u16, heading: &str) {
         assert_eq!(self.status, status, "{self:?}");
@@ -154,7 +154,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn is_refusal_page(&self, status: u16, rule: &str) {
         assert_eq!(self.status, status, "{self:?}");
@@ -175,7 +175,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn redirects_to(&self, url: &str) {
         assert_eq!(
@@ -192,7 +192,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn has_security_headers(&self) {
         assert_eq!(self.header("referrer-policy"), Some("no-referrer"));
@@ -207,7 +207,7 @@ impl Response {
     ///
     /// # Panics
     ///
-    /// When the assertion does not hold.
+    /// If the assertion does not hold.
     #[track_caller]
     pub fn has_common_headers(&self) {
         assert_eq!(self.header("cache-control"), Some("no-store"));

@@ -22,7 +22,7 @@ impl TestServer {
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub async fn launch(rocket: Rocket<Build>) -> Self {
         let (sender, mut addresses) = mpsc::unbounded_channel();
         let rocket = rocket
@@ -64,7 +64,7 @@ impl ServerThread {
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub async fn launch(rocket: impl FnOnce() -> Rocket<Build> + Send + 'static) -> Self {
         let (sender, address) = oneshot::channel();
         let (end, ended) = oneshot::channel::<()>();
@@ -97,7 +97,7 @@ impl Drop for ServerThread {
 ///
 /// # Panics
 ///
-/// When there is none.
+/// If there is none.
 pub fn bind() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -108,7 +108,7 @@ pub fn bind() -> (TcpListener, String) {
 ///
 /// # Panics
 ///
-/// When the system refuses it.
+/// If the system refuses it.
 pub fn runtime() -> Runtime {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime")

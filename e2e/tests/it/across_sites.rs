@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
-use testkit::browser::{Arrival, Browser, UNSERVED};
+use testkit::browser::{Browser, NavigationEnd, UNSERVED};
 use testkit::browser::{CookieJar, is_same_site};
 use testkit::http::Response;
 
@@ -48,7 +48,12 @@ fn same_site(one: &str, other: &str) -> bool {
 }
 
 /// Goes from the demo to the provider's page, and chooses Ada there.
-async fn sign_in(stack: &TestStack, browser: &Browser, flow: Flow, provider: &str) -> Arrival {
+async fn sign_in(
+    stack: &TestStack,
+    browser: &Browser,
+    flow: Flow,
+    provider: &str,
+) -> NavigationEnd {
     sign_in_until(stack, browser, flow, provider, UNSERVED).await
 }
 
@@ -59,7 +64,7 @@ async fn sign_in_until(
     flow: Flow,
     provider: &str,
     there: &str,
-) -> Arrival {
+) -> NavigationEnd {
     let start = match flow {
         Flow::Clean => format!("/login/{provider}"),
         Flow::Legacy => format!("/legacy/login/{provider}"),
@@ -85,8 +90,8 @@ fn between<'p>(page: &'p str, begin: &str) -> &'p str {
     rest.split_once('"').expect("it ends").0
 }
 
-fn page_of(arrival: Arrival) -> Response {
-    arrival.response.expect("a page")
+fn page_of(end: NavigationEnd) -> Response {
+    end.response.expect("a page")
 }
 
 #[tokio::test]

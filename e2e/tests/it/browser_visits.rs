@@ -29,10 +29,10 @@ async fn the_bound_browser_can_visit_again_and_still_completes() {
     let browser = Browser::new();
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
     assert_eq!(browser.open(&login.authorization_url).await.status, 303);
-    let arrival = browser.follow(&login.authorization_url).await;
+    let end = browser.follow(&login.authorization_url).await;
     let started = StartedLogin::Clean(login);
     started
-        .outcome(&stack.backend, &arrival.url)
+        .outcome(&stack.backend, &end.url)
         .await
         .is_ada(GOOGLE);
 }
@@ -43,10 +43,10 @@ async fn a_client_that_is_no_browser_visits_first_and_a_browser_still_completes(
     let login = stack.backend.start_login(GOOGLE).await;
     let looking = Browser::plain().open(&login.authorization_url).await;
     assert_eq!(looking.status, 303);
-    let arrival = Browser::new().follow(&login.authorization_url).await;
+    let end = Browser::new().follow(&login.authorization_url).await;
     let started = StartedLogin::Clean(login);
     started
-        .outcome(&stack.backend, &arrival.url)
+        .outcome(&stack.backend, &end.url)
         .await
         .is_ada(GOOGLE);
 }
@@ -57,9 +57,9 @@ async fn a_client_that_is_no_browser_can_complete_a_login_too() {
     for flow in FLOWS {
         for provider in PROVIDERS {
             let started = flow.start(&stack.backend, provider).await;
-            let arrival = Browser::plain().follow(started.url()).await;
+            let end = Browser::plain().follow(started.url()).await;
             started
-                .outcome(&stack.backend, &arrival.url)
+                .outcome(&stack.backend, &end.url)
                 .await
                 .is_ada(provider);
         }
@@ -228,9 +228,9 @@ async fn a_look_without_a_body_changes_nothing_anywhere() {
         begun.login.assert_pending(&stack.backend).await;
         begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
-        let arrival = Browser::new().follow(started.url()).await;
+        let end = Browser::new().follow(started.url()).await;
         started
-            .outcome(&stack.backend, &arrival.url)
+            .outcome(&stack.backend, &end.url)
             .await
             .is_ada(GOOGLE);
     }
@@ -262,9 +262,9 @@ async fn a_prefetch_changes_nothing_anywhere_and_is_never_kept() {
             begun.login.assert_pending(&stack.backend).await;
             begun.finish(&stack.backend).await.is_ada(GOOGLE);
 
-            let arrival = Browser::new().follow(started.url()).await;
+            let end = Browser::new().follow(started.url()).await;
             started
-                .outcome(&stack.backend, &arrival.url)
+                .outcome(&stack.backend, &end.url)
                 .await
                 .is_ada(GOOGLE);
         }
@@ -319,17 +319,14 @@ async fn two_tabs_of_one_browser_end_in_either_order() {
         let first_answer = browser.follow_until(first.url(), &at_google).await.url;
         let second_answer = browser.follow_until(second.url(), &at_github).await.url;
 
-        let arrival = browser.follow(&second_answer).await;
+        let end = browser.follow(&second_answer).await;
         second
-            .outcome(&stack.backend, &arrival.url)
+            .outcome(&stack.backend, &end.url)
             .await
             .is_ada(GITHUB);
         first.assert_pending(&stack.backend).await;
-        let arrival = browser.follow(&first_answer).await;
-        first
-            .outcome(&stack.backend, &arrival.url)
-            .await
-            .is_ada(GOOGLE);
+        let end = browser.follow(&first_answer).await;
+        first.outcome(&stack.backend, &end.url).await.is_ada(GOOGLE);
     }
 }
 
@@ -343,9 +340,9 @@ async fn a_browser_keeps_eight_upstream_logins_and_the_latest_one_completes() {
         assert!(browser.count_cookies(stack.broker()) <= 8);
     }
     let started = Flow::Legacy.start(&stack.backend, GOOGLE).await;
-    let arrival = browser.follow(started.url()).await;
+    let end = browser.follow(started.url()).await;
     started
-        .outcome(&stack.backend, &arrival.url)
+        .outcome(&stack.backend, &end.url)
         .await
         .is_ada(GOOGLE);
 }

@@ -30,8 +30,8 @@ async fn a_login_goes_from_session_to_profile_and_leaves_nothing_behind() {
         assert!(!url.contains(['?', '#', '@']), "{url}");
 
         backend.result(&session_key).await.is(200, PENDING);
-        let arrival = Browser::new().follow(url).await;
-        assert_eq!(arrival.url, backend.callback);
+        let end = Browser::new().follow(url).await;
+        assert_eq!(end.url, backend.callback);
 
         let response = backend.result(&session_key).await;
         assert_eq!(response.status, 200);
@@ -166,10 +166,10 @@ async fn the_callback_carries_nothing_even_if_the_browser_came_with_a_fragment()
     for provider in PROVIDERS {
         let login = stack.backend.start_login(provider).await;
         let browser = Browser::new();
-        let arrival = browser
+        let end = browser
             .follow(&format!("{}#x", login.authorization_url))
             .await;
-        assert_eq!(arrival.url, stack.backend.callback);
+        assert_eq!(end.url, stack.backend.callback);
 
         let redirect = browser.last_step_to(&login.authorization_url).response;
         assert_eq!(redirect.status, 303);

@@ -63,11 +63,8 @@ async fn the_cookie_of_a_upstream_login_stays_small_with_the_longest_callback() 
             let pair = cookie.split(';').next().expect("a pair");
             assert!(pair.len() < 600, "{}", pair.len());
 
-            let arrival = browser.follow(started.url()).await;
-            started
-                .outcome(&backend, &arrival.url)
-                .await
-                .is_ada(provider);
+            let end = browser.follow(started.url()).await;
+            started.outcome(&backend, &end.url).await.is_ada(provider);
         }
     }
 }

@@ -7,7 +7,7 @@ use mock_upstream::users::seed_users;
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
-use testkit::browser::{Arrival, Browser};
+use testkit::browser::{Browser, NavigationEnd};
 use testkit::http::Response;
 
 #[tokio::test]
@@ -241,17 +241,17 @@ impl<'w> User<'w> {
     }
 
     /// Presses the button for `provider` and goes wherever that leads.
-    pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Arrival {
+    pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> NavigationEnd {
         self.press(flow, provider, NOT_HERE).await
     }
 
-    pub(crate) async fn sign_out(&self) -> Arrival {
+    pub(crate) async fn sign_out(&self) -> NavigationEnd {
         let (home, action) = (self.stack.demo("/"), self.stack.demo("/sign-out"));
         self.browser.press_until(&home, &action, NOT_HERE).await
     }
 
     /// Presses the one button of a page about a problem.
-    pub(crate) async fn start_again(&self, problem: &Arrival) -> Arrival {
+    pub(crate) async fn start_again(&self, problem: &NavigationEnd) -> NavigationEnd {
         let page = page_of(problem);
         let (form, _) = page
             .text()
@@ -271,7 +271,7 @@ impl<'w> User<'w> {
         self.press(flow, provider, &end).await.url
     }
 
-    pub(crate) async fn press(&self, flow: Flow, provider: &str, end: &str) -> Arrival {
+    pub(crate) async fn press(&self, flow: Flow, provider: &str, end: &str) -> NavigationEnd {
         let start = match flow {
             Flow::Clean => format!("/login/{provider}"),
             Flow::Legacy => format!("/legacy/login/{provider}"),
@@ -296,7 +296,7 @@ fn callback(flow: Flow) -> &'static str {
 }
 
 #[track_caller]
-pub(crate) fn page_of(end: &Arrival) -> Response {
+pub(crate) fn page_of(end: &NavigationEnd) -> Response {
     end.response.clone().expect("a page")
 }
 

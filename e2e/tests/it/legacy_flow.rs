@@ -16,8 +16,8 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
         let backend = &stack.backend;
         let transaction = backend.start_authorization(provider);
 
-        let arrival = Browser::new().follow(&transaction.url).await;
-        let code = callback_code(backend, &transaction, &arrival.url);
+        let end = Browser::new().follow(&transaction.url).await;
+        let code = callback_code(backend, &transaction, &end.url);
         assert_eq!(code.len(), 43);
 
         let mut response = backend.redeem(&transaction, &code).await;
@@ -61,10 +61,10 @@ async fn the_callback_carries_code_and_state_and_nothing_more() {
     let stack = TestStack::start().await;
     let transaction = stack.backend.start_authorization(GITHUB);
     let browser = Browser::new();
-    let arrival = browser.follow(&format!("{}#x", transaction.url)).await;
-    let code = callback_code(&stack.backend, &transaction, &arrival.url);
+    let end = browser.follow(&format!("{}#x", transaction.url)).await;
+    let code = callback_code(&stack.backend, &transaction, &end.url);
     assert_eq!(
-        arrival.url,
+        end.url,
         format!(
             "{}?code={code}&state={}",
             stack.backend.callback, transaction.state
@@ -96,11 +96,11 @@ async fn malformed_parameters_redirect_with_an_error_and_a_well_formed_state() {
 async fn check_parameters(changes: &[(&str, &str)]) {
     let stack = TestStack::start().await;
     let transaction = stack.backend.start_authorization(GOOGLE);
-    let arrival = Browser::new()
+    let end = Browser::new()
         .follow(&changed(&transaction.url, changes))
         .await;
     assert_eq!(
-        arrival.url,
+        end.url,
         format!(
             "{}?error=invalid_request&state={}",
             stack.backend.callback, transaction.state

@@ -118,8 +118,8 @@ async fn a_malformed_visit_leaves_the_login_to_its_browser() {
     }
     halfway.finish(&stack.backend).await.is_ada(GOOGLE);
     let browser = testkit::browser::Browser::new();
-    let arrival = browser.follow(&login.authorization_url).await;
-    assert_eq!(arrival.url, stack.backend.callback);
+    let end = browser.follow(&login.authorization_url).await;
+    assert_eq!(end.url, stack.backend.callback);
 }
 
 /// Well formed, and no project's.

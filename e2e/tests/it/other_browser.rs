@@ -26,9 +26,9 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
             assert_eq!(stack.token_calls(provider), before);
             started.assert_pending(&stack.backend).await;
 
-            let arrival = attacker.follow(started.url()).await;
+            let end = attacker.follow(started.url()).await;
             started
-                .outcome(&stack.backend, &arrival.url)
+                .outcome(&stack.backend, &end.url)
                 .await
                 .is_ada(provider);
         }
@@ -111,7 +111,7 @@ async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> AtDemoCallback 
         Flow::Legacy => ("/legacy/login/google", "/legacy/callback"),
     };
     let browser = Browser::new();
-    let arrival = browser
+    let end = browser
         .press_until(&stack.demo("/"), &stack.demo(start), &stack.demo(callback))
         .await;
     let at_broker = browser
@@ -119,7 +119,7 @@ async fn at_the_demos_callback(stack: &TestStack, flow: Flow) -> AtDemoCallback 
         .response;
     AtDemoCallback {
         browser,
-        callback: arrival.url,
+        callback: end.url,
         request_id: at_broker.header("x-request-id").expect("an id").to_owned(),
     }
 }

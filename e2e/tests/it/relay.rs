@@ -42,16 +42,16 @@ impl Attacker {
             Flow::Clean => stack.demo("/callback"),
             Flow::Legacy => stack.demo("/legacy/callback"),
         };
-        let arrival = self.browser.type_in(&callback).await;
-        arrival.response.expect("a page")
+        let end = self.browser.type_in(&callback).await;
+        end.response.expect("a page")
     }
 }
 
 /// A victim on the page that asks, where the attacker's link led.
 async fn lured(stack: &TestStack, attacker: &Attacker) -> (Browser, Response) {
     let victim = Browser::new();
-    let arrival = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
-    let page = arrival.response.expect("a page");
+    let end = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
+    let page = end.response.expect("a page");
     page.is_page(200, "Did you start this sign-in?");
     assert!(page.text().contains("The demo"), "{}", page.text());
     let host = stack.demo("").replace("http://", "");

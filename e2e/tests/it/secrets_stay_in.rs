@@ -135,13 +135,13 @@ impl Run {
         let browser = Browser::new();
         let started = flow.start(&stack.backend, provider).await;
         self.record_login(stack, &started);
-        let arrival = browser.follow(started.url()).await;
+        let end = browser.follow(started.url()).await;
         match &started {
             StartedLogin::Clean(_) => {
-                started.outcome(&stack.backend, &arrival.url).await;
+                started.outcome(&stack.backend, &end.url).await;
             }
             StartedLogin::Legacy(transaction) => {
-                if let Ok(code) = callback_answer(&stack.backend, transaction, &arrival.url) {
+                if let Ok(code) = callback_answer(&stack.backend, transaction, &end.url) {
                     let places = [stack.backend.callback.clone()];
                     self.secrets
                         .push(Secret::in_addresses("code", &code, places));

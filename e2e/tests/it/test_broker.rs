@@ -1,7 +1,7 @@
 //! A broker outside the stack, with providers as the stack never has them: they refuse
 //! the broker's credentials, are unreachable, or have other settings.
 
-pub(crate) mod assembly;
+pub(crate) mod parts;
 
 use std::net::TcpListener;
 
@@ -16,7 +16,7 @@ use testkit::{fresh, query};
 
 use crate::login::{Flow, Outcome};
 use crate::logs;
-use assembly::UPSTREAM_SECRET;
+use parts::UPSTREAM_SECRET;
 
 /// A broker, its providers, and the backend of its one project.
 pub(crate) struct TestBroker {
@@ -26,7 +26,7 @@ pub(crate) struct TestBroker {
     _upstream: MockUpstream,
 }
 
-/// What is wrong with both providers.
+/// A failure of both providers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProviderFailure {
     /// They know another secret of the broker.
@@ -40,7 +40,7 @@ impl TestBroker {
     pub(crate) async fn with_failing_providers(failure: ProviderFailure) -> Self {
         logs::listen();
         let (listener, base_url) = bind();
-        let upstream = assembly::upstream(&base_url, Clock::system()).await;
+        let upstream = parts::upstream(&base_url, Clock::system()).await;
         let (google, github, secret) = match failure {
             ProviderFailure::WrongSecret => (
                 upstream.google().url().to_owned(),
@@ -51,7 +51,7 @@ impl TestBroker {
                 (UNSERVED.to_owned(), UNSERVED.to_owned(), UPSTREAM_SECRET)
             }
         };
-        let config = assembly::config(&base_url, &google, &github, secret);
+        let config = parts::config(&base_url, &google, &github, secret);
         Self::launch(listener, &base_url, config, upstream).await
     }
 
@@ -59,9 +59,9 @@ impl TestBroker {
     pub(crate) async fn with_providers(change: impl FnOnce(&mut Settings)) -> Self {
         logs::listen();
         let (listener, base_url) = bind();
-        let upstream = assembly::upstream_with(&base_url, Clock::system(), change).await;
+        let upstream = parts::upstream_with(&base_url, Clock::system(), change).await;
         let (google, github) = (upstream.google().url(), upstream.github().url());
-        let config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        let config = parts::config(&base_url, google, github, UPSTREAM_SECRET);
         Self::launch(listener, &base_url, config, upstream).await
     }
 
@@ -73,9 +73,9 @@ impl TestBroker {
     ) -> Self {
         let callback = format!("{UNSERVED}/alone/back");
         let backend = Backend::new(base_url, "alone", &fresh::secret(), &callback);
-        config.projects = vec![assembly::project(&backend, &[&backend.callback])];
+        config.projects = vec![parts::project(&backend, &[&backend.callback])];
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
-        let broker = assembly::launch(broker).await;
+        let broker = parts::launch(broker).await;
         Self {
             _wire: Proxy::start(listener, broker.address, Default::default()).expect("a listener"),
             backend,
@@ -87,8 +87,8 @@ impl TestBroker {
     /// A whole login.
     pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
         let login = flow.start(&self.backend, provider).await;
-        let arrival = Browser::new().follow(login.url()).await;
-        login.outcome(&self.backend, &arrival.url).await
+        let end = Browser::new().follow(login.url()).await;
+        login.outcome(&self.backend, &end.url).await
     }
 
     /// A login whose browser does not get to the provider, and comes back all the
@@ -102,8 +102,8 @@ impl TestBroker {
             "{}/callback/{provider}?code=0123456789abcdef0123&state={state}",
             self.backend.broker()
         );
-        let arrival = browser.follow(&callback).await;
-        login.outcome(&self.backend, &arrival.url).await
+        let end = browser.follow(&callback).await;
+        login.outcome(&self.backend, &end.url).await
     }
 }
 

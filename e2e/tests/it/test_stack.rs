@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use stack::{Stack, StackClock, StackSettings};
 use testkit::backend::{Backend, Login, Transaction};
-use testkit::browser::{Arrival, Browser, UNSERVED};
+use testkit::browser::{Browser, NavigationEnd, UNSERVED};
 use testkit::http::{Http, Response};
 
 use crate::login::{Flow, Outcome, StartedLogin, callback_code};
@@ -109,23 +109,23 @@ impl TestStack {
     /// A whole login, in a browser of its own.
     pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
         let login = flow.start(&self.backend, provider).await;
-        let arrival = Browser::new().follow(login.url()).await;
-        login.outcome(&self.backend, &arrival.url).await
+        let end = Browser::new().follow(login.url()).await;
+        login.outcome(&self.backend, &end.url).await
     }
 
     /// A clean login that has succeeded, and whose result is not read.
     pub(crate) async fn completed_login(&self, provider: &str) -> Login {
         let login = self.backend.start_login(provider).await;
-        let arrival = Browser::new().follow(&login.authorization_url).await;
-        assert_eq!(arrival.url, self.backend.callback);
+        let end = Browser::new().follow(&login.authorization_url).await;
+        assert_eq!(end.url, self.backend.callback);
         login
     }
 
     /// A legacy login whose code is not redeemed.
     pub(crate) async fn unredeemed_code(&self, provider: &str) -> (Transaction, String) {
         let transaction = self.backend.start_authorization(provider);
-        let arrival = Browser::new().follow(&transaction.url).await;
-        let code = callback_code(&self.backend, &transaction, &arrival.url);
+        let end = Browser::new().follow(&transaction.url).await;
+        let code = callback_code(&self.backend, &transaction, &end.url);
         (transaction, code)
     }
 
@@ -134,12 +134,12 @@ impl TestStack {
         let login = flow.start(&self.backend, provider).await;
         let browser = Browser::new();
         let callback = self.broker_callback(provider);
-        let arrival = browser.follow_until(login.url(), &callback).await;
-        assert!(arrival.url.starts_with(&callback), "{}", arrival.url);
+        let end = browser.follow_until(login.url(), &callback).await;
+        assert!(end.url.starts_with(&callback), "{}", end.url);
         Halfway {
             browser,
             login,
-            answer: arrival.url,
+            answer: end.url,
         }
     }
 
@@ -177,12 +177,12 @@ impl Halfway {
 
     /// Delivers another answer, and reads the outcome.
     pub(crate) async fn finish_with(&self, backend: &Backend, answer: &str) -> Outcome {
-        let arrival = self.deliver(answer).await;
-        self.login.outcome(backend, &arrival.url).await
+        let end = self.deliver(answer).await;
+        self.login.outcome(backend, &end.url).await
     }
 
     /// Opens `url` in this login's browser.
-    pub(crate) async fn deliver(&self, url: &str) -> Arrival {
+    pub(crate) async fn deliver(&self, url: &str) -> NavigationEnd {
         self.browser.follow(url).await
     }
 }

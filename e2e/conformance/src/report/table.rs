@@ -1,4 +1,4 @@
-//! The report for people: a line for each requirement, and below those that did not
+//! The report for readers: a line for each requirement, and below those that did not
 //! pass the reason and the exchange.
 
 use std::fmt::Write as _;

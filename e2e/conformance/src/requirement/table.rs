@@ -36,7 +36,7 @@ macro_rules! requirements {
                 match self { $(Requirement::$variant => $sentence,)+ }
             }
 
-            /// What to change in a broker that does not meet it.
+            /// The change that a broker needs to meet it.
             pub fn advice(self) -> &'static str {
                 match self { $(Requirement::$variant => $advice,)+ }
             }

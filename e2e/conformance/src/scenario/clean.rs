@@ -4,7 +4,7 @@ use super::malformed::{self, MalformedRequest};
 use super::result::{self, FIELDS, PATH};
 use super::session::{self, Login};
 use super::{profile, sign_in};
-use crate::browser::{Arrival, BrowserDriver};
+use crate::browser::{BrowserDriver, NavigationEnd};
 use crate::error::Stop;
 use crate::expect::{self, ensure};
 use crate::http::RawRequest;
@@ -73,8 +73,8 @@ pub(super) async fn read_pending(run: &mut Run<'_>) -> Result<(), Stop> {
 /// Signs in, reads the result, and reads it again.
 pub(super) async fn sign_in(run: &mut Run<'_>) -> Result<(), Stop> {
     let login = session::start(run, run.providers[0]).await?;
-    let arrival = navigate(run, &login).await?;
-    check_callback(run, R::CallbackClean, &arrival);
+    let end = navigate(run, &login).await?;
+    check_callback(run, R::CallbackClean, &end);
     let exchange = result::read(run, &login.key).await?;
     let body = exchange.response.json();
     let with_profile = result::is_succeeded(&exchange, &body)
@@ -95,8 +95,8 @@ pub(super) async fn sign_in_after_pending_read(run: &mut Run<'_>) -> Result<(), 
     let provider = run.providers[run.providers.len() - 1];
     let login = session::start(run, provider).await?;
     result::read(run, &login.key).await?;
-    let arrival = navigate(run, &login).await?;
-    check_callback(run, R::CallbackClean, &arrival);
+    let end = navigate(run, &login).await?;
+    check_callback(run, R::CallbackClean, &end);
     let exchange = result::read(run, &login.key).await?;
     let body = exchange.response.json();
     let succeeded = result::is_succeeded(&exchange, &body);
@@ -177,8 +177,8 @@ pub(super) async fn decline(run: &mut Run<'_>) -> Result<(), Stop> {
         ));
     }
     let login = session::start(run, run.providers[0]).await?;
-    let arrival = sign_in::decline(run, &login.authorization_url, login.provider).await?;
-    check_callback(run, R::CallbackCleanAfterFailure, &arrival);
+    let end = sign_in::decline(run, &login.authorization_url, login.provider).await?;
+    check_callback(run, R::CallbackCleanAfterFailure, &end);
     let exchange = result::read(run, &login.key).await?;
     let body = exchange.response.json();
     let error = body["error"].as_str().unwrap_or_default();
@@ -197,20 +197,20 @@ pub(super) async fn decline(run: &mut Run<'_>) -> Result<(), Stop> {
 }
 
 /// Sends the browser of this login through the provider, as the default user.
-pub(super) async fn navigate(run: &mut Run<'_>, login: &Login) -> Result<Arrival, Stop> {
+pub(super) async fn navigate(run: &mut Run<'_>, login: &Login) -> Result<NavigationEnd, Stop> {
     let user = QueuedUser::default_at(login.provider);
     sign_in::sign_in(run, &login.authorization_url, login.provider, user).await
 }
 
-fn check_callback(run: &mut Run<'_>, requirement: R, arrival: &Arrival) {
-    match &arrival.url {
+fn check_callback(run: &mut Run<'_>, requirement: R, end: &NavigationEnd) {
+    match &end.url {
         Some(url) => {
             let callback = &run.plan.project.callback;
             let is_exact = ensure(url == callback, format!("expected exactly {callback}"));
-            run.check_by(requirement, arrival.evidence.clone(), is_exact);
+            run.check_by(requirement, end.evidence.clone(), is_exact);
             let secret = &run.plan.project.client_secret;
             let none = ensure(!url.contains(secret.as_str()), "expected no secret");
-            run.check_by(R::UrlNoSecret, arrival.evidence.clone(), none);
+            run.check_by(R::UrlNoSecret, end.evidence.clone(), none);
         }
         None => run.skip(&[requirement], "the address of the callback was not pasted"),
     }

@@ -6,7 +6,7 @@ use url::Url;
 use super::authorize::{self, LegacyLogin};
 use super::malformed::{self, MalformedRequest};
 use super::{bearer, profile, sign_in};
-use crate::browser::Arrival;
+use crate::browser::NavigationEnd;
 use crate::error::Stop;
 use crate::expect::{self, ensure};
 use crate::http::{Exchange, RawRequest};
@@ -77,8 +77,8 @@ pub(super) async fn obtain_code(
     let login = authorize::begin(run, provider);
     let url = format!("{}{}", run.plan.base_url, login.path());
     let user = QueuedUser::default_at(provider);
-    let arrival = sign_in::sign_in(run, &url, provider, user).await?;
-    let Some(code) = check_callback(run, &login, &arrival) else {
+    let end = sign_in::sign_in(run, &url, provider, user).await?;
+    let Some(code) = check_callback(run, &login, &end) else {
         return Err(Stop::Blocked(
             "the legacy callback brought no code, and the specification does not show what else \
              it might bring"
@@ -87,7 +87,7 @@ pub(super) async fn obtain_code(
     };
     run.mask_secret("code", &code);
     let length = ensure(code.len() <= 200, "expected at most 200 characters");
-    run.check_by(R::CodeLength, arrival.evidence, length);
+    run.check_by(R::CodeLength, end.evidence, length);
     Ok(HandoffCode {
         code,
         verifier: login.verifier,
@@ -95,8 +95,8 @@ pub(super) async fn obtain_code(
     })
 }
 
-fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, arrival: &Arrival) -> Option<String> {
-    let url = Url::parse(arrival.url.as_deref()?).ok()?;
+fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, end: &NavigationEnd) -> Option<String> {
+    let url = Url::parse(end.url.as_deref()?).ok()?;
     let query: Vec<_> = url.query_pairs().collect();
     let code = query.iter().find(|(name, _)| name == "code");
     let state = query.iter().find(|(name, _)| name == "state");
@@ -107,7 +107,7 @@ fn check_callback(run: &mut Run<'_>, login: &LegacyLogin, arrival: &Arrival) -> 
         is_like_this_kits && code.is_some(),
         "this kit brings code and the state of the request",
     );
-    run.check_by(R::AuthorizeCallback, arrival.evidence.clone(), check);
+    run.check_by(R::AuthorizeCallback, end.evidence.clone(), check);
     code.map(|(_, code)| code.clone().into_owned())
 }
 

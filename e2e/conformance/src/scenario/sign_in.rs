@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use crate::browser::{Aim, Arrival, BrowserDriver, End, HttpBrowser};
+use crate::browser::{Aim, BrowserDriver, End, HttpBrowser, NavigationEnd};
 use crate::error::Stop;
 use crate::run::Run;
 use crate::users::QueuedUser;
@@ -15,13 +15,17 @@ pub(super) async fn sign_in(
     url: &str,
     provider: &str,
     user: &QueuedUser,
-) -> Result<Arrival, Stop> {
+) -> Result<NavigationEnd, Stop> {
     queue(run, provider, user).await?;
     run.navigate(url, Aim::SignIn).await
 }
 
 /// Declines at the provider, in the login that `url` begins.
-pub(super) async fn decline(run: &mut Run<'_>, url: &str, provider: &str) -> Result<Arrival, Stop> {
+pub(super) async fn decline(
+    run: &mut Run<'_>,
+    url: &str,
+    provider: &str,
+) -> Result<NavigationEnd, Stop> {
     if let Some(control) = &run.plan.control {
         control.queue_denial(&run.http, provider).await?;
     }

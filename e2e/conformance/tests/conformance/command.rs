@@ -145,8 +145,8 @@ async fn a_user_is_asked_to_open_addresses_and_to_paste_the_callback() {
     tokio::spawn(async move {
         while let Ok(Some(line)) = questions.next_line().await {
             if let Some(url) = line.strip_prefix("  http") {
-                let arrival = Browser::new().follow(&format!("http{url}")).await;
-                let line = format!("{}\n", arrival.url);
+                let end = Browser::new().follow(&format!("http{url}")).await;
+                let line = format!("{}\n", end.url);
                 answers
                     .write_all(line.as_bytes())
                     .await

@@ -5,8 +5,8 @@
 //! A binary of its own: its thousands of requests would fill the log that `it` keeps
 //! and searches. Its broker is assembled as `it` assembles one.
 
-#[path = "../../../tests/it/test_broker/assembly.rs"]
-mod assembly;
+#[path = "../../../tests/it/test_broker/parts.rs"]
+mod parts;
 
 mod command;
 mod compliant;

@@ -154,7 +154,7 @@ fn differences(expected: &Verdicts, report: &ConformanceReport) -> Vec<String> {
         .collect()
 }
 
-/// How the report differs from the reason and the exchange of a deviation.
+/// The difference between the report and the reason and exchange of a deviation.
 fn unlike(&(id, reason, part): &Deviation, report: &ConformanceReport) -> Option<String> {
     let result = report.results.iter().find(|it| it.requirement.id() == id)?;
     let evidence = result.evidence.clone().unwrap_or_default();

@@ -15,7 +15,7 @@ use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
 
 use super::proxy::{self, ChangeRequest, ChangeResponse, ProxiedRequest, ProxiedResponse};
-use crate::assembly::{self, UPSTREAM_SECRET};
+use crate::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::server::TestServer;
 
@@ -51,9 +51,9 @@ impl TestBroker {
         let (front, base_url) = testkit::server::bind();
         let shown = clock.clone();
         let upstream_clock = mock_upstream::Clock::new(move || shown.now().0);
-        let upstream = Arc::new(assembly::upstream(&base_url, upstream_clock).await);
+        let upstream = Arc::new(parts::upstream(&base_url, upstream_clock).await);
         let (google, github) = (upstream.google().url(), upstream.github().url());
-        let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        let mut config = parts::config(&base_url, google, github, UPSTREAM_SECRET);
         config.store.url = store;
         // On PostgreSQL a broker does not start without one.
         config.cookie_keys = vec![CookieKey::from_random(&broker::random::bytes32())];
@@ -62,7 +62,7 @@ impl TestBroker {
             (OTHER_CLIENT_ID, OTHER_SECRET, OTHER_CALLBACK),
         ]
         .map(|(id, secret, second)| {
-            assembly::project(&backend(&base_url, id, secret), &[CALLBACK, second])
+            parts::project(&backend(&base_url, id, secret), &[CALLBACK, second])
         })
         .into();
         let dependencies = Dependencies {
@@ -70,7 +70,7 @@ impl TestBroker {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies).expect("a broker");
-        let broker = assembly::launch(broker).await;
+        let broker = parts::launch(broker).await;
         proxy::forward(front, broker.address, clock.clone(), before, after);
         Self {
             control: control(clock, upstream.clone()),

@@ -1,4 +1,4 @@
-//! What a browser knows of a navigation: where it began, and how it was redirected.
+//! A navigation as a browser knows it: its beginning and its redirects.
 
 use reqwest::Method;
 use url::Url;
@@ -7,7 +7,7 @@ use super::cookie_jar::is_same_site;
 use super::parsed;
 use crate::http::Response;
 
-/// Where a navigation begins.
+/// The beginning of a navigation.
 #[derive(Debug, Clone, Copy)]
 pub enum Initiator<'a> {
     /// On a page, by its address.
@@ -95,8 +95,8 @@ impl Navigation {
     }
 }
 
-/// Where `location` leads from `url`. A redirect without a fragment inherits the one
-/// that there was.
+/// The address of `location` as seen from `url`. A redirect without a fragment inherits
+/// that of `url`.
 pub(super) fn resolve(url: &str, location: &str) -> String {
     let here = parsed(url);
     let mut next = here.join(location).expect("an address");

@@ -52,7 +52,7 @@ impl<O: Ord + Debug> Outcomes<O> {
     ///
     /// # Panics
     ///
-    /// When one is missing.
+    /// If one is missing.
     #[track_caller]
     pub fn assert_include(&self, outcomes: &[O]) {
         let missing: Vec<_> = outcomes.iter().filter(|it| self.of(it) == 0).collect();

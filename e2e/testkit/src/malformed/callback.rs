@@ -1,6 +1,6 @@
 //! Addresses that are almost a callback.
 
-/// What a registered callback is easily mistaken for. `callback` has a path.
+/// Addresses that resemble a registered callback. `callback` has a path.
 pub(super) fn near_misses(callback: &str) -> Vec<String> {
     let (scheme, rest) = callback.split_once("://").expect("a URL");
     let (authority, path) = rest.split_once('/').expect("a path");

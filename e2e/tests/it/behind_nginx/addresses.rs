@@ -88,11 +88,11 @@ async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
     let there = client_through_balancer(&front.nginx, 91, "203.0.113.93").await;
     for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
         let authorization = front.backend.start_authorization(GOOGLE);
-        let arrival = Browser::with_http(client.clone())
+        let end = Browser::with_http(client.clone())
             .follow(&authorization.url)
             .await;
-        assert_eq!(arrival.response.is_none(), goes_home, "{arrival:?}");
-        if let Some(response) = arrival.response {
+        assert_eq!(end.response.is_none(), goes_home, "{end:?}");
+        if let Some(response) = end.response {
             assert_eq!(response.status, 429);
         }
     }

@@ -65,7 +65,7 @@ async fn sign_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<Stri
     let backend = &front.backend;
     let started = flow.start(backend, provider).await;
     let browser = front.browser();
-    let arrival = browser.follow(started.url()).await;
+    let end = browser.follow(started.url()).await;
     let mut secrets = secrets_of(&browser);
     match &started {
         StartedLogin::Clean(login) => {
@@ -74,7 +74,7 @@ async fn sign_in(front: &ProxiedBrokers, flow: Flow, provider: &str) -> Vec<Stri
             secrets.push(login.session_key.clone());
         }
         StartedLogin::Legacy(transaction) => {
-            let code = callback_code(backend, transaction, &arrival.url);
+            let code = callback_code(backend, transaction, &end.url);
             let token = backend.token(transaction, &code).await;
             assert_eq!(backend.profile(&token).await.status, 200);
             assert_eq!(backend.revoke(&token).await.status, 200);

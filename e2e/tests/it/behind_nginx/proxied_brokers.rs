@@ -14,7 +14,7 @@ use serde_json::json;
 use super::nginx::{Change, NAME, Nginx, NginxLogs, Ports};
 use crate::login::{Flow, Outcome};
 use crate::logs;
-use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
+use crate::test_broker::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
@@ -51,8 +51,8 @@ impl ProxiedBrokers {
         logs::listen();
         let ports = Ports::draw();
         let base_url = format!("https://{NAME}:{}", ports.https().port());
-        let upstream = assembly::upstream(&base_url, Clock::system()).await;
-        let mut config = assembly::config(
+        let upstream = parts::upstream(&base_url, Clock::system()).await;
+        let mut config = parts::config(
             &base_url,
             upstream.google().url(),
             upstream.github().url(),
@@ -61,7 +61,7 @@ impl ProxiedBrokers {
         let mut backend = Backend::of(&base_url, &credentials());
         config.cookie_keys = vec![CookieKey::from_random(&[42; 32])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
-        config.projects = vec![assembly::project(&backend, &[&backend.callback])];
+        config.projects = vec![parts::project(&backend, &[&backend.callback])];
         settings(&mut config);
         let brokers = launch(count, &config).await;
         let nginx = Nginx::start(ports, &addresses(&brokers), changes);
@@ -92,8 +92,8 @@ impl ProxiedBrokers {
     /// A whole login by `flow`.
     pub(crate) async fn sign_in(&self, flow: Flow, provider: &str) -> Outcome {
         let started = flow.start(&self.backend, provider).await;
-        let arrival = self.browser().follow(started.url()).await;
-        started.outcome(&self.backend, &arrival.url).await
+        let end = self.browser().follow(started.url()).await;
+        started.outcome(&self.backend, &end.url).await
     }
 }
 
@@ -107,7 +107,7 @@ async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
-        brokers.push(assembly::launch(broker).await);
+        brokers.push(parts::launch(broker).await);
     }
     brokers
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use broker::{Broker, Dependencies};
 
-use crate::test_broker::assembly;
+use crate::test_broker::parts;
 use crate::test_stack::TestStack;
 use testkit::browser::UNSERVED;
 use testkit::openapi::{NOT_PUBLISHED, operations};
@@ -12,7 +12,7 @@ use testkit::openapi::{NOT_PUBLISHED, operations};
 /// Method and path of every route that serves something: the gates before all
 /// routes have no name, and wrong methods are named so.
 fn routes() -> BTreeSet<(String, String)> {
-    let config = assembly::config(UNSERVED, UNSERVED, UNSERVED, "secret");
+    let config = parts::config(UNSERVED, UNSERVED, UNSERVED, "secret");
     let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
     let rocket = broker.rocket();
     rocket

@@ -12,7 +12,7 @@ use stack::proxy::Proxy;
 use url::Url;
 
 use crate::login::{Flow, GITHUB, GOOGLE};
-use crate::test_broker::assembly;
+use crate::test_broker::parts;
 use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
@@ -199,12 +199,12 @@ impl Coverage {
                 "redirect_uris": [format!("{UNSERVED}/crowded/back")],
             }),
         );
-        let mut config = assembly::config(&base_url, UNSERVED, UNSERVED, "secret");
-        config.projects = vec![assembly::project(&backend, &[&backend.callback])];
+        let mut config = parts::config(&base_url, UNSERVED, UNSERVED, "secret");
+        config.projects = vec![parts::project(&backend, &[&backend.callback])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
-        let broker = assembly::launch(broker).await;
+        let broker = parts::launch(broker).await;
         let _wire = Proxy::start(listener, broker.address, Default::default()).expect("a wire");
         for status in [303, 429] {
             let browser = Browser::new();

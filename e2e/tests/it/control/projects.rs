@@ -34,8 +34,8 @@ async fn a_new_project_can_sign_in_at_once() {
     assert_eq!(response.status, 201);
     let backend = Backend::of(stack.broker(), &response.json());
     let login = backend.start_login(GOOGLE).await;
-    let arrival = Browser::new().follow(&login.authorization_url).await;
-    assert_eq!(arrival.url, "http://localhost:9/new");
+    let end = Browser::new().follow(&login.authorization_url).await;
+    assert_eq!(end.url, "http://localhost:9/new");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use testkit::fuzz::Request;
 
 use super::counting_store::CountingStore;
 use super::entitlement::{self, Issued};
-use crate::test_broker::assembly;
+use crate::test_broker::parts;
 use testkit::backend::Backend;
 use testkit::http::Response;
 
@@ -67,12 +67,12 @@ impl FuzzedBroker {
             store: Some(store.clone() as Arc<dyn Store>),
             ..Dependencies::default()
         };
-        let mut config = assembly::config(BASE, GOOGLE, GITHUB, "Marked7-secret-at-providers");
+        let mut config = parts::config(BASE, GOOGLE, GITHUB, "Marked7-secret-at-providers");
         let backend = Backend::of(
             BASE,
             &json!({ "client_id": CLIENT, "client_secret": SECRET, "redirect_uris": CALLBACKS }),
         );
-        config.projects = vec![assembly::project(&backend, &CALLBACKS)];
+        config.projects = vec![parts::project(&backend, &CALLBACKS)];
         let broker = Broker::assemble(config, dependencies).expect("a broker");
         Self {
             client: Client::untracked(broker.rocket()).expect("it can start"),

@@ -1,4 +1,4 @@
-//! What a request must contain before anything may change by it: credentials, a
+//! The condition for any change: the request contains credentials, a
 //! bearer token or a cookie that the broker has issued, read from the request itself.
 
 use std::collections::HashSet;

@@ -51,10 +51,10 @@ impl Direct {
     /// A code for the default user.
     pub(super) async fn code(&self) -> String {
         let way = Browser::new();
-        let arrival = way
+        let end = way
             .follow_until(&self.authorize_url(), &self.callback)
             .await;
-        let url = Url::parse(&arrival.url).expect("a URL");
+        let url = Url::parse(&end.url).expect("a URL");
         let code = url.query_pairs().find(|(name, _)| name == "code");
         code.expect("a code").1.into_owned()
     }

@@ -15,8 +15,8 @@ use tokio::runtime::Runtime;
 use super::body::Endpoint;
 use super::reading;
 use super::values::{CLIENT_ID, CLIENT_SECRET, callbacks};
-use crate::test_broker::assembly;
 use crate::test_broker::launch_in_thread;
+use crate::test_broker::parts;
 use testkit::backend::Backend;
 use testkit::browser::UNSERVED;
 use testkit::http::Http;
@@ -59,10 +59,10 @@ impl Broker {
             clock: Clock::fixed_at(UnixMs(1_800_000_000_000)),
             ..Dependencies::default()
         };
-        let mut config = assembly::config(UNSERVED, UNSERVED, UNSERVED, "secret");
+        let mut config = parts::config(UNSERVED, UNSERVED, UNSERVED, "secret");
         // Most bodies bear a wrong one.
         config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
-        config.projects = vec![assembly::project(
+        config.projects = vec![parts::project(
             &backend(),
             &callbacks().each_ref().map(|it| &**it),
         )];

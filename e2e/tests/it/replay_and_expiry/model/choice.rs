@@ -21,7 +21,7 @@ const VISITORS: [Visitor; 3] = [BROWSERS[0], BROWSERS[1], Visitor::Curl];
 /// Waits that end before a moment does.
 const WAITS_MS: [i64; 3] = [1, 20_000, 200_000];
 
-/// How much likelier a step is when the moment that decides it is at hand.
+/// The weight of a step whose deciding moment is near; other steps have 1.
 const AT_THE_EDGE: u32 = 4;
 
 impl ReferenceStateMachine for TimedModel {

@@ -9,7 +9,7 @@ use consistency::model::{Answer, Step};
 use super::script::{Line, Moment};
 use super::timed_model::TimedModel;
 
-/// How often each kind of step got each kind of answer, anywhere and on the
+/// The number of times that each kind of step got each kind of answer, anywhere and on the
 /// edge of each kind of moment.
 #[derive(Debug, Default)]
 pub(super) struct Coverage(BTreeMap<String, u32>);
@@ -33,7 +33,7 @@ impl Coverage {
         }
     }
 
-    /// What was never reached of `wanted`.
+    /// The entries of `wanted` that were never reached.
     pub(super) fn missing<'a>(&self, wanted: &[&'a str]) -> Vec<&'a str> {
         let is_missing = |what: &&&str| !self.0.contains_key(**what);
         wanted.iter().filter(is_missing).copied().collect()

@@ -23,7 +23,7 @@ fn a_broker_on_postgresql_answers_as_the_reference_model() {
     check(&play(|| postgres::schema(&server)));
 }
 
-/// What every run must reach: each rule from both sides, each moment on
+/// The cases that every run must reach: each rule from both sides, each moment on
 /// its very millisecond and on those around it.
 const WANTED: &[&str] = &[
     "Start: Started",

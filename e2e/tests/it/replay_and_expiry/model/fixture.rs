@@ -14,8 +14,8 @@ use mock_upstream::{MockUpstream, Upstream};
 use serde_json::json;
 use stack::proxy::Proxy;
 
-use crate::test_broker::assembly::{self, UPSTREAM_SECRET};
 use crate::test_broker::launch_in_thread;
+use crate::test_broker::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::browser::UNSERVED;
 use testkit::fresh;
@@ -51,18 +51,18 @@ impl Fixture {
         let (front, base_url) = testkit::server::bind();
         let upstream = {
             let clock = clock.clone();
-            assembly::upstream(&base_url, mock_upstream::Clock::new(move || clock.now().0)).await
+            parts::upstream(&base_url, mock_upstream::Clock::new(move || clock.now().0)).await
         };
         let backends = ["a", "b"].map(|name| backend(&base_url, name));
         let (google, github) = (upstream.google().url(), upstream.github().url());
-        let mut config = assembly::config(&base_url, google, github, UPSTREAM_SECRET);
+        let mut config = parts::config(&base_url, google, github, UPSTREAM_SECRET);
         // The model knows of none.
         config.limits.wrong_secrets_per_minute = NonZeroU32::MAX;
         config.store.url = database.store;
         config.cookie_keys = database.cookie_keys;
         config.projects = backends
             .iter()
-            .map(|backend| assembly::project(backend, &[&backend.callback, &aside()]))
+            .map(|backend| parts::project(backend, &[&backend.callback, &aside()]))
             .collect();
         let broker = launch_in_thread(&config, by(&clock)).await;
         Self {

@@ -23,17 +23,17 @@ use super::timed_model::TimedModel;
 use testkit::leak_check::without_keeping_log;
 use testkit::server::runtime;
 
-/// How many histories a run plays.
+/// The number of histories of a run.
 pub(super) const HISTORIES: u32 = 2_000;
 
 /// The number that proptest runs if no other was asked for.
 const PROPTESTS_OWN: u32 = 256;
 
-/// How many brokers share the work: more than there are processors, because each
+/// The number of brokers that share the work: more than there are processors, because each
 /// waits for its disk.
 const BROKERS: u32 = 4;
 
-/// How many steps a history has.
+/// The number of steps of a history.
 const STEPS: RangeInclusive<usize> = 10..=40;
 
 /// The seeds of failures, which every run tries first.
@@ -61,7 +61,7 @@ pub(super) fn play(database: impl Fn() -> Database) -> Record {
     })
 }
 
-/// How many histories are asked for.
+/// The number of histories, which `PROPTEST_CASES` can set.
 pub(super) fn asked_for() -> u32 {
     match Config::default().cases {
         PROPTESTS_OWN => HISTORIES,

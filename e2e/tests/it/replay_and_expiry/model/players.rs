@@ -193,7 +193,7 @@ impl<'a> Players<'a> {
         self.values.get_mut(&upstream_login).expect("it has begun")
     }
 
-    /// What the consumer keeps of a legacy upstream login.
+    /// The consumer's state of a legacy upstream login.
     pub(super) fn transaction(&self, upstream_login: u8) -> &Transaction {
         let transaction = self.values[&upstream_login].transaction.as_ref();
         transaction.expect("it is a legacy upstream login")

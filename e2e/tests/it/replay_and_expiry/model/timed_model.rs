@@ -42,7 +42,7 @@ impl TimedModel {
         None
     }
 
-    /// When something ends; none, while it has not begun.
+    /// The time of a moment; none while its object does not exist.
     pub(super) fn when(&self, moment: Moment) -> Option<i64> {
         let upstream_login = |number| self.model.upstream_logins.get(number);
         let at = match &moment {

@@ -15,7 +15,7 @@ impl Players<'_> {
     ///
     /// # Errors
     ///
-    /// What it did instead.
+    /// The broker's deviation from the expected answer.
     pub(super) fn check(
         &self,
         step: Step,
@@ -117,7 +117,7 @@ impl Players<'_> {
         ))
     }
 
-    /// What the service says of the person of `upstream_login`.
+    /// The profile of the user of `upstream_login`.
     fn profile(&self, upstream_login: u8) -> Value {
         let User {
             id,
