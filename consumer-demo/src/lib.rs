@@ -21,7 +21,7 @@
 //! | `pages.rs`, `pages/`, `templates/` | the HTML that users see |
 //! | `server.rs` | Rocket: settings, headers, methods, request log |
 //! | `app.rs` | the state that all handlers share |
-//! | `config.rs`, `clock.rs`, `random.rs` | the outside world, read in one place each |
+//! | `config.rs`, `clock.rs`, `random.rs` | settings, time and randomness, read by one module each |
 //! | `main.rs`, `cli.rs` | the program: flags, environment, servers |
 //!
 //! # Invariants
@@ -38,7 +38,7 @@
 //! 4. A one-time call is never repeated after a failure. The user starts again.
 //! 5. Nothing runs in the background: every call to the broker answers a request.
 //! 6. HEAD, a prefetch or a forged form changes nothing behind a GET.
-//! 7. The wall clock, randomness and the environment are read in one place each.
+//! 7. The wall clock, randomness and the environment are read by one module each.
 //! 8. No two modules import each other.
 
 mod clean;

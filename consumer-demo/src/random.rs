@@ -1,4 +1,4 @@
-//! Randomness: the one place that draws secrets.
+//! Randomness: the one module that draws secrets.
 
 /// Draws 32 bytes from a cryptographically secure generator: 256 bits, too many to
 /// guess. Session keys, states, verifiers and cookies are all made of them, each
@@ -10,7 +10,7 @@ pub(crate) fn bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place that draws secrets"
+        reason = "the one module that draws secrets"
     )]
     rand::fill(&mut bytes);
     bytes

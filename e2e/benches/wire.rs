@@ -17,7 +17,7 @@ async fn main() {
     let stack = Stack::start(StackSettings::for_tests())
         .await
         .expect("free ports");
-    let (direct, wired) = (
+    let (direct, proxied) = (
         stack.broker_url_without_proxy().await,
         stack.urls().broker.clone(),
     );
@@ -28,12 +28,12 @@ async fn main() {
             .post(format!("{broker}/v1/login/result"))
             .json(&result)
     };
-    say("", "broker alone", "through the wire", "added");
-    compare("GET /api/providers", list(&direct), list(&wired)).await;
+    say("", "broker alone", "through the proxy", "added");
+    compare("GET /api/providers", list(&direct), list(&proxied)).await;
     compare(
         "POST /v1/login/result (pending)",
         read(&direct),
-        read(&wired),
+        read(&proxied),
     )
     .await;
     stack.stop().await;
@@ -61,15 +61,15 @@ async fn pending_login(stack: &Stack) -> Value {
     question
 }
 
-async fn compare(what: &str, direct: RequestBuilder, wired: RequestBuilder) {
+async fn compare(what: &str, direct: RequestBuilder, proxied: RequestBuilder) {
     for _ in 0..ROUNDS {
         time(&direct).await;
-        time(&wired).await;
+        time(&proxied).await;
     }
     let (mut alone, mut through) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         alone.push(time(&direct).await);
-        through.push(time(&wired).await);
+        through.push(time(&proxied).await);
     }
     let (alone, through) = (median(alone), median(through));
     let added = through.saturating_sub(alone);

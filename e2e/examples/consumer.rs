@@ -73,7 +73,7 @@ fn home(cookie: SessionCookie, consumer: &State<Arc<Consumer>>) -> Page {
     let SessionCookie(cookie) = cookie;
     match consumer.sessions.lock().unwrap().get(&cookie) {
         Some(Session::SignedIn(who)) => show(&format!("Signed in as {who}.")),
-        _ => show("Nobody is signed in."),
+        _ => show("You are signed out."),
     }
 }
 
@@ -84,7 +84,7 @@ async fn login(cookies: &CookieJar<'_>, consumer: &State<Arc<Consumer>>) -> Resu
     let (key, cookie) = (secret(), secret());
     let fields = json!({ "session_key": key, "provider": "google" });
     let Ok(started) = consumer.call_broker("/v1/login/session", fields).await else {
-        return Err(show("Nobody can sign in now."));
+        return Err(show("The sign-in is unavailable."));
     };
     consumer.keep(&cookie, Session::UnderWay(key));
     // Lax: a Strict cookie is not sent on the way back from the provider.

@@ -67,7 +67,7 @@ async function answer(request, response) {
   // A link checker's HEAD reads no result.
   else if (request.method !== 'GET') response.end()
   else if (request.url === '/callback') await finishLogin(response, session)
-  else show(response, session.who ? `Signed in as ${session.who}.` : 'Nobody is signed in.')
+  else show(response, session.who ? `Signed in as ${session.who}.` : 'You are signed out.')
 }
 
 /** The session's cookie, by its exact name; of two with one name, one was planted. */
@@ -88,7 +88,7 @@ async function startLogin(response) {
   try {
     started = await callBroker('/v1/login/session', fields)
   } catch {
-    return show(response, 'Nobody can sign in now.')
+    return show(response, 'The sign-in is unavailable.')
   }
   consumer.sessions.set(cookie, { key })
   response.writeHead(303, {
@@ -215,7 +215,7 @@ test('a name may be missing', async () => {
 test('a user who cancels sees why and may start again', async () => {
   await stack('POST', '/api/upstreams/google/next', { misbehave: 'deny' })
   assert.match(await signIn(), /It failed: access_denied\./)
-  assert.match(await home(), /Nobody is signed in\./)
+  assert.match(await home(), /You are signed out\./)
   assert.match(await signIn(), /Signed in as/)
 })
 
@@ -224,14 +224,14 @@ test('a login ends after 600 seconds', async () => {
   assert.match(await signIn(), /Choose an account/)
   await stack('POST', '/api/clock/advance', { seconds: 600 })
   assert.match(await browser.open(callback()), /That took too long\./)
-  assert.match(await home(), /Nobody is signed in\./)
+  assert.match(await home(), /You are signed out\./)
 })
 
 test('a lost answer is not asked for again', async () => {
   const operation = 'POST /v1/login/result'
   await stack('POST', '/api/faults', { operation, fault: 'lose_response' })
   assert.match(await signIn(), /The answer was lost\./)
-  assert.match(await home(), /Nobody is signed in\./)
+  assert.match(await home(), /You are signed out\./)
 
   const [login] = await stack('GET', '/api/logins')
   const reads = login.calls.filter((it) => it.operation === operation)
@@ -269,8 +269,8 @@ test('a broker that cannot be reached is a page', async () => {
   closed.close()
   await once(closed, 'close')
   await withBroker(origin, async () => {
-    assert.match(await signIn(), /Nobody can sign in now\./)
-    assert.match(await home(), /Nobody is signed in\./)
+    assert.match(await signIn(), /The sign-in is unavailable\./)
+    assert.match(await home(), /You are signed out\./)
   })
 })
 
@@ -283,7 +283,7 @@ test('a redirect carries the secrets nowhere', async () => {
   elsewhere.listen(0, '127.0.0.1')
   await once(elsewhere, 'listening')
   await withBroker(`http://127.0.0.1:${elsewhere.address().port}`, async () => {
-    assert.match(await signIn(), /Nobody can sign in now\./)
+    assert.match(await signIn(), /The sign-in is unavailable\./)
   })
   elsewhere.close()
   elsewhere.closeAllConnections()
@@ -296,7 +296,7 @@ test('an answer of another shape is a page', async () => {
   await once(odd, 'listening')
   await withBroker(`http://127.0.0.1:${odd.address().port}`, async () => {
     assert.match(await signIn(), /Something went wrong\./)
-    assert.match(await home(), /Nobody is signed in\./)
+    assert.match(await home(), /You are signed out\./)
   })
   odd.close()
   odd.closeAllConnections()

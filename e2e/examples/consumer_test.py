@@ -77,7 +77,7 @@ class Pages(BaseHTTPRequestHandler):
             self.finish_login()
         else:
             who = self.session().get("who")
-            self.show(f"Signed in as {who}." if who else "Nobody is signed in.")
+            self.show(f"Signed in as {who}." if who else "You are signed out.")
 
     def do_HEAD(self):
         """Answers a link checker without reading the result."""
@@ -92,7 +92,7 @@ class Pages(BaseHTTPRequestHandler):
         try:
             started = self.server.call_broker("/v1/login/session", **fields)
         except (Refused, *LOST):
-            return self.show("Nobody can sign in now.")
+            return self.show("The sign-in is unavailable.")
         cookie = secrets.token_urlsafe(32)
         self.server.sessions[cookie] = {"key": key}
         self.send_response(303)
@@ -222,7 +222,7 @@ class ConsumerTest(unittest.TestCase):
     def test_a_user_who_cancels_sees_why_and_may_start_again(self):
         self.stack("POST", "/api/upstreams/google/next", {"misbehave": "deny"})
         self.assertIn("It failed: access_denied.", self.sign_in())
-        self.assertIn("Nobody is signed in.", self.home())
+        self.assertIn("You are signed out.", self.home())
         self.assertIn("Signed in as", self.sign_in())
 
     def test_a_login_ends_after_600_seconds(self):
@@ -230,13 +230,13 @@ class ConsumerTest(unittest.TestCase):
         self.assertIn("Choose an account", self.sign_in())
         self.stack("POST", "/api/clock/advance", {"seconds": 600})
         self.assertIn("That took too long.", self.browser.open(self.consumer.callback))
-        self.assertIn("Nobody is signed in.", self.home())
+        self.assertIn("You are signed out.", self.home())
 
     def test_a_lost_answer_is_not_asked_for_again(self):
         once = {"operation": "POST /v1/login/result", "fault": "lose_response"}
         self.stack("POST", "/api/faults", once)
         self.assertIn("The answer was lost.", self.sign_in())
-        self.assertIn("Nobody is signed in.", self.home())
+        self.assertIn("You are signed out.", self.home())
 
         [login] = self.stack("GET", "/api/logins")
         reads = [it for it in login["calls"] if it["operation"] == once["operation"]]
@@ -261,8 +261,8 @@ class ConsumerTest(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as closed:
             port = closed.getsockname()[1]
         self.use_broker(f"http://127.0.0.1:{port}")
-        self.assertIn("Nobody can sign in now.", self.sign_in())
-        self.assertIn("Nobody is signed in.", self.home())
+        self.assertIn("The sign-in is unavailable.", self.sign_in())
+        self.assertIn("You are signed out.", self.home())
 
     def test_a_redirect_carries_the_secrets_nowhere(self):
         paths = []
@@ -282,7 +282,7 @@ class ConsumerTest(unittest.TestCase):
         self.addCleanup(elsewhere.shutdown)
         threading.Thread(target=elsewhere.serve_forever).start()
         self.use_broker(f"http://127.0.0.1:{elsewhere.server_port}")
-        self.assertIn("Nobody can sign in now.", self.sign_in())
+        self.assertIn("The sign-in is unavailable.", self.sign_in())
         self.assertEqual(paths, ["/v1/login/session"])
 
 

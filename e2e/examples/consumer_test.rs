@@ -43,7 +43,7 @@ async fn a_user_who_cancels_sees_why_and_may_start_again() {
     let cancel = Next::Misbehave(Misbehaviour::Deny);
     test.google().queue(cancel).unwrap();
     shows(&test.sign_in().await, "It failed: access_denied.");
-    shows(&test.home().await, "Nobody is signed in.");
+    shows(&test.home().await, "You are signed out.");
     shows(&test.sign_in().await, "Signed in as");
 }
 
@@ -56,7 +56,7 @@ async fn a_login_ends_after_600_seconds_and_not_a_millisecond_before() {
         let passed = Duration::from_millis(passed_ms);
         test.stack.clock().advance(passed);
         shows(&test.visit("/callback").await, expected);
-        shows(&test.home().await, "Nobody is signed in.");
+        shows(&test.home().await, "You are signed out.");
     }
 }
 
@@ -67,14 +67,16 @@ async fn a_lost_answer_is_not_asked_for_again() {
     let order = FaultInjection::next(read, Fault::LoseResponse);
     test.stack.faults().arm(order);
     shows(&test.sign_in().await, "The answer was lost.");
-    shows(&test.home().await, "Nobody is signed in.");
+    shows(&test.home().await, "You are signed out.");
 
     // What the broker did: one call, which consumed the result, and no answer.
     let name = test.stack.event_log().logins(1).remove(0);
     let login = test.stack.login_status(&name).await.unwrap();
     let calls = login.calls.iter();
     let reads = calls.filter(|call| call.operation == read.name());
-    let outcomes: Vec<_> = reads.map(|call| (call.committed, call.heard)).collect();
+    let outcomes: Vec<_> = reads
+        .map(|call| (call.committed, call.is_received))
+        .collect();
     assert_eq!(outcomes, [(true, false)]);
 
     // One click starts again.
@@ -103,8 +105,8 @@ async fn a_broker_that_cannot_be_reached_is_a_page() {
     let unreachable = format!("http://{}", taken.local_addr().unwrap());
     drop(taken);
     let test = TestStack::start_with(Some(unreachable)).await;
-    shows(&test.sign_in().await, "Nobody can sign in now.");
-    shows(&test.home().await, "Nobody is signed in.");
+    shows(&test.sign_in().await, "The sign-in is unavailable.");
+    shows(&test.home().await, "You are signed out.");
 }
 
 #[tokio::test]
@@ -114,7 +116,7 @@ async fn a_redirect_carries_the_secrets_nowhere() {
     let any = Mock::given(wiremock::matchers::any());
     any.respond_with(redirect).mount(&elsewhere).await;
     let test = TestStack::start_with(Some(elsewhere.uri())).await;
-    shows(&test.sign_in().await, "Nobody can sign in now.");
+    shows(&test.sign_in().await, "The sign-in is unavailable.");
     let requests = elsewhere.received_requests().await.unwrap();
     let paths: Vec<_> = requests.iter().map(|request| request.url.path()).collect();
     assert_eq!(paths, ["/v1/login/session"]);

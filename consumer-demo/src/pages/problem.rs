@@ -163,7 +163,7 @@ impl Problem {
                  Allow cookies, and finish a sign-in in the browser in which you start it."
             }
             Problem::Refused => {
-                "The sign-in took too long, was finished before, or began in another browser. It signed nobody in."
+                "The sign-in took too long, was finished before, or began in another browser. You were not signed in."
             }
             Problem::Lost => {
                 "The sign-in service could not be reached, or its answer did not arrive whole. A \

@@ -2,7 +2,7 @@
 //!
 //! A run sends raw JSON, drives a browser where one is needed, and gives each
 //! requirement a verdict, with what was sent and what came back. It links no crate of
-//! this kit, so it is as strict with our broker as with any other.
+//! this kit, so it is as strict with the kit's broker as with any other.
 //!
 //! | module | contents |
 //! |---|---|

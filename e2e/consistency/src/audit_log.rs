@@ -112,7 +112,8 @@ impl Entries {
         if line["target"] == "audit" {
             self.count(fields);
         } else if fields["message"] == "a panic" {
-            self.errors.push(format!("a panic at {}", fields["place"]));
+            self.errors
+                .push(format!("a panic at {}", fields["location"]));
         } else if line["level"] == "ERROR" && !is_alarm(fields) {
             self.errors.push(format!("an error: {fields}"));
         }
@@ -190,7 +191,7 @@ mod tests {
         assert_error(&answered(200, &known), "a secret");
         assert_error(&answered(500, ""), "500 to \"POST /v1/token\"");
         assert_error("thread 'main' panicked", "no JSON");
-        let panic = r#"{"level":"ERROR","target":"broker::panics","fields":{"message":"a panic","place":"src/x.rs:1:2"}}"#;
+        let panic = r#"{"level":"ERROR","target":"broker::panics","fields":{"message":"a panic","location":"src/x.rs:1:2"}}"#;
         assert_error(panic, "a panic at \"src/x.rs:1:2\"");
         let error =
             r#"{"level":"ERROR","target":"broker","fields":{"message":"a step was not taken"}}"#;

@@ -16,7 +16,7 @@ pub(crate) enum Flow {
 /// One login, from its first operation to its last.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
-    /// Its place in the run; the seed and this give the same decisions again.
+    /// Its number in the run; the seed and this give the same decisions again.
     pub(crate) index: u64,
     pub(crate) flow: Flow,
     pub(crate) provider: Provider,

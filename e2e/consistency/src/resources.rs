@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::Failure;
 
 /// The most by which brokers may grow once they are warm. What is kept for every login
-/// exceeds it in a long run; what a run reaches by chance does not.
+/// exceeds it in a long run; an occasional peak does not.
 const MAX_GROWTH: Resources = Resources {
     broker_kib: 16 * 1024,
     own_kib: u64::MAX,

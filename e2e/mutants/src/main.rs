@@ -114,8 +114,8 @@ fn conclude(name: &str, score: Score, publish: &Publish) -> Result<bool, Failure
         return Ok(true);
     }
     let verdict = scores.compare(name, &score);
-    if let Err(complaint) = &verdict {
-        report(complaint);
+    if let Err(error) = &verdict {
+        report(error);
     }
     Ok(verdict.is_ok())
 }

@@ -148,9 +148,9 @@ mod tests {
     #[test]
     fn a_lower_score_is_refused_with_the_new_survivors() {
         let scores = published(score(9, &["old"]));
-        let complaint = scores.compare("sql", &score(8, &["old", "new"]));
-        let complaint = complaint.expect_err("8 of 10 is less than 9 of 10");
-        assert!(complaint.ends_with("New survivors: new"), "{complaint}");
+        let error = scores.compare("sql", &score(8, &["old", "new"]));
+        let error = error.expect_err("8 of 10 is less than 9 of 10");
+        assert!(error.ends_with("New survivors: new"), "{error}");
     }
 
     #[test]

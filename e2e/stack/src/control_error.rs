@@ -27,7 +27,7 @@ impl ControlError {
         Self::new(Status::Forbidden, message)
     }
 
-    /// 404: the thing does not exist.
+    /// 404: the named object does not exist.
     pub(crate) fn not_found(message: impl Display) -> Self {
         Self::new(Status::NotFound, message)
     }

@@ -1,5 +1,5 @@
 //! The whole sign-in stack in one process: the broker, imitations of Google and
-//! GitHub, and the demo, on one clock, with a control address for tests and people.
+//! GitHub, and the demo, on one clock, with a control address for tests and users.
 //!
 //! The program `stack` starts it from the command line. A test in Rust starts it with
 //! [`Stack::start`] and has as methods everything that the control address offers over
@@ -20,7 +20,7 @@
 //! # Layout
 //!
 //! ```text
-//!  browser ──────► demo                        tests, people
+//!  browser ──────► demo                        tests, users
 //!     │             │                               │
 //!     ▼             ▼                               ▼
 //!   proxy ─────────────► broker ──► mock      control, inspector

@@ -73,8 +73,8 @@ impl StackClock {
         start(self.frozen_at)
     }
 
-    /// Replaces the current clock, which cannot go back, after a reset. Nothing of the old
-    /// broker may still judge time.
+    /// Replaces the current clock, which cannot go back, after a reset. No part of
+    /// the old broker may use the time after this.
     pub(crate) fn replace(&self, clock: Clock) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = clock;
     }

@@ -118,7 +118,7 @@ async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
     let mut running = Running::start(&[]).await;
     let (broker, control) = (running.url_of("broker"), running.url_of("control"));
     let client = Http::new();
-    // Browsers under way in the old world and in the new one, and new worlds.
+    // Visits to the broker before, during and after its resets.
     let visits = async {
         for _ in 0..400 {
             let visit = client.get(format!("{broker}/callback/google?code=secret"));

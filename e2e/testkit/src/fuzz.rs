@@ -19,7 +19,7 @@
 //! a literal, to become a seed and a test.
 //!
 //! There is no compiler's instrumentation in it, which needs another toolchain: the
-//! mutations are random, and the seeds are chosen to reach what chance would not.
+//! mutations are random, and the seeds are chosen to reach what random input would not.
 
 mod memory;
 mod mutation;

@@ -242,8 +242,8 @@ fn check(response: &Response, method: &Method, path: &str) {
     if let Err(violation) = openapi::check(method, path, response) {
         panic!("the contract does not document {method} {path} with {response:?}: {violation}");
     }
-    if let Some(place) = leak_check::in_response(response) {
-        panic!("{method} {path} leaks a secret: {place} of {response:?}");
+    if let Some(leak) = leak_check::in_response(response) {
+        panic!("{method} {path} leaks a secret: {leak} of {response:?}");
     }
 }
 
@@ -258,7 +258,7 @@ pub fn client() -> Client {
     client.expect("a client")
 }
 
-/// A client that does one thing at a time, and nothing by itself.
+/// A client that sends each request once, and follows no redirect.
 pub fn client_builder() -> ClientBuilder {
     Client::builder()
         .redirect(reqwest::redirect::Policy::none())

@@ -63,7 +63,7 @@ impl LeakCheck {
     ///
     /// # Panics
     ///
-    /// If a secret is so short that it occurs by chance, or if there are more of them
+    /// If a secret is so short that it occurs in random data, or if there are more of them
     /// than memory holds.
     pub fn over<W: Into<String>, S: AsRef<str>>(secrets: impl IntoIterator<Item = (W, S)>) -> Self {
         let mut sought: Vec<Vec<u8>> = Vec::new();
@@ -104,7 +104,7 @@ impl LeakCheck {
         leaks
     }
 
-    /// The place of the first of the secrets.
+    /// The position of the first of the secrets.
     fn first(&self, written: &[u8]) -> Option<Range<usize>> {
         Some(self.automaton.find(written)?.range())
     }

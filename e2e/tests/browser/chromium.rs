@@ -84,16 +84,16 @@ pub(crate) async fn open_with(more: &[&str]) -> WebDriver {
 /// Awaits what the user does, and closes the browser whatever came of it.
 pub(crate) async fn close_after(
     session: &WebDriver,
-    story: impl Future<Output = WebDriverResult<()>>,
+    steps: impl Future<Output = WebDriverResult<()>>,
 ) {
-    let told = AssertUnwindSafe(story).catch_unwind().await;
-    if !matches!(told, Ok(Ok(()))) {
+    let result = AssertUnwindSafe(steps).catch_unwind().await;
+    if !matches!(result, Ok(Ok(()))) {
         let _ = session
             .screenshot(&crate::user::picture_path("failed"))
             .await;
     }
     let _ = session.clone().quit().await;
-    match told {
+    match result {
         Ok(outcome) => outcome.unwrap(),
         Err(panic) => std::panic::resume_unwind(panic),
     }

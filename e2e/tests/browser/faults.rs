@@ -6,7 +6,7 @@ use stack::faults::{Fault, FaultInjection};
 
 use crate::user::Flow;
 
-fn strikes(stack: &Stack, operation: &str, fault: Fault) {
+fn arm(stack: &Stack, operation: &str, fault: Fault) {
     let operation = operation.parse().unwrap();
     stack.faults().arm(FaultInjection::next(operation, fault));
 }
@@ -29,7 +29,7 @@ async fn a_user_whose_result_was_lost_starts_again_with_one_click() {
             (Flow::Legacy, "POST /v1/token"),
         ] {
             let before = calls_of(&stack, operation);
-            strikes(&stack, operation, Fault::LoseResponse);
+            arm(&stack, operation, Fault::LoseResponse);
             user.opens_the_demo().await?;
             user.starts(flow, "google").await?;
             user.chooses("ada").await?;
@@ -47,7 +47,7 @@ async fn a_user_whose_result_was_lost_starts_again_with_one_click() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_resends_a_lost_callback_and_the_user_gets_back_to_the_consumer() {
     at_the_demo!(async |stack, user| {
-        strikes(&stack, "GET /callback/{provider}", Fault::LoseResponse);
+        arm(&stack, "GET /callback/{provider}", Fault::LoseResponse);
         user.opens_the_demo().await?;
         user.starts(Flow::Clean, "google").await?;
         user.chooses("ada").await?;

@@ -13,16 +13,16 @@ use crate::{chromium, interactive_stack};
 macro_rules! with_inspector {
     (async |$stack:ident, $inspector:ident, $user:ident| $body:block) => {{
         let $stack = interactive_stack().await;
-        let screen = chromium::open().await;
-        let desk = chromium::open().await;
+        let inspectors_browser = chromium::open().await;
+        let users_browser = chromium::open().await;
         let outcome = async {
-            let $inspector = InspectorPage::at(&screen, &$stack.urls().control).await?;
-            let $user = User::at(&desk, &$stack);
+            let $inspector = InspectorPage::at(&inspectors_browser, &$stack.urls().control).await?;
+            let $user = User::at(&users_browser, &$stack);
             $body
             Ok::<(), thirtyfour::error::WebDriverError>(())
         };
-        chromium::close_after(&screen, outcome).await;
-        let _ = desk.quit().await;
+        chromium::close_after(&inspectors_browser, outcome).await;
+        let _ = users_browser.quit().await;
     }};
 }
 
@@ -198,7 +198,7 @@ async fn a_planned_misbehaviour_fails_the_next_login() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn on_a_phone_the_story_is_a_list() {
+async fn on_a_phone_the_diagram_is_a_list() {
     with_inspector!(async |stack, inspector, user| {
         inspector.has_screen(360, 800).await?;
         stack

@@ -258,7 +258,7 @@ async fn every_page_fits_a_phone() {
         user.opens(&format!("{}/callback", stack.urls().consumer))
             .await?;
         user.sees_no_sideways_scroll("phone-4-callback").await?;
-        user.opens(&format!("{}/login/nobody-knows-this", stack.urls().broker))
+        user.opens(&format!("{}/login/unknown-knows-this", stack.urls().broker))
             .await?;
         user.sees_rule("handle.known").await?;
         user.sees_no_sideways_scroll("phone-5-broker-page").await?;

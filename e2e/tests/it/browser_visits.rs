@@ -281,7 +281,7 @@ fn is_refused_as_prefetch(response: &testkit::http::Response) {
 async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
     let stack = TestStack::start().await;
     let page = Browser::new()
-        .open(&format!("{}/login/nobody", stack.broker()))
+        .open(&format!("{}/login/unknown", stack.broker()))
         .await;
     for (name, value) in [
         ("cache-control", "no-store"),
@@ -298,7 +298,7 @@ async fn the_brokers_pages_are_private_and_load_nothing_foreign() {
     let json = stack
         .backend
         .http
-        .get(format!("{}/login/nobody", stack.broker()));
+        .get(format!("{}/login/unknown", stack.broker()));
     let json = json.send().await;
     json.is(
         404,
@@ -366,7 +366,7 @@ async fn an_answer_delivered_32_times_at_once_is_exchanged_once() {
             match (flow, response.location()) {
                 (_, Some(home)) => redirected.push(home.to_owned()),
                 (Flow::Legacy, None) => response.is_page(400, "This sign-in is over"),
-                (Flow::Clean, None) => panic!("a clean login always goes home"),
+                (Flow::Clean, None) => panic!("a clean login is always redirected to the callback"),
             }
         }
         assert_eq!(stack.token_calls(GOOGLE), 1);

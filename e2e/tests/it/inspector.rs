@@ -150,13 +150,13 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
 #[tokio::test]
 async fn an_unknown_login_is_a_page_that_says_so() {
     let stack = TestStack::start().await;
-    for path in ["/logins/nobody", "/logins/%3Cscript%3E"] {
+    for path in ["/logins/unknown", "/logins/%3Cscript%3E"] {
         let response = get(&stack, path).await;
         assert_eq!(response.status, 404, "{path}");
         assert!(response.text().contains("Nothing is known of this login"));
         assert!(!response.text().contains("<script>"));
     }
-    assert_eq!(get(&stack, "/logins/nobody/diagram.svg").await.status, 404);
+    assert_eq!(get(&stack, "/logins/unknown/diagram.svg").await.status, 404);
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn a_login_goes_from_the_consumers_url_to_profile_and_revocation() {
 }
 
 #[tokio::test]
-async fn both_flows_tell_the_same_of_everybody() {
+async fn both_flows_return_the_same_profile_of_every_user() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         for someone in seed_users() {

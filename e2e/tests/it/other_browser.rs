@@ -36,7 +36,7 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
 }
 
 #[tokio::test]
-async fn a_provider_answer_delivered_by_another_browser_signs_nobody_in() {
+async fn a_provider_answer_delivered_by_another_browser_signs_no_user_in() {
     let stack = TestStack::start().await;
     for flow in FLOWS {
         let attacker = stack.halfway(flow, GOOGLE).await;

@@ -137,7 +137,7 @@ async fn an_issuer_may_be_absent_and_need_not_come_with_an_error() {
 }
 
 #[tokio::test]
-async fn an_errors_issuer_is_judged_like_a_codes() {
+async fn an_errors_issuer_is_checked_like_a_codes() {
     let stack = TestStack::start().await;
     for provider in PROVIDERS {
         let halfway = stack.halfway(Flow::Clean, provider).await;

@@ -37,7 +37,7 @@ impl Attacker {
     }
 
     /// Claims what the victim's sign-in made of the attacker's login.
-    async fn goes_home(&self, stack: &TestStack, flow: Flow) -> Response {
+    async fn follows_the_callback(&self, stack: &TestStack, flow: Flow) -> Response {
         let callback = match flow {
             Flow::Clean => stack.demo("/callback"),
             Flow::Legacy => stack.demo("/legacy/callback"),
@@ -60,7 +60,7 @@ async fn lured(stack: &TestStack, attacker: &Attacker) -> (Browser, Response) {
 }
 
 #[track_caller]
-fn has_nobody_in(page: &Response, problem: &str) {
+fn shows_no_signed_in_user(page: &Response, problem: &str) {
     let mark = format!("data-problem=\"{problem}\"");
     assert!(page.text().contains(&mark), "{mark} in {}", page.text());
 }
@@ -72,8 +72,8 @@ async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
     let (victim, _) = lured(&stack, &attacker).await;
     assert_eq!(victim.count_cookies(stack.broker()), 0);
     assert_eq!(stack.token_calls(GOOGLE), 0);
-    let page = attacker.goes_home(&stack, Flow::Clean).await;
-    has_nobody_in(&page, "pending");
+    let page = attacker.follows_the_callback(&stack, Flow::Clean).await;
+    shows_no_signed_in_user(&page, "pending");
 }
 
 #[tokio::test]
@@ -86,9 +86,9 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
 
     // The victim's browser is at the demo, which does not know it …
     assert_eq!(end.url, stack.demo("/callback"));
-    has_nobody_in(&end.response.expect("a page"), "no_session");
+    shows_no_signed_in_user(&end.response.expect("a page"), "no_session");
     // … and the attacker is in, as the victim.
-    let page_of_attacker = attacker.goes_home(&stack, Flow::Clean).await;
+    let page_of_attacker = attacker.follows_the_callback(&stack, Flow::Clean).await;
     assert!(
         page_of_attacker.text().contains("Ada Lovelace"),
         "{}",
@@ -100,13 +100,13 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
     let [line] = &visit[..] else {
         panic!("not one line: {visit:?}")
     };
-    for told in [
+    for field in [
         "operation=\"GET /login/{handle}\"",
         "provenance=\"foreign\"",
         "rule=\"relay.start_origin\"",
         "committed=false",
     ] {
-        assert!(line.contains(told), "{told} in {line}");
+        assert!(line.contains(field), "{field} in {line}");
     }
     let operation = "POST /login/{handle}/continue";
     assert_eq!(logs::calls_about_login_of(request_id, operation), 1);
@@ -121,8 +121,8 @@ async fn a_careful_victim_ends_it_for_the_attacker() {
     let end = victim.press_until(&attacker.bait, &cancel, UNSERVED).await;
     assert_eq!(end.url, stack.demo("/callback"));
     assert_eq!(stack.token_calls(GOOGLE), 0);
-    let page = attacker.goes_home(&stack, Flow::Clean).await;
-    has_nobody_in(&page, "access_denied");
+    let page = attacker.follows_the_callback(&stack, Flow::Clean).await;
+    shows_no_signed_in_user(&page, "access_denied");
 }
 
 #[tokio::test]
@@ -147,14 +147,14 @@ async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
     let victim = Browser::new();
     let end = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
     assert!(end.url.starts_with(&stack.demo("/legacy/callback?code=")));
-    has_nobody_in(&end.response.expect("a page"), "no_session");
-    let page = attacker.goes_home(&stack, Flow::Legacy).await;
+    shows_no_signed_in_user(&end.response.expect("a page"), "no_session");
+    let page = attacker.follows_the_callback(&stack, Flow::Legacy).await;
     assert!(!page.text().contains("Ada Lovelace"), "{}", page.text());
 
     let visit = victim.last_step_to(stack.broker()).response;
     let request_id = visit.header("x-request-id").expect("an id");
     let exchanges = logs::calls_about_login_of(request_id, "POST /v1/token");
-    assert_eq!(exchanges, 0, "the code is nobody's");
+    assert_eq!(exchanges, 0, "no project redeemed the code");
 }
 
 #[tokio::test]

@@ -14,10 +14,10 @@ use testkit::http::Response;
 /// The time before its end at which a value is still used.
 const MARGIN_MS: i64 = 100;
 
-/// The most repetitions of a round that was too slow to prove anything.
+/// The most repetitions of a round that was too slow to show anything.
 const MAX_ROUNDS: usize = 50;
 
-/// Repeats `round` until it was quick enough to prove something: a running clock
+/// Repeats `round` until it was quick enough to show something: a running clock
 /// may run past the end between two requests on a busy machine.
 async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
     for _ in 0..MAX_ROUNDS {

@@ -1,4 +1,4 @@
-//! No secret is outside its place: in an address, a page, a cookie, a
+//! No secret is where it does not belong: in an address, a page, a cookie, a
 //! `Referer` or any line that this process logs.
 
 use std::time::Duration;
@@ -393,7 +393,7 @@ impl Run {
         LeakCheck::over(secrets.map(|secret| (secret.what, &*secret.value)))
     }
 
-    /// The secrets that browsers saw outside their places.
+    /// The secrets that browsers saw where they do not belong.
     fn leaks(&self, stack: &TestStack) -> Vec<String> {
         let leak_check = self.leak_check();
         let mut leaks = Vec::new();
@@ -402,13 +402,13 @@ impl Run {
             .iter()
             .filter(|step| !is_the_providers_own(stack, step))
         {
-            for (place, text) in seen(step) {
+            for (part, text) in seen(step) {
                 for leak in leak_check.search(&text) {
                     let secret = &self.secrets[leak.secret];
-                    let may_be_there = (place == "address" || place == "Location")
+                    let may_be_there = (part == "address" || part == "Location")
                         && secret.places.iter().any(|places| text.starts_with(places));
                     if !may_be_there {
-                        leaks.push(format!("{leak} in {place} of {} {}", step.method, step.url));
+                        leaks.push(format!("{leak} in {part} of {} {}", step.method, step.url));
                     }
                 }
             }

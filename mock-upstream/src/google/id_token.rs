@@ -122,7 +122,7 @@ fn corrupt(misbehaviour: Misbehaviour, mut claims: Value) -> String {
     claims.to_string()
 }
 
-/// The id of a client that is not ours.
+/// The id of a client that is not registered.
 const ANOTHER_CLIENT: &str = "another-client.apps.example";
 
 /// A clock skew that a client has to tolerate.

@@ -11,7 +11,7 @@ const DENIED: Option<&str> = Some("access_denied");
 /// The provider's response proves nothing.
 const INVALID: Option<&str> = Some("invalid_provider_response");
 
-/// The provider does not respond, not now, or does not know our client.
+/// The provider does not respond, not now, or does not know the client.
 const UNAVAILABLE: Option<&str> = Some("provider_unavailable");
 
 /// The account is odd, and that must not matter.

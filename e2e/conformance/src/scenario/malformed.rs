@@ -1,4 +1,4 @@
-//! Requests that are good but for one thing.
+//! Requests with one flaw each.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -57,7 +57,7 @@ pub(super) async fn up_to_callback(
     // A stack's providers show no page to a user who is queued.
     if run.plan.control.is_none() && !matches!(run.plan.browser, BrowserDriver::Automatic) {
         return Err(Stop::Blocked(
-            "needs a browser that can be halted: --control, or --browser automatic".to_owned(),
+            "needs a browser that can be stopped: --control, or --browser automatic".to_owned(),
         ));
     }
     queue(run, provider, user).await?;

@@ -10,7 +10,7 @@ use hyper::header::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
 
-/// The shortest run of letters and digits that may be a secret in any place.
+/// The shortest run of letters and digits that may be a secret anywhere.
 const SECRET_LENGTH: usize = 22;
 
 /// Headers whose values are shown, except for parts that look like a secret.

@@ -63,7 +63,7 @@ fn draw(rows: &[Row], participants: &Participants, links: Option<&Links<'_>>) ->
         title: format!("Sequence diagram of a login at {}", participants.consumer),
         width: layout::WIDTH,
         top: layout::TOP,
-        layout: layout::place(rows, &|row| participants.describe(row)),
+        layout: layout::arrange(rows, &|row| participants.describe(row)),
         lifelines: participants.lifelines(),
     };
     diagram.render().expect("the template only writes strings")

@@ -77,8 +77,8 @@ pub(crate) struct Text {
     pub(crate) text: String,
 }
 
-/// Places `rows` from top to bottom.
-pub(crate) fn place(rows: &[Row], describe: &dyn Fn(&Row) -> String) -> Layout {
+/// Arranges `rows` from top to bottom.
+pub(crate) fn arrange(rows: &[Row], describe: &dyn Fn(&Row) -> String) -> Layout {
     let mut y = TOP + 10;
     let mut shapes = Vec::new();
     for row in rows {
@@ -222,7 +222,7 @@ mod tests {
             advice: None,
         });
         let commit = Row::Committed(vec!["opened"]);
-        let layout = place(&[note, commit], &|_| String::new());
+        let layout = arrange(&[note, commit], &|_| String::new());
         let [
             Shape::Box {
                 y, height, lines, ..

@@ -26,7 +26,8 @@ pub struct LoginCall {
     /// The fault that the proxy injected.
     pub fault: Option<&'static str>,
     /// Whether the client received the broker's answer.
-    pub heard: bool,
+    #[serde(rename = "heard")]
+    pub is_received: bool,
 }
 
 /// The calls in `events`, each with its fault.
@@ -40,7 +41,7 @@ pub(super) fn of(events: &[&LoggedEvent]) -> Vec<LoginCall> {
         match known {
             Some(call) => {
                 call.fault = event.fault;
-                call.heard = event.fault == Some("delay");
+                call.is_received = event.fault == Some("delay");
             }
             None => calls.push(LoginCall::new(event)),
         }
@@ -60,7 +61,7 @@ impl LoginCall {
             committed: event.committed,
             steps: event.steps.clone(),
             fault: event.fault,
-            heard: event.source == EventSource::Audit,
+            is_received: event.source == EventSource::Audit,
         }
     }
 }

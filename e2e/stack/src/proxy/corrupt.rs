@@ -1,4 +1,4 @@
-//! The bodies and pages that faults put in the place of the broker's response.
+//! The bodies and pages that faults send instead of the broker's response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

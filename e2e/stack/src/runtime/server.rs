@@ -93,7 +93,7 @@ fn reason(error: &rocket::Error) -> io::Error {
 /// Building a Rocket raises the level of Rocket's logger for the whole process until
 /// that Rocket is ignited, whatever its own configuration says. Servers that already
 /// run would print request lines meanwhile, and their paths and queries are secrets.
-/// So a logger that discards everything takes the place of Rocket's; our own code logs
+/// So a logger that discards everything replaces Rocket's; our own code logs
 /// through `tracing`.
 pub fn silence_rocket() {
     static DISCARD: DiscardLogger = DiscardLogger;

@@ -47,7 +47,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// The least number of bytes that do not occur by chance.
+/// The least number of bytes that do not occur at random.
 const SHORTEST_DECODED: usize = 16;
 
 /// Every spelling of `secret`, as bytes, the unchanged one first. Of a long secret only

@@ -75,9 +75,11 @@ fn watch_panics() {
 }
 
 fn is_in_a_test(panic: &PanicHookInfo<'_>) -> bool {
-    panic
-        .location()
-        .is_some_and(|place| IN_A_TEST.iter().any(|folder| place.file().contains(folder)))
+    panic.location().is_some_and(|location| {
+        IN_A_TEST
+            .iter()
+            .any(|folder| location.file().contains(folder))
+    })
 }
 
 struct Writer {

@@ -17,7 +17,7 @@ const SECRET_PARAMETERS: [&str; 4] = ["state", "code", "code_challenge", "nonce"
 /// styles, and what only a browser gets. An address is checked by itself.
 const EXEMPT_HEADERS: [&str; 3] = ["content-security-policy", "set-cookie", "location"];
 
-/// The place in a broker's response of a secret that does not belong there.
+/// The part of a broker's response that contains a secret which does not belong there.
 #[must_use]
 pub fn in_response(response: &Response) -> Option<String> {
     if !response.is_a_brokers() {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_outside_its_place_is_found() {
+    fn a_secret_where_it_does_not_belong_is_found() {
         let secret = fresh::secret();
         let page = [("content-type", "text/html".to_owned())];
         let redirect = |location: String| response(&[("location", location)], "");

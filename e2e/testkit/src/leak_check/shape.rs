@@ -73,8 +73,8 @@ fn part(text: &str) -> Option<&str> {
 }
 
 fn marked(text: &str) -> Option<&str> {
-    let place = MARKS.first(text.as_bytes())?;
-    text.get(place)
+    let range = MARKS.first(text.as_bytes())?;
+    text.get(range)
 }
 
 fn base64url(text: &str) -> impl Iterator<Item = &str> {
@@ -87,7 +87,7 @@ fn is_cut_short(word: &str) -> bool {
     windows.any(|window| is_random(window) && variety(window.iter().copied()) >= LEAST_VARIETY)
 }
 
-/// Whether capitals, small letters and digits follow each other as by chance, which
+/// Whether capitals, small letters and digits follow each other at random, which
 /// they do not in names, however many humps those have.
 fn is_random(window: &[u8]) -> bool {
     let count = |is_it: fn(&u8) -> bool| window.iter().filter(|byte| is_it(byte)).count();
@@ -276,7 +276,7 @@ mod tests {
             "unknown field: client_secret: ClientSecret([redacted])",
             r#"{"client_secret":{"type":"string"},"session_key":"[masked 12345678]"}"#,
             "/home/ada/.cargo/registry/src/1949cf8c6b5b557f/hyper-1.12.0/src/lib.rs",
-            "broker/tests/it/http/world.rs DigitallySignedStruct TLS13_AES_256_GCM_SHA384 Http1ConnectionBuilder",
+            "broker/tests/it/http/router.rs DigitallySignedStruct TLS13_AES_256_GCM_SHA384 Http1ConnectionBuilder",
             "[200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200]",
             "7b3a9c00-1f2e-4d5c-8b6a-112233445566 d41d8cd98f00b204e9800998ecf8427e",
         ] {

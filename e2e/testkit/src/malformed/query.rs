@@ -52,10 +52,10 @@ pub(super) fn requests(endpoint: &Endpoint, parameters: &Parameters) -> Vec<Malf
     for query in ["", "client_id", "%", "redirect_uri=https://evil.example/"] {
         requests.push(with(CLIENT, format!("the query {query:?}"), query.into()));
     }
-    for other in ["", "nobody", &client.to_uppercase(), &"x".repeat(101)] {
+    for other in ["", "unknown", &client.to_uppercase(), &"x".repeat(101)] {
         requests.push(set(CLIENT, "client_id", other));
     }
-    for second in ["", "nobody", client] {
+    for second in ["", "unknown", client] {
         requests.push(more("client_id", second));
     }
     for miss in near_misses(callback) {

@@ -59,9 +59,9 @@ async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
     let here = client_through_balancer(&front.nginx, 90, "203.0.113.90").await;
     let there = client_through_balancer(&front.nginx, 91, "203.0.113.91").await;
-    for (guess, told) in [401, 429, 429, 429].into_iter().enumerate() {
+    for (guess, expected) in [401, 429, 429, 429].into_iter().enumerate() {
         let status = guessed(&front.backend, &here, guess).await;
-        assert_eq!(status, told, "{guess}");
+        assert_eq!(status, expected, "{guess}");
     }
     assert_eq!(guessed(&front.backend, &there, 0).await, 401);
     let alarms = logs::lines_with(&["wrong secrets come too often", "source=203.0.113.90"]);
@@ -86,12 +86,12 @@ async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
     let front = ProxiedBrokers::start_with(one, &BEHIND_A_BALANCER).await;
     let here = client_through_balancer(&front.nginx, 90, "203.0.113.92").await;
     let there = client_through_balancer(&front.nginx, 91, "203.0.113.93").await;
-    for (client, goes_home) in [(&here, true), (&here, false), (&there, true)] {
+    for (client, is_redirected) in [(&here, true), (&here, false), (&there, true)] {
         let authorization = front.backend.start_authorization(GOOGLE);
         let end = Browser::with_http(client.clone())
             .follow(&authorization.url)
             .await;
-        assert_eq!(end.response.is_none(), goes_home, "{end:?}");
+        assert_eq!(end.response.is_none(), is_redirected, "{end:?}");
         if let Some(response) = end.response {
             assert_eq!(response.status, 429);
         }
@@ -123,7 +123,8 @@ async fn client_through_balancer(nginx: &Nginx, host: u8, source: &'static str) 
     Http::new().with_client(client.expect("a client"))
 }
 
-/// Tells nginx where the client comes from, in the balancers' own words.
+/// Forwards a connection to nginx, after the line with the client's address that the
+/// PROXY protocol prescribes.
 async fn carry(mut client: TcpStream, nginx: SocketAddr, source: &str) {
     let mut inside = TcpStream::connect(nginx).await.expect("nginx listens");
     let from = format!("PROXY TCP4 {source} 203.0.113.1 4711 443\r\n");

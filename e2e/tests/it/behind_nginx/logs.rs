@@ -95,7 +95,7 @@ async fn press_button(front: &ProxiedBrokers) -> Vec<String> {
     secrets_of(&browser)
 }
 
-/// Requests that go wrong with a secret in a place where none belongs.
+/// Requests that go wrong with a secret where none belongs.
 async fn visit_invalid_addresses(front: &ProxiedBrokers) -> Vec<String> {
     let secrets: Vec<_> = (0..6).map(|_| fresh::secret()).collect();
     let [a, b, c, d, e, f] = &secrets[..] else {
@@ -148,10 +148,10 @@ fn secrets_of(browser: &Browser) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
+async fn a_failing_broker_leaves_no_secret_in_either_log() {
     let broker = StubBroker::answering(StubResponse::Closes).await;
-    let nobody = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
-    for broker in [broker.address, nobody] {
+    let unreachable = std::net::SocketAddr::from(([127, 0, 0, 82], 9));
+    for broker in [broker.address, unreachable] {
         let nginx = Nginx::start(Ports::draw(), &[broker], &[]);
         let (handle, code) = (fresh::secret(), fresh::secret());
         for path in [
@@ -163,11 +163,11 @@ async fn the_trouble_of_a_broker_leaves_no_secret_in_either_log() {
         }
         let written = nginx.stop();
         written.has_none_of(&[handle, code]);
-        let told = written.access.matches(r#""upstream":"502""#);
-        assert_eq!(told.count(), 2, "{}", written.access);
+        let failures = written.access.matches(r#""upstream":"502""#);
+        assert_eq!(failures.count(), 2, "{}", written.access);
         assert!(
             written.errors.contains("start worker process"),
-            "it tells the rest"
+            "the other lines are there"
         );
     }
 }

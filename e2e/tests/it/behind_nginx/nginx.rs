@@ -24,7 +24,7 @@ pub(crate) const NAME: &str = "signin.example";
 const HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 80);
 const AND_HERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 81);
 
-/// A place for each of its two ports.
+/// The listeners that reserve its two ports.
 pub(crate) struct Ports {
     https: TcpListener,
     http: TcpListener,
@@ -73,8 +73,8 @@ impl Nginx {
     /// Serves at `ports` in front of `brokers`, with `changes` to what is shipped.
     pub(crate) fn start(ports: Ports, brokers: &[SocketAddr], changes: &[Change<'_>]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        for place in ["etc/nginx/tls", "var/log/nginx", "run", "unused"] {
-            std::fs::create_dir_all(folder.path().join(place)).expect("a folder");
+        for path in ["etc/nginx/tls", "var/log/nginx", "run", "unused"] {
+            std::fs::create_dir_all(folder.path().join(path)).expect("a folder");
         }
         let certificate = certify(&folder.path().join("etc/nginx/tls"));
         let configuration = changed(rendered(&ports, brokers, folder.path()), changes);
@@ -92,9 +92,9 @@ impl Nginx {
             .expect("a shell");
         let mut said = String::new();
         let stdout = keeper.stdout.take().expect("it is piped");
-        let heard = BufReader::new(stdout).read_line(&mut said);
+        let read = BufReader::new(stdout).read_line(&mut said);
         assert!(
-            heard.is_ok() && said == "up\n",
+            read.is_ok() && said == "up\n",
             "nginx does not start as it should ({said:?}); is Debian's package `nginx` installed?"
         );
         Self {
@@ -185,8 +185,8 @@ fn rendered(ports: &Ports, brokers: &[SocketAddr], folder: &Path) -> String {
         .iter()
         .map(|broker| format!("server {broker};"))
         .collect();
-    // The programs that they are for are not in front of a broker, and nginx makes
-    // their folders all the same, in a place that is root's.
+    // nginx makes these folders even for programs that it does not proxy, by default in
+    // a folder of root's.
     let unused = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|what| format!("{what}_temp_path {folder}/unused/{what};"));
     changed(

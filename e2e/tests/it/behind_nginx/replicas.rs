@@ -31,9 +31,9 @@ async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
     let callback = nginx.url("/callback/google?code=one&state=two");
     let answer = nginx.http().get(callback).send().await;
     assert_eq!(answer.status, 503);
-    let heard: Vec<_> = brokers.iter().flat_map(StubBroker::heads).collect();
-    assert_eq!(heard.len(), 1, "{heard:?}");
-    assert!(heard[0].starts_with("get /callback/google?code=one&state=two http/1.1\r\n"));
+    let requests: Vec<_> = brokers.iter().flat_map(StubBroker::heads).collect();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(requests[0].starts_with("get /callback/google?code=one&state=two http/1.1\r\n"));
 }
 
 #[tokio::test]

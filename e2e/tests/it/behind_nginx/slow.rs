@@ -60,19 +60,19 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
     rlimit::increase_nofile_limit(u64::MAX).expect("a limit");
     let front = ProxiedBrokers::start().await;
     let connector = Arc::new(Connector::to(&front.nginx));
-    let (tell, mut told) = unbounded_channel();
+    let (waiting, mut waits) = unbounded_channel();
     let mut clients = JoinSet::new();
     for number in 0..CLIENTS {
-        let (connector, tell) = (Arc::clone(&connector), tell.clone());
-        clients.spawn(async move { hold(&connector, number, tell).await });
+        let (connector, waiting) = (Arc::clone(&connector), waiting.clone());
+        clients.spawn(async move { hold(&connector, number, waiting).await });
     }
-    drop(tell);
-    let all_stand = async {
+    drop(waiting);
+    let all_wait = async {
         for _ in 0..CLIENTS {
-            told.recv().await.expect("one more holds a connection");
+            waits.recv().await.expect("one more holds a connection");
         }
     };
-    within_time_limit(all_stand).await;
+    within_time_limit(all_wait).await;
 
     let mut signed_in = 0;
     let all_are_cut_off = async {
@@ -80,7 +80,7 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
             client.expect("it was cut off in order");
         }
     };
-    let people_sign_in = async {
+    let users_sign_in = async {
         loop {
             for flow in FLOWS {
                 front.sign_in(flow, GITHUB).await.is_ada(GITHUB);
@@ -91,44 +91,44 @@ async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
     let end = async {
         tokio::select! {
             () = all_are_cut_off => {}
-            () = people_sign_in => {}
+            () = users_sign_in => {}
         }
     };
     within_time_limit(end).await;
-    assert!(signed_in > 0, "nobody signed in meanwhile");
+    assert!(signed_in > 0, "no user signed in meanwhile");
 }
 
 /// Fails for a wait without an end.
 #[expect(
     clippy::disallowed_methods,
-    reason = "it would hang the test, and no clock of ours moves nginx's"
+    reason = "it would hang the test, and no clock of the tests moves nginx's"
 )]
 async fn within_time_limit(end: impl Future<Output = ()>) {
     let in_time = tokio::time::timeout(FOR_EVER, end).await;
     in_time.expect("it ends");
 }
 
-/// Holds a connection in one of the manners until it is cut off, and tells when it
+/// Holds a connection in one of the manners until it is cut off, and reports when it
 /// begins to wait.
-async fn hold(connector: &Connector, number: usize, standing: UnboundedSender<()>) {
+async fn hold(connector: &Connector, number: usize, waiting: UnboundedSender<()>) {
     let manner = MANNERS[number % MANNERS.len()];
     let host = u8::try_from(number / MANNERS.len() % ADDRESSES).expect("a small number") + 2;
     let mut bare = connect(Ipv4Addr::new(127, 0, 2, host), connector.server()).await;
     match manner {
-        Manner::Silent => wait(&mut bare, &standing).await,
+        Manner::Silent => wait(&mut bare, &waiting).await,
         Manner::HalfAHandshake => {
             bare.write_all(&[22, 3, 1, 2, 0, 1])
                 .await
                 .expect("it reads");
-            wait(&mut bare, &standing).await;
+            wait(&mut bare, &waiting).await;
         }
         _ => {
             let mut stream = connector.encrypt(bare).await;
             begin(&mut stream, manner).await;
             if let Manner::DripsAHead | Manner::DripsABody = manner {
-                drip(&mut stream, &standing).await;
+                drip(&mut stream, &waiting).await;
             } else {
-                wait(&mut stream, &standing).await;
+                wait(&mut stream, &waiting).await;
             }
         }
     }
@@ -160,19 +160,19 @@ async fn begin<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, manner: Manner
     }
 }
 
-/// StubResponse nothing more, and waits for the end.
-async fn wait<S: AsyncRead + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
-    standing.send(()).expect("somebody counts");
+/// Sends nothing more, and waits for the end.
+async fn wait<S: AsyncRead + Unpin>(stream: &mut S, waiting: &UnboundedSender<()>) {
+    waiting.send(()).expect("the test counts");
     // A client that is cut off does not always get an orderly close.
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
 
-/// StubResponse a byte each second until the end.
-async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, standing: &UnboundedSender<()>) {
+/// Sends a byte each second until the end.
+async fn drip<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S, waiting: &UnboundedSender<()>) {
     let (mut reads, mut writes) = tokio::io::split(stream);
     tokio::select! {
         () = drop_by_drop(&mut writes) => {}
-        () = wait(&mut reads, standing) => {}
+        () = wait(&mut reads, waiting) => {}
     }
 }
 
@@ -206,7 +206,7 @@ async fn a_client_that_reads_no_response_is_cut_off() {
     let read = stream.read_to_end(&mut Vec::new()).await;
     assert!(
         read.is_err(),
-        "the answers did not all fit, and it heard {read:?}"
+        "the answers did not all fit, and the client read {read:?}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A stub in the place of a broker: it records nginx's requests and sends a fixed
+//! A stub for a broker: it records nginx's requests and sends a fixed
 //! response.
 
 use std::net::SocketAddr;

@@ -75,7 +75,7 @@ fn print(report: &str) {
 /// The number of bodies by the rule that refused them; `None` for well-formed ones.
 type Outcomes = BTreeMap<Option<String>, u32>;
 
-/// Agreement on nothing but refusals, or on one kind of them, would prove little.
+/// Agreement on nothing but refusals, or on one kind of them, would show little.
 fn check_coverage(endpoint: Endpoint, outcomes: &Outcomes) {
     let all: u32 = outcomes.values().sum();
     let well_formed = outcomes.get(&None).copied().unwrap_or_default();

@@ -95,10 +95,10 @@ impl Coverage {
         let request = |key: &str| backend.result_body(key);
         let login = backend.start_login(GITHUB).await;
         self.post(path, 200, &request(&login.session_key)).await;
-        let settled = request(&stack.completed_login(GOOGLE).await.session_key);
-        self.post(path, 200, &settled).await;
-        self.post(path, 400, &settled).await;
-        self.post(path, 413, &with(settled, "extra", &"x".repeat(33 * 1024)))
+        let completed = request(&stack.completed_login(GOOGLE).await.session_key);
+        self.post(path, 200, &completed).await;
+        self.post(path, 400, &completed).await;
+        self.post(path, 413, &with(completed, "extra", &"x".repeat(33 * 1024)))
             .await;
     }
 
@@ -158,8 +158,8 @@ impl Coverage {
             self.record("HEAD", path, 200, owner.head(url).await);
         }
         for path in ["/login/{handle}", "/callback/{provider}"] {
-            let (place, _) = path.split_once('{').expect("a parameter");
-            let escaped = self.request("HEAD", &format!("{place}%61"));
+            let (prefix, _) = path.split_once('{').expect("a parameter");
+            let escaped = self.request("HEAD", &format!("{prefix}%61"));
             self.send("HEAD", path, 404, escaped).await;
         }
         self.record("GET", "/login/{handle}", 303, owner.open(url).await);
@@ -174,7 +174,7 @@ impl Coverage {
             .finish();
         let ours = format!("{}/return?{query}", stack.broker());
         self.record("GET", "/return", 303, owner.open(&ours).await);
-        let unknown_project = format!("{}/return?client_id=nobody", stack.broker());
+        let unknown_project = format!("{}/return?client_id=unknown", stack.broker());
         self.record("GET", "/return", 400, owner.open(&unknown_project).await);
         let unknown = stack.broker_callback("gitlab");
         self.record(
@@ -205,7 +205,7 @@ impl Coverage {
         config.limits.callbacks_per_minute = NonZeroU32::MIN;
         let broker = Broker::assemble(config, Dependencies::default()).expect("a broker");
         let broker = parts::launch(broker).await;
-        let _wire = Proxy::start(listener, broker.address, Default::default()).expect("a wire");
+        let _proxy = Proxy::start(listener, broker.address, Default::default()).expect("a proxy");
         for status in [303, 429] {
             let browser = Browser::new();
             let away = browser.open(&backend.start_authorization(GITHUB).url).await;

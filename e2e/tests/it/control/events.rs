@@ -44,9 +44,9 @@ async fn an_event_has_caller_callee_time_and_outcome() {
     stack.backend.result(&login.session_key).await;
     stack.advance_seconds(5);
     stack.backend.result(&login.session_key).await;
-    let told = events(&stack, "").await;
-    let [.., first, again] = &told[..] else {
-        panic!("two reads: {told:?}");
+    let shown = events(&stack, "").await;
+    let [.., first, again] = &shown[..] else {
+        panic!("two reads: {shown:?}");
     };
     assert!(first["at"].as_i64().expect("a time") >= before);
     assert!(again["at"].as_i64() >= first["at"].as_i64().map(|at| at + 5_000));
@@ -106,7 +106,7 @@ async fn the_events_of_one_login_are_those_that_bear_its_name() {
     }
     parted.sort_unstable();
     assert_eq!(parted, seqs(&all));
-    assert!(events(&stack, "?login=nobody").await.is_empty());
+    assert!(events(&stack, "?login=unknown").await.is_empty());
 }
 
 #[tokio::test]
@@ -187,15 +187,15 @@ async fn the_status_of_a_login_follows_its_steps() {
     let login = stack.backend.start_login(GITHUB).await;
     let name = stack.event_log().logins(1).remove(0);
     let at = format!("/api/logins/{name}");
-    let told = get(&stack, &at).await.json();
-    assert_eq!(told["login"], name);
+    let shown = get(&stack, &at).await.json();
+    assert_eq!(shown["login"], name);
     assert_eq!(
-        (&told["flow"], &told["state"]),
+        (&shown["flow"], &shown["state"]),
         (&json!("clean"), &json!("pending"))
     );
-    assert_eq!(told["provider"], GITHUB);
-    assert_eq!(told["project"], stack.backend.client_id);
-    assert_eq!(told["calls"].as_array().map(Vec::len), Some(1));
+    assert_eq!(shown["provider"], GITHUB);
+    assert_eq!(shown["project"], stack.backend.client_id);
+    assert_eq!(shown["calls"].as_array().map(Vec::len), Some(1));
     stack.advance_seconds(600);
     assert_eq!(get(&stack, &at).await.json()["state"], "expired");
     assert_eq!(get(&stack, "/api/logins").await.json()[0]["login"], name);
@@ -205,9 +205,13 @@ async fn the_status_of_a_login_follows_its_steps() {
         .result(&login.session_key)
         .await
         .is_refusal(400);
-    let told = get(&stack, &at).await.json();
-    assert_eq!(told["calls"][1]["rule"], "result.expiry");
-    refuses(&get(&stack, "/api/logins/nobody").await, 404, "/api/logins");
+    let shown = get(&stack, &at).await.json();
+    assert_eq!(shown["calls"][1]["rule"], "result.expiry");
+    refuses(
+        &get(&stack, "/api/logins/unknown").await,
+        404,
+        "/api/logins",
+    );
 }
 
 #[tokio::test]
@@ -220,9 +224,9 @@ async fn the_status_of_a_legacy_login_follows_its_steps() {
     let token = stack.backend.token(&transaction, &code).await;
     assert_eq!(get(&stack, &at).await.json()["state"], "redeemed");
     stack.backend.revoke(&token).await;
-    let told = get(&stack, &at).await.json();
+    let shown = get(&stack, &at).await.json();
     assert_eq!(
-        (&told["flow"], &told["state"]),
+        (&shown["flow"], &shown["state"]),
         (&json!("legacy"), &json!("ended"))
     );
 

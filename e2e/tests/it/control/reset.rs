@@ -15,7 +15,7 @@ use testkit::browser::Browser;
 async fn logins_work_after_a_reset() {
     let stack = TestStack::start().await;
     stack.advance_seconds(10_000);
-    let settled = stack.completed_login(GOOGLE).await;
+    let completed = stack.completed_login(GOOGLE).await;
     let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
     let (used, used_code) = stack.unredeemed_code(GOOGLE).await;
     let token = stack.backend.token(&used, &used_code).await;
@@ -45,7 +45,7 @@ async fn logins_work_after_a_reset() {
     );
     stack
         .backend
-        .result(&settled.session_key)
+        .result(&completed.session_key)
         .await
         .is_refusal(400);
     stack

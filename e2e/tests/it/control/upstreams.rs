@@ -85,9 +85,9 @@ async fn a_queued_user_signs_in_once_and_the_default_user_after_that() {
         let path = format!("/api/upstreams/{provider}/next");
         let person = json!({
             "id": "42",
-            "name": "Somebody",
-            "username": "somebody",
-            "email": "somebody@people.example",
+            "name": "Someone",
+            "username": "someone",
+            "email": "someone@people.example",
             "email_verified": true,
             "picture": "https://pictures.example/42",
         });
@@ -97,7 +97,7 @@ async fn a_queued_user_signs_in_once_and_the_default_user_after_that() {
             assert_eq!(queued.status, 201, "{}", queued.text());
         }
         let first = stack.sign_in(Flow::Clean, provider).await.profile();
-        assert_eq!(first["name"], "Somebody");
+        assert_eq!(first["name"], "Someone");
         assert_eq!(first["emailVerified"], true);
         let second = stack.sign_in(Flow::Legacy, provider).await.profile();
         assert_eq!(second["providerSubject"], "43");

@@ -108,14 +108,14 @@ async fn a_call_that_the_broker_never_saw_can_be_made_again() {
         assert!(seen.audit.is_none(), "{operation}");
         seen.proxy_reported(Fault::Refuse, &[]);
         let (before, after) = ready.states();
-        let call = truth(&stack, &seen.wire, before).await;
+        let call = last_call(&stack, &seen.proxy, before).await;
         assert_eq!(
-            (call.status, call.committed, call.heard),
+            (call.status, call.committed, call.is_received),
             (None, false, false)
         );
 
         assert_eq!(ready.call(&stack).await.unwrap().status, 200);
-        assert!(truth(&stack, &seen.wire, after).await.heard);
+        assert!(last_call(&stack, &seen.proxy, after).await.is_received);
     }
 }
 
@@ -138,9 +138,9 @@ async fn a_call_whose_response_was_lost_has_taken_effect() {
             assert_eq!((audit.status, audit.rule), (Some(200), None));
             assert_eq!(audit.steps, ready.steps());
             seen.proxy_reported(fault, &ready.steps());
-            let call = truth(&stack, &seen.wire, ready.states().1).await;
+            let call = last_call(&stack, &seen.proxy, ready.states().1).await;
             assert_eq!(
-                (call.status, call.committed, call.heard),
+                (call.status, call.committed, call.is_received),
                 (Some(200), true, false)
             );
 
@@ -150,8 +150,8 @@ async fn a_call_whose_response_was_lost_has_taken_effect() {
                 status,
                 "{operation} {fault:?}"
             );
-            let call = truth(&stack, &seen.wire, state).await;
-            assert_eq!((call.rule, call.heard), (rule, true));
+            let call = last_call(&stack, &seen.proxy, state).await;
+            assert_eq!((call.rule, call.is_received), (rule, true));
         }
     }
 }
@@ -165,8 +165,8 @@ async fn a_delayed_response_is_still_delivered() {
         assert_eq!(ready.call(&stack).await.unwrap().status, 200);
         let seen = Seen::last(&stack, operation);
         seen.proxy_reported(Fault::Delay, &ready.steps());
-        let call = truth(&stack, &seen.wire, ready.states().1).await;
-        assert_eq!((call.fault, call.heard), (Some("delay"), true));
+        let call = last_call(&stack, &seen.proxy, ready.states().1).await;
+        assert_eq!((call.fault, call.is_received), (Some("delay"), true));
     }
 }
 
@@ -200,7 +200,7 @@ fn is_page(page: &Response, status: u16) {
 /// The last event of an operation.
 struct Seen {
     audit: Option<LoggedEvent>,
-    wire: LoggedEvent,
+    proxy: LoggedEvent,
 }
 
 impl Seen {
@@ -212,27 +212,27 @@ impl Seen {
                 .find(|event| event.operation == operation && event.source == source)
                 .map(|event| LoggedEvent::clone(event))
         };
-        let wire = of(EventSource::Proxy).expect("the wire tells of its fault");
-        let audit = of(EventSource::Audit).filter(|event| event.request_id == wire.request_id);
-        Self { audit, wire }
+        let proxy = of(EventSource::Proxy).expect("the proxy reports its fault");
+        let audit = of(EventSource::Audit).filter(|event| event.request_id == proxy.request_id);
+        Self { audit, proxy }
     }
 
     /// Asserts that the proxy reports `fault` and the committed steps, and no secret.
     fn proxy_reported(&self, fault: Fault, steps: &[&str]) {
-        let wire = &self.wire;
-        assert_eq!(wire.fault, Some(fault.name()));
-        assert_eq!(wire.why, Some(fault.description()));
-        assert_eq!((wire.from, wire.to), ("consumer", "broker"));
-        assert_eq!(wire.steps, steps);
-        assert_eq!(wire.committed, !steps.is_empty());
-        assert!(wire.login.is_some(), "it knows whose call it was");
+        let proxy = &self.proxy;
+        assert_eq!(proxy.fault, Some(fault.name()));
+        assert_eq!(proxy.why, Some(fault.description()));
+        assert_eq!((proxy.from, proxy.to), ("consumer", "broker"));
+        assert_eq!(proxy.steps, steps);
+        assert_eq!(proxy.committed, !steps.is_empty());
+        assert!(proxy.login.is_some(), "it knows whose call it was");
     }
 }
 
-/// The last call of the login that `event` is about, which stands at `state`.
-async fn truth(stack: &TestStack, event: &LoggedEvent, state: LoginState) -> LoginCall {
+/// The last call of the login that `event` is about, which is in `state`.
+async fn last_call(stack: &TestStack, event: &LoggedEvent, state: LoginState) -> LoginCall {
     let login = event.login.as_deref().expect("a login");
-    let mut login = stack.login_status(login).await.expect("it was told of");
+    let mut login = stack.login_status(login).await.expect("the login is known");
     assert_eq!(login.state, state);
     login.calls.pop().expect("a call")
 }

@@ -1,4 +1,4 @@
-//! The demo under each fault: it calls once, signs nobody in, and offers a button that
+//! The demo under each fault: it calls once, signs no user in, and offers a button that
 //! starts again.
 
 use stack::event_log::EventSource;
@@ -18,7 +18,7 @@ const NEEDED: [(Flow, &str); 4] = [
 ];
 
 #[tokio::test]
-async fn the_demo_reads_a_lost_result_only_once_and_signs_nobody_in() {
+async fn the_demo_reads_a_lost_result_only_once_and_signs_no_user_in() {
     for (flow, operation) in NEEDED {
         for fault in LOSING {
             let stack = TestStack::start().await;

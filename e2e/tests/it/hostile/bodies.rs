@@ -31,7 +31,7 @@ fn only_a_valid_body_starts_a_session() {
 fn only_a_valid_body_consumes_a_result() {
     let issue = |broker: &FuzzedBroker| {
         credentials()
-            .with("{settled}", broker.completed())
+            .with("{completed}", broker.completed())
             .with("{pending}", broker.pending().0)
     };
     let outcomes = run("result_body", issue, |bytes| {

@@ -107,7 +107,7 @@ async fn a_project_can_have_any_printable_name() {
 async fn a_foreign_name_of_an_exchange_opens_nothing() {
     let stack = TestStack::start().await;
     stack.backend.start_login(GOOGLE).await;
-    for call in ["nobody", "%22%3E%3Cscript%3E", &fresh::secret()] {
+    for call in ["unknown", "%22%3E%3Cscript%3E", &fresh::secret()] {
         let page = page(&stack, &format!("/?call={call}")).await;
         assert!(!page.contains("id=\"exchange\"") && !page.contains("<script>"));
     }

@@ -80,7 +80,7 @@ async fn an_invalid_redemption_does_not_consume_the_code() {
     assert_eq!(response.status, 200, "{}", response.text());
 }
 
-/// Presents `code` with everything right but one thing, in every way.
+/// Presents `code` in requests with one flaw each.
 async fn redeem_invalidly(stack: &TestStack, transaction: &Transaction, code: &str) {
     let right = stack.backend.token_body(&transaction.verifier, code);
     for (field, wrong) in [
@@ -93,7 +93,7 @@ async fn redeem_invalidly(stack: &TestStack, transaction: &Transaction, code: &s
         body[field] = wrong.into();
         stack.backend.post("/v1/token", &body).await.is_refusal(400);
     }
-    for (field, wrong) in [("client_secret", "wrong"), ("client_id", "somebody")] {
+    for (field, wrong) in [("client_secret", "wrong"), ("client_id", "unknown")] {
         let mut body = right.clone();
         body[field] = wrong.into();
         stack

@@ -27,12 +27,12 @@ async fn a_result_is_readable_until_600_seconds_have_passed() {
 #[tokio::test]
 async fn an_unread_result_expires_after_600_seconds() {
     let stack = TestStack::start().await;
-    let settled = stack.completed_login(GOOGLE).await;
+    let completed = stack.completed_login(GOOGLE).await;
     let pending = stack.backend.start_login(GOOGLE).await;
     stack.advance_seconds(600);
     stack
         .backend
-        .result(&settled.session_key)
+        .result(&completed.session_key)
         .await
         .is_refusal(400);
     stack
@@ -59,7 +59,7 @@ async fn a_pending_login_can_be_polled_until_it_expires() {
 }
 
 #[tokio::test]
-async fn consumed_expired_unknown_and_foreign_results_cannot_be_told_apart() {
+async fn consumed_expired_unknown_and_foreign_results_get_equal_responses() {
     let stack = TestStack::start().await;
     let backend = &stack.backend;
     let expired = stack.completed_login(GOOGLE).await;
@@ -96,7 +96,7 @@ async fn an_invalid_result_request_does_not_consume_the_result() {
     let login = stack.completed_login(GOOGLE).await;
     let right = stack.backend.result_body(&login.session_key);
     for (field, wrong) in [
-        ("client_id", "somebody"),
+        ("client_id", "unknown"),
         ("client_id", "demo"),
         ("client_secret", "wrong"),
         ("redirect_uri", "http://localhost:9/other/back"),
@@ -275,7 +275,7 @@ async fn an_upstream_login_is_valid_until_the_logins_600_seconds_have_passed() {
     }
 }
 
-/// The parts of a response by which two could be told apart: all but the id of the
+/// The parts of a response by which two could differ: all but the id of the
 /// request and the date.
 fn visible(response: &Response) -> (u16, Vec<(String, Vec<u8>)>, String) {
     let headers = response

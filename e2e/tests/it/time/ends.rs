@@ -9,8 +9,8 @@ use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::{Halfway, TestStack};
 use testkit::browser::Browser;
 
-/// Makes a thing and looks for it, at the end of its life and right after it. Two
-/// things, since a look may use one up.
+/// Makes a value and looks for it, at the end of its life and right after it. Two
+/// values, since a look may consume one.
 async fn ends<T>(
     what: &str,
     after_ms: i64,
@@ -19,9 +19,9 @@ async fn ends<T>(
 ) {
     let stack = with_standing_clock().await;
     for (age_ms, expected) in [(after_ms - 1, true), (after_ms, false)] {
-        let thing = make(&stack).await;
+        let value = make(&stack).await;
         stack.advance_to(stack.now_ms() + age_ms);
-        let seen = is_there(&stack, &thing).await;
+        let seen = is_there(&stack, &value).await;
         assert_eq!(seen, expected, "{what}, {age_ms} ms old");
     }
 }
@@ -36,14 +36,14 @@ async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
     )
     .await;
     ends(
-        "an outcome that nobody has read",
+        "an unread outcome",
         600 * SECOND_MS,
         async |it| it.completed_login(GITHUB).await,
         async |it, login| it.backend.result(&login.session_key).await.status == 200,
     )
     .await;
     ends(
-        "a session key's being taken",
+        "the use of a session key",
         600 * SECOND_MS,
         async |it| it.completed_login(GITHUB).await,
         async |it, login| {
@@ -53,7 +53,7 @@ async fn what_the_broker_keeps_of_a_clean_login_ends_by_the_clock() {
     )
     .await;
     ends(
-        "the way home for a browser that opens the URL late",
+        "the redirect to the consumer for a browser that opens the URL late",
         1200 * SECOND_MS,
         async |it| it.backend.start_login(GOOGLE).await,
         async |_, login| Browser::new().open(&login.authorization_url).await.status == 303,
@@ -98,7 +98,7 @@ async fn what_the_broker_keeps_of_a_legacy_login_ends_by_the_clock() {
     )
     .await;
     ends(
-        "the row of a code that nobody redeemed",
+        "the row of an unredeemed code",
         (60 + 900) * SECOND_MS,
         async |it| it.unredeemed_code(GOOGLE).await,
         async |it, (transaction, code)| {

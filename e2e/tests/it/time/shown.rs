@@ -30,16 +30,16 @@ async fn the_control_api_shows_the_time_of_the_stack() {
     let stack = advanced_stack().await;
     let clock = async |method, path, body| stack.control(method, path, body).await.json();
     let step = json!({ "seconds": 54.322 });
-    let told = [
+    let answers = [
         clock(Method::GET, "/api/clock", None).await,
         clock(Method::POST, "/api/clock/advance", Some(step)).await,
     ];
     assert_eq!(
-        told[0],
+        answers[0],
         json!({ "now": 1_790_012_345, "advanced_seconds": 12_345.678 })
     );
     assert_eq!(
-        told[1],
+        answers[1],
         json!({ "now": 1_790_012_400, "advanced_seconds": 12_400.0 })
     );
 }
@@ -64,9 +64,9 @@ async fn whatever_is_written_down_bears_the_time_of_the_stack() {
         ("/api/upstreams/google/requests", 5),
         ("/api/upstreams/github/requests", 5),
     ] {
-        let told = stack.control(Method::GET, path, None).await.json();
-        let times = all_named("at", &told);
-        assert!(times.len() >= least, "{path} tells {} times", times.len());
+        let answer = stack.control(Method::GET, path, None).await.json();
+        let times = all_named("at", &answer);
+        assert!(times.len() >= least, "{path} shows {} times", times.len());
         let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
         assert_eq!(others, None, "{path}");
     }

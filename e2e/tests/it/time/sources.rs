@@ -27,7 +27,7 @@ const OF_BROWSERS: &[&str] = &[
 ];
 
 /// The folders with SQL and with scripts, from the top of the tree.
-const PLACES: &[(&str, &[&str], &[&str])] = &[
+const FOLDERS: &[(&str, &[&str], &[&str])] = &[
     ("broker/src/store", &["rs", "sql"], OF_DATABASES),
     ("broker/templates", &["html", "js", "css"], OF_BROWSERS),
     ("consumer-demo/templates", &["html", "js"], OF_BROWSERS),
@@ -38,9 +38,9 @@ const PLACES: &[(&str, &[&str], &[&str])] = &[
 
 #[test]
 fn no_statement_and_no_page_reads_another_clock() {
-    for (place, endings, forbidden) in PLACES {
-        let files = files_in(Path::new(place), endings);
-        assert!(!files.is_empty(), "there is nothing in {place}");
+    for (folder, endings, forbidden) in FOLDERS {
+        let files = files_in(Path::new(folder), endings);
+        assert!(!files.is_empty(), "there is nothing in {folder}");
         for file in files {
             let text = fs::read_to_string(top().join(&file)).expect("a text");
             if let Some((line, found)) = offence(&text, forbidden) {

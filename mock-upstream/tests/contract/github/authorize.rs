@@ -107,7 +107,7 @@ async fn any_registered_redirect_uri_works() {
 async fn an_unknown_client_gets_a_404_page() {
     let mock = TestMock::new().await;
     let response = mock
-        .authorize(GITHUB, &request().with("client_id", "nobody"))
+        .authorize(GITHUB, &request().with("client_id", "unknown"))
         .await;
     response.assert_page(404, "404");
 }

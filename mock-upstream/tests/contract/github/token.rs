@@ -125,7 +125,7 @@ async fn a_wrong_client_is_refused_and_keeps_the_code() {
     let description = "The client_id and/or client_secret passed are incorrect.";
     let mock = TestMock::new().await;
     let form = redemption(&mock.code(GITHUB).await);
-    for (name, value) in [("client_id", "nobody"), ("client_secret", "guess")] {
+    for (name, value) in [("client_id", "unknown"), ("client_secret", "guess")] {
         let response = mock.token(GITHUB, &form.clone().with(name, value)).await;
         response.assert_error(200, "incorrect_client_credentials", description);
     }

@@ -81,7 +81,7 @@ async fn a_cancelled_sign_in_carries_the_error_and_the_state_alone() {
 
 #[tokio::test]
 async fn an_unknown_client_gets_a_page() {
-    check_refused(&request().with("client_id", "nobody"), "invalid_client").await;
+    check_refused(&request().with("client_id", "unknown"), "invalid_client").await;
 }
 
 // "scheme, case, and trailing slash must all match".
@@ -235,7 +235,7 @@ async fn the_older_address_behaves_alike() {
         .await;
     let order = ["state", "iss", "code", "scope", "authuser", "prompt"];
     assert_eq!(response.callback().names(), order);
-    let refused = request().with("client_id", "nobody").encoded();
+    let refused = request().with("client_id", "unknown").encoded();
     let response = mock.get(&format!("{address}?{refused}")).await;
     response.assert_page(400, "Error 400: invalid_client");
 }

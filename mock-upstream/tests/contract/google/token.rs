@@ -148,7 +148,7 @@ async fn another_redirect_uri_is_refused() {
 // Client tests of several projects.
 #[tokio::test]
 async fn an_unknown_client_is_401() {
-    let change = |form: Params| form.with("client_id", "nobody");
+    let change = |form: Params| form.with("client_id", "unknown");
     let description = "The OAuth client was not found.";
     check_refused(change, 401, "invalid_client", description).await;
 }

@@ -82,7 +82,7 @@ async fn an_invalid_choice_shows_the_page_again_and_keeps_the_sign_in() {
     let handle = handle(&page(&mock, provider).await);
     let wrong: [&[_]; 4] = [
         &[("person", "other"), ("id", "<b>ada</b>")],
-        &[("person", "nobody")],
+        &[("person", "unknown")],
         &[("misbehave", "bad_signature")],
         &[],
     ];

@@ -19,7 +19,7 @@ pub(super) struct ContractOperation {
 pub(super) struct ContractField {
     pub(super) name: String,
     /// `query`, `path` or `body`.
-    pub(super) place: String,
+    pub(super) location: String,
     pub(super) is_required: bool,
     /// Type, constants, pattern and lengths, on one line.
     pub(super) constraints: String,
@@ -75,7 +75,7 @@ impl<'d> DocumentReader<'d> {
     fn parameter(&self, parameter: &'d Value) -> ContractField {
         ContractField {
             name: text(&parameter["name"]),
-            place: text(&parameter["in"]),
+            location: text(&parameter["in"]),
             is_required: parameter["required"] == true,
             constraints: constraints(self.resolve(&parameter["schema"])),
             description: text(&parameter["description"]),
@@ -108,7 +108,7 @@ impl<'d> DocumentReader<'d> {
             let description = own.get("description").or(resolved.get("description"));
             ContractField {
                 name: name.to_owned(),
-                place: "body".to_owned(),
+                location: "body".to_owned(),
                 is_required: items(&schema["required"]).any(|it| it == name),
                 constraints: constraints(resolved),
                 description: description.map(text).unwrap_or_default(),

@@ -128,8 +128,8 @@ fn changed(fields: &[Field], changes: &[Change]) -> Vec<(String, Value)> {
             Change::Repeat(index, is_first) => {
                 let name = members[at(index)].0.clone();
                 let again = (name.clone(), odd(fields, &name));
-                let place = if *is_first { 0 } else { members.len() };
-                members.insert(place, again);
+                let index = if *is_first { 0 } else { members.len() };
+                members.insert(index, again);
             }
         }
     }

@@ -42,7 +42,7 @@ pub(super) struct Fixture {
     backends: [Backend; 2],
     config: Config,
     broker: Option<ServerThread>,
-    wire: Proxy,
+    proxy: Proxy,
 }
 
 impl Fixture {
@@ -62,11 +62,11 @@ impl Fixture {
         config.cookie_keys = database.cookie_keys;
         config.projects = backends
             .iter()
-            .map(|backend| parts::project(backend, &[&backend.callback, &aside()]))
+            .map(|backend| parts::project(backend, &[&backend.callback, &second_callback()]))
             .collect();
         let broker = launch_in_thread(&config, by(&clock)).await;
         Self {
-            wire: Proxy::start(front, broker.address, Default::default()).expect("a listener"),
+            proxy: Proxy::start(front, broker.address, Default::default()).expect("a listener"),
             broker: Some(broker),
             clock,
             upstream,
@@ -106,7 +106,7 @@ impl Fixture {
     pub(super) async fn restart(&mut self) {
         drop(self.broker.take());
         let next = launch_in_thread(&self.config, by(&self.clock)).await;
-        self.wire.retarget(next.address);
+        self.proxy.retarget(next.address);
         self.broker = Some(next);
     }
 
@@ -127,15 +127,15 @@ fn by(clock: &Clock) -> Dependencies {
     }
 }
 
-/// The callback of both projects: what tells them apart must not be the callback
+/// The callback of both projects: the callback must not be what distinguishes them
 /// alone.
 pub(super) fn back() -> String {
     format!("{UNSERVED}/model/back")
 }
 
 /// A callback of both, too, to which no login comes home.
-pub(super) fn aside() -> String {
-    format!("{UNSERVED}/model/aside")
+pub(super) fn second_callback() -> String {
+    format!("{UNSERVED}/model/second")
 }
 
 /// A callback that is not registered.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use consistency::model::{Answer, Ending, Failure, Project, Step, Visitor, Wrong};
 use mock_upstream::{Misbehaviour, Next, User};
 
-use super::fixture::{Fixture, aside, unregistered};
+use super::fixture::{Fixture, second_callback, unregistered};
 use super::script::Line;
 use super::timed_model::TimedModel;
 use crate::login::callback_code;
@@ -107,7 +107,7 @@ impl<'a> Players<'a> {
             }
             Step::Read { key, by, wrong } => {
                 let key = &self.keys[&key];
-                self.backend(by, wrong, aside()).result(key).await
+                self.backend(by, wrong, second_callback()).result(key).await
             }
             Step::Redeem {
                 upstream_login,
@@ -156,7 +156,7 @@ impl<'a> Players<'a> {
         if wrong == Some(Wrong::Verifier) {
             transaction.verifier = fresh::secret();
         }
-        let backend = self.backend(by, wrong, aside());
+        let backend = self.backend(by, wrong, second_callback());
         backend.redeem(&transaction, &values.code).await
     }
 
