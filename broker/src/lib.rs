@@ -31,13 +31,13 @@
 //! 1. `model` and `sign_in` never see Rocket, serde or sockets. In `model` and
 //!    `store`, `now` is an argument.
 //! 2. Only `contract` is serializable to the wire.
-//! 3. Only `http` knows the statuses, headers and bodies of our own answers, and reads
+//! 3. Only `http` knows the statuses, headers and bodies of the answers, and reads
 //!    those of a request.
 //! 4. Only `store` decides which request came first: every single-use step is one
 //!    atomic statement, committed before the answer leaves.
 //! 5. This crate depends neither on an imitation of the providers nor on a test, and
 //!    has no control endpoint. A test injects what it needs through [`Dependencies`].
-//! 6. Wall clock, randomness and environment are read in one place each. Times are
+//! 6. Wall clock, randomness and environment are read by one module each. Times are
 //!    whole milliseconds with the unit in the name.
 //! 7. A secret leaves its type in three places: hashing, the answer that issues it,
 //!    the call to a provider. The handle of an authorization URL is a secret, too.

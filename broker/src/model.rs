@@ -64,7 +64,7 @@ impl UnixMs {
         Self(self.0.saturating_add(ms))
     }
 
-    /// Whether a lifetime with this end is still running at `now`. The one place where
+    /// Whether a lifetime with this end is still running at `now`. The one function where
     /// Rust decides about expiry; the store says `:now < ends_ms`.
     pub fn is_after(self, now: UnixMs) -> bool {
         now < self

@@ -4,10 +4,10 @@
 /// Makes every panic of this process one log line with its location.
 pub fn log_location_only() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic
+        let location = panic
             .location()
             .map(ToString::to_string)
             .unwrap_or_default();
-        tracing::error!(place, "a panic");
+        tracing::error!(location, "a panic");
     }));
 }

@@ -9,7 +9,7 @@ use crate::rules::{Malformed, Rule};
 
 /// 32 bytes of SHA-256. Equality takes constant time.
 ///
-/// All our secrets are 256-bit random values, so a fast hash suffices: there is
+/// All secrets of the broker are 256-bit random values, so a fast hash suffices: there is
 /// nothing to guess that a slow one would protect.
 #[derive(Clone, Copy, Eq)]
 pub struct Digest([u8; 32]);

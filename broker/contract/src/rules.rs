@@ -268,7 +268,7 @@ catalogue! {
         "An access token lives 900 seconds",
         "Fetch the profile right after the exchange and keep the profile, not the token.";
 
-    // The upstream provider: the reasons for which a login fails, not refusals of ours.
+    // The upstream provider: the reasons for which a login fails, not refusals of the broker.
     UpstreamDenied = "upstream.denied", Spec("LoginResult"),
         "A user may decline at the provider",
         "Offer to start again.";

@@ -9,7 +9,7 @@ use crate::redirect_uri::RedirectUri;
 use crate::rules::{Malformed, Rule};
 use crate::text::{has_length, is_key_text, key_text, secret_text};
 
-// The spec fixes a prefix and does not show it; this is ours.
+// The spec fixes a prefix and does not show it; this is the kit's.
 const TOKEN_PREFIX: &str = "fsi_";
 
 secret_text! {

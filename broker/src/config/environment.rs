@@ -1,5 +1,5 @@
-//! The environment variables with the prefix `BROKER_`: our keys, and those that
-//! Kubernetes injects for a service whose name begins with `broker`.
+//! The environment variables with the prefix `BROKER_`: the broker's keys, and those
+//! that Kubernetes injects for a service whose name begins with `broker`.
 
 use figment::providers::Env;
 
@@ -11,7 +11,7 @@ const PREFIX: &str = "BROKER_";
 
 /// The variables of the environment, divided into keys and others.
 pub(super) struct Environment {
-    /// Our keys.
+    /// The broker's keys.
     pub(super) keys: Env,
     /// The names of the variables that an orchestrator injected, in their order.
     pub(super) ignored: Vec<String>,
@@ -47,7 +47,7 @@ pub(super) fn read() -> Result<Environment, ConfigError> {
 /// The kind of a variable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
-    /// One of our keys.
+    /// One of the broker's keys.
     Key,
     /// The address of another service.
     Injected,
@@ -73,8 +73,8 @@ fn path(name: &str) -> String {
 
 /// Whether a variable describes a service: `[NAME_]SERVICE_HOST`, `…SERVICE_PORT`,
 /// `…SERVICE_PORT_portname`, `…PORT`, `…PORT_8000_TCP`, and that with `_PROTO`, `_PORT`
-/// or `_ADDR`. None of them is similar to our keys except `…PORT`, whose value must be
-/// an address: otherwise it could be meant as a key.
+/// or `_ADDR`. None of them is similar to the broker's keys except `…PORT`, whose value
+/// must be an address: otherwise it could be meant as a key.
 fn is_injected(name: &str, value: &str) -> bool {
     let words: Vec<_> = name.split('_').collect();
     let is_word = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric());

@@ -51,8 +51,9 @@ fn printable_path(path: &[String]) -> String {
     keys.iter().map(shown).collect::<Vec<_>>().join(".")
 }
 
-/// Whether `key` is written as our keys are, or is an index of a list. A secret may have
-/// been written where a key belongs, and secrets have digits or capitals.
+/// Whether `key` is written as the broker's keys are, or is an index of a list. A
+/// secret may have been written where a key belongs, and secrets have digits or
+/// capitals.
 fn is_no_secret(key: &str) -> bool {
     let is_of_key = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
     let word = key.strip_suffix("sha256").unwrap_or(key);

@@ -55,7 +55,7 @@ fn rule_of(status: Status) -> Rule {
     }
 }
 
-/// The status in our table for one of Rocket's own.
+/// The broker's status for one of Rocket's own.
 fn refusal_status(status: Status) -> Status {
     match status.code {
         400 | 401 | 403 | 404 | 405 | 410 | 413 | 415 | 429 | 500 | 503 => status,

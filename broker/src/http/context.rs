@@ -31,7 +31,7 @@ impl RequestContext {
         })
     }
 
-    /// The `X-Request-Id` of the answer; always ours, never the caller's.
+    /// The `X-Request-Id` of the answer; always the broker's, never the caller's.
     pub(crate) fn request_id(&self) -> &str {
         &self.request_id
     }

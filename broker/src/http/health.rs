@@ -12,7 +12,8 @@ pub(super) fn live() -> Json<Value> {
     Json(json!({ "status": "live" }))
 }
 
-/// The store answers too, and its clock agrees with ours: the broker can take requests.
+/// The store answers too, and its clock agrees with the broker's: requests can be
+/// answered.
 #[get("/readyz")]
 pub(super) async fn ready(broker: &State<Broker>) -> Result<Json<Value>, Refusal> {
     broker.ready().await?;

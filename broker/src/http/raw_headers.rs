@@ -59,8 +59,8 @@ type Preference = (u16, bool, Reverse<usize>);
 /// The weight of the media type with these `names`, the most specific first.
 fn preference(ranges: &[Range<'_>], names: &[&str]) -> Option<Preference> {
     names.iter().enumerate().find_map(|(wildcards, name)| {
-        let place = ranges.iter().position(|range| is(range.name, name))?;
-        Some((ranges[place].weight, wildcards == 0, Reverse(place)))
+        let index = ranges.iter().position(|range| is(range.name, name))?;
+        Some((ranges[index].weight, wildcards == 0, Reverse(index)))
     })
 }
 

@@ -41,7 +41,7 @@ pub enum SessionStatus {
     Completed,
     /// The outcome was read.
     Consumed,
-    /// The outcome was erased at its end, by a broker whose clock is ahead of ours.
+    /// The outcome was erased at its end, by a broker whose clock is ahead of this one's.
     Erased,
 }
 

@@ -61,13 +61,13 @@ impl Returned<'_> {
 /// The reason why an upstream login was not consumed.
 pub(super) enum ConsumeError {
     /// It has expired, or was consumed before.
-    Spent(Rule),
+    Over(Rule),
     Store(StoreError),
 }
 
 impl From<Rule> for ConsumeError {
     fn from(rule: Rule) -> Self {
-        Self::Spent(rule)
+        Self::Over(rule)
     }
 }
 
@@ -80,7 +80,7 @@ impl From<StoreError> for ConsumeError {
 impl From<ConsumeError> for Refused {
     fn from(error: ConsumeError) -> Self {
         match error {
-            ConsumeError::Spent(rule) => rule.into(),
+            ConsumeError::Over(rule) => rule.into(),
             ConsumeError::Store(error) => error.into(),
         }
     }

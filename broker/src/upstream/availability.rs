@@ -1,7 +1,7 @@
-//! The availability of the providers, judged by complete upstream logins alone: the
-//! browser came back with a code, and our own calls showed whether the provider works.
-//! A login that was never redirected, an error in a callback, and a wait for our own
-//! calls do not count; any visitor can cause those.
+//! The availability of the providers, by complete upstream logins alone: the browser
+//! came back with a code, and the broker's calls showed whether the provider works. A
+//! login that was never redirected, an error in a callback, and a wait for other calls
+//! do not count; any visitor can cause those.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -113,8 +113,8 @@ impl Failure {
         }
     }
 
-    /// Whether the failure shows that the provider does not work for us, unlike an error
-    /// that a browser reports, an invalid answer, or a wait for our own calls.
+    /// Whether the failure shows that the provider does not work for the broker, unlike
+    /// an error that a browser reports, an invalid answer, or a wait for other calls.
     pub(super) fn is_of_provider(self) -> bool {
         matches!(self.error(), LoginError::ProviderUnavailable)
             && !matches!(
@@ -142,7 +142,7 @@ impl Failure {
     }
 }
 
-/// The provider rejects our own `client_id` or `client_secret`: the operator's mistake,
+/// The provider rejects the broker's `client_id` or `client_secret`: the operator's mistake,
 /// not the user's and not the provider's. Logged as an error, because every login
 /// through the provider fails until the operator corrects it.
 pub(super) fn own_credentials_rejected(provider: Provider) -> Failure {

@@ -163,7 +163,7 @@ impl GitHub {
     }
 }
 
-/// GitHub's error for a wrong `client_id` or `client_secret` of ours.
+/// GitHub's error for a wrong `client_id` or `client_secret` of the broker.
 const CLIENT_ERROR: &str = "incorrect_client_credentials";
 
 /// The token in a token response.

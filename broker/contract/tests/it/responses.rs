@@ -37,7 +37,7 @@ fn ada() -> Profile {
 /// `printf 'github\x1f583231' | openssl dgst -sha256 -binary | basenc --base64url`
 const SUBJECT_OF_ADA: &str = "sub_Hzi4C8m_HbmJBgiisWU05tbsnHZj7oKbvF2EOPHdK4o";
 
-fn nobody() -> Profile {
+fn empty_profile() -> Profile {
     Profile {
         name: None,
         username: None,
@@ -93,7 +93,9 @@ fn a_login_result_is_pending_succeeded_with_a_profile_or_failed_with_an_error() 
 fn every_login_result_is_read_back_as_it_was_written() {
     for result in [
         LoginResult::Pending,
-        LoginResult::Succeeded { profile: nobody() },
+        LoginResult::Succeeded {
+            profile: empty_profile(),
+        },
         LoginResult::Failed {
             error: LoginError::AccessDenied,
         },
@@ -127,20 +129,20 @@ fn a_profile_has_eight_fields_in_camel_case() {
 #[test]
 fn a_missing_profile_value_is_null_and_never_absent() {
     check(
-        &nobody(),
+        &empty_profile(),
         &format!(
             r#"{{"subject":"{SUBJECT_OF_ADA}","provider":"github","providerSubject":"583231","name":null,"username":null,"email":null,"emailVerified":false,"avatarUrl":null}}"#
         ),
     );
     assert_eq!(
-        serde_json::from_value::<Profile>(serde_json::to_value(nobody()).unwrap()).unwrap(),
-        nobody()
+        serde_json::from_value::<Profile>(serde_json::to_value(empty_profile()).unwrap()).unwrap(),
+        empty_profile()
     );
 }
 
 #[test]
 fn a_profile_that_lacks_a_field_is_not_read() {
-    let whole = serde_json::to_value(nobody()).unwrap();
+    let whole = serde_json::to_value(empty_profile()).unwrap();
     for field in whole.as_object().unwrap().keys() {
         let mut partial = whole.clone();
         partial.as_object_mut().unwrap().remove(field);

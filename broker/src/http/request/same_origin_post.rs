@@ -10,8 +10,9 @@ use crate::http::context::RequestContext;
 use crate::http::raw_headers::only;
 use crate::http::response::refusal::status;
 
-/// A form that was sent from a page of ours. Any page on the web can make its visitor's
-/// browser send a form here, but none can make it lie about the page's origin.
+/// A form that was sent from a page of the broker. Any page on the web can make its
+/// visitor's browser send a form here, but none can make it lie about the page's
+/// origin.
 pub(crate) struct SameOriginPost(());
 
 #[rocket::async_trait]

@@ -17,7 +17,7 @@ use crate::sign_in::legacy::{LegacyCallback, LegacyOutcome};
 /// Whether the browser's address may have a fragment that a redirect would pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fragment {
-    /// The browser came from a page of ours, or over a redirect that ended it. (A
+    /// The browser came from a page of the broker, or over a redirect that ended it. (A
     /// fragment of the provider's own choosing would be passed on: neither has one.)
     Ended,
     /// Nothing has ended it yet.

@@ -38,7 +38,7 @@ pub(crate) async fn complete(
                 log.rule = Some(Refused::from(error).rule);
             }
         }
-        Err(ConsumeError::Spent(rule)) => log.rule = Some(rule),
+        Err(ConsumeError::Over(rule)) => log.rule = Some(rule),
         Err(ConsumeError::Store(error)) => return Err(error.into()),
     }
     Ok(CleanCallback {

@@ -35,7 +35,7 @@ pub(crate) enum VisitResponse {
     Confirm(Confirmation),
 }
 
-/// The place that a visiting browser is sent on to.
+/// The destination of a visiting browser.
 pub(crate) enum VisitRedirect {
     ToProvider(ProviderRedirect),
     /// The login is over.

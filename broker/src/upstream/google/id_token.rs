@@ -12,7 +12,7 @@ use crate::upstream::access_token::AccessToken;
 use crate::upstream::failure::Failure;
 use crate::upstream::normalize::LenientString;
 
-/// The largest accepted difference between Google's clock and ours.
+/// The largest accepted difference between Google's clock and the broker's.
 const SKEW_SECONDS: i64 = 60;
 
 /// Google's older issuer, which an ID token may still contain.
@@ -27,7 +27,7 @@ pub(in crate::upstream) struct Expected<'a> {
     pub(in crate::upstream) now: UnixMs,
 }
 
-/// The claims that we read.
+/// The claims that the broker reads.
 #[derive(Debug, Deserialize)]
 pub(in crate::upstream) struct Claims {
     iss: String,

@@ -8,13 +8,13 @@ use crate::upstream::client::Answer;
 use crate::upstream::failure::Failure;
 
 /// The hosts of Google's own endpoints besides its issuer. A document that names any
-/// other host is rejected: our secret would be sent there.
+/// other host is rejected: the broker's secret would be sent there.
 const GOOGLES_OTHER_HOSTS: [&str; 2] = [
     "https://oauth2.googleapis.com",
     "https://www.googleapis.com",
 ];
 
-/// The endpoints that we use. Each is a URL without query and fragment, at the
+/// The endpoints that the broker uses. Each is a URL without query and fragment, at the
 /// issuer's own hosts.
 #[derive(Debug, Clone)]
 pub(in crate::upstream) struct Metadata {
