@@ -151,22 +151,22 @@ soak *FLAGS:
 test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
-# Mutate contract, use cases, store and its SQL; the tests must notice as many as published (three hours)
-mutants: _postgres _cargo-mutants
-    {{ just_executable() }} _mutants contract contract -f 'broker/contract/src/**'
-    {{ just_executable() }} _mutants use-cases broker -f 'broker/src/model*' -f 'broker/src/model/**' \
+# Mutate contract, use cases, store and its SQL; the tests must notice as many as published (three hours; --publish writes the scores)
+mutants PUBLISH="": _postgres _cargo-mutants
+    {{ just_executable() }} _mutants contract "{{ PUBLISH }}" contract -f 'broker/contract/src/**'
+    {{ just_executable() }} _mutants use-cases "{{ PUBLISH }}" broker -f 'broker/src/model*' -f 'broker/src/model/**' \
         -f 'broker/src/sign_in*' -f 'broker/src/sign_in/**'
-    {{ just_executable() }} _mutants store broker -f 'broker/src/store*' -f 'broker/src/store/**' \
+    {{ just_executable() }} _mutants store "{{ PUBLISH }}" broker -f 'broker/src/store*' -f 'broker/src/store/**' \
         -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
-    {{ just_executable() }} _mutants postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
-    {{ just_executable() }} mutants-sql
+    {{ just_executable() }} _mutants postgres "{{ PUBLISH }}" broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
+    {{ just_executable() }} mutants-sql {{ PUBLISH }}
 
 # Mutate the store's SQL alone (--list; --only TEXT; --publish writes the score)
 mutants-sql *FLAGS: _postgres
     cargo run --locked --quiet -p mutants -- sql "$@"
 
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
-fuzz CASES="1000000" TARGET="hostile::":
+fuzz CASES="1000000" TARGET="fuzz::":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
 # Compare schemas, broker and a reference validator on CASES bodies of each request (CASES=10000 for a quick run)
@@ -244,15 +244,15 @@ _install *PACKAGES:
     $as_root apt-get update --quiet
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends "$@"
 
-_mutants NAME PACKAGE *FLAGS:
+_mutants NAME PUBLISH PACKAGE *FLAGS:
     #!/usr/bin/env bash
     set -euo pipefail
-    name=$1 package=$2 found=target/mutants/$1/mutants.out
-    shift 2
+    name=$1 publish=$2 package=$3 found=target/mutants/$1/mutants.out
+    shift 3
     # 2: some survived, 3: some timed out. Anything else is no run at all.
     {{ tools }}/cargo-mutants mutants --cargo-arg=--locked --package "$package" --test-package "$package" --copy-target true \
         --output "target/mutants/$name" --timeout 120 "$@" || case $? in 2 | 3) ;; *) exit 1 ;; esac
-    cargo run --locked --quiet -p mutants -- score "$name" "$found"
+    cargo run --locked --quiet -p mutants -- score "$name" "$found" $publish
 
 _cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
 

@@ -1,6 +1,7 @@
-//! The wire: routes, guards, statuses, headers, pages.
+//! The HTTP interface: routes, guards, statuses, headers, pages.
 //!
-//! One file per path of the specification, named like it. A handler takes what it
+//! One file per path, named like it; `authorization_url` serves `/login/{handle}` and
+//! its buttons, `return_path` serves `/return`. A handler takes what it
 //! needs as types of `request`, calls one use case, hands the report to the request's
 //! `context`, and answers with types of `response`. The status of every refusal is in
 //! one table, in `response::refusal`.

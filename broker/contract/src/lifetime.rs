@@ -1,4 +1,5 @@
-//! The constants of `expires_in`, as types that hold no other number.
+//! The constants of `expires_in`, as types that hold no other number. A handoff code
+//! has no `expires_in`: its lifetime is the broker's, in `model/grant.rs`.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 

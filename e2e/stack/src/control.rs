@@ -7,9 +7,9 @@ mod clock;
 mod contract_page;
 mod events;
 mod faults;
-mod guard;
 #[cfg(test)]
-mod hostile;
+mod fuzz;
+mod guard;
 mod json_body;
 mod logins;
 mod projects;

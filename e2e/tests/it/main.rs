@@ -28,7 +28,7 @@ mod demo;
 mod examples;
 mod failures;
 mod faults;
-mod hostile;
+mod fuzz;
 mod http_input;
 mod inspector;
 mod malformed_requests;

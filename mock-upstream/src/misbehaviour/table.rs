@@ -99,7 +99,7 @@ table! {
         "reset_after_headers" ResetAfterHeaders,
             both("The token call gets status and headers; then the connection is reset.") => UNAVAILABLE;
         "cut_short" CutShort,
-            both("The token call gets half of the body that its HeapSize-Length promises; then the connection is closed.") => UNAVAILABLE;
+            both("The token call gets half of the body that its Content-Length promises; then the connection is closed.") => UNAVAILABLE;
         "drip" Drip,
             both("The token call gets its headers at once and then one blank every 20 milliseconds, without an end.") => UNAVAILABLE;
     }

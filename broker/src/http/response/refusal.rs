@@ -53,7 +53,7 @@ pub(crate) fn status(rule: Rule) -> Status {
     }
 }
 
-/// One generic sentence for each status. Only the audit log names the rule.
+/// One generic sentence for each status. The audit log and the pages name the rule.
 fn message(status: Status) -> &'static str {
     match status.code {
         400 => "The request was refused.",

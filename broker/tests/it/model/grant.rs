@@ -2,7 +2,7 @@
 
 use broker::model::LoginId;
 use broker::model::grant::{CODE_LIFETIME_MS, Grant, NewGrant, Redemption, Token};
-use contract::{CodeVerifier, Digest, Rule};
+use contract::{CodeVerifier, Digest, LoginLifetime, Rule, TokenLifetime};
 
 use super::upstream_login::{legacy, upstream_login};
 use super::{NOW, client};
@@ -63,4 +63,21 @@ fn a_token_opens_its_profile_until_it_expires_or_is_ended() {
     check(Some(ada()), 900_000, Err(Rule::BearerExpiry));
     check(None, 0, Err(Rule::BearerEnded));
     check(None, 900_000, Err(Rule::BearerExpiry));
+}
+
+#[test]
+fn the_sentence_of_each_expiry_names_its_lifetime() {
+    let check = |rule: Rule, seconds: i64| {
+        let (sentence, seconds) = (rule.sentence(), format!(" {seconds} seconds"));
+        assert!(sentence.contains(&seconds), "{seconds} in {sentence:?}");
+    };
+    check(Rule::CodeExpiry, CODE_LIFETIME_MS / 1000);
+    check(Rule::BearerExpiry, TokenLifetime::MS / 1000);
+    for rule in [
+        Rule::ResultExpiry,
+        Rule::SessionKeyFresh,
+        Rule::UpstreamLoginExpiry,
+    ] {
+        check(rule, LoginLifetime::MS / 1000);
+    }
 }

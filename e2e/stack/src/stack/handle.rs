@@ -43,14 +43,14 @@ impl Stack {
     /// ```
     /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use stack::{Stack, StackSettings};
-    /// use mock_upstream::{Misbehaviour, Next, Person};
+    /// use mock_upstream::{Misbehaviour, Next, User};
     ///
     /// let stack = Stack::start(StackSettings::for_tests()).await?;
     /// let github = stack.upstream().github();
     ///
     /// // This user signs in next; the user after that cancels.
-    /// let octo = Person { id: "4711".into(), username: Some("octo".into()), ..Person::default() };
-    /// github.queue(Next::Person(octo))?;
+    /// let octo = User { id: "4711".into(), username: Some("octo".into()), ..User::default() };
+    /// github.queue(Next::User(octo))?;
     /// github.queue(Next::Misbehave(Misbehaviour::Deny))?;
     ///
     /// // The requests of the broker and of browsers, secrets masked.

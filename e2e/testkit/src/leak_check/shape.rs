@@ -32,7 +32,7 @@ const LEAST_VARIETY: usize = 8;
 const PUBLIC: &str = "prj_";
 
 /// The prefixes of the tokens, codes and secrets of Google and GitHub, and of a JWT.
-const PROVIDERS: [&str; 9] = [
+const PROVIDER_SECRET_PREFIXES: [&str; 9] = [
     "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "ya29.", "1//0", "GOCSPX-", "eyJ",
 ];
 
@@ -117,7 +117,7 @@ fn provider_token(text: &str) -> Option<&str> {
     let is_of_a_token = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     let mut words = text.split(|c: char| !is_of_a_token(c));
     words.find(|word| {
-        let begins = PROVIDERS
+        let begins = PROVIDER_SECRET_PREFIXES
             .iter()
             .any(|beginning| word.starts_with(beginning));
         begins && word.len() >= CUT_SHORT
