@@ -151,7 +151,7 @@ soak *FLAGS:
 test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
-# Mutate contract, use cases, store and its SQL; the tests must notice as many as published (three hours; --publish writes the scores)
+# Mutate contract, use cases, store and its SQL, and compare the scores with the published ones (three hours; --publish writes them)
 mutants PUBLISH="": _postgres _cargo-mutants
     {{ just_executable() }} _mutants contract "{{ PUBLISH }}" contract -f 'broker/contract/src/**'
     {{ just_executable() }} _mutants use-cases "{{ PUBLISH }}" broker -f 'broker/src/model*' -f 'broker/src/model/**' \
@@ -161,7 +161,7 @@ mutants PUBLISH="": _postgres _cargo-mutants
     {{ just_executable() }} _mutants postgres "{{ PUBLISH }}" broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
     {{ just_executable() }} mutants-sql {{ PUBLISH }}
 
-# Mutate the store's SQL alone (--list; --only TEXT; --publish writes the score)
+# Mutate only the store's SQL (--list; --only TEXT; --publish writes the score)
 mutants-sql *FLAGS: _postgres
     cargo run --locked --quiet -p mutants -- sql "$@"
 
