@@ -4,6 +4,9 @@
 //! It is written to be read from top to bottom and copied from. The protocol is
 //! in the first four files; the rest is the web application around it.
 //!
+//! It shares nothing with the broker but its contract, like any consumer. So `Clock`,
+//! `Config` and `StartError` are its own types, although the broker has these names, too.
+//!
 //! # Layout, in reading order
 //!
 //! | file | contents |

@@ -10,7 +10,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use crate::Failure;
+use crate::RunError;
 use crate::random::{Random, digest};
 pub(crate) use response::Response;
 
@@ -73,7 +73,7 @@ pub(crate) struct Transaction {
 
 impl Client {
     /// A client that follows no redirect and sends nothing twice.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, RunError> {
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())

@@ -15,7 +15,7 @@ use testkit::postgres::{Durability, Server};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::random::digest;
 use replica::{MOVED, Order, PauseAt};
@@ -84,7 +84,7 @@ impl Cluster {
         engine: Engine,
         count: usize,
         logging: Logging,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RunError> {
         let scratch = tempfile::Builder::new().prefix("consistency-").tempdir()?;
         let clock = Clock::system();
         let upstream = Arc::new(start_upstream(clock.clone()).await?);
@@ -119,14 +119,14 @@ impl Cluster {
         &mut self,
         broker: usize,
         pause_at: Option<PauseAt>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RunError> {
         self.brokers[broker].kill().await?;
         self.brokers[broker] = self.replica(pause_at).await?;
         Ok(())
     }
 
     /// Moves the clocks of all ahead. Meanwhile not all of them show the same time.
-    pub(crate) async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+    pub(crate) async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
         for broker in &mut self.brokers {
             broker.advance(by).await?;
         }
@@ -139,7 +139,7 @@ impl Cluster {
         self.scratch.path()
     }
 
-    async fn replica(&self, pause_at: Option<PauseAt>) -> Result<Replica, Failure> {
+    async fn replica(&self, pause_at: Option<PauseAt>) -> Result<Replica, RunError> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("replica").arg("--config");
         command.arg(self.config_path());
@@ -196,7 +196,7 @@ impl Cluster {
     }
 }
 
-async fn start_upstream(clock: Clock) -> Result<MockUpstream, Failure> {
+async fn start_upstream(clock: Clock) -> Result<MockUpstream, RunError> {
     let client = |provider: &str| {
         let callback = format!("{BASE_URL}/callback/{provider}");
         mock_upstream::Client::new("cluster", "cluster", [callback])
@@ -209,7 +209,7 @@ async fn start_upstream(clock: Clock) -> Result<MockUpstream, Failure> {
 }
 
 impl Replica {
-    async fn start(mut command: Command) -> Result<Self, Failure> {
+    async fn start(mut command: Command) -> Result<Self, RunError> {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -233,14 +233,14 @@ impl Replica {
         self.process.id()
     }
 
-    async fn order(&mut self, order: Order) -> Result<(), Failure> {
+    async fn order(&mut self, order: Order) -> Result<(), RunError> {
         Ok(self
             .orders
             .write_all(format!("{order}\n").as_bytes())
             .await?)
     }
 
-    async fn advance(&mut self, by: Duration) -> Result<(), Failure> {
+    async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
         self.order(Order::Advance(by)).await?;
         match self.lines.next_line().await?.as_deref() {
             Some(MOVED) => Ok(()),
@@ -249,7 +249,7 @@ impl Replica {
     }
 
     /// Lets open requests finish, and waits until it has ended.
-    pub(crate) async fn stop(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn stop(&mut self) -> Result<(), RunError> {
         self.order(Order::Stop).await?;
         let status = self.process.wait().await?;
         match status.success() {
@@ -259,14 +259,14 @@ impl Replica {
     }
 
     /// Waits until it writes one more line, which it does when it pauses.
-    pub(crate) async fn wait_until_paused(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn wait_until_paused(&mut self) -> Result<(), RunError> {
         let line = self.lines.next_line().await?;
         line.map(drop)
             .ok_or_else(|| "a broker ended by itself".into())
     }
 
     /// `kill -9`; a dead one stays dead.
-    pub(crate) async fn kill(&mut self) -> Result<(), Failure> {
+    pub(crate) async fn kill(&mut self) -> Result<(), RunError> {
         Ok(self.process.kill().await?)
     }
 }

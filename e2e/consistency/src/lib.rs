@@ -35,7 +35,7 @@ mod workload;
 use clap::{Parser, Subcommand};
 
 /// The reason for a failed run, in one line.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -67,7 +67,7 @@ enum Command {
 /// # Errors
 ///
 /// If the run finds a violation, or cannot run.
-pub async fn run(cli: Cli) -> Result<(), Failure> {
+pub async fn run(cli: Cli) -> Result<(), RunError> {
     match cli.command {
         Command::Histories(plan) => workload::race::run(plan).await,
         Command::Crashes(plan) => workload::crash::run(plan).await,

@@ -3,7 +3,7 @@
 
 use broker::model::LoginId;
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::{Origin, Request, Response, Transaction};
 use crate::history::{Flow, History};
 use crate::model::{Project, Provider, Step, Visitor, Wrong};
@@ -56,7 +56,7 @@ impl Login {
         index: u64,
         provider: Provider,
         random: &mut Random,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RunError> {
         let key = random.secret();
         let id = LoginId::of_key(&key.parse().map_err(|_| "a key has its form")?);
         let history = History::new(index, Flow::Clean, provider, id.as_str());
@@ -68,7 +68,7 @@ impl Login {
         index: u64,
         provider: Provider,
         random: &mut Random,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RunError> {
         let transaction = Transaction::fresh(random);
         let state = transaction.state.parse();
         let id = LoginId::of_state(&state.map_err(|_| "a state has its form")?);

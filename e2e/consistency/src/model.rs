@@ -1,7 +1,11 @@
 //! The reference model: the answers that SPEC "States and transitions" and the kit's
 //! own choices allow, small enough to be read in one sitting.
 //!
-//! It knows nothing of HTTP, databases or digests, and shares no type with the broker.
+//! It knows nothing of HTTP, databases or digests, and shares no type with the broker, so
+//! that the two cannot be wrong in the same way. Its types have the broker's names on
+//! purpose (`LoginOutcome`, `Purpose`, `Token`, `UpstreamLogin`, …): they are the same
+//! concepts, compared in one history.
+//!
 //! A [`Model`] is the state of the logins; a [`Step`] is one operation on them. Played
 //! one after the other by a clock that is known to the millisecond, [`Model::step`]
 //! gives the one answer the broker must give. Where operations overlap and the clock is

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use mock_upstream::{Misbehaviour, MockUpstream, Next, users};
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::Request;
 use crate::model::{self, Answer, Ending, Provider, Step};
 use crate::operation::{Operation, Outcome, User};
@@ -113,7 +113,7 @@ impl Providers {
         provider_url: &str,
         provider: Provider,
         script: Script,
-    ) -> Result<SignIn, Failure> {
+    ) -> Result<SignIn, RunError> {
         let _alone = match provider {
             Provider::Google => self.google.lock().await,
             Provider::GitHub => self.github.lock().await,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use broker::clock::Clock;
 use tokio::sync::{RwLock, watch};
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::{Client, Request, Response};
 use crate::model::{Interval, Step};
 use crate::operation::{Operation, Outcome};
@@ -74,7 +74,7 @@ impl Recorder {
         clippy::disallowed_methods,
         reason = "operations are ordered by a clock that never jumps"
     )]
-    pub(crate) fn new(clock: Clock) -> Result<Self, Failure> {
+    pub(crate) fn new(clock: Clock) -> Result<Self, RunError> {
         Ok(Self {
             client: Client::new()?,
             clock,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::Failure;
+use crate::RunError;
 
 /// The most by which brokers may grow once they are warm. What is kept for every login
 /// exceeds it in a long run; an occasional peak does not.
@@ -31,7 +31,7 @@ pub(crate) struct Resources {
 
 impl Resources {
     /// Measures these processes and the database in `folder`.
-    pub(crate) fn of(processes: Vec<u32>, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn of(processes: Vec<u32>, folder: &Path) -> Result<Self, RunError> {
         let mut resources = Self {
             own_kib: resident_kib(Path::new("/proc/self"))?,
             database_bytes: database_bytes(folder)?,
@@ -92,14 +92,14 @@ impl std::fmt::Display for Resources {
     }
 }
 
-fn resident_kib(process: &Path) -> Result<u64, Failure> {
+fn resident_kib(process: &Path) -> Result<u64, RunError> {
     let status = std::fs::read_to_string(process.join("status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next());
     Ok(number.ok_or("a process has resident memory")?.parse()?)
 }
 
-fn database_bytes(folder: &Path) -> Result<u64, Failure> {
+fn database_bytes(folder: &Path) -> Result<u64, RunError> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

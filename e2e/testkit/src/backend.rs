@@ -23,7 +23,7 @@ pub struct Backend {
 
 /// A clean login that was started.
 #[derive(Debug, Clone)]
-pub struct Login {
+pub struct CleanLogin {
     /// The key that reads its result.
     pub session_key: String,
     /// The address for the browser.
@@ -32,7 +32,7 @@ pub struct Login {
 
 /// A legacy login that was started.
 #[derive(Debug, Clone)]
-pub struct Transaction {
+pub struct LegacyLogin {
     /// The state that comes back in the callback.
     pub state: String,
     /// The verifier that redeems its code.
@@ -73,12 +73,12 @@ impl Backend {
     /// # Panics
     ///
     /// If the broker refuses it.
-    pub async fn start_login(&self, provider: &str) -> Login {
+    pub async fn start_login(&self, provider: &str) -> CleanLogin {
         let session_key = fresh::secret();
         let response = self.start_with_key(&session_key, provider).await;
         assert_eq!(response.status, 200, "{response:?}");
         let url = &response.json()["authorization_url"];
-        Login {
+        CleanLogin {
             session_key,
             authorization_url: url.as_str().expect("a URL").to_owned(),
         }
@@ -118,7 +118,7 @@ impl Backend {
     }
 
     /// Starts a legacy login; the broker learns of it from the browser.
-    pub fn start_authorization(&self, provider: &str) -> Transaction {
+    pub fn start_authorization(&self, provider: &str) -> LegacyLogin {
         let (state, verifier) = (fresh::secret(), fresh::secret());
         let challenge = fresh::challenge(&verifier);
         let url = self.authorize_url(&[
@@ -129,7 +129,7 @@ impl Backend {
             ("code_challenge", &challenge),
             ("code_challenge_method", "S256"),
         ]);
-        Transaction {
+        LegacyLogin {
             state,
             verifier,
             url,
@@ -145,7 +145,7 @@ impl Backend {
     }
 
     /// Redeems `code` with the verifier of `transaction`.
-    pub async fn redeem(&self, transaction: &Transaction, code: &str) -> Response {
+    pub async fn redeem(&self, transaction: &LegacyLogin, code: &str) -> Response {
         let body = self.token_body(&transaction.verifier, code);
         self.post("/v1/token", &body).await
     }
@@ -167,7 +167,7 @@ impl Backend {
     /// # Panics
     ///
     /// If the broker refuses it.
-    pub async fn token(&self, transaction: &Transaction, code: &str) -> String {
+    pub async fn token(&self, transaction: &LegacyLogin, code: &str) -> String {
         let response = self.redeem(transaction, code).await;
         assert_eq!(response.status, 200, "{response:?}");
         let token = &response.json()["access_token"];

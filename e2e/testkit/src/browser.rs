@@ -30,7 +30,7 @@ pub struct Browser {
     sends: NavigationHeaders,
     page: String,
     jar: Mutex<CookieJar>,
-    steps: Mutex<Vec<Step>>,
+    steps: Mutex<Vec<NavigationStep>>,
 }
 
 /// Whether a client sends what browsers send without being asked.
@@ -44,7 +44,7 @@ enum NavigationHeaders {
 
 /// One request and its response.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct NavigationStep {
     /// The method of the request.
     pub method: Method,
     /// The URL of the request.
@@ -251,7 +251,7 @@ impl Browser {
             self.jar().store(&parsed(url), &cookie);
         }
         let sends_referer = self.sends == NavigationHeaders::Sent;
-        locked(&self.steps).push(Step {
+        locked(&self.steps).push(NavigationStep {
             method: method.clone(),
             url: url.to_owned(),
             referer: navigation
@@ -264,7 +264,7 @@ impl Browser {
     }
 
     /// Every step so far.
-    pub fn steps(&self) -> Vec<Step> {
+    pub fn steps(&self) -> Vec<NavigationStep> {
         locked(&self.steps).clone()
     }
 
@@ -274,7 +274,7 @@ impl Browser {
     ///
     /// If there is none.
     #[track_caller]
-    pub fn last_step_to(&self, url: &str) -> Step {
+    pub fn last_step_to(&self, url: &str) -> NavigationStep {
         let steps = self.steps();
         let step = steps
             .into_iter()

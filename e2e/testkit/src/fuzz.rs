@@ -37,7 +37,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 
 pub use outcomes::Outcomes;
 pub use placeholders::Placeholders;
-pub use request::Request;
+pub use request::FuzzRequest;
 
 /// The number of mutated inputs of a target in an ordinary run.
 pub const DEFAULT_CASES: u32 = 1_000;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use stack::Stack;
-use testkit::backend::{Backend, Login};
+use testkit::backend::{Backend, CleanLogin};
 use testkit::http::Http;
 
 use crate::site::Site;
@@ -23,12 +23,12 @@ impl Application {
     }
 
     /// Starts a login.
-    pub(crate) async fn login(&self) -> Login {
+    pub(crate) async fn login(&self) -> CleanLogin {
         self.backend.start_login("google").await
     }
 
     /// Reads the result of a login.
-    pub(crate) async fn result(&self, login: &Login) -> Value {
+    pub(crate) async fn result(&self, login: &CleanLogin) -> Value {
         self.backend.result(&login.session_key).await.json()
     }
 }

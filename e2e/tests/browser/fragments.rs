@@ -6,13 +6,17 @@ use serde_json::json;
 use thirtyfour::error::WebDriverResult;
 
 use crate::user::User;
-use testkit::backend::Login;
+use testkit::backend::CleanLogin;
 
 use crate::application::Application;
 
 /// Opens the login with a fragment, from a page of the app; the app's callback is
 /// shown as it was registered.
-async fn comes_back_bare(app: &Application, login: &Login, user: &User<'_>) -> WebDriverResult<()> {
+async fn comes_back_bare(
+    app: &Application,
+    login: &CleanLogin,
+    user: &User<'_>,
+) -> WebDriverResult<()> {
     let link = format!(
         "<a href=\"{}#planted\">Sign in</a>",
         login.authorization_url

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::login::{FLOWS, Flow, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::backend::Backend;
-use testkit::browser::{Browser, Step, UNSERVED};
+use testkit::browser::{Browser, NavigationStep, UNSERVED};
 
 #[tokio::test]
 async fn every_cookie_is_lax_http_only_and_host_only() {
@@ -83,7 +83,7 @@ async fn a_modified_cookie_is_not_accepted() {
     }
 }
 
-fn set_cookies(step: &Step) -> Vec<String> {
+fn set_cookies(step: &NavigationStep) -> Vec<String> {
     let cookies = step.response.headers.get_all(SET_COOKIE).iter();
     cookies
         .map(|cookie| cookie.to_str().expect("our cookies are ASCII").to_owned())

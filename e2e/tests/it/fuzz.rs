@@ -16,7 +16,7 @@ mod requests;
 
 use std::cell::{Cell, RefCell};
 
-use testkit::fuzz::{Corpus, Outcomes, Placeholders, Request};
+use testkit::fuzz::{Corpus, FuzzRequest, Outcomes, Placeholders};
 use testkit::leak_check::without_keeping_log;
 
 use broker::FuzzedBroker;
@@ -33,7 +33,7 @@ const REFRESH_AFTER: u32 = 256;
 fn run(
     target: &str,
     issue: impl Fn(&FuzzedBroker) -> Placeholders,
-    request: impl Fn(&[u8]) -> Option<Request>,
+    request: impl Fn(&[u8]) -> Option<FuzzRequest>,
 ) -> Outcomes<u16> {
     without_keeping_log(|| {
         let broker = FuzzedBroker::start();

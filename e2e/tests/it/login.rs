@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use testkit::backend::{Backend, Login, Transaction};
+use testkit::backend::{Backend, CleanLogin, LegacyLogin};
 use testkit::http::{PENDING, REFUSED};
 
 /// The two flows.
@@ -21,8 +21,8 @@ pub(crate) const PROVIDERS: [&str; 2] = [GOOGLE, GITHUB];
 /// The state that a backend keeps of a login that it started.
 #[derive(Debug, Clone)]
 pub(crate) enum StartedLogin {
-    Clean(Login),
-    Legacy(Transaction),
+    Clean(CleanLogin),
+    Legacy(LegacyLogin),
 }
 
 /// The outcome of a login, by either flow.
@@ -79,7 +79,7 @@ impl StartedLogin {
     }
 }
 
-async fn clean_outcome(backend: &Backend, login: &Login) -> Outcome {
+async fn clean_outcome(backend: &Backend, login: &CleanLogin) -> Outcome {
     let response = backend.result(&login.session_key).await;
     assert_eq!(response.status, 200, "{}", response.text());
     let mut result = response.json();
@@ -99,7 +99,7 @@ async fn clean_outcome(backend: &Backend, login: &Login) -> Outcome {
     }
 }
 
-async fn legacy_outcome(backend: &Backend, transaction: &Transaction, code: &str) -> Outcome {
+async fn legacy_outcome(backend: &Backend, transaction: &LegacyLogin, code: &str) -> Outcome {
     let token = backend.token(transaction, code).await;
     let response = backend.profile(&token).await;
     assert_eq!(response.status, 200, "{}", response.text());
@@ -110,7 +110,7 @@ async fn legacy_outcome(backend: &Backend, transaction: &Transaction, code: &str
 #[track_caller]
 pub(crate) fn callback_answer(
     backend: &Backend,
-    transaction: &Transaction,
+    transaction: &LegacyLogin,
     url: &str,
 ) -> Result<String, String> {
     let parsed = Url::parse(url).expect("a URL");
@@ -131,7 +131,7 @@ pub(crate) fn callback_answer(
 }
 
 #[track_caller]
-pub(crate) fn callback_code(backend: &Backend, transaction: &Transaction, url: &str) -> String {
+pub(crate) fn callback_code(backend: &Backend, transaction: &LegacyLogin, url: &str) -> String {
     callback_answer(backend, transaction, url).expect("a code")
 }
 

@@ -14,7 +14,7 @@ use url::Url;
 use crate::login::{FLOWS, Flow, PROVIDERS, StartedLogin, callback_answer};
 use crate::logs;
 use crate::test_stack::TestStack;
-use testkit::browser::{Browser, Step, UNSERVED};
+use testkit::browser::{Browser, NavigationStep, UNSERVED};
 use testkit::fresh;
 
 #[tokio::test]
@@ -127,7 +127,7 @@ impl Secret {
 #[derive(Default)]
 struct Run {
     secrets: Vec<Secret>,
-    steps: Vec<Step>,
+    steps: Vec<NavigationStep>,
 }
 
 impl Run {
@@ -452,14 +452,14 @@ async fn everything_served(stack: &TestStack) -> String {
 }
 
 /// The pages of an imitated provider are not checked.
-fn is_the_providers_own(stack: &TestStack, step: &Step) -> bool {
+fn is_the_providers_own(stack: &TestStack, step: &NavigationStep) -> bool {
     PROVIDERS.iter().any(|provider| {
         step.url.starts_with(stack.provider(provider).url()) && step.response.location().is_none()
     })
 }
 
 /// Everything of a step that a browser, its history or its neighbours see.
-fn seen(step: &Step) -> Vec<(&'static str, String)> {
+fn seen(step: &NavigationStep) -> Vec<(&'static str, String)> {
     let mut seen = vec![
         ("address", step.url.clone()),
         ("page", step.response.text().to_owned()),

@@ -7,7 +7,7 @@ use mock_upstream::{Misbehaviour, Next, Provider, Upstream, User};
 use reqwest::Method;
 use serde_json::{Value, json};
 use stack::{Stack, StackClock, StackSettings};
-use testkit::backend::{Backend, Login, Transaction};
+use testkit::backend::{Backend, CleanLogin, LegacyLogin};
 use testkit::browser::{Browser, NavigationEnd, UNSERVED};
 use testkit::http::{Http, Response};
 
@@ -114,7 +114,7 @@ impl TestStack {
     }
 
     /// A clean login that has succeeded, and whose result is not read.
-    pub(crate) async fn completed_login(&self, provider: &str) -> Login {
+    pub(crate) async fn completed_login(&self, provider: &str) -> CleanLogin {
         let login = self.backend.start_login(provider).await;
         let end = Browser::new().follow(&login.authorization_url).await;
         assert_eq!(end.url, self.backend.callback);
@@ -122,7 +122,7 @@ impl TestStack {
     }
 
     /// A legacy login whose code is not redeemed.
-    pub(crate) async fn unredeemed_code(&self, provider: &str) -> (Transaction, String) {
+    pub(crate) async fn unredeemed_code(&self, provider: &str) -> (LegacyLogin, String) {
         let transaction = self.backend.start_authorization(provider);
         let end = Browser::new().follow(&transaction.url).await;
         let code = callback_code(&self.backend, &transaction, &end.url);

@@ -18,7 +18,7 @@ use rocket::Shutdown;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 
-use crate::Failure;
+use crate::RunError;
 
 /// The line that a replica writes when it halts.
 pub(crate) const PAUSED: &str = "paused";
@@ -106,7 +106,7 @@ impl std::fmt::Display for PauseAt {
 }
 
 /// Serves until it is ordered to stop, or standard input closes.
-pub(crate) async fn serve(args: ReplicaArgs) -> Result<(), Failure> {
+pub(crate) async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
     if args.log {
         write_log();
     }

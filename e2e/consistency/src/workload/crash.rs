@@ -15,7 +15,7 @@ use rocket::futures::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::Failure;
+use crate::RunError;
 use crate::checker;
 use crate::cluster::replica::PauseAt;
 use crate::cluster::{Cluster, Engine, Logging};
@@ -87,7 +87,7 @@ struct Count {
 }
 
 /// Runs the plan and prints what was found.
-pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
+pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     let brokers = plan
         .brokers
         .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
@@ -144,7 +144,7 @@ impl Kill {
 
 impl Run {
     /// Load, one kill, and the questions afterwards.
-    async fn kill_once(&mut self, kill: Kill, index: u64) -> Result<Count, Failure> {
+    async fn kill_once(&mut self, kill: Kill, index: u64) -> Result<Count, RunError> {
         let mut random = Random::of(self.seed, index);
         let pause_at = match kill {
             Kill::At(point) => Some(PauseAt {
@@ -177,7 +177,7 @@ impl Run {
         &mut self,
         kill: Kill,
         random: &mut Random,
-    ) -> Result<(Vec<CutLogin>, u64), Failure> {
+    ) -> Result<(Vec<CutLogin>, u64), RunError> {
         let (answers, mut count) = watch::channel(0);
         let load = Arc::new(Load {
             recorder: self.recorder.clone(),
@@ -220,7 +220,7 @@ impl Run {
         self.cluster.urls().into_iter().map(Endpoint::at).collect()
     }
 
-    async fn revive(&mut self, kill: Kill) -> Result<(), Failure> {
+    async fn revive(&mut self, kill: Kill) -> Result<(), RunError> {
         match (kill, &mut self.cluster.database) {
             (Kill::Database, Some(server)) => server.start_again()?,
             _ => self.cluster.restart(0, None).await?,
@@ -235,7 +235,7 @@ impl Run {
         clippy::disallowed_methods,
         reason = "waits for another process, which no clock of ours moves"
     )]
-    async fn wait_until_ready(&self, broker: &str) -> Result<(), Failure> {
+    async fn wait_until_ready(&self, broker: &str) -> Result<(), RunError> {
         for _ in 0..1_000 {
             if self.recorder.client.is_ready(broker).await {
                 return Ok(());
@@ -246,7 +246,7 @@ impl Run {
     }
 
     /// Asks about every login, checks its history, and counts the questions.
-    async fn question(&self, logins: Vec<CutLogin>, random: &mut Random) -> Result<u64, Failure> {
+    async fn question(&self, logins: Vec<CutLogin>, random: &mut Random) -> Result<u64, RunError> {
         let endpoints = self.endpoints();
         let questions = logins.into_iter().map(|mut cut| {
             let endpoint = random.pick(&endpoints);
@@ -257,7 +257,7 @@ impl Run {
                     .await?;
                 let history = &cut.login.history;
                 checker::check(history).map_err(|violation| format!("{violation}\n{history}"))?;
-                Ok::<u64, Failure>(questions)
+                Ok::<u64, RunError>(questions)
             }
         });
         let questions: Vec<_> = questions.collect();

@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
-use crate::Failure;
+use crate::RunError;
 use crate::checker;
 use crate::cluster::{Cluster, Engine, Logging};
 use crate::provider::Providers;
@@ -67,7 +67,7 @@ struct Race {
 }
 
 /// Runs the plan and prints what was recorded.
-pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
+pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     let brokers = plan
         .brokers
         .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
@@ -106,7 +106,7 @@ pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
 }
 
 impl Race {
-    async fn play(self: Arc<Self>, players: usize) -> Result<(), Failure> {
+    async fn play(self: Arc<Self>, players: usize) -> Result<(), RunError> {
         let mut playing = JoinSet::new();
         for _ in 0..players {
             playing.spawn(self.clone().play_logins());
@@ -123,7 +123,7 @@ impl Race {
     }
 
     /// Plays one login after the other until all players together have played enough.
-    async fn play_logins(self: Arc<Self>) -> Result<(), Failure> {
+    async fn play_logins(self: Arc<Self>) -> Result<(), RunError> {
         while !self.is_over.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index % LOGINS_PER_RESET == LOGINS_PER_RESET - 1 {
@@ -138,7 +138,7 @@ impl Race {
         Ok(())
     }
 
-    fn check(&self, played: &Played) -> Result<(), Failure> {
+    fn check(&self, played: &Played) -> Result<(), RunError> {
         checker::check(&played.login.history).map_err(|violation| {
             let (seed, history) = (self.seed, &played.login.history);
             format!("{violation}, seed {seed}\n{history}")

@@ -26,7 +26,7 @@ use std::time::Duration;
 use clap::Args;
 use tokio::task::JoinSet;
 
-use crate::Failure;
+use crate::RunError;
 use crate::cluster::{Cluster, Engine, Logging};
 use crate::random::{Random, any_seed};
 use crate::report::{duration, progress};
@@ -74,7 +74,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Runs the plan and prints what was found.
-pub(crate) async fn run(plan: Plan) -> Result<(), Failure> {
+pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     let seed = plan.seed.unwrap_or_else(any_seed);
     progress(&format!("seed {seed}"));
     let soak = Soak::start(&plan, seed).await?;
@@ -100,7 +100,7 @@ fn print(
     seed: u64,
     context: &Context,
     (warm, last): (&Resources, &Resources),
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     let statistics = context.statistics();
     let (elapsed, lines) = (context.recorder.elapsed(), context.audit_log.lines());
     let mut out = std::io::stdout();
@@ -129,7 +129,7 @@ struct Soak {
 }
 
 impl Soak {
-    async fn start(plan: &Plan, seed: u64) -> Result<Self, Failure> {
+    async fn start(plan: &Plan, seed: u64) -> Result<Self, RunError> {
         let brokers = plan
             .brokers
             .map_or(plan.engine.default_brokers(), NonZeroUsize::get);
@@ -146,7 +146,7 @@ impl Soak {
     }
 
     /// Runs to the end. The resources when the brokers were warm, and at the end.
-    async fn run(self, plan: &Plan, seed: u64) -> Result<(Resources, Resources), Failure> {
+    async fn run(self, plan: &Plan, seed: u64) -> Result<(Resources, Resources), RunError> {
         let Self { context, nemesis } = self;
         let most = plan.logins.map_or(u64::MAX, NonZeroU64::get);
         let length = Length::of(plan);

@@ -7,7 +7,7 @@
 use rocket::http::Status;
 use rocket::local::blocking::{Client, LocalResponse};
 use rocket::serde::json::{Value, json};
-use testkit::fuzz::{Corpus, Placeholders, Request};
+use testkit::fuzz::{Corpus, FuzzRequest, Placeholders};
 use tokio::runtime::Runtime;
 
 use super::ControlServer;
@@ -23,7 +23,7 @@ fn every_control_call_is_answered_and_a_refused_one_changes_nothing() {
         .placeholders()
         .doubled(CORPUS.seeds("control_request"));
     let outcomes = testkit::fuzz::run("control_request", &seeds, |bytes| {
-        Request::read(bytes).map(|request| fixture.send(&request))
+        FuzzRequest::read(bytes).map(|request| fixture.send(&request))
     });
     outcomes.assert_include(&[200, 201, 204, 303, 400, 403, 404, 415, 422]);
 }
@@ -82,7 +82,7 @@ impl ControlFixture {
     }
 
     /// Sends `request` and checks its answer; returns the status.
-    fn send(&self, request: &Request) -> u16 {
+    fn send(&self, request: &FuzzRequest) -> u16 {
         let before = self.state();
         let response = request.send(&self.client);
         let status = response.status();

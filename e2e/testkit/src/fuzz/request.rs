@@ -8,7 +8,7 @@ use rocket::local::blocking::{Client, LocalResponse};
 
 /// A request to a Rocket server.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct FuzzRequest {
     /// The method.
     pub method: Method,
     /// The path and the query.
@@ -19,7 +19,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl FuzzRequest {
     /// Reads `METHOD TARGET`, a line for each header, an empty line, and the body.
     /// Returns `None` for a method or a target that never gets as far as Rocket's routes.
     pub fn read(bytes: &[u8]) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Three implementations must agree on every request body: the published JSON Schema,
 //! a running broker, and a plain implementation of the specification's tables.
 //!
-//! [`reading::Beyond`] lists the allowed differences. Each
+//! [`reading::SchemaGap`] lists the allowed differences. Each
 //! request type has 10,000 bodies in every run; `PROPTEST_CASES`, or
 //! `just differential`, asks for another number.
 

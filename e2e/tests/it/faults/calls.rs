@@ -8,14 +8,14 @@ use stack::login_status::{LoginCall, LoginState};
 use super::arm;
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
-use testkit::backend::{Login, Transaction};
+use testkit::backend::{CleanLogin, LegacyLogin};
 use testkit::http::{Request, Response};
 
 /// A call that can be made, with what it takes.
 enum Ready {
     Session(String),
-    Result(Login),
-    Token(Transaction, String),
+    Result(CleanLogin),
+    Token(LegacyLogin, String),
     Revoke(String),
 }
 

@@ -1,6 +1,6 @@
 //! Fuzzing of the three operations that take a body.
 
-use testkit::fuzz::{Placeholders, Request};
+use testkit::fuzz::{FuzzRequest, Placeholders};
 
 use super::broker::{CALLBACKS, CLIENT, FuzzedBroker, SECRET};
 use super::run;
@@ -13,9 +13,9 @@ fn credentials() -> Placeholders {
         .with("{home}", CALLBACKS[0])
 }
 
-fn posting(path: &str, body: &[u8]) -> Option<Request> {
+fn posting(path: &str, body: &[u8]) -> Option<FuzzRequest> {
     let head = format!("POST {path}\nContent-Type: application/json");
-    Request::read(head.as_bytes()).map(|head| head.with_body(body))
+    FuzzRequest::read(head.as_bytes()).map(|head| head.with_body(body))
 }
 
 #[test]

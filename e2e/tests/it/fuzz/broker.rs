@@ -14,7 +14,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rocket::http::Method;
 use rocket::local::blocking::{Client, LocalResponse};
 use serde_json::json;
-use testkit::fuzz::Request;
+use testkit::fuzz::FuzzRequest;
 
 use super::counting_store::CountingStore;
 use super::entitlement::{self, Issued};
@@ -96,7 +96,7 @@ impl FuzzedBroker {
     }
 
     /// Sends `request`, checks the response, and returns its status.
-    pub(super) fn check(&self, request: &Request) -> u16 {
+    pub(super) fn check(&self, request: &FuzzRequest) -> u16 {
         self.store.changes();
         let response = self.send(request);
         let changes = self.store.changes();
@@ -112,7 +112,7 @@ impl FuzzedBroker {
     }
 
     /// The response to `request`, without any check.
-    pub(super) fn send(&self, request: &Request) -> Response {
+    pub(super) fn send(&self, request: &FuzzRequest) -> Response {
         self.clock.advance(INTERVAL);
         read(request.send(&self.client))
     }
@@ -149,7 +149,7 @@ impl FuzzedBroker {
     /// only for a request that is entitled to it.
     fn changes_only_if_entitled(
         &self,
-        request: &Request,
+        request: &FuzzRequest,
         response: &Response,
         changes: u32,
     ) -> Invariant {
@@ -177,7 +177,7 @@ fn holds(holds: bool, violation: &str) -> Invariant {
     }
 }
 
-fn is_documented(request: &Request, response: &Response) -> Invariant {
+fn is_documented(request: &FuzzRequest, response: &Response) -> Invariant {
     let method = request.method.as_str().parse().expect("a method");
     let documented = testkit::openapi::check(&method, request.target.path(), response);
     documented.map_err(|violation| format!("the contract does not document it: {violation}"))

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rocket::http::Method;
 use serde_json::Value;
-use testkit::fuzz::Request;
+use testkit::fuzz::FuzzRequest;
 use url::Url;
 
 use super::broker::{BASE, CALLBACKS, CLIENT, SECRET};
@@ -14,7 +14,7 @@ use super::broker::{BASE, CALLBACKS, CLIENT, SECRET};
 pub(super) type Issued = HashSet<String>;
 
 /// Whether `request` is entitled to change something.
-pub(super) fn is_entitled(request: &Request, issued: &Issued) -> bool {
+pub(super) fn is_entitled(request: &FuzzRequest, issued: &Issued) -> bool {
     let path = request.target.path();
     match &request.method {
         Method::Get if path.starts_with("/login/") => {
@@ -35,7 +35,7 @@ pub(super) fn is_entitled(request: &Request, issued: &Issued) -> bool {
 }
 
 /// Whether `request` is entitled to a profile.
-pub(super) fn may_read_profile(request: &Request, issued: &Issued) -> bool {
+pub(super) fn may_read_profile(request: &FuzzRequest, issued: &Issued) -> bool {
     match request.target.path() {
         "/v1/login/result" => is_entitled(request, issued),
         _ => has_bearer(request, issued),
@@ -43,7 +43,7 @@ pub(super) fn may_read_profile(request: &Request, issued: &Issued) -> bool {
 }
 
 /// Whether it has one bearer token, and the broker issued it.
-fn has_bearer(request: &Request, issued: &Issued) -> bool {
+fn has_bearer(request: &FuzzRequest, issued: &Issued) -> bool {
     let [line] = values(request, "authorization")[..] else {
         return false;
     };
@@ -54,13 +54,13 @@ fn has_bearer(request: &Request, issued: &Issued) -> bool {
 }
 
 /// Whether one of its cookies is, byte for byte, one that the broker set.
-fn has_cookie(request: &Request, issued: &Issued) -> bool {
+fn has_cookie(request: &FuzzRequest, issued: &Issued) -> bool {
     let lines = values(request, "cookie");
     let mut cookies = lines.iter().flat_map(|line| line.split(';'));
     cookies.any(|cookie| issued.contains(cookie.trim_ascii()))
 }
 
-fn is_vouched_for(request: &Request) -> bool {
+fn is_vouched_for(request: &FuzzRequest) -> bool {
     let origin = |page: &str| Url::parse(page).map(|url| url.origin()).ok();
     let pages = values(request, "referer");
     let from_consumer = pages.len() == 1 && origin(pages[0]) == origin(CALLBACKS[0]);
@@ -72,29 +72,29 @@ fn is_vouched_for(request: &Request) -> bool {
         && site != ["none"]
 }
 
-fn is_from_own_page(request: &Request) -> bool {
+fn is_from_own_page(request: &FuzzRequest) -> bool {
     let sites = values(request, "sec-fetch-site");
     values(request, "origin") == [BASE] && sites.iter().all(|site| *site == "same-origin")
 }
 
-fn has_credentials(request: &Request) -> bool {
+fn has_credentials(request: &FuzzRequest) -> bool {
     let body = json(request);
     body["client_id"] == CLIENT && body["client_secret"] == SECRET
 }
 
 /// Whether each of these members is a value that the broker knows, for the callback
 /// that belongs to it.
-fn has_issued(request: &Request, members: &[&str], issued: &Issued) -> bool {
+fn has_issued(request: &FuzzRequest, members: &[&str], issued: &Issued) -> bool {
     let body = json(request);
     let is_issued = |member: &&str| body[*member].as_str().is_some_and(|it| issued.contains(it));
     body["redirect_uri"] == CALLBACKS[0] && members.iter().all(is_issued)
 }
 
-fn json(request: &Request) -> Value {
+fn json(request: &FuzzRequest) -> Value {
     serde_json::from_slice(&request.body).unwrap_or_default()
 }
 
-fn values<'r>(request: &'r Request, name: &str) -> Vec<&'r str> {
+fn values<'r>(request: &'r FuzzRequest, name: &str) -> Vec<&'r str> {
     let own = request.headers.iter().filter(|header| header.0 == name);
     own.map(|(_, value)| value.as_str()).collect()
 }

@@ -11,7 +11,7 @@ use contract::{
     TokenRequest,
 };
 use serde_json::json;
-use testkit::fuzz::Request;
+use testkit::fuzz::FuzzRequest;
 
 use super::broker::{CALLBACKS, CLIENT, FuzzedBroker, SECRET, USER};
 use testkit::fresh;
@@ -90,7 +90,7 @@ impl FuzzedBroker {
     /// The cookie of a browser that the broker sent from `target` to the provider, and the
     /// state with which it comes back.
     pub(super) fn upstream_login(&self, target: &str) -> (String, String) {
-        let visit = Request::read(format!("GET {target}").as_bytes());
+        let visit = FuzzRequest::read(format!("GET {target}").as_bytes());
         let redirect = self.send(&visit.expect("an address"));
         let cookie = redirect
             .header("set-cookie")

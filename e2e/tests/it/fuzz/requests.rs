@@ -1,7 +1,7 @@
 //! Fuzzing of whole requests: the browser's addresses with their queries and cookies,
 //! the forms of the confirmation page, bearer tokens, and heads.
 
-use testkit::fuzz::{Placeholders, Request};
+use testkit::fuzz::{FuzzRequest, Placeholders};
 
 use super::broker::{BASE, CALLBACKS, CLIENT, FuzzedBroker, SECRET};
 use super::issued::authorize;
@@ -11,7 +11,7 @@ use testkit::fresh;
 #[test]
 fn only_an_issued_bearer_token_reads_a_profile() {
     let issue = |broker: &FuzzedBroker| Placeholders::default().with("{token}", broker.token());
-    let outcomes = run("bearer_request", issue, Request::read);
+    let outcomes = run("bearer_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[200, 400, 401]);
 }
 
@@ -26,7 +26,7 @@ fn an_authorization_request_redirects_to_the_callback_or_the_provider_only() {
             .with("{state}", fresh::secret())
             .with("{challenge}", fresh::challenge(&fresh::secret()))
     };
-    let outcomes = run("authorize_request", issue, Request::read);
+    let outcomes = run("authorize_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[200, 303, 400, 405, 503]);
 }
 
@@ -39,7 +39,7 @@ fn only_a_vouched_visit_binds_a_login() {
             .with("{handle}", handle)
             .with("{cookie}", cookie)
     };
-    let outcomes = run("visit_request", issue, Request::read);
+    let outcomes = run("visit_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[200, 303, 404, 405, 503]);
 }
 
@@ -55,7 +55,7 @@ fn a_callback_consumes_only_the_upstream_login_of_its_browser() {
             .with("{legacy_cookie}", legacy_cookie)
             .with("{legacy_state}", legacy_state)
     };
-    let outcomes = run("callback_request", issue, Request::read);
+    let outcomes = run("callback_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[200, 303, 400, 404, 405]);
 }
 
@@ -69,7 +69,7 @@ fn only_a_form_of_the_confirmation_page_confirms_or_cancels() {
             .with("{cookie}", cookie)
             .with("{ours}", BASE)
     };
-    let outcomes = run("relay_request", issue, Request::read);
+    let outcomes = run("relay_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[303, 403, 404, 405, 415]);
 }
 
@@ -82,6 +82,6 @@ fn a_request_of_any_kind_is_answered_as_the_contract_documents() {
             .with("{client}", CLIENT)
             .with("{secret}", SECRET)
     };
-    let outcomes = run("any_request", issue, Request::read);
+    let outcomes = run("any_request", issue, FuzzRequest::read);
     outcomes.assert_include(&[200, 400, 401, 404, 405, 415, 503]);
 }

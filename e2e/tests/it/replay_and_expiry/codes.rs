@@ -5,7 +5,7 @@ use reqwest::Method;
 use super::{MARGIN_MS, at_once, in_time};
 use crate::login::{GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
-use testkit::backend::{Backend, Transaction};
+use testkit::backend::{Backend, LegacyLogin};
 use testkit::fresh;
 use testkit::http::{REFUSED, UNRECOGNISED};
 
@@ -81,7 +81,7 @@ async fn an_invalid_redemption_does_not_consume_the_code() {
 }
 
 /// Presents `code` in requests with one flaw each.
-async fn redeem_invalidly(stack: &TestStack, transaction: &Transaction, code: &str) {
+async fn redeem_invalidly(stack: &TestStack, transaction: &LegacyLogin, code: &str) {
     let right = stack.backend.token_body(&transaction.verifier, code);
     for (field, wrong) in [
         ("code_verifier", fresh::secret()),

@@ -3,7 +3,7 @@
 use super::{MARGIN_MS, at_once, in_time};
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS, StartedLogin};
 use crate::test_stack::TestStack;
-use testkit::backend::Login;
+use testkit::backend::CleanLogin;
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::{PENDING, REFUSED, Response};
@@ -167,7 +167,7 @@ async fn a_login_that_ended_too_late_has_no_result() {
         begun.deliver(&begun.answer).await.url,
         stack.backend.callback
     );
-    let StartedLogin::Clean(Login { session_key, .. }) = &begun.login else {
+    let StartedLogin::Clean(CleanLogin { session_key, .. }) = &begun.login else {
         panic!("it is a clean login");
     };
     stack.backend.result(session_key).await.is_refusal(400);

@@ -12,7 +12,7 @@ use super::{BEGIN_MS, HOUR_MS, with_standing_clock};
 use crate::demo::User;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
-use testkit::browser::{Browser, Step};
+use testkit::browser::{Browser, NavigationStep};
 use testkit::fresh;
 use testkit::http::Response;
 
@@ -111,7 +111,7 @@ async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
     let browser = Arc::new(Browser::new());
     let user = User::with(&stack, &browser);
     let start = stack.demo("/login/google");
-    let started = |step: Step| {
+    let started = |step: NavigationStep| {
         let mut ages = max_age_seconds(&step.response);
         ages.sort_unstable();
         ages

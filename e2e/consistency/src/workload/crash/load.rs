@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::Response;
 use crate::history::Flow;
 use crate::login::{self, Browser, Login, Started, UpstreamVisit};
@@ -45,7 +45,7 @@ impl Load {
     pub(super) async fn sign_in_until_over(
         self: Arc<Self>,
         mut random: Random,
-    ) -> Result<Vec<CutLogin>, Failure> {
+    ) -> Result<Vec<CutLogin>, RunError> {
         let mut logins = Vec::new();
         while !self.is_over.load(Ordering::Relaxed) {
             let (index, provider) = (logins.len() as u64, *random.pick(&Provider::ALL));
@@ -70,7 +70,7 @@ impl Load {
         &self,
         cut: &mut CutLogin,
         random: &mut Random,
-    ) -> Result<Option<()>, Failure> {
+    ) -> Result<Option<()>, RunError> {
         let endpoint = random.pick(&self.endpoints);
         let Some(call) = cut.next_call() else {
             return Ok(None);
@@ -166,7 +166,7 @@ impl CutLogin {
         recorder: &Recorder,
         providers: &Providers,
         random: &mut Random,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RunError> {
         let Some(visit) = &self.visit else {
             return Ok(());
         };
@@ -193,7 +193,7 @@ impl CutLogin {
         providers: &Providers,
         endpoint: &Endpoint,
         random: &mut Random,
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, RunError> {
         let before = self.login.history.operations.len();
         match self.login.history.flow {
             Flow::Clean => {
@@ -217,7 +217,7 @@ impl CutLogin {
         providers: &Providers,
         endpoint: &Endpoint,
         random: &mut Random,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RunError> {
         let read = self.login.read();
         self.perform(recorder, endpoint, &read).await;
         let is_pending = self.last() == Some(&Outcome::Answered(Answer::Pending));

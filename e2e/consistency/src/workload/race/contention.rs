@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rocket::futures::future::{join, join_all};
 
-use crate::Failure;
+use crate::RunError;
 use crate::client::Response;
 use crate::login::{self, Browser, Login, Started, UpstreamVisit};
 use crate::model::Provider;
@@ -79,7 +79,7 @@ impl Contended {
 impl Arena {
     /// Plays one login, of either flow at either provider. One that goes wrong ends
     /// early; its history shows it.
-    pub(super) async fn play(&self, index: u64, random: &mut Random) -> Result<Played, Failure> {
+    pub(super) async fn play(&self, index: u64, random: &mut Random) -> Result<Played, RunError> {
         let provider = *random.pick(&Provider::ALL);
         let is_clean = random.one_in(2);
         let login = match is_clean {
@@ -97,7 +97,11 @@ impl Arena {
         Ok(played)
     }
 
-    async fn clean(&self, played: &mut Played, random: &mut Random) -> Result<Option<()>, Failure> {
+    async fn clean(
+        &self,
+        played: &mut Played,
+        random: &mut Random,
+    ) -> Result<Option<()>, RunError> {
         let starts: Vec<_> = (0..self.clients).map(|_| played.login.start()).collect();
         let responses = self
             .race(played, Contended::SessionKey, &starts, random)
@@ -149,7 +153,7 @@ impl Arena {
         &self,
         played: &mut Played,
         random: &mut Random,
-    ) -> Result<Option<()>, Failure> {
+    ) -> Result<Option<()>, RunError> {
         let browser = played.login.browser();
         let authorize = played.login.authorize(&browser);
         let mut responses = self
@@ -224,7 +228,7 @@ impl Arena {
         played: &mut Played,
         visit: &UpstreamVisit,
         random: &mut Random,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, RunError> {
         let provider = played.login.history.provider;
         let script = Script::plain(provider, random);
         let sign_in = self

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::contention::{Contended, Played};
-use crate::Failure;
+use crate::RunError;
 use crate::model::Answer;
 use crate::operation::{Operation, Outcome};
 
@@ -51,7 +51,7 @@ impl Table {
     }
 
     /// Fails a run that left calls unanswered, or whose calls did not overlap.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    pub(super) fn check(&self) -> Result<(), RunError> {
         if self.unanswered > 0 {
             return Err(format!("{} calls were not answered", self.unanswered).into());
         }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::exchanges::Exchanges;
 use super::statistics::Statistics;
-use crate::Failure;
+use crate::RunError;
 use crate::audit_log::AuditLog;
 use crate::checker;
 use crate::client::Response;
@@ -50,7 +50,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub(super) fn new(cluster: &Cluster, urls: Vec<String>) -> Result<Self, Failure> {
+    pub(super) fn new(cluster: &Cluster, urls: Vec<String>) -> Result<Self, RunError> {
         Ok(Self {
             recorder: Recorder::new(cluster.clock.clone())?,
             endpoints: urls.into_iter().map(Endpoint::at).collect(),

@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 
 use super::context::Context;
-use crate::Failure;
+use crate::RunError;
 use crate::cluster::Cluster;
 use crate::random::Random;
 use crate::resources::Resources;
@@ -48,7 +48,7 @@ struct Due {
 }
 
 impl Proxies {
-    pub(super) fn start(cluster: &Cluster) -> Result<Self, Failure> {
+    pub(super) fn start(cluster: &Cluster) -> Result<Self, RunError> {
         let state = Arc::new(ProxyState::default());
         let mut proxies = Vec::new();
         for (address, _) in cluster.addresses()? {
@@ -73,7 +73,7 @@ impl Nemesis {
         mut cluster: Cluster,
         proxies: Proxies,
         random: Random,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RunError> {
         let brokers = 0..cluster.brokers.len();
         let readers = brokers.map(|broker| follow_log(&context, &mut cluster, broker));
         let readers = readers.collect::<Result<_, _>>()?;
@@ -93,7 +93,7 @@ impl Nemesis {
         mut self,
         logins_per_restart: u64,
         may_restart: impl Fn() -> bool + Send,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, RunError> {
         let mut begun = self.context.begun.subscribe();
         let mut due = Due {
             fault: 1,
@@ -145,7 +145,7 @@ impl Nemesis {
     }
 
     /// No call is under way when the clock jumps: its time is known.
-    async fn advance_clock(&mut self) -> Result<(), Failure> {
+    async fn advance_clock(&mut self) -> Result<(), RunError> {
         let (least, more) = match self.random.below(10) {
             0..5 => (1, 20),
             5..8 => (20, 100),
@@ -159,7 +159,7 @@ impl Nemesis {
     }
 
     /// Kills or stops one of the brokers, and starts it again.
-    async fn restart(&mut self) -> Result<(), Failure> {
+    async fn restart(&mut self) -> Result<(), RunError> {
         let broker = self.random.below(self.cluster.brokers.len());
         self.context.endpoints[broker].change();
         if self.random.one_in(2) {
@@ -182,7 +182,7 @@ impl Nemesis {
 
     /// The resources at the end; afterwards all brokers have stopped, and their logs are
     /// read.
-    pub(super) async fn end(mut self) -> Result<Resources, Failure> {
+    pub(super) async fn end(mut self) -> Result<Resources, RunError> {
         let resources = Resources::of(self.context.processes(), &self.context.folder)?;
         for broker in &mut self.cluster.brokers {
             broker.stop().await?;
@@ -196,7 +196,7 @@ impl Nemesis {
 
 impl Cluster {
     /// The address and the process of each broker.
-    pub(super) fn addresses(&self) -> Result<Vec<(SocketAddr, u32)>, Failure> {
+    pub(super) fn addresses(&self) -> Result<Vec<(SocketAddr, u32)>, RunError> {
         let mut addresses = Vec::new();
         for broker in &self.brokers {
             let address = broker.url.strip_prefix("http://");
@@ -213,7 +213,7 @@ fn follow_log(
     context: &Context,
     cluster: &mut Cluster,
     broker: usize,
-) -> Result<JoinHandle<()>, Failure> {
+) -> Result<JoinHandle<()>, RunError> {
     let log = cluster.brokers[broker].log.take();
     Ok(context.audit_log.follow(log.ok_or("a broker has a log")?))
 }

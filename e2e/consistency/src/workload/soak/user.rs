@@ -11,7 +11,7 @@ use rocket::futures::future::join_all;
 
 use super::context::Context;
 use super::hostile;
-use crate::Failure;
+use crate::RunError;
 use crate::client::Response;
 use crate::login::{Login, UpstreamVisit};
 use crate::model::Provider;
@@ -28,7 +28,7 @@ pub(super) async fn sign_in_until_over(
     context: Arc<Context>,
     seed: u64,
     most: u64,
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     while !context.is_over() {
         context.wait_until_running().await;
         let mut index = 0;
@@ -56,7 +56,7 @@ async fn sign_in<'a>(
     context: &'a Context,
     index: u64,
     random: &'a mut Random,
-) -> Result<User<'a>, Failure> {
+) -> Result<User<'a>, RunError> {
     let provider = *random.pick(&Provider::ALL);
     if random.one_in(2) {
         let login = Login::clean(index, provider, random)?;
@@ -130,7 +130,7 @@ impl<'a> User<'a> {
     async fn sign_in_at_provider(
         &mut self,
         visit: &UpstreamVisit,
-    ) -> Result<Vec<Response>, Failure> {
+    ) -> Result<Vec<Response>, RunError> {
         let provider = self.login.history.provider;
         let script = Script::any(provider, self.random);
         let providers = &self.context.providers;

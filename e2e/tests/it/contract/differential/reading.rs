@@ -13,7 +13,7 @@ use super::{uris, values};
 pub(super) struct Fault {
     pub(super) rule: &'static str,
     /// Why a schema does not see it, if it does not.
-    pub(super) beyond: Option<Beyond>,
+    pub(super) gap: Option<SchemaGap>,
 }
 
 /// The rules that a JSON Schema cannot express. Besides these the three agree on every
@@ -21,10 +21,10 @@ pub(super) struct Fault {
 /// a body with another one well formed, and the broker refuses it by a rule of
 /// its own, `redirect_uri.registered`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Beyond {
+pub(super) enum SchemaGap {
     /// A schema counts the characters of a value, not the bytes that spell a body.
     BodySize,
-    /// A schema implementations a parsed object, in which of two members the last is left.
+    /// A schema validates a parsed object, in which only the last of two members is left.
     DuplicateField,
     /// A pattern recognises neither a port's range and default, nor a path's dot
     /// segments, nor how an address of numbers is written canonically.
@@ -45,7 +45,7 @@ impl Reading {
     }
 
     pub(super) fn is_valid_by_schema(&self) -> bool {
-        self.faults.iter().all(|fault| fault.beyond.is_some())
+        self.faults.iter().all(|fault| fault.gap.is_some())
     }
 }
 
@@ -92,7 +92,9 @@ pub(super) struct StartedKeys(HashSet<String>);
 pub(super) fn read(body: &Body, text: &str, started: &mut StartedKeys) -> Reading {
     let mut reading = read_parsed(body);
     if text.len() > MOST_BYTES {
-        reading.faults.push(unseen("body.size", Beyond::BodySize));
+        reading
+            .faults
+            .push(unseen("body.size", SchemaGap::BodySize));
     }
     if reading.is_well_formed() && reading.outcome == BEGINS && !started.is_new(body) {
         reading.outcome = (400, Some("session_key.fresh"));
@@ -143,7 +145,7 @@ fn faults(endpoint: Endpoint, members: &[(String, Value)]) -> Vec<Fault> {
         } else {
             let hidden = faults_of(kind, value).into_iter().map(|fault| fault.rule);
             let hidden = hidden.chain(["body.duplicate_field"]);
-            faults.extend(hidden.map(|rule| unseen(rule, Beyond::DuplicateField)));
+            faults.extend(hidden.map(|rule| unseen(rule, SchemaGap::DuplicateField)));
         }
     }
     for (name, _) in endpoint.fields() {
@@ -184,7 +186,7 @@ fn faults_of(kind: Kind, value: &Value) -> Vec<Fault> {
         Kind::RedirectUri if uris::is_canonical(text) => true,
         Kind::RedirectUri => {
             return [rule(kind), CANONICAL]
-                .map(|rule| unseen(rule, Beyond::UriForm))
+                .map(|rule| unseen(rule, SchemaGap::UriForm))
                 .into();
         }
     };
@@ -213,13 +215,13 @@ fn rule(kind: Kind) -> &'static str {
 }
 
 fn seen(rule: &'static str) -> Fault {
-    Fault { rule, beyond: None }
+    Fault { rule, gap: None }
 }
 
-fn unseen(rule: &'static str, beyond: Beyond) -> Fault {
+fn unseen(rule: &'static str, gap: SchemaGap) -> Fault {
     Fault {
         rule,
-        beyond: Some(beyond),
+        gap: Some(gap),
     }
 }
 

@@ -10,7 +10,7 @@ use super::fixture::{Fixture, second_callback, unregistered};
 use super::script::Line;
 use super::timed_model::TimedModel;
 use crate::login::callback_code;
-use testkit::backend::{Backend, Transaction};
+use testkit::backend::{Backend, LegacyLogin};
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Response;
@@ -30,7 +30,7 @@ pub(super) struct Players<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Values {
     /// The legacy flow's.
-    pub(super) transaction: Option<Transaction>,
+    pub(super) transaction: Option<LegacyLogin>,
     to_provider: String,
     answer: String,
     code: String,
@@ -194,7 +194,7 @@ impl<'a> Players<'a> {
     }
 
     /// The consumer's state of a legacy upstream login.
-    pub(super) fn transaction(&self, upstream_login: u8) -> &Transaction {
+    pub(super) fn transaction(&self, upstream_login: u8) -> &LegacyLogin {
         let transaction = self.values[&upstream_login].transaction.as_ref();
         transaction.expect("it is a legacy upstream login")
     }

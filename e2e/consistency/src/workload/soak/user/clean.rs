@@ -1,7 +1,7 @@
 //! A login by the clean flow.
 
 use super::{TRIES, User};
-use crate::Failure;
+use crate::RunError;
 use crate::login::{Browser, Started, UpstreamVisit};
 use crate::model::Answer;
 use crate::operation::Outcome;
@@ -18,7 +18,7 @@ enum Attempt {
 
 impl User<'_> {
     /// Plays the login to its end.
-    pub(super) async fn play_clean(&mut self) -> Result<(), Failure> {
+    pub(super) async fn play_clean(&mut self) -> Result<(), RunError> {
         let Some(started) = self.start().await else {
             self.read_at_once(1).await;
             return Ok(());
@@ -52,7 +52,11 @@ impl User<'_> {
     }
 
     /// The browser's part, once: whether it needs no further one.
-    async fn is_back(&mut self, started: &Started, browser: &mut Browser) -> Result<bool, Failure> {
+    async fn is_back(
+        &mut self,
+        started: &Started,
+        browser: &mut Browser,
+    ) -> Result<bool, RunError> {
         let mut attempt = Attempt::Unanswered;
         for _ in 0..TRIES {
             attempt = self.visit(started, browser).await;

@@ -1,13 +1,13 @@
 //! A login by the legacy flow.
 
 use super::{TRIES, User};
-use crate::Failure;
+use crate::RunError;
 use crate::client::Response;
 use crate::login::{self, UpstreamVisit};
 
 impl User<'_> {
     /// Plays the login to its end.
-    pub(super) async fn play_legacy(&mut self) -> Result<(), Failure> {
+    pub(super) async fn play_legacy(&mut self) -> Result<(), RunError> {
         let Some(visit) = self.authorize().await else {
             return Ok(());
         };
