@@ -153,7 +153,7 @@ async fn an_unknown_login_is_a_page_that_says_so() {
     for path in ["/logins/unknown", "/logins/%3Cscript%3E"] {
         let response = get(&stack, path).await;
         assert_eq!(response.status, 404, "{path}");
-        assert!(response.text().contains("Nothing is known of this login"));
+        assert!(response.text().contains("This login is unknown"));
         assert!(!response.text().contains("<script>"));
     }
     assert_eq!(get(&stack, "/logins/unknown/diagram.svg").await.status, 404);
