@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=schemas");
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is how Cargo tells a build script where to write"
+        reason = "Cargo passes the output directory to a build script like this"
     )]
     let out =
         PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: Cargo runs this script")?);

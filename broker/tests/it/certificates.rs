@@ -39,11 +39,11 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
     let github = SlowGitHub::start_with(Some(tls)).await;
     github.permits.add_permits(1);
 
-    let (place, scratch) = (Installation::new(), Scratch::new());
+    let (installation, scratch) = (Installation::new(), Scratch::new());
     let trusted = scratch.write("authorities.pem", &authority.pem());
     let broker = BrokerProcess::start(
         github
-            .broker(&place)
+            .broker(&installation)
             .env("SSL_CERT_FILE", trusted.to_str().unwrap())
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")

@@ -17,8 +17,8 @@ fn limits_of(process_id: u32) -> (u64, u64) {
 
 #[tokio::test]
 async fn a_broker_raises_its_limit_on_open_files_to_the_highest_allowed() {
-    let place = Installation::new();
-    let broker = BrokerCommand::limited_to_descriptors(100, "serve", &place.config);
+    let installation = Installation::new();
+    let broker = BrokerCommand::limited_to_descriptors(100, "serve", &installation.config);
     let broker = BrokerProcess::start(broker);
     let (own, highest) = limits_of(broker.process_id());
     assert!(highest > 100, "the hard limit is above the soft one");

@@ -59,8 +59,8 @@ impl Call {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
-    let broker = BrokerProcess::start(github.broker(&place));
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+    let broker = BrokerProcess::start(github.broker(&installation));
     let browser = broker.browser();
     let redirect = browser.get(&broker.login(1).await).await;
     let back = back_path(&redirect, "code=upstream-code");
@@ -81,8 +81,8 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
 /// another login.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
-    let broker = BrokerProcess::start(github.broker(&place));
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+    let broker = BrokerProcess::start(github.broker(&installation));
     let browser = broker.browser();
     let redirect = browser.get(&authorize_path()).await;
     let back = back_path(&redirect, "code=upstream-code");

@@ -10,11 +10,11 @@ use crate::installation::Installation;
 use crate::test_broker::{CALLBACK, session_body, with};
 
 fn serve(format: &str) -> (Installation, BrokerProcess) {
-    let place = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &place.config);
+    let installation = Installation::new();
+    let mut broker = BrokerCommand::with("serve", &installation.config);
     broker.0.env("BROKER_LOG__FORMAT", format);
     let broker = BrokerProcess::start(broker);
-    (place, broker)
+    (installation, broker)
 }
 
 #[tokio::test]
@@ -85,8 +85,8 @@ async fn a_readable_line_contains_the_audit_event() {
 /// refused.
 #[tokio::test]
 async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
-    let place = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &place.config);
+    let installation = Installation::new();
+    let mut broker = BrokerCommand::with("serve", &installation.config);
     let limit = "BROKER_LIMITS__VISITS_FROM_ELSEWHERE_PER_MINUTE";
     broker.0.env(limit, "2");
     let broker = BrokerProcess::start(broker);
@@ -128,8 +128,8 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
 /// A flood must not fill the log.
 #[tokio::test]
 async fn a_rate_limit_logs_one_line_however_many_requests_exceed_it() {
-    let place = Installation::new();
-    let mut broker = BrokerCommand::with("serve", &place.config);
+    let installation = Installation::new();
+    let mut broker = BrokerCommand::with("serve", &installation.config);
     broker.0.env("BROKER_LIMITS__LIVE_SESSIONS", "1");
     broker.0.env("BROKER_LIMITS__WRONG_SECRETS_PER_MINUTE", "1");
     let broker = BrokerProcess::start(broker);

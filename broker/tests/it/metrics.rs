@@ -40,10 +40,10 @@ fn has_metric(text: &str, metric: &str, value: u32) {
 
 #[tokio::test]
 async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
     // Port 1 of loopback: closed on any sane machine.
     let broker = github
-        .broker(&place)
+        .broker(&installation)
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
         .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
         .env("BROKER_UPSTREAM__GOOGLE__ISSUER", "http://127.0.0.1:1");
@@ -131,8 +131,8 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
 
 #[tokio::test]
 async fn metrics_contain_no_value_from_a_request() {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
-    let (broker, url) = with_metrics(github.broker(&place));
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+    let (broker, url) = with_metrics(github.broker(&installation));
     github.permits.add_permits(1);
     let back = coming_back(&broker, "code=upstream-code").await;
     back.send().await;
@@ -159,8 +159,8 @@ async fn metrics_contain_no_value_from_a_request() {
 
 #[tokio::test]
 async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
-    let place = Installation::new();
-    let (broker, url) = with_metrics(BrokerCommand::with("serve", &place.config));
+    let installation = Installation::new();
+    let (broker, url) = with_metrics(BrokerCommand::with("serve", &installation.config));
     broker.get("/metrics").await.is_refusal(404);
     let providers = url.replace("/metrics", "/api/providers");
     assert_eq!(read(&providers).await.status, 404);
@@ -170,9 +170,10 @@ async fn metrics_are_served_at_the_operator_address_and_nothing_else_is() {
 
 #[test]
 fn a_public_operator_address_needs_explicit_consent() {
-    let place = Installation::new();
-    let check =
-        |bind: &str| BrokerCommand::with("check", &place.config).env("BROKER_OPERATOR__BIND", bind);
+    let installation = Installation::new();
+    let check = |bind: &str| {
+        BrokerCommand::with("check", &installation.config).env("BROKER_OPERATOR__BIND", bind)
+    };
     check("0.0.0.0:9000")
         .output()
         .failed("operator.exposed = true");
@@ -191,10 +192,11 @@ fn a_public_operator_address_needs_explicit_consent() {
 
 #[test]
 fn a_taken_operator_port_fails_with_one_line() {
-    let place = Installation::new();
+    let installation = Installation::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let broker = BrokerCommand::with("serve", &place.config).env("BROKER_OPERATOR__BIND", &address);
+    let broker =
+        BrokerCommand::with("serve", &installation.config).env("BROKER_OPERATOR__BIND", &address);
     let output = broker.output();
     assert_eq!(output.code, Some(1));
     let line = format!("broker: cannot listen on {address}: ");

@@ -67,8 +67,8 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
 
 #[tokio::test]
 async fn no_rocket_setting_changes_the_broker() {
-    let (place, other) = (Installation::new(), Installation::new());
-    let plain = BrokerProcess::start(BrokerCommand::with("serve", &place.config));
+    let (installation, other) = (Installation::new(), Installation::new());
+    let plain = BrokerProcess::start(BrokerCommand::with("serve", &installation.config));
     let folder = Scratch::new();
     for name in ["Rocket.toml", "Other.toml"] {
         folder.write(

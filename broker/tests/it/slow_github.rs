@@ -78,8 +78,8 @@ impl SlowGitHub {
     }
 
     /// The command of a broker whose users it signs in.
-    pub(crate) fn broker(&self, place: &Installation) -> BrokerCommand {
-        BrokerCommand::with("serve", &place.config)
+    pub(crate) fn broker(&self, installation: &Installation) -> BrokerCommand {
+        BrokerCommand::with("serve", &installation.config)
             .env("BROKER_UPSTREAM__GITHUB__WEB_URL", &self.url)
             .env("BROKER_UPSTREAM__GITHUB__API_URL", &self.url)
             .env("BROKER_UPSTREAM__TIMEOUT_MS", "60000")

@@ -10,8 +10,12 @@ use crate::slow_github::{SlowGitHub, coming_back};
 use crate::test_broker::{CALLBACK, parameter, token_body};
 
 /// A broker with this grace period.
-fn serve(github: &SlowGitHub, place: &Installation, shutdown_seconds: &str) -> BrokerProcess {
-    let broker = github.broker(place);
+fn serve(
+    github: &SlowGitHub,
+    installation: &Installation,
+    shutdown_seconds: &str,
+) -> BrokerProcess {
+    let broker = github.broker(installation);
     BrokerProcess::start(broker.env("BROKER_SHUTDOWN_SECONDS", shutdown_seconds))
 }
 
@@ -41,9 +45,9 @@ async fn sigint_lets_a_callback_in_progress_finish() {
 }
 
 async fn lets_a_callback_finish(signal: &str) {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
     // Longer than this test waits.
-    let broker = serve(&github, &place, "300");
+    let broker = serve(&github, &installation, "300");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.send());
     github.wait_for_request().await;
     broker.signal(signal);
@@ -56,7 +60,7 @@ async fn lets_a_callback_finish(signal: &str) {
     assert_eq!(broker.ended(), Some(0));
 
     let code = parameter(returned, "code").unwrap();
-    let next = serve(&github, &place, "300");
+    let next = serve(&github, &installation, "300");
     let token = next.post("/v1/token", &token_body(&code)).await;
     assert_eq!(token.status, 200, "the commit is durable: {token:?}");
 }
@@ -66,8 +70,8 @@ async fn lets_a_callback_finish(signal: &str) {
 async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
     let github = SlowGitHub::start().await;
     let places: Vec<_> = (0..12).map(|_| Installation::new()).collect();
-    join_all(places.iter().map(async |place| {
-        let broker = serve(&github, place, "300");
+    join_all(places.iter().map(async |installation| {
+        let broker = serve(&github, installation, "300");
         let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
         github.wait_for_request().await;
         let connections =
@@ -95,8 +99,8 @@ async fn the_configuration_sets_the_grace_period() {
 
 #[tokio::test]
 async fn a_callback_is_abandoned_after_the_grace_period() {
-    let (place, github) = (Installation::new(), SlowGitHub::start().await);
-    let broker = serve(&github, &place, "1");
+    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+    let broker = serve(&github, &installation, "1");
     let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
     github.wait_for_request().await;
     broker.terminate();

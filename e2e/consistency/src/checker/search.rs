@@ -270,7 +270,7 @@ impl State {
     }
 }
 
-/// The answer as a client can tell it from others: pages with one status are one.
+/// The answer as far as a client distinguishes it: pages with one status are one.
 pub(super) fn as_seen(answer: Answer) -> Answer {
     match answer {
         Answer::NotThisBrowser | Answer::UpstreamLoginOver => Answer::Refused,

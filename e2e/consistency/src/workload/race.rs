@@ -106,9 +106,9 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
 }
 
 impl Race {
-    async fn play(self: Arc<Self>, players: usize) -> Result<(), RunError> {
+    async fn play(self: Arc<Self>, clients: usize) -> Result<(), RunError> {
         let mut playing = JoinSet::new();
-        for _ in 0..players {
+        for _ in 0..clients {
             playing.spawn(self.clone().play_logins());
         }
         loop {
@@ -122,7 +122,7 @@ impl Race {
         }
     }
 
-    /// Plays one login after the other until all players together have played enough.
+    /// Plays one login after the other until all clients together have played enough.
     async fn play_logins(self: Arc<Self>) -> Result<(), RunError> {
         while !self.is_over.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);

@@ -13,6 +13,7 @@ const SOAK: &[&str] = &["soak", "--logins", "800", "--seed", "7"];
 const LONG_SOAK: &[&str] = &["soak", "--logins", "3000", "--seed", "7"];
 
 /// The runs that the breaks need, each once.
+#[cfg(feature = "breaks")]
 pub(super) fn runs() -> Vec<&'static [&'static str]> {
     vec![
         RACES,
@@ -24,18 +25,24 @@ pub(super) fn runs() -> Vec<&'static [&'static str]> {
     ]
 }
 
-/// Declares each break as a test of its own.
+/// Declares the list of breaks, and each break as a test of its own.
 macro_rules! breaks {
     ($($name:ident: $run:expr, $($error:literal)|+, [$($file:expr, $old:literal => $new:literal;)+])+) => {
-        $(#[test]
-        fn $name() {
-            Break {
-                edits: &[$(Edit { file: $file, old: $old, new: $new }),+],
-                run: $run,
-                errors: &[$($error),+],
-            }
-            .assert_found();
-        })+
+        /// All breaks.
+        pub(super) const ALL: &[Break] = &[$(Break {
+            name: stringify!($name),
+            edits: &[$(Edit { file: $file, old: $old, new: $new }),+],
+            run: $run,
+            errors: &[$($error),+],
+        }),+];
+
+        #[cfg(feature = "breaks")]
+        mod found {
+            $(#[test]
+            fn $name() {
+                super::super::assert_found(stringify!($name));
+            })+
+        }
     };
 }
 

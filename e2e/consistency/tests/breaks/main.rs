@@ -1,18 +1,23 @@
 //! The checker can fail: each known break of the broker is applied to a copy of the
 //! tree, and the fitting workload must end red and name what is wrong.
 //!
-//! Every break compiles the broker once more, so this suite is not part of a plain
-//! `cargo test`: `just test-checker` runs it.
+//! Every break compiles the broker once more, so only `just test-checker` applies
+//! them. An ordinary run checks that each still fits the sources.
 
 mod breaks;
+#[cfg(feature = "breaks")]
 mod tree;
 
-use std::process::Output;
-
-use tree::Tree;
+use std::fs;
+use std::path::Path;
 
 /// Replacements that break one rule of the broker, and the run that must notice.
+#[cfg_attr(
+    not(feature = "breaks"),
+    expect(dead_code, reason = "an ordinary run reads the edits alone")
+)]
 struct Break {
+    name: &'static str,
     edits: &'static [Edit],
     /// The arguments of `consistency`.
     run: &'static [&'static str],
@@ -30,27 +35,48 @@ struct Edit {
     new: &'static str,
 }
 
-impl Break {
-    /// Asserts that the run on the broken broker fails with the expected message.
-    #[track_caller]
-    fn assert_found(&self) {
-        let output = Tree::with(self.edits).run(self.run);
-        let errors = errors(&output);
-        assert!(!output.status.success(), "nothing was found");
-        let is_named = self.errors.iter().any(|it| errors.contains(it));
-        assert!(is_named, "{errors}");
+impl Edit {
+    /// The number of places that the edit would change.
+    fn occurrences(&self) -> usize {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../..")
+            .join(self.file);
+        let source = fs::read_to_string(file).unwrap_or_default();
+        source.matches(self.old).count()
     }
 }
 
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+#[test]
+fn every_break_fits_the_sources() {
+    for it in breaks::ALL {
+        for edit in it.edits {
+            let at = format!("{}: {} in {}", it.name, edit.old, edit.file);
+            assert_eq!(edit.occurrences(), 1, "{at}");
+            assert_ne!(edit.old, edit.new, "{at}");
+        }
+    }
 }
 
+/// Asserts that the run on the broker with this break fails with the expected message.
+#[cfg(feature = "breaks")]
+#[track_caller]
+fn assert_found(name: &str) {
+    let it = breaks::ALL.iter().find(|it| it.name == name);
+    let it = it.expect("a break of the list");
+    let output = tree::Tree::with(it.edits).run(it.run);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "nothing was found");
+    let is_named = it.errors.iter().any(|it| errors.contains(it));
+    assert!(is_named, "{errors}");
+}
+
+#[cfg(feature = "breaks")]
 #[test]
 fn the_unbroken_broker_passes_every_run_that_finds_a_break() {
-    let tree = Tree::with(&[]);
+    let tree = tree::Tree::with(&[]);
     for run in breaks::runs() {
         let output = tree.run(run);
-        assert!(output.status.success(), "{run:?}: {}", errors(&output));
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{run:?}: {errors}");
     }
 }

@@ -35,7 +35,7 @@ start() {
     exit 1
 }
 
-# Of a process. The kernel tells; `pgrep` is not on every machine.
+# The children of a process, from /proc: `pgrep` is not on every machine.
 children() {
     grep -ls "^PPid:[[:space:]]*$1\$" /proc/[0-9]*/status | cut -d / -f 3
 }

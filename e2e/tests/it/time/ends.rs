@@ -77,7 +77,7 @@ async fn an_upstream_login_ends_by_the_clock_although_its_cookie_is_still_sent()
         .await;
     }
     ends(
-        "the row of a spent upstream login",
+        "the row of a consumed upstream login",
         600 * SECOND_MS,
         consumed_upstream_login,
         async |it, upstream_login| {
