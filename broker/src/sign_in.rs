@@ -9,7 +9,7 @@ pub(crate) mod clean;
 pub(crate) mod legacy;
 pub(crate) mod report;
 
-mod context;
+mod broker_core;
 mod returned;
 
 use std::net::IpAddr;
@@ -23,7 +23,7 @@ use legacy::LegacyCallback;
 use report::{LogFields, Refused, Report};
 use returned::Returned;
 
-pub(crate) use context::{CallObserver, ProviderRedirect, SignIn};
+pub(crate) use broker_core::{BrokerCore, CallObserver, ProviderRedirect};
 
 /// The consumer's callback that a browser is sent to when it is back from its provider.
 pub(crate) enum CallbackResponse {
@@ -34,7 +34,7 @@ pub(crate) enum CallbackResponse {
 /// Completes the sign-in of a browser that is back from its provider with
 /// `upstream_login`, by the query of the provider's callback.
 pub(crate) async fn complete(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     upstream_login: UpstreamLogin,
     query: &Query<'_>,
     client_addr: Option<IpAddr>,
@@ -47,7 +47,7 @@ pub(crate) async fn complete(
         ..LogFields::default()
     };
     let returned = Returned {
-        sign_in,
+        core,
         upstream_login,
         query,
         observe,
@@ -61,7 +61,7 @@ async fn redirect_back(
     client_addr: Option<IpAddr>,
     log: &mut LogFields,
 ) -> Result<CallbackResponse, Refused> {
-    returned.sign_in.limits.callback(client_addr)?;
+    returned.core.limits.callback(client_addr)?;
     let redirect_uri = returned.redirect_uri();
     let redirect_uri = redirect_uri.ok_or(Rule::RedirectUriRegistered)?;
     Ok(match &returned.upstream_login.purpose {

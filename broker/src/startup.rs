@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::projects::Projects;
 use crate::random;
-use crate::sign_in::SignIn;
+use crate::sign_in::BrokerCore;
 use crate::store::fail_points::FailPoints;
 use crate::store::instrumented::Instrumented;
 use crate::store::{self, Store, StoreError, StoreUrl};
@@ -24,7 +24,7 @@ use crate::upstream::Upstreams;
 
 /// A broker, ready to serve: everything that its handlers share.
 pub struct Broker {
-    pub(crate) sign_in: SignIn,
+    pub(crate) core: BrokerCore,
     pub(crate) bind: SocketAddr,
     pub(crate) tls: Option<TlsConfig>,
     pub(crate) shutdown_seconds: u32,
@@ -125,7 +125,7 @@ impl Broker {
             .into_iter()
             .for_each(|project| projects.register(project));
         Ok(Self {
-            sign_in: SignIn {
+            core: BrokerCore {
                 base_url: config.base_url,
                 clock,
                 projects,
@@ -151,7 +151,7 @@ impl Broker {
     ///
     /// The store's own.
     pub async fn ready(&self) -> Result<(), StoreError> {
-        let SignIn { store, clock, .. } = &self.sign_in;
+        let BrokerCore { store, clock, .. } = &self.core;
         store.ready().await?;
         store::skew::check(store.as_ref(), clock).await
     }

@@ -39,7 +39,7 @@ pub(super) fn close(request: &Request<'_>, response: &mut Response<'_>) {
 
 fn complete(request: &Request<'_>, response: &mut Response<'_>) {
     let scheme = match request.rocket().state::<Broker>() {
-        Some(broker) if broker.sign_in.base_url.is_https() => Scheme::Https,
+        Some(broker) if broker.core.base_url.is_https() => Scheme::Https,
         _ => Scheme::Http,
     };
     headers::complete(response, RequestContext::of(request).request_id(), scheme);
@@ -49,7 +49,7 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
     let context = RequestContext::of(request);
     let reported = context.log_fields();
     Event {
-        at: broker.sign_in.now(),
+        at: broker.core.now(),
         request_id: context.request_id().to_owned(),
         from: caller(request),
         to: Party::Broker,

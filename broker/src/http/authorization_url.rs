@@ -26,12 +26,7 @@ pub(super) async fn open(
     context: &RequestContext,
 ) -> Result<Either<SeeOther, FormPage<RawHtml<String>>>, Refusal> {
     let observe = context.call_observer(broker);
-    let visit = LoginVisit::new(
-        &broker.sign_in,
-        &observe,
-        &handle,
-        cookies.browser_of(&handle),
-    );
+    let visit = LoginVisit::new(&broker.core, &observe, &handle, cookies.browser_of(&handle));
     Ok(match context.log(visit.open(&visitor).await)? {
         VisitResponse::Redirect(to) => {
             Either::Left(redirect(to, Fragment::Inherited, &cookies, broker))
@@ -57,12 +52,7 @@ pub(super) async fn confirm(
     context: &RequestContext,
 ) -> Result<SeeOther, Refusal> {
     let observe = context.call_observer(broker);
-    let visit = LoginVisit::new(
-        &broker.sign_in,
-        &observe,
-        &handle,
-        cookies.browser_of(&handle),
-    );
+    let visit = LoginVisit::new(&broker.core, &observe, &handle, cookies.browser_of(&handle));
     let to = context.log(visit.confirm().await)?;
     Ok(redirect(to, Fragment::Ended, &cookies, broker))
 }
@@ -76,12 +66,7 @@ pub(super) async fn cancel(
     context: &RequestContext,
 ) -> Result<SeeOther, Refusal> {
     let observe = context.call_observer(broker);
-    let visit = LoginVisit::new(
-        &broker.sign_in,
-        &observe,
-        &handle,
-        cookies.browser_of(&handle),
-    );
+    let visit = LoginVisit::new(&broker.core, &observe, &handle, cookies.browser_of(&handle));
     let to = context.log(visit.cancel().await)?;
     Ok(redirect(to, Fragment::Ended, &cookies, broker))
 }
@@ -94,6 +79,6 @@ fn redirect(
 ) -> SeeOther {
     match to {
         VisitRedirect::ToProvider(to) => cookies.redirect_to_provider(&to),
-        VisitRedirect::Back(to) => client_redirect::clean(&broker.sign_in.base_url, to, fragment),
+        VisitRedirect::Back(to) => client_redirect::clean(&broker.core.base_url, to, fragment),
     }
 }

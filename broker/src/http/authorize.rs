@@ -25,7 +25,7 @@ pub(super) async fn authorize(
 ) -> Result<SeeOther, Refusal> {
     let request = read(&query_of(uri), broker)?;
     let observe = context.call_observer(broker);
-    let report = legacy::authorize(&broker.sign_in, request, &visitor, &observe).await;
+    let report = legacy::authorize(&broker.core, request, &visitor, &observe).await;
     Ok(match context.log(report)? {
         AuthorizeResponse::ToProvider(to) => cookies.redirect_to_provider(&to),
         AuthorizeResponse::Back(to) => client_redirect::legacy(&to, Fragment::Inherited),
@@ -37,7 +37,7 @@ pub(super) async fn authorize(
 pub(super) fn head() {}
 
 fn read(query: &Query<'_>, broker: &Broker) -> Result<AuthorizeRequest, Rule> {
-    let (project, redirect_uri) = destination(&broker.sign_in.projects, query)?;
+    let (project, redirect_uri) = destination(&broker.core.projects, query)?;
     Ok(AuthorizeRequest {
         project,
         redirect_uri,

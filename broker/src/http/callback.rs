@@ -26,16 +26,16 @@ pub(super) async fn complete(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<SeeOther, Refusal> {
-    let (sign_in, provider, query) = (&broker.sign_in, known(provider)?, query_of(uri));
+    let (core, provider, query) = (&broker.core, known(provider)?, query_of(uri));
     let upstream_login = cookies
         .take(provider, &query)
         .ok_or(Rule::UpstreamLoginOwnBrowser)?;
     let observe = context.call_observer(broker);
-    let report = sign_in::complete(sign_in, upstream_login, &query, client_addr.0, &observe).await;
+    let report = sign_in::complete(core, upstream_login, &query, client_addr.0, &observe).await;
     // The redirect to the provider has ended any fragment that the browser came with.
     let fragment = Fragment::Ended;
     Ok(match context.log(report)? {
-        CallbackResponse::Clean(to) => client_redirect::clean(&sign_in.base_url, to, fragment),
+        CallbackResponse::Clean(to) => client_redirect::clean(&core.base_url, to, fragment),
         CallbackResponse::Legacy(to) => client_redirect::legacy(&to, fragment),
     })
 }

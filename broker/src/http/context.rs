@@ -76,7 +76,7 @@ impl RequestContext {
     ) -> impl Fn(&UpstreamLogin, Call) + Send + Sync + 'a {
         move |upstream_login, call| {
             broker.audit.record(&Event {
-                at: broker.sign_in.now(),
+                at: broker.core.now(),
                 request_id: self.request_id.clone(),
                 from: Party::Broker,
                 to: Party::Provider(upstream_login.provider),

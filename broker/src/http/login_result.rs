@@ -16,6 +16,6 @@ pub(super) async fn read(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Json<LoginResult>, Refusal> {
-    let report = clean::read_result(&broker.sign_in, &request.project, &request).await;
+    let report = clean::read_result(&broker.core, &request.project, &request).await;
     Ok(Json(context.log(report)?))
 }

@@ -16,10 +16,10 @@ pub(super) async fn start(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Json<LoginSessionResponse>, Refusal> {
-    let sign_in = &broker.sign_in;
-    let report = clean::start(sign_in, &request.project, &request).await;
+    let core = &broker.core;
+    let report = clean::start(core, &request.project, &request).await;
     let handle = context.log(report)?;
-    let url = format!("{}/login/{}", sign_in.base_url, handle.expose());
+    let url = format!("{}/login/{}", core.base_url, handle.expose());
     Ok(Json(LoginSessionResponse {
         authorization_url: url.parse().expect("an origin and a handle make such a URL"),
         expires_in: LoginLifetime {},

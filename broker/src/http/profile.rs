@@ -16,6 +16,6 @@ pub(super) async fn read(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Json<Profile>, Refusal> {
-    let report = legacy::profile(&broker.sign_in, &bearer.0).await;
+    let report = legacy::profile(&broker.core, &bearer.0).await;
     Ok(Json(context.log(report)?))
 }

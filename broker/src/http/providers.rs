@@ -8,6 +8,6 @@ use crate::Broker;
 
 #[get("/api/providers")]
 pub(super) fn list(broker: &State<Broker>) -> Json<Vec<ProviderStatus>> {
-    let sign_in = &broker.sign_in;
-    Json(sign_in.upstreams.statuses(sign_in.now()))
+    let core = &broker.core;
+    Json(core.upstreams.statuses(core.now()))
 }

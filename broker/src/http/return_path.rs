@@ -18,7 +18,7 @@ pub(super) fn end_fragment(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<SeeOther, Refusal> {
-    let (project, redirect_uri) = destination(&broker.sign_in.projects, &query_of(uri))?;
+    let (project, redirect_uri) = destination(&broker.core.projects, &query_of(uri))?;
     let log = LogFields {
         project: Some(project.client_id.clone()),
         ..LogFields::default()

@@ -16,7 +16,7 @@ pub(super) async fn revoke(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Json<Value>, Refusal> {
-    let report = legacy::revoke(&broker.sign_in, &bearer.0).await;
+    let report = legacy::revoke(&broker.core, &bearer.0).await;
     context.log(report)?;
     Ok(Json(json!({})))
 }

@@ -16,6 +16,6 @@ pub(super) async fn redeem(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Json<TokenResponse>, Refusal> {
-    let report = legacy::redeem(&broker.sign_in, &request.project, &request).await;
+    let report = legacy::redeem(&broker.core, &request.project, &request).await;
     Ok(Json(TokenResponse::issuing(context.log(report)?)))
 }

@@ -6,7 +6,7 @@ mod completion;
 
 use contract::{LoginResult, LoginResultRequest, LoginSessionRequest, Rule};
 
-use super::context::SignIn;
+use super::broker_core::BrokerCore;
 use super::report::{LogFields, Refused, Report};
 use crate::audit::Step;
 use crate::model::LoginId;
@@ -21,7 +21,7 @@ pub(crate) use visit::{Confirmation, LoginVisit, VisitRedirect, VisitResponse};
 
 /// Starts a login session. Returns the handle of its authorization URL.
 pub(crate) async fn start(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     project: &Project,
     request: &LoginSessionRequest,
 ) -> Report<Handle> {
@@ -30,7 +30,7 @@ pub(crate) async fn start(
         login: Some(LoginId::of_key(&request.session_key)),
         ..LogFields::default()
     };
-    let result = open_session(sign_in, project, request).await;
+    let result = open_session(core, project, request).await;
     if result.is_ok() {
         log.steps.push(Step::Opened);
     }
@@ -38,19 +38,19 @@ pub(crate) async fn start(
 }
 
 async fn open_session(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     project: &Project,
     request: &LoginSessionRequest,
 ) -> Result<Handle, Refused> {
     project.check_callback(&request.redirect_uri)?;
-    if !sign_in.upstreams.offers(request.provider) {
+    if !core.upstreams.offers(request.provider) {
         return Err(Rule::ProviderOffered.into());
     }
     let handle = Handle::from_random(random::bytes32());
-    let (client_id, limits, now) = (&project.client_id, &sign_in.limits, sign_in.now());
+    let (client_id, limits, now) = (&project.client_id, &core.limits, core.now());
     let counted = limits.count_session(client_id, now)?;
     let login = login_session::open(request, handle.digest(), now);
-    let opened = sign_in.store.open(login, now).await;
+    let opened = core.store.open(login, now).await;
     if !matches!(opened, Ok(Opened::Fresh)) {
         limits.uncount_session(client_id, counted);
     }
@@ -62,7 +62,7 @@ async fn open_session(
 
 /// Reads the result of a login session, and consumes it if it is terminal.
 pub(crate) async fn read_result(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     project: &Project,
     request: &LoginResultRequest,
 ) -> Report<LoginResult> {
@@ -71,8 +71,8 @@ pub(crate) async fn read_result(
         login: Some(LoginId::of_key(&request.session_key)),
         ..LogFields::default()
     };
-    let now = sign_in.now();
-    let result = match sign_in
+    let now = core.now();
+    let result = match core
         .store
         .consume_result(ResultQuery::of(request), now)
         .await

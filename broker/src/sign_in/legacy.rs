@@ -7,7 +7,7 @@ use contract::{
     State, TokenRequest,
 };
 
-use super::context::{CallObserver, ProviderRedirect, SignIn};
+use super::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
 use super::report::{LogFields, Refused, Report};
 use super::returned::Returned;
 use crate::audit::Step;
@@ -61,7 +61,7 @@ pub(crate) enum LegacyOutcome {
 
 /// Starts an upstream login for an authorization request. Nothing is stored.
 pub(crate) async fn authorize(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     request: AuthorizeRequest,
     visit: &Visit,
     observe: CallObserver<'_>,
@@ -80,7 +80,7 @@ pub(crate) async fn authorize(
     };
     let started = match params {
         Ok(params) => {
-            start_upstream_login(sign_in, &project, &redirect_uri, params, observe, &mut log).await
+            start_upstream_login(core, &project, &redirect_uri, params, observe, &mut log).await
         }
         Err(rule) => {
             log.rule = Some(rule);
@@ -101,14 +101,14 @@ pub(crate) async fn authorize(
 /// The redirect to the provider; or the outcome, if the provider is off or its
 /// address cannot be found out.
 async fn start_upstream_login(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     project: &Project,
     redirect_uri: &RedirectUri,
     params: AuthorizeParams,
     observe: CallObserver<'_>,
     log: &mut LogFields,
 ) -> Result<ProviderRedirect, LegacyOutcome> {
-    if !sign_in.upstreams.offers(params.provider) {
+    if !core.upstreams.offers(params.provider) {
         log.rule = Some(Rule::ProviderOffered);
         return Err(LegacyOutcome::Failed(LoginError::ProviderUnavailable));
     }
@@ -119,12 +119,11 @@ async fn start_upstream_login(
         redirect_uri,
         params.provider,
         (params.state, params.challenge),
-        sign_in.now(),
+        core.now(),
     );
     // The state comes back through the browser, which protects it: no account picker
     // is needed.
-    sign_in
-        .redirect_to_provider(upstream_login, AccountPicker::ProviderDecides, observe)
+    core.redirect_to_provider(upstream_login, AccountPicker::ProviderDecides, observe)
         .await
         .map_err(|failure| {
             log.set_failure(failure);
@@ -164,14 +163,14 @@ async fn issue_code(
     log: &mut LogFields,
 ) -> LegacyOutcome {
     let Returned {
-        sign_in,
+        core,
         upstream_login,
         ..
     } = returned;
     let code = HandoffCode::from_random(&random::bytes32());
-    let now = sign_in.now();
+    let now = core.now();
     let grant = NewGrant::of(upstream_login, challenge, profile, code.digest(), now);
-    match sign_in.store.issue(grant).await {
+    match core.store.issue(grant).await {
         Ok(()) => {
             log.steps.push(Step::CodeIssued);
             LegacyOutcome::Code(code)
@@ -186,7 +185,7 @@ async fn issue_code(
 
 /// Redeems a handoff code for an access token.
 pub(crate) async fn redeem(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     project: &Project,
     request: &TokenRequest,
 ) -> Report<AccessToken> {
@@ -195,9 +194,9 @@ pub(crate) async fn redeem(
         ..LogFields::default()
     };
     let token = AccessToken::from_random(&random::bytes32());
-    let now = sign_in.now();
+    let now = core.now();
     let redemption = Redemption::of(request, &project.client_id, token.digest(), now);
-    let result = match sign_in.store.redeem(redemption, now).await {
+    let result = match core.store.redeem(redemption, now).await {
         Ok(Redeemed::Token(login)) => {
             log.login = Some(login);
             log.steps.push(Step::CodeRedeemed);
@@ -217,10 +216,10 @@ pub(crate) async fn redeem(
 }
 
 /// Reads the profile that an access token opens.
-pub(crate) async fn profile(sign_in: &SignIn, token: &AccessToken) -> Report<Profile> {
+pub(crate) async fn profile(core: &BrokerCore, token: &AccessToken) -> Report<Profile> {
     let mut log = LogFields::default();
-    let now = sign_in.now();
-    let result = match sign_in.store.token(token.digest(), now).await {
+    let now = core.now();
+    let result = match core.store.token(token.digest(), now).await {
         Ok(Some(token)) => {
             log.project = Some(token.project.clone());
             log.login = Some(token.login.clone());
@@ -233,9 +232,9 @@ pub(crate) async fn profile(sign_in: &SignIn, token: &AccessToken) -> Report<Pro
 }
 
 /// Revokes an access token, known or not: its bearer learns nothing by that.
-pub(crate) async fn revoke(sign_in: &SignIn, token: &AccessToken) -> Report<()> {
+pub(crate) async fn revoke(core: &BrokerCore, token: &AccessToken) -> Report<()> {
     let mut log = LogFields::default();
-    let result = match sign_in.store.revoke(token.digest()).await {
+    let result = match core.store.revoke(token.digest()).await {
         Ok(Some(login)) => {
             log.login = Some(login);
             log.steps.push(Step::TokenRevoked);

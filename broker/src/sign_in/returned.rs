@@ -2,7 +2,7 @@
 
 use contract::{Profile, RedirectUri, Rule};
 
-use super::context::{CallObserver, SignIn};
+use super::broker_core::{BrokerCore, CallObserver};
 use super::report::{LogFields, Refused};
 use crate::audit::Step;
 use crate::model::upstream_login::UpstreamLogin;
@@ -12,7 +12,7 @@ use crate::upstream::Failure;
 
 /// A browser that is back from its provider.
 pub(super) struct Returned<'a> {
-    pub(super) sign_in: &'a SignIn,
+    pub(super) core: &'a BrokerCore,
     pub(super) upstream_login: UpstreamLogin,
     pub(super) query: &'a Query<'a>,
     pub(super) observe: CallObserver<'a>,
@@ -22,7 +22,7 @@ impl Returned<'_> {
     /// The callback that the upstream login was started for, if it is still
     /// registered.
     pub(super) fn redirect_uri(&self) -> Option<RedirectUri> {
-        self.sign_in
+        self.core
             .projects
             .find(&self.upstream_login.project)?
             .callback(&self.upstream_login.callback)
@@ -31,9 +31,9 @@ impl Returned<'_> {
 
     /// Consumes the upstream login. Only after that is the provider asked, once.
     pub(super) async fn consume(&self, log: &mut LogFields) -> Result<(), ConsumeError> {
-        let now = self.sign_in.now();
+        let now = self.core.now();
         self.upstream_login.check_time(now)?;
-        let store = &self.sign_in.store;
+        let store = &self.core.store;
         match store.consume_upstream_login(&self.upstream_login).await? {
             Consumed::Now => {
                 log.steps.push(Step::UpstreamLoginConsumed);
@@ -46,14 +46,9 @@ impl Returned<'_> {
     /// Asks the provider for the user who signed in.
     pub(super) async fn authenticate(&self) -> Result<Profile, Failure> {
         let observer = |call| (self.observe)(&self.upstream_login, call);
-        let upstreams = &self.sign_in.upstreams;
+        let upstreams = &self.core.upstreams;
         upstreams
-            .authenticate(
-                &self.upstream_login,
-                self.query,
-                self.sign_in.now(),
-                &observer,
-            )
+            .authenticate(&self.upstream_login, self.query, self.core.now(), &observer)
             .await
     }
 }

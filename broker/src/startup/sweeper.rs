@@ -14,7 +14,7 @@ pub(crate) fn sweeper() -> AdHoc {
     AdHoc::on_liftoff("sweeper", |rocket| {
         Box::pin(async move {
             let broker = rocket.state::<Broker>().expect("the broker is managed");
-            let (store, clock) = (broker.sign_in.store.clone(), broker.sign_in.clock.clone());
+            let (store, clock) = (broker.core.store.clone(), broker.core.clock.clone());
             let every = broker.sweep_every;
             tokio::spawn(sweep(store, clock, every, rocket.shutdown()));
         })

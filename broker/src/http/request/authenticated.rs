@@ -17,7 +17,7 @@ use crate::http::context::RequestContext;
 use crate::http::raw_headers;
 use crate::http::response::refusal::Refusal;
 use crate::projects::Project;
-use crate::sign_in::SignIn;
+use crate::sign_in::BrokerCore;
 
 /// Room for the largest legitimate request with every character escaped, and little
 /// more.
@@ -102,9 +102,9 @@ async fn authenticate<T: ClientRequest>(
     request: &Request<'_>,
     data: Data<'_>,
 ) -> Result<Authenticated<T>, Refusal> {
-    let SignIn {
+    let BrokerCore {
         projects, limits, ..
-    } = &broker(request).sign_in;
+    } = &broker(request).core;
     let body: T = json(request, data, limits.body_timeout).await?;
     match projects.authenticate(body.client_id(), body.client_secret()) {
         Ok(project) => Ok(Authenticated {

@@ -25,7 +25,7 @@ impl<'r> FromRequest<'r> for SameOriginPost {
             .state::<Broker>()
             .expect("the sentinel has checked it");
         let headers = request.headers();
-        let is_ours = only(headers, "Origin") == Some(broker.sign_in.base_url.as_str())
+        let is_ours = only(headers, "Origin") == Some(broker.core.base_url.as_str())
             && headers
                 .get("Sec-Fetch-Site")
                 .all(|site| site == "same-origin");

@@ -129,7 +129,7 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
             .rocket()
             .state::<Broker>()
             .expect("the sentinel has checked it");
-        let is_https = broker.sign_in.base_url.is_https();
+        let is_https = broker.core.base_url.is_https();
         let held = cookies::with_prefix(request.headers(), prefix(is_https))
             .filter(|(name, _)| is_ours(name))
             .map(|(name, value)| {

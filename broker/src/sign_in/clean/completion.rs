@@ -4,7 +4,7 @@ use contract::{ClientId, Digest, RedirectUri};
 
 use crate::audit::Step;
 use crate::model::login_session::LoginOutcome;
-use crate::sign_in::context::SignIn;
+use crate::sign_in::broker_core::BrokerCore;
 use crate::sign_in::report::{LogFields, Refused};
 use crate::sign_in::returned::{ConsumeError, Returned};
 use crate::store::{Completed, StoreError};
@@ -34,7 +34,7 @@ pub(crate) async fn complete(
             };
             // The upstream login is consumed: the browser goes back even if the store
             // fails now, and its backend finds the login still pending.
-            if let Err(error) = complete_session(returned.sign_in, handle, outcome, log).await {
+            if let Err(error) = complete_session(returned.core, handle, outcome, log).await {
                 log.rule = Some(Refused::from(error).rule);
             }
         }
@@ -49,16 +49,12 @@ pub(crate) async fn complete(
 
 /// Gives the session of `handle` its outcome, if it has none.
 pub(super) async fn complete_session(
-    sign_in: &SignIn,
+    core: &BrokerCore,
     handle: Digest,
     outcome: LoginOutcome,
     log: &mut LogFields,
 ) -> Result<(), StoreError> {
-    match sign_in
-        .store
-        .complete(handle, outcome, sign_in.now())
-        .await?
-    {
+    match core.store.complete(handle, outcome, core.now()).await? {
         Completed::Now => log.steps.push(Step::Completed),
         Completed::TooLate => {}
     }

@@ -13,7 +13,7 @@ use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
 use crate::relay::{RelayDecision, RelayGuard, Visit};
-use crate::sign_in::context::{CallObserver, ProviderRedirect, SignIn};
+use crate::sign_in::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
 use crate::sign_in::report::{LogFields, Refused, Report};
 
 use crate::store::{Bound, StoreError};
@@ -21,7 +21,7 @@ use crate::upstream::AccountPicker;
 
 /// A browser's visit of an authorization URL.
 pub(crate) struct LoginVisit<'a> {
-    sign_in: &'a SignIn,
+    core: &'a BrokerCore,
     observe: CallObserver<'a>,
     handle: Digest,
     browser: BrowserBinding,
@@ -60,14 +60,14 @@ impl<'a> LoginVisit<'a> {
     /// A visit under `handle` of the browser that holds `browser`, if it holds an
     /// upstream login of this session.
     pub(crate) fn new(
-        sign_in: &'a SignIn,
+        core: &'a BrokerCore,
         observe: CallObserver<'a>,
         handle: &Handle,
         browser: Option<BrowserBinding>,
     ) -> Self {
         let unbound = || BrowserBinding(Digest::from_bytes(random::bytes32()));
         Self {
-            sign_in,
+            core,
             observe,
             handle: handle.digest(),
             browser: browser.unwrap_or_else(unbound),
@@ -124,8 +124,8 @@ impl<'a> LoginVisit<'a> {
         let start_origins = project.start_origins(&session.redirect_uri);
         let provenance = visit.provenance(&start_origins);
         self.log.provenance = Some(provenance);
-        self.sign_in.limits.visit(&session.project, provenance);
-        let is_plain = visit.is_plain(&start_origins, &self.sign_in.base_url);
+        self.core.limits.visit(&session.project, provenance);
+        let is_plain = visit.is_plain(&start_origins, &self.core.base_url);
         let decision = match session.status {
             // This browser has confirmed, or did not have to.
             SessionStatus::Bound(_) => RelayDecision::Bind,
@@ -142,8 +142,8 @@ impl<'a> LoginVisit<'a> {
 
     /// Finds the login, changing nothing, and checks that this browser may have it.
     async fn find(&mut self) -> Result<PendingLogin, VisitError> {
-        let now = self.sign_in.now();
-        let session = self.sign_in.store.find(self.handle, now).await?;
+        let now = self.core.now();
+        let session = self.core.store.find(self.handle, now).await?;
         let session = session.ok_or(Rule::HandleKnown)?;
         self.log.project = Some(session.project.clone());
         self.log.login = Some(session.login.clone());
@@ -157,9 +157,9 @@ impl<'a> LoginVisit<'a> {
 
     /// Whether consumer, broker and provider are all on this machine.
     fn is_local(&self, session: &LoginSession) -> bool {
-        self.sign_in.base_url.is_loopback()
+        self.core.base_url.is_loopback()
             && session.redirect_uri.origin().is_loopback()
-            && self.sign_in.upstreams.is_loopback(session.provider)
+            && self.core.upstreams.is_loopback(session.provider)
     }
 
     fn confirmation(&mut self, login: PendingLogin) -> Confirmation {
@@ -181,8 +181,8 @@ impl<'a> LoginVisit<'a> {
 
     /// Binds the login to this browser, unless another was faster.
     async fn bind(&mut self) -> Result<(), VisitError> {
-        let now = self.sign_in.now();
-        let store = &self.sign_in.store;
+        let now = self.core.now();
+        let store = &self.core.store;
         match store.bind_browser(self.handle, self.browser, now).await? {
             Bound::Granted(_) => {
                 self.log.steps.push(Step::Bound);
@@ -203,8 +203,8 @@ impl<'a> LoginVisit<'a> {
         let seed = Seed::from_random(random::bytes32());
         let upstream_login =
             UpstreamLogin::for_session(seed, &login.session, self.handle, self.browser);
-        let sign_in = self.sign_in;
-        match sign_in
+        let core = self.core;
+        match core
             .redirect_to_provider(upstream_login, picker, self.observe)
             .await
         {
@@ -223,7 +223,7 @@ impl<'a> LoginVisit<'a> {
         error: LoginError,
     ) -> Result<VisitRedirect, VisitError> {
         let outcome = LoginOutcome::Failed(error);
-        complete_session(self.sign_in, self.handle, outcome, &mut self.log).await?;
+        complete_session(self.core, self.handle, outcome, &mut self.log).await?;
         Ok(VisitRedirect::Back(CleanCallback {
             project: login.session.project,
             redirect_uri: login.session.redirect_uri,
@@ -254,7 +254,7 @@ impl<'a> LoginVisit<'a> {
         client_id: &ClientId,
         redirect_uri: &RedirectUri,
     ) -> Result<Arc<Project>, Rule> {
-        let project = self.sign_in.projects.find(client_id);
+        let project = self.core.projects.find(client_id);
         let project = project.ok_or(Rule::RedirectUriRegistered)?;
         project.check_callback(redirect_uri)?;
         Ok(project)

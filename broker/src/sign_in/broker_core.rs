@@ -12,8 +12,8 @@ use crate::projects::Projects;
 use crate::store::Store;
 use crate::upstream::{AccountPicker, Call, Failure, Upstreams};
 
-/// The parts of a broker that the use cases share.
-pub(crate) struct SignIn {
+/// The parts of a broker that the use cases need.
+pub(crate) struct BrokerCore {
     pub(crate) base_url: Origin,
     pub(crate) clock: Clock,
     pub(crate) projects: Projects,
@@ -22,7 +22,7 @@ pub(crate) struct SignIn {
     pub(crate) upstreams: Upstreams,
 }
 
-impl SignIn {
+impl BrokerCore {
     pub(crate) fn now(&self) -> UnixMs {
         self.clock.now()
     }
