@@ -16,7 +16,7 @@
 //! | [`config`] | one typed configuration |
 //! | [`http`] | routes, guards, statuses, headers, pages |
 //! | `sign_in` | the use cases of both flows |
-//! | [`model`] | the two state diagrams; pure |
+//! | [`model`] | the states of a login and their diagrams; pure |
 //! | [`store`] | everything that is single-use, on SQLite or PostgreSQL |
 //! | [`upstream`] | the protocols of Google and GitHub |
 //! | [`projects`] | the registered consumers |
@@ -25,6 +25,7 @@
 //! | [`cookie_cipher`] | the encryption of cookies |
 //! | [`audit`], [`metrics`] | one event for each request and upstream call; their statistics |
 //! | [`clock`], [`random`] | the one source of time, and of randomness |
+//! | [`panics`], `printable`, `query` | the panic hook, text that is safe to print, parsed queries |
 //!
 //! # Invariants
 //!

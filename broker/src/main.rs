@@ -1,4 +1,4 @@
-//! The command line: `serve`, `check`, `new-project`.
+//! The command line: `serve`, `check`, `new-project`, `new-secret`.
 
 mod cli;
 
