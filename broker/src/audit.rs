@@ -152,9 +152,14 @@ impl fmt::Debug for AuditLog {
     }
 }
 
+/// Whether a call of `to` that ended with `status` has a line. A flood of requests must
+/// not flood the log: `limits` raises one alarm for all.
+fn is_logged(to: Party, status: Option<u16>) -> bool {
+    to != Party::Broker || status != Some(429)
+}
+
 fn log(event: &Event) {
-    // A flood of requests must not flood the log: `limits` raises one alarm for all.
-    if event.status == Some(429) {
+    if !is_logged(event.to, event.status) {
         return;
     }
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
@@ -174,4 +179,16 @@ fn log(event: &Event) {
         committed = event.committed(),
         steps = (!steps.is_empty()).then(|| steps.join(" ")),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_a_provider_limits_is_logged_and_a_request_over_a_limit_is_not() {
+        assert!(is_logged(Party::Provider(Provider::Google), Some(429)));
+        assert!(!is_logged(Party::Broker, Some(429)));
+        assert!(is_logged(Party::Broker, Some(503)));
+    }
 }

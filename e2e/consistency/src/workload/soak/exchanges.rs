@@ -37,10 +37,9 @@ impl Exchanges {
     }
 }
 
-/// Whether the entry is an exchange that must be in the log. One that the provider
-/// refused with 429 is not: the log leaves out whatever was answered so.
+/// Whether the entry is an exchange of a code, each of which is in the log.
 fn is_exchange(entry: &Entry) -> bool {
-    entry.method == "POST" && entry.path.contains("token") && entry.status != Some(429)
+    entry.method == "POST" && entry.path.contains("token")
 }
 
 /// The number of entries at the end of `last` with which `next` begins.
