@@ -147,7 +147,7 @@ crashes *FLAGS:
 soak *FLAGS:
     cargo run --locked --release -p consistency -- soak "$@"
 
-# Break the broker in each known way; the checker must notice (half an hour; NAME is part of a break's name)
+# Break the broker in each known way; the checker must notice (a quarter of an hour; NAME is part of a break's name)
 test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
