@@ -12,9 +12,19 @@ use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities as _, WebDriver};
 
 static DRIVER: LazyLock<Driver> = LazyLock::new(Driver::start);
 
+/// ChromeDriver takes any free port of `[::1]` and then the same one of `127.0.0.1`; it
+/// ends if that one is in use, as a port is for a minute after a connection.
+const START_ATTEMPTS: usize = 20;
+
 /// Runs the driver until standard input closes, which it does with this process:
-/// a static is never dropped, and an orphan would outlive the tests.
-const UNTIL_WE_END: &str = "chromedriver --port=0 & read -r _; kill $!";
+/// a static is never dropped, and an orphan would outlive the tests. Standard output
+/// closes as soon as the driver ends, so that nobody waits for a line of a dead one.
+const UNTIL_WE_END: &str = "exec 3<&0
+    chromedriver --port=0 2>&1 3<&- &
+    driver=$!
+    { read -r _ <&3; kill $driver; } >/dev/null 2>&1 &
+    exec >/dev/null 2>&1
+    wait $driver";
 
 struct Driver {
     url: String,
@@ -23,27 +33,38 @@ struct Driver {
 
 impl Driver {
     fn start() -> Self {
+        let mut last_words = String::new();
+        for _ in 0..START_ATTEMPTS {
+            match Self::try_start() {
+                Ok(driver) => return driver,
+                Err(output) => last_words = output,
+            }
+        }
+        panic!("chromedriver does not start (`just test` installs it): {last_words}");
+    }
+
+    /// Starts a driver, or returns what it printed before it ended.
+    fn try_start() -> Result<Self, String> {
         let mut process = Command::new("sh")
             .args(["-c", UNTIL_WE_END])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
-            .expect("chromedriver is not here: `just test` installs it");
+            .expect("there is a shell");
         let output = BufReader::new(process.stdout.take().unwrap());
-        let port = output
-            .lines()
-            .map_while(Result::ok)
-            .find_map(|line| {
-                line.split_once("successfully on port ")
-                    .map(|(_, port)| port.to_owned())
-            })
-            .expect("chromedriver says where it listens");
-        let port = port.trim_end_matches('.');
-        Self {
-            url: format!("http://127.0.0.1:{port}"),
-            _process: process,
+        let mut printed = String::new();
+        for line in output.lines().map_while(Result::ok) {
+            if let Some((_, port)) = line.split_once("successfully on port ") {
+                let url = format!("http://127.0.0.1:{}", port.trim_end_matches('.'));
+                return Ok(Self {
+                    url,
+                    _process: process,
+                });
+            }
+            printed.push_str(&line);
+            printed.push('\n');
         }
+        Err(printed)
     }
 }
 
