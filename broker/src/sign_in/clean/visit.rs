@@ -15,7 +15,6 @@ use crate::random;
 use crate::relay::{RelayDecision, RelayGuard, Visit};
 use crate::sign_in::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
 use crate::sign_in::report::{LogFields, Refused, Report};
-
 use crate::store::{Bound, StoreError};
 use crate::upstream::AccountPicker;
 
@@ -84,23 +83,13 @@ impl<'a> LoginVisit<'a> {
 
     /// Continues on the confirmation page.
     pub(crate) async fn confirm(mut self) -> Report<VisitRedirect> {
-        let result = async {
-            let login = self.bind_pending().await?;
-            self.start_upstream_login(login, AccountPicker::Always)
-                .await
-        }
-        .await;
+        let result = self.bind_and_continue().await;
         self.report(result)
     }
 
     /// Cancels on the confirmation page, which ends the login.
     pub(crate) async fn cancel(mut self) -> Report<VisitRedirect> {
-        let result = async {
-            let login = self.bind_pending().await?;
-            self.log.rule = Some(Rule::RelayCancelled);
-            self.end(login, LoginError::AccessDenied).await
-        }
-        .await;
+        let result = self.bind_and_cancel().await;
         self.report(result)
     }
 
@@ -171,6 +160,18 @@ impl<'a> LoginVisit<'a> {
             provider: login.session.provider,
             project: login.project,
         }
+    }
+
+    async fn bind_and_continue(&mut self) -> Result<VisitRedirect, VisitError> {
+        let login = self.bind_pending().await?;
+        self.start_upstream_login(login, AccountPicker::Always)
+            .await
+    }
+
+    async fn bind_and_cancel(&mut self) -> Result<VisitRedirect, VisitError> {
+        let login = self.bind_pending().await?;
+        self.log.rule = Some(Rule::RelayCancelled);
+        self.end(login, LoginError::AccessDenied).await
     }
 
     async fn bind_pending(&mut self) -> Result<PendingLogin, VisitError> {
