@@ -25,6 +25,8 @@ mod body;
 mod callback;
 mod query;
 
+pub use bearer::{malformed_bearers, other_schemes};
+
 use std::fmt;
 
 use reqwest::Method;

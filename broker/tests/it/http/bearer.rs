@@ -3,6 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 use testkit::http::{Request, Response};
+use testkit::malformed::{malformed_bearers, other_schemes};
 
 use crate::test_broker::{ADA_SECRET, TestBroker, adas_profile, key};
 
@@ -31,23 +32,7 @@ async fn a_request_without_a_token_is_challenged_without_an_error() {
 async fn a_malformed_bearer_header_is_an_invalid_token() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
-    for header in [
-        "Bearer".to_owned(),
-        "Bearer ".to_owned(),
-        "Bearer x".to_owned(),
-        format!("Bearer\t{token}"),
-        format!("Bearer {token}x"),
-        format!("Bearer {token},"),
-        format!("Bearer {token} {token}"),
-        format!("Bearer {token}, Bearer {token}"),
-        format!("Bearer \"{token}\""),
-        format!("Bearer {}", &token[..token.len() - 1]),
-        format!("Bearer {}", token.to_uppercase()),
-        format!("Bearer {}", token.replacen("fsi_", "", 1)),
-        format!("Bearer {}", token.replacen("fsi_", "gho_", 1)),
-        format!("Bearer: {token}"),
-        format!("Bearer={token}"),
-    ] {
+    for header in malformed_bearers(&token) {
         let change = |request: Request| request.header("Authorization", &header);
         are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
     }
@@ -58,16 +43,7 @@ async fn a_malformed_bearer_header_is_an_invalid_token() {
 async fn credentials_of_another_scheme_are_challenged_without_an_error() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
-    for header in [
-        "Basic cHJqX2FkYTpzZWNyZXQ=".to_owned(),
-        format!("Basic {token}"),
-        format!("Token {token}"),
-        format!("DPoP {token}"),
-        format!("Bearer{token}"),
-        format!("Bearer-x {token}"),
-        token.clone(),
-        String::new(),
-    ] {
+    for header in other_schemes(&token) {
         let change = |request: Request| request.header("Authorization", &header);
         are_challenged(&broker, change, "Bearer").await;
     }
@@ -134,11 +110,7 @@ async fn a_token_in_the_query_or_the_body_is_ignored() {
 async fn no_user_agent_cookie_or_query_replaces_a_token() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
-    for agent in [
-        "kube-fail_points/1.31",
-        "GoogleHC/1.0",
-        "ELB-HealthChecker/2.0",
-    ] {
+    for agent in ["kube-probe/1.31", "GoogleHC/1.0", "ELB-HealthChecker/2.0"] {
         let change = |request: Request| request.header("User-Agent", agent);
         are_challenged(&broker, change, "Bearer").await;
     }

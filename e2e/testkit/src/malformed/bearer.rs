@@ -13,7 +13,18 @@ pub(super) fn requests(endpoint: &Endpoint, token: &str) -> Vec<MalformedRequest
         with("no token".into(), vec![]),
         with("two headers".into(), vec![format!("Bearer {token}"); 2]),
     ];
-    for value in [
+    let headers = malformed_bearers(token).into_iter();
+    requests.extend(
+        headers
+            .chain(other_schemes(token))
+            .map(|value| with(value.replace(token, "…"), vec![value])),
+    );
+    requests
+}
+
+/// Headers of the scheme `Bearer` without one well-formed token, made of `token`.
+pub fn malformed_bearers(token: &str) -> Vec<String> {
+    vec![
         "Bearer".to_owned(),
         "Bearer ".to_owned(),
         "Bearer x".to_owned(),
@@ -29,19 +40,19 @@ pub(super) fn requests(endpoint: &Endpoint, token: &str) -> Vec<MalformedRequest
         format!("Bearer {}", token.replacen("fsi_", "gho_", 1)),
         format!("Bearer: {token}"),
         format!("Bearer={token}"),
-    ] {
-        requests.push(with(value.replace(token, "…"), vec![value]));
-    }
-    for value in [
+    ]
+}
+
+/// Headers of another scheme than `Bearer`, or of none.
+pub fn other_schemes(token: &str) -> Vec<String> {
+    vec![
         "Basic cHJqX2FkYTpzZWNyZXQ=".to_owned(),
         format!("Basic {token}"),
         format!("Token {token}"),
         format!("DPoP {token}"),
         format!("Bearer{token}"),
+        format!("Bearer-x {token}"),
         token.to_owned(),
         String::new(),
-    ] {
-        requests.push(with(value.replace(token, "…"), vec![value]));
-    }
-    requests
+    ]
 }
