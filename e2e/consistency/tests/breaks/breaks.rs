@@ -129,6 +129,28 @@ breaks! {
     a_login_that_is_read_after_its_end: LONG_SOAK, "a result was returned after its end", [
         SQL, "AND stage = 'settled' AND $4 < ends_ms" => "AND stage = 'settled' AND $4 = $4";
     ]
+    an_outcome_that_is_acknowledged_and_not_stored: RACES, "lost", [
+        SQL, "WHERE handle_digest = $3 AND stage = 'pending' AND $4 < ends_ms" =>
+            "WHERE handle_digest = $3 AND stage = 'pending' AND $4 < $4";
+        "broker/src/store/steps.rs", "Completed::by_rows_changed(rows)" => "Completed::by_rows_changed(rows.max(1))";
+    ]
+    a_providers_code_that_is_exchanged_twice: SOAK, "exchanges with the provider", [
+        "broker/src/upstream/github.rs",
+            "let token = self.exchange(upstream_login, code, observer).await?;" =>
+            "let token = self.exchange(upstream_login, code, observer).await?;
+        let _ = self.exchange(upstream_login, code, observer).await;";
+    ]
+    a_panic: SOAK, "a panic at", [
+        "broker/src/http/login_result.rs", "Ok(Json(context.log(report)?))" =>
+            "let result = context.log(report)?;
+    assert!(!matches!(result, LoginResult::Failed { .. }));
+    Ok(Json(result))";
+    ]
+    a_session_key_in_the_log: SOAK, "a secret is in the log", [
+        "broker/src/http/login_result.rs", "Ok(Json(context.log(report)?))" =>
+            "tracing::info!(key = request.session_key.expose());
+    Ok(Json(context.log(report)?))";
+    ]
     a_broker_that_keeps_something_of_every_profile: SOAK, "memory", [
         "broker/src/store/sqlite.rs", ".run(move |db| poll_once(steps::token(db, token, now)))" =>
             ".run(move |db| {
