@@ -63,7 +63,6 @@ macro_rules! suite {
             }
             upstream_logins {
                 each_upstream_login_is_consumed_once
-                a_consumed_upstream_login_is_remembered_until_its_end
             }
             grants {
                 a_code_becomes_a_token_that_opens_the_profile

@@ -88,7 +88,9 @@ async fn c15_a_state_counts_only_in_the_browser_that_began() {
     let victim = consumer.browser();
     victim.start_legacy("google").await;
     let query = format!("code=c&state={}", theirs["state"]);
-    assert_eq!(victim.return_legacy(&query).await.problem(), "refused");
+    let page = victim.return_legacy(&query).await;
+    assert_eq!(page.status.code, 400);
+    assert_eq!(page.problem(), "refused");
     assert_eq!(consumer.broker.call_count(), 0);
 }
 

@@ -53,18 +53,20 @@ impl Driver {
             .expect("there is a shell");
         let output = BufReader::new(process.stdout.take().unwrap());
         let mut printed = String::new();
-        for line in output.lines().map_while(Result::ok) {
-            if let Some((_, port)) = line.split_once("successfully on port ") {
-                let url = format!("http://127.0.0.1:{}", port.trim_end_matches('.'));
-                return Ok(Self {
-                    url,
-                    _process: process,
-                });
-            }
+        let port = output.lines().map_while(Result::ok).find_map(|line| {
             printed.push_str(&line);
             printed.push('\n');
-        }
-        Err(printed)
+            let (_, port) = line.split_once("successfully on port ")?;
+            Some(port.trim_end_matches('.').to_owned())
+        });
+        let Some(port) = port else {
+            let _ = process.wait();
+            return Err(printed);
+        };
+        Ok(Self {
+            url: format!("http://127.0.0.1:{port}"),
+            _process: process,
+        })
     }
 }
 

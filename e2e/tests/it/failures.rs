@@ -1,13 +1,12 @@
 //! Every failure of a provider ends as one of three errors, and the browser always gets
 //! back to the consumer.
 
-use mock_upstream::Misbehaviour;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome, PROVIDERS};
-use crate::test_broker::{ProviderFailure, TestBroker};
 use crate::test_stack::TestStack;
+use testkit::query::{parameter, with_parameter, without_parameter};
 
 #[tokio::test]
 async fn each_misbehaviour_of_google_ends_a_clean_login_with_its_error() {
@@ -27,6 +26,40 @@ async fn each_misbehaviour_of_google_ends_a_legacy_login_with_its_error() {
 #[tokio::test]
 async fn each_misbehaviour_of_github_ends_a_legacy_login_with_its_error() {
     check_table(Flow::Legacy, GITHUB).await;
+}
+
+#[tokio::test]
+async fn a_broken_escape_is_a_code_like_any_other_which_the_provider_refuses() {
+    let stack = TestStack::start().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            for code in ["%", "%zz", "%F0%28%8C%28"] {
+                let halfway = stack.halfway(flow, provider).await;
+                let answer = format!("{}&code={code}", without_parameter(&halfway.answer, "code"));
+                halfway
+                    .finish_with(&stack.backend, &answer)
+                    .await
+                    .is_error("invalid_provider_response");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_code_of_another_login_is_not_accepted() {
+    let stack = TestStack::start().await;
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            let theirs = stack.halfway(flow, provider).await;
+            let halfway = stack.halfway(flow, provider).await;
+            let injected =
+                with_parameter(&halfway.answer, "code", &parameter(&theirs.answer, "code"));
+            halfway
+                .finish_with(&stack.backend, &injected)
+                .await
+                .is_error("invalid_provider_response");
+        }
+    }
 }
 
 /// Lets everything go wrong that the control address lists, one login each, and
@@ -86,86 +119,4 @@ fn is_clean(profile: &Value) -> bool {
         })
         && is_good("email", |email| email.matches('@').count() == 1)
         && is_good("avatarUrl", |url| url.starts_with("https://"))
-}
-
-#[tokio::test]
-async fn a_declined_sign_in_makes_no_token_call() {
-    let stack = TestStack::start().await;
-    for provider in PROVIDERS {
-        for flow in FLOWS {
-            stack.queue_misbehaviour(provider, Misbehaviour::Deny);
-            stack
-                .sign_in(flow, provider)
-                .await
-                .is_error("access_denied");
-        }
-        assert_eq!(stack.token_calls(provider), 0);
-    }
-}
-
-#[tokio::test]
-async fn after_a_failure_the_next_login_succeeds() {
-    let stack = TestStack::start().await;
-    for provider in PROVIDERS {
-        for flow in FLOWS {
-            stack.queue_misbehaviour(provider, Misbehaviour::Reset);
-            stack
-                .sign_in(flow, provider)
-                .await
-                .is_error("provider_unavailable");
-            stack.sign_in(flow, provider).await.is_ada(provider);
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_provider_that_fails_is_shown_as_unavailable_until_it_works_again() {
-    let stack = TestStack::start().await;
-    assert!(is_available(&stack, GITHUB).await);
-    stack.queue_misbehaviour(GITHUB, Misbehaviour::ServerError);
-    stack
-        .sign_in(Flow::Clean, GITHUB)
-        .await
-        .is_error("provider_unavailable");
-    assert!(!is_available(&stack, GITHUB).await);
-    assert!(is_available(&stack, GOOGLE).await);
-    stack.sign_in(Flow::Clean, GITHUB).await.is_ada(GITHUB);
-    assert!(is_available(&stack, GITHUB).await);
-}
-
-async fn is_available(stack: &TestStack, provider: &str) -> bool {
-    let statuses = stack.backend.providers().await.json();
-    let statuses = statuses.as_array().expect("a list");
-    let status = statuses.iter().find(|status| status["id"] == provider);
-    status.expect("both are listed")["available"] == true
-}
-
-#[tokio::test]
-async fn our_own_wrong_credentials_look_like_an_unavailable_provider() {
-    let broker = TestBroker::with_failing_providers(ProviderFailure::WrongSecret).await;
-    for provider in PROVIDERS {
-        for flow in FLOWS {
-            broker
-                .sign_in(flow, provider)
-                .await
-                .is_error("provider_unavailable");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_provider_that_cannot_be_reached_is_unavailable() {
-    let broker = TestBroker::with_failing_providers(ProviderFailure::Unreachable).await;
-    for flow in FLOWS {
-        // Google's discovery document names the authorization endpoint.
-        broker
-            .sign_in(flow, GOOGLE)
-            .await
-            .is_error("provider_unavailable");
-        // GitHub's address is known; the broker finds out at the token call.
-        broker
-            .sign_in_with_forged_code(flow, GITHUB)
-            .await
-            .is_error("provider_unavailable");
-    }
 }

@@ -13,13 +13,11 @@ mod tcp;
 mod test_broker;
 mod test_stack;
 
-mod clean_flow;
-mod legacy_flow;
+mod flows;
 
 mod across_sites;
 #[cfg(feature = "nginx")]
 mod behind_nginx;
-mod browser_visits;
 mod commands;
 mod contract;
 mod control;
@@ -33,10 +31,8 @@ mod http_input;
 mod inspector;
 mod malformed_requests;
 mod other_browser;
-mod provider_answers;
 mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;
 mod threats;
 mod time;
-mod unconfirmed;

@@ -36,17 +36,6 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
 }
 
 #[tokio::test]
-async fn a_provider_answer_delivered_by_another_browser_signs_no_user_in() {
-    let stack = TestStack::start().await;
-    for flow in FLOWS {
-        let attacker = stack.halfway(flow, GOOGLE).await;
-        let page = Browser::new().open(&attacker.answer).await;
-        page.is_page(400, "This sign-in did not begin in this browser");
-    }
-    assert_eq!(stack.token_calls(GOOGLE), 0);
-}
-
-#[tokio::test]
 async fn the_demos_callback_without_its_cookie_makes_no_call_to_the_broker() {
     for flow in FLOWS {
         let stack = TestStack::start().await;
@@ -67,23 +56,6 @@ async fn the_demos_callback_without_its_cookie_makes_no_call_to_the_broker() {
         assert_eq!(end.url, stack.demo("/profile"));
         assert_eq!(begun.exchanges(flow), 1);
     }
-}
-
-#[tokio::test]
-async fn the_demo_refuses_a_legacy_callback_in_a_browser_that_started_another_login() {
-    let stack = TestStack::start().await;
-    let attacker = at_the_demos_callback(&stack, Flow::Legacy).await;
-    let victim = at_the_demos_callback(&stack, Flow::Legacy).await;
-
-    let page = victim.browser.open(&attacker.callback).await;
-    assert_eq!(page.status, 400);
-    assert!(
-        page.text().contains("data-problem=\"refused\""),
-        "{}",
-        page.text()
-    );
-    assert_eq!(attacker.exchanges(Flow::Legacy), 0);
-    assert_eq!(victim.exchanges(Flow::Legacy), 0);
 }
 
 /// A browser whose next request is the demo's callback.

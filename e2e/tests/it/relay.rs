@@ -172,16 +172,3 @@ async fn the_demos_own_sign_ins_are_vouched_for() {
     let line = logs::lines_with(&[&request_id, "from=\"browser\""]).remove(0);
     assert!(line.contains("provenance=\"vouched\""), "{line}");
 }
-
-#[tokio::test]
-async fn a_fragment_does_not_survive_the_confirmation_page() {
-    let stack = TestStack::start().await;
-    let login = stack.backend.start_login(GOOGLE).await;
-    let url = format!("{}#planted", login.authorization_url);
-    let browser = Browser::new();
-    let asked = browser.type_in(&url).await;
-    assert_eq!(asked.url, url);
-    let go_on = format!("{}/continue", login.authorization_url);
-    let end = browser.press_until(&url, &go_on, UNSERVED).await;
-    assert_eq!(end.url, stack.backend.callback);
-}

@@ -1,55 +1,53 @@
-//! Single use and expiry: values that are used again, used concurrently, and used too
-//! late.
+//! Single use and expiry: values that are used again, and used too late.
 
-mod codes;
 mod model;
-mod results;
 
-use std::future::Future;
-use std::sync::Arc;
-
-use testkit::backend::Backend;
+use testkit::fresh;
 use testkit::http::Response;
 
-/// The time before its end at which a value is still used.
-const MARGIN_MS: i64 = 100;
+use crate::login::GOOGLE;
+use crate::test_stack::TestStack;
 
-/// The most repetitions of a round that was too slow to show anything.
-const MAX_ROUNDS: usize = 50;
+#[tokio::test]
+async fn consumed_expired_unknown_and_foreign_results_get_equal_responses() {
+    let stack = TestStack::start().await;
+    let backend = &stack.backend;
+    let expired = stack.completed_login(GOOGLE).await;
+    stack.advance_seconds(600);
+    let consumed = stack.completed_login(GOOGLE).await;
+    backend.result(&consumed.session_key).await;
+    let others = stack
+        .other_project("Another app")
+        .await
+        .start_login(GOOGLE)
+        .await;
 
-/// Repeats `round` until it was quick enough to show something: a running clock
-/// may run past the end between two requests on a busy machine.
-async fn in_time<T>(mut round: impl AsyncFnMut() -> Option<T>) {
-    for _ in 0..MAX_ROUNDS {
-        if round().await.is_some() {
-            return;
-        }
+    let mut responses = Vec::new();
+    for key in [
+        &expired.session_key,
+        &consumed.session_key,
+        &others.session_key,
+        &fresh::secret(),
+    ] {
+        responses.push(backend.result(key).await);
     }
-    panic!("no round was quick enough");
+    responses.iter().for_each(|it| it.is_refusal(400));
+    let reference = visible(&responses[0]);
+    assert!(
+        responses
+            .iter()
+            .all(|response| visible(response) == reference)
+    );
 }
 
-/// The responses to `count` equal requests, sent at once on connections of their own.
-async fn at_once<F>(
-    count: usize,
-    backend: &Backend,
-    request: impl Fn(Backend) -> F,
-) -> Vec<Response>
-where
-    F: Future<Output = Response> + Send + 'static,
-{
-    let start = Arc::new(tokio::sync::Barrier::new(count));
-    let requests: Vec<_> = (0..count)
-        .map(|_| {
-            let (start, request) = (start.clone(), request(backend.clone()));
-            tokio::spawn(async move {
-                start.wait().await;
-                request.await
-            })
-        })
+/// The parts of a response by which two could differ: all but the id of the
+/// request and the date.
+fn visible(response: &Response) -> (u16, Vec<(String, Vec<u8>)>, String) {
+    let headers = response
+        .headers
+        .iter()
+        .filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()))
+        .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
         .collect();
-    let mut responses = Vec::new();
-    for request in requests {
-        responses.push(request.await.expect("a response"));
-    }
-    responses
+    (response.status, headers, response.text().to_owned())
 }

@@ -39,11 +39,6 @@ fn an_unknown_key_is_refused_in_every_table_by_name() {
         refused(&text, "unknown key");
     }
     refused(&format!("{LOCAL}cookie_key = []\n"), "cookie_key");
-    refused(&format!("{LOCAL}{}", google("enable = true\n")), "enable");
-    refused(
-        &format!("{LOCAL}{project}redirect_uri = \"x\"\n"),
-        "redirect_uri",
-    );
 }
 
 #[test]

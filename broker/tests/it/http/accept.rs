@@ -61,6 +61,7 @@ async fn an_unknown_path_is_404_in_json_or_on_a_page() {
         "/token",
         "/providers",
         "/login",
+        "/login/%00",
         "/login/a/b",
         "/callback",
         "/callback/gitlab",

@@ -103,20 +103,6 @@ async fn a_completed_login_redirects_every_browser_to_the_callback() {
 }
 
 #[tokio::test]
-async fn an_unreachable_provider_fails_the_login_and_redirects_to_the_callback() {
-    let broker = TestBroker::start().await;
-    let body = with(session_body(1), "provider", "google");
-    let path = broker.session_with(&body).await;
-    broker.browser().get(&path).await.redirects_to(CALLBACK);
-    let response = broker.result(1).await;
-    assert_eq!(
-        response.text(),
-        r#"{"status":"failed","error":"provider_unavailable"}"#
-    );
-    assert_eq!(response.status, 200);
-}
-
-#[tokio::test]
 async fn a_local_plain_client_does_not_bind_the_login() {
     let broker = TestBroker::start().await;
     let path = local_session(&broker).await;

@@ -63,8 +63,12 @@ async fn only_an_access_token_is_a_bearer_token() {
         ADA_SECRET,
         handle.rsplit('/').next().unwrap(),
     ] {
+        let invalid = r#"Bearer error="invalid_token""#;
         let change = |request: Request| request.bearer_auth(other);
-        are_challenged(&broker, change, r#"Bearer error="invalid_token""#).await;
+        are_challenged(&broker, change, invalid).await;
+        // In the form of a token it is one that was never issued.
+        let response = broker.profile(&format!("fsi_{other}")).await;
+        is_challenged(&response, invalid);
     }
 }
 

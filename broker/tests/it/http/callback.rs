@@ -39,23 +39,10 @@ async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
 async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
     let broker = TestBroker::start().await;
     for (query, error) in [
-        ("error=access_denied", "access_denied"),
-        ("error=server_error", "provider_unavailable"),
         ("error=temporarily_unavailable", "provider_unavailable"),
-        ("error=invalid_scope", "invalid_provider_response"),
-        ("error=", "invalid_provider_response"),
-        ("code=", "invalid_provider_response"),
-        ("x=y", "invalid_provider_response"),
-        ("code=a&error=access_denied", "invalid_provider_response"),
-        ("code=a&code=a", "invalid_provider_response"),
+        ("error=Access_Denied", "invalid_provider_response"),
         (
             "error=access_denied&error=access_denied",
-            "invalid_provider_response",
-        ),
-        ("code=a%00b", "invalid_provider_response"),
-        ("code=a&iss=https://evil.test", "invalid_provider_response"),
-        (
-            "error=access_denied&iss=https://evil.test",
             "invalid_provider_response",
         ),
     ] {
@@ -65,17 +52,6 @@ async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
         returned.redirects_to(&format!("{CALLBACK}?error={error}&state={}", state()));
     }
     assert_eq!(broker.calls_upstream().await, 0);
-}
-
-#[tokio::test]
-async fn extra_parameters_of_a_provider_are_ignored() {
-    let broker = TestBroker::start().await;
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    let iss = format!("{}/login/oauth", broker.github.uri());
-    let query = format!("code=a&iss={iss}&scope=user&authuser=0&hd=x&prompt=none&foo=1&foo=2");
-    let returned = browser.come_back(&redirect, &query).await;
-    assert!(parameter(returned.location().unwrap(), "code").is_some());
 }
 
 #[tokio::test]
@@ -125,7 +101,7 @@ async fn a_tampered_cookie_is_refused() {
 async fn the_state_of_another_browsers_upstream_login_is_refused() {
     let broker = TestBroker::start().await;
     let (victim, attacker) = (broker.browser(), broker.browser());
-    victim.get(&authorize_path()).await;
+    let own = victim.get(&authorize_path()).await;
     let redirect = attacker.get(&authorize_path()).await;
     let injected = victim.get(&back_path(&redirect, "code=attackers")).await;
     injected.is_refusal_page(400, "upstream_login.own_browser");
@@ -133,18 +109,15 @@ async fn the_state_of_another_browsers_upstream_login_is_refused() {
         let response = victim.get(&format!("/callback/github?{query}")).await;
         response.is_refusal_page(400, "upstream_login.own_browser");
     }
-    assert_eq!(broker.calls_upstream().await, 0);
-}
-
-#[tokio::test]
-async fn a_callback_at_the_path_of_another_provider_is_refused() {
-    let broker = TestBroker::start().await;
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    let crossed = back_path(&redirect, "code=a").replace("/github", "/google");
-    let response = browser.get(&crossed).await;
+    let own = back_path(&own, "code=a");
+    let twice = format!(
+        "{own}&{}",
+        own.split('&').find(|it| it.starts_with("state=")).unwrap()
+    );
+    let response = victim.get(&twice).await;
     response.is_refusal_page(400, "upstream_login.own_browser");
     assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(victim.get(&own).await.status, 303);
 }
 
 #[tokio::test]
@@ -167,31 +140,6 @@ async fn two_tabs_of_one_browser_do_not_interfere() {
         .await
         .redirects_to(CALLBACK);
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
-}
-
-#[tokio::test]
-async fn the_code_is_exchanged_once_with_the_verifier_of_its_upstream_login() {
-    let broker = TestBroker::start().await;
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    let challenge = parameter(redirect.location().unwrap(), "code_challenge").unwrap();
-    browser.come_back(&redirect, "code=upstream-code").await;
-    let requests = broker.github.received_requests().await.unwrap();
-    let exchanges: Vec<_> = requests
-        .iter()
-        .filter(|request| request.url.path() == "/login/oauth/access_token")
-        .collect();
-    assert_eq!(exchanges.len(), 1);
-    let form: std::collections::HashMap<_, _> =
-        url::form_urlencoded::parse(&exchanges[0].body).collect();
-    assert_eq!(form["code"], "upstream-code");
-    assert_eq!(form["client_id"], "github-client");
-    assert_eq!(
-        form["redirect_uri"],
-        "http://127.0.0.1:8000/callback/github"
-    );
-    let verifier: contract::CodeVerifier = form["code_verifier"].parse().unwrap();
-    assert_eq!(verifier.challenge().as_str(), challenge);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use crate::test_broker::{
 async fn a_pending_read_does_not_consume_the_session() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
-    for _ in 0..3 {
+    for _ in 0..300 {
         let response = broker.result(1).await;
         assert_eq!(response.text(), r#"{"status":"pending"}"#);
         response.is_json(200, &json!({ "status": "pending" }));

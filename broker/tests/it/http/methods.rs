@@ -4,7 +4,7 @@ use reqwest::Method;
 
 use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
 
-pub(super) const PATHS: [(&str, Method); 16] = [
+pub(super) const PATHS: [(&str, Method); 17] = [
     ("/v1/login/session", Method::POST),
     ("/v1/login/result", Method::POST),
     ("/v1/token", Method::POST),
@@ -16,6 +16,7 @@ pub(super) const PATHS: [(&str, Method); 16] = [
     ("/login/handle", Method::GET),
     ("/login/handle/continue", Method::POST),
     ("/login/handle/cancel", Method::POST),
+    ("/return", Method::GET),
     ("/callback/github", Method::GET),
     ("/style.css", Method::GET),
     ("/question.js", Method::GET),

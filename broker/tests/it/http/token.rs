@@ -116,6 +116,8 @@ async fn a_token_lives_900_seconds() {
     broker.advance_ms(10_000);
     let response = broker.profile(&token).await;
     response.is_refusal(401);
+    let challenge = r#"Bearer error="invalid_token""#;
+    assert_eq!(response.header("www-authenticate"), Some(challenge));
     assert_eq!(broker.last_rule(), Some("bearer.expiry"));
 }
 

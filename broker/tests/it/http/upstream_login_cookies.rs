@@ -190,23 +190,3 @@ async fn two_cookies_with_one_name_are_both_ignored() {
         refused.is_refusal_page(400, "upstream_login.own_browser");
     }
 }
-
-#[tokio::test]
-async fn an_upstream_login_is_readable_as_long_as_its_cookie_key_is_kept() {
-    let (old, new) = (
-        CookieKey::from_random(&[1; 32]),
-        CookieKey::from_random(&[2; 32]),
-    );
-    let keyed =
-        |keys: Vec<CookieKey>| TestBroker::start_with(move |config| config.cookie_keys = keys);
-    let before = keyed(vec![old.clone()]).await;
-    let browser = before.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    let check = async |broker: TestBroker, status: u16| {
-        let moved = browser.moved_to(broker.http());
-        let response = moved.come_back(&redirect, "error=access_denied").await;
-        assert_eq!(response.status, status);
-    };
-    check(keyed(vec![new.clone(), old]).await, 303).await;
-    check(keyed(vec![new]).await, 400).await;
-}

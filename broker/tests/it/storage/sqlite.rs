@@ -129,14 +129,6 @@ fn a_database_of_a_newer_version_is_left_alone() {
     assert_eq!(tables, 0);
 }
 
-#[test]
-fn a_file_that_is_not_a_database_is_refused_and_kept() {
-    let scratch = Scratch::new();
-    let path = scratch.write("broker.db", &"not a database\n".repeat(100));
-    assert!(broker::store::open(&StoreUrl::SqliteFile(path.clone()), FailPoints::NONE).is_err());
-    assert!(std::fs::read_to_string(path).unwrap().starts_with("not a"));
-}
-
 #[tokio::test]
 async fn a_step_that_fails_returns_an_error_and_the_store_goes_on() {
     let store = TestStore::on(File::new()).await;

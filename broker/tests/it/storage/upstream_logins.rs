@@ -19,14 +19,3 @@ pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
         );
     }
 }
-
-pub(super) async fn a_consumed_upstream_login_is_remembered_until_its_end(store: TestStore) {
-    let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
-    store.consume_upstream_login(&upstream_login).await;
-    store.at_ms(599_999);
-    store.sweep().await;
-    assert_eq!(
-        store.consume_upstream_login(&upstream_login).await,
-        Consumed::Before
-    );
-}

@@ -82,6 +82,10 @@ async fn an_invalid_response_and_an_error_in_the_callback_change_nothing() {
     let providers = FakeProviders::start().await;
     for (query, reply) in [
         ("error=server_error", super::providers::github_token()),
+        (
+            "error=temporarily_unavailable",
+            super::providers::github_token(),
+        ),
         ("error=access_denied", super::providers::github_token()),
         ("code=a", Reply::of(200, "text/html", "")),
     ] {

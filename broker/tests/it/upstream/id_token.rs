@@ -6,8 +6,8 @@ use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 
 use super::providers::{
-    ACCESS_TOKEN, FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, failed_with, jwk,
-    signing_key, token, token_signed_by,
+    ACCESS_TOKEN, FakeProviders, KEY_ONE, KEY_TWO, StartedLogin, adas_claims, jwk, signing_key,
+    token, token_signed_by,
 };
 use crate::test_broker::CALLBACK;
 
@@ -121,8 +121,11 @@ async fn b15_every_claim_is_required_and_of_its_type() {
             assert_refused(&providers, make, &format!("{name} {value}")).await;
         }
     }
+    let url = providers.google.url();
+    let (_, without_scheme) = url.split_once("://").unwrap();
     for (name, value) in [
         ("iss", json!("accounts.google.com")),
+        ("iss", json!(without_scheme)),
         ("aud", json!(["us"])),
         ("aud", json!(["us", "them"])),
         ("azp", json!("")),
@@ -267,13 +270,4 @@ async fn b16_a_token_cannot_bring_its_own_key() {
         assert_refused(&providers, own, name).await;
     }
     assert!(elsewhere.calls().is_empty());
-}
-
-#[tokio::test]
-async fn b17_a_token_that_names_no_key_is_refused_even_if_there_is_only_one() {
-    let providers = FakeProviders::start().await;
-    let outcome = sign_in_with(&providers, 1, |login| {
-        token(&json!({ "alg": "RS256" }), &adas_claims(login))
-    });
-    assert_eq!(outcome.await, failed_with("invalid_provider_response"));
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{get, post, refuses};
+use super::{get, refuses};
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::test_stack::TestStack;
-use testkit::http::{Http, client};
+use testkit::http::client;
 
 /// A stream in which an event is missing ends by this.
 const FOR_EVER: Duration = Duration::from_secs(60);
@@ -236,26 +236,4 @@ async fn the_status_of_a_legacy_login_follows_its_steps() {
     stack.backend.token(&transaction, &code).await;
     stack.advance_seconds(900);
     assert_eq!(get(&stack, &at).await.json()["state"], "expired");
-}
-
-#[tokio::test]
-async fn a_script_of_another_origin_gets_no_response() {
-    let stack = TestStack::start().await;
-    stack.backend.start_login(GOOGLE).await;
-    for path in [
-        "/api/events",
-        "/api/events/stream",
-        "/api/logins",
-        "/api/faults",
-    ] {
-        let url = format!("{}{path}", stack.urls().control);
-        let response = Http::new()
-            .get(url)
-            .header("Origin", "http://evil.example")
-            .send()
-            .await;
-        refuses(&response, 403, "another origin");
-    }
-    let order = json!({ "operation": "POST /v1/token", "fault": "refuse" });
-    assert_eq!(post(&stack, "/api/faults", order).await.status, 201);
 }

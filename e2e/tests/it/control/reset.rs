@@ -9,8 +9,6 @@ use crate::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 
-// A reset.
-
 #[tokio::test]
 async fn logins_work_after_a_reset() {
     let stack = TestStack::start().await;

@@ -59,24 +59,14 @@ pub(crate) fn project(backend: &Backend, callbacks: &[&str]) -> Project {
 
 /// Providers that know the broker at `base_url`.
 pub(crate) async fn upstream(base_url: &str, clock: Clock) -> MockUpstream {
-    upstream_with(base_url, clock, |_| ()).await
-}
-
-/// The same with other settings.
-pub(crate) async fn upstream_with(
-    base_url: &str,
-    clock: Clock,
-    change: impl FnOnce(&mut Settings),
-) -> MockUpstream {
     let client = |provider| {
         let callback = format!("{base_url}/callback/{provider}");
         Client::new(UPSTREAM_CLIENT, UPSTREAM_SECRET, [callback]).expect("a callback")
     };
-    let mut settings = Settings {
+    let settings = Settings {
         clock,
         ..Settings::new(client("google"), client("github"))
     };
-    change(&mut settings);
     MockUpstream::start(settings).await.expect("free ports")
 }
 

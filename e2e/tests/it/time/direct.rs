@@ -110,26 +110,4 @@ impl Direct {
     fn agent(&self, request: Request) -> Request {
         request.header("User-Agent", CLIENT_ID)
     }
-
-    /// The page on which the user is chosen.
-    pub(super) async fn page(&self) -> Response {
-        Browser::new().open(&self.authorize_url()).await
-    }
-
-    /// Presses Ada's button on the page.
-    pub(super) async fn choose(&self, page: &Response) -> Response {
-        let action = between(page.text(), "action=\"", "\"");
-        let request = between(page.text(), "name=\"request\" value=\"", "\"");
-        let form = [("request", request), ("person", "ada")];
-        self.http
-            .post(format!("{}{action}", self.url))
-            .form(&form)
-            .send()
-            .await
-    }
-}
-
-fn between<'a>(text: &'a str, before: &str, after: &str) -> &'a str {
-    let (_, rest) = text.split_once(before).expect("it is there");
-    rest.split_once(after).expect("it ends").0
 }

@@ -12,7 +12,7 @@ use super::{BEGIN_MS, HOUR_MS, with_standing_clock};
 use crate::demo::User;
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
-use testkit::browser::{Browser, NavigationStep};
+use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Response;
 
@@ -103,29 +103,6 @@ async fn lifetimes_in_responses_do_not_change_with_time() {
             .last_step_to(upstream_login.login.url());
         assert_eq!(max_age_seconds(&redirect.response), [1200]);
     }
-}
-
-#[tokio::test]
-async fn the_demos_cookies_live_as_long_as_its_session_and_its_login() {
-    let stack = advanced_stack().await;
-    let browser = Arc::new(Browser::new());
-    let user = User::with(&stack, &browser);
-    let start = stack.demo("/login/google");
-    let started = |step: NavigationStep| {
-        let mut ages = max_age_seconds(&step.response);
-        ages.sort_unstable();
-        ages
-    };
-
-    user.sign_in(Flow::Clean, GOOGLE).await;
-    assert_eq!(started(browser.last_step_to(&start)), [600, 600]);
-    let home = browser.last_step_to(&stack.demo("/callback"));
-    assert_eq!(max_age_seconds(&home.response), [28_800]);
-
-    // A login that is started an hour later does not make the session longer.
-    stack.advance_to(stack.now_ms() + HOUR_MS);
-    user.follow_to_provider_answer(Flow::Clean, GOOGLE).await;
-    assert_eq!(started(browser.last_step_to(&start)), [600, 28_800 - 3_600]);
 }
 
 #[tokio::test]

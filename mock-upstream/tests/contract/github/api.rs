@@ -143,7 +143,9 @@ async fn calls_beyond_the_hourly_limit_are_refused_until_the_reset() {
             .text("message")
             .starts_with("API rate limit exceeded")
     );
-    mock.advance_ms(3_600_000);
+    mock.advance_ms(3_599_999);
+    assert_eq!(ask().await.status, 403);
+    mock.advance_ms(1);
     assert_eq!(ask().await.status, 200);
 }
 

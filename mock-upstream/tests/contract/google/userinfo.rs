@@ -38,7 +38,9 @@ async fn userinfo_describes_the_user_of_the_token() {
 async fn userinfo_refuses_an_expired_token() {
     let mock = TestMock::new().await;
     let token = mock.sign_in(GOOGLE).await.text("access_token");
-    mock.advance_ms(3_599_000);
+    mock.advance_ms(3_598_999);
+    assert_eq!(userinfo(&mock, &token).await.status, 200);
+    mock.advance_ms(1);
     assert_eq!(userinfo(&mock, &token).await.status, 401);
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn discovery_document(url: &str) -> Value {
         "userinfo_endpoint": format!("{url}/userinfo"),
         "revocation_endpoint": format!("{url}/revoke"),
         "jwks_uri": format!("{url}{KEYS}"),
+        "authorization_response_iss_parameter_supported": true,
     })
 }
 
