@@ -20,11 +20,12 @@ cd "$folder"
 trap 'rm -rf "$folder"' EXIT
 
 start() {
-    # After a kill it may refuse for a while, because a child that was just being
-    # born still holds the memory that all of them share.
+    # After a kill it may refuse for a while, because a child that is ending still holds
+    # the memory that all of them share. It does not get our standard output: whoever
+    # reads that sees its end when this script ends.
     for _ in $(seq 300); do
         $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
-            -c max_connections=400 -c fsync="$fsync" -c log_min_messages=panic "$@" &
+            -c max_connections=400 -c fsync="$fsync" -c log_min_messages=panic "$@" >/dev/null &
         server=$!
         while kill -0 $server 2>/dev/null; do
             if "$programs/pg_isready" -q -h "$folder"; then return; fi
@@ -48,6 +49,9 @@ echo "up $folder"
 while read -r word; do
     case $word in
     kill)
+        # Stopped, it can fork no child after they were listed. Such a child would wait
+        # for the others for ever.
+        kill -STOP $server
         kill -9 $server $(children $server)
         wait $server 2>/dev/null || true
         echo down
