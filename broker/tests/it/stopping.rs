@@ -68,10 +68,10 @@ async fn lets_a_callback_finish(signal: &str) {
 /// While Rocket accepts connections, it may stop with requests in progress.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn sigterm_amid_new_connections_lets_a_callback_in_progress_finish() {
-    let github = SlowGitHub::start().await;
-    let places: Vec<_> = (0..12).map(|_| Installation::new()).collect();
-    join_all(places.iter().map(async |installation| {
-        let broker = serve(&github, installation, "300");
+    join_all((0..12).map(async |_| {
+        // Its own: another broker's request must not be taken for this one's.
+        let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+        let broker = serve(&github, &installation, "300");
         let back = tokio::spawn(coming_back(&broker, "code=upstream-code").await.try_send());
         github.wait_for_request().await;
         let connections =
