@@ -30,12 +30,13 @@ mkdir -p "$results"
 # The published size, or the small one.
 size() { if $quick; then echo "$2"; else echo "$1"; fi; }
 
-# The lines of a command's output that say what it found, as one.
-first() { head -n 1; }
+# The lines of a command's output that say what it found, as one. A command that found
+# an error has stopped the run.
+nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
 last() { tail -n 1; }
 scores() { grep ' mutants caught ' | paste -s -d ';' | sed 's/;/; /g'; }
-targets() { grep -E '^[a-z_0-9]+: [0-9]+ ' | awk '{ sum += $2 } END { printf "%d inputs for %d targets, none broke one\n", sum, NR }'; }
-bodies() { grep -E '^[0-9]+ bodies: ' | awk '{ sum += $1 } END { printf "%d bodies of %d requests, no disagreement\n", sum, NR }'; }
+targets() { grep -oE '[a-z_0-9]+: [0-9]+ inputs' | awk '{ sum += $2 } END { printf "%d inputs for %d targets, none broke one\n", sum, NR }'; }
+bodies() { grep -oE '[0-9]+ bodies: ' | awk '{ sum += $1 } END { printf "%d bodies of %d requests, no disagreement\n", sum, NR }'; }
 
 # figure NAME TITLE FILTER COMMAND...: runs the command unless its result is there.
 rows=()
@@ -55,17 +56,17 @@ figure() {
     rows+=("| $title | $("$filter" < "$result.out") | $minutes min | \`$*\` |")
 }
 
-figure histories-sqlite "races on SQLite, one broker" first \
+figure histories-sqlite "races on SQLite, one broker" nothing_wrong \
     just histories "$(size 1000000 500)"
-figure histories-postgres "races on PostgreSQL, two brokers" first \
+figure histories-postgres "races on PostgreSQL, two brokers" nothing_wrong \
     just histories "$(size 250000 500)" --engine postgres
-figure crashes-sqlite "crashes on SQLite" first \
+figure crashes-sqlite "crashes on SQLite" nothing_wrong \
     just crashes "$(size 300 3)"
-figure crashes-postgres "crashes on PostgreSQL, two brokers and the database" first \
+figure crashes-postgres "crashes on PostgreSQL, two brokers and the database" nothing_wrong \
     just crashes "$(size 300 3)" --engine postgres
-figure soak-sqlite "soak on SQLite, one broker" first \
+figure soak-sqlite "soak on SQLite, one broker" nothing_wrong \
     just soak "$(size 30 1)"
-figure soak-postgres "soak on PostgreSQL, two brokers" first \
+figure soak-postgres "soak on PostgreSQL, two brokers" nothing_wrong \
     just soak "$(size 30 1)" --engine postgres
 figure fuzz "fuzzing" targets \
     just fuzz "$(size 1000000 1000)"

@@ -117,8 +117,9 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     bar.finish_and_clear();
     writeln!(
         std::io::stdout(),
-        "{kills} kills on {}, {brokers} broker(s), seed {seed}, {}\n\n{}",
+        "{kills} kills on {}, {}, seed {seed}, {}\n\n{}",
         plan.engine.name(),
+        super::broker_count(brokers),
         duration(bar.elapsed()),
         run.table(),
     )?;

@@ -95,10 +95,11 @@ pub(crate) async fn run(plan: Plan) -> Result<(), RunError> {
     let table = race.table.lock().unwrap_or_else(PoisonError::into_inner);
     writeln!(
         std::io::stdout(),
-        "{} histories on {}, {} clients, {brokers} broker(s), seed {seed}, {}\n\n{table}",
+        "{} histories on {}, {} clients, {}, seed {seed}, {}\n\n{table}",
         table.histories(),
         plan.engine.name(),
         plan.clients,
+        super::broker_count(brokers),
         duration(race.bar.elapsed()),
     )?;
     outcome?;

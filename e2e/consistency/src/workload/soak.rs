@@ -138,8 +138,9 @@ impl Soak {
         let context = Arc::new(Context::new(&cluster, proxies.urls())?);
         let nemesis = Nemesis::new(context.clone(), cluster, proxies, Random::of(seed, 0))?;
         progress(&format!(
-            "{} users, {brokers} broker(s) on {}",
+            "{} users, {} on {}",
             plan.users,
+            super::broker_count(brokers),
             plan.engine.name()
         ));
         Ok(Self { context, nemesis })
