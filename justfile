@@ -151,15 +151,26 @@ soak *FLAGS:
 test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
-# Mutate contract, use cases, store and its SQL, and compare the scores with the published ones (three hours; --publish writes them)
-mutants PUBLISH="": _postgres _cargo-mutants
-    {{ just_executable() }} _mutants contract "{{ PUBLISH }}" contract -f 'broker/contract/src/**'
-    {{ just_executable() }} _mutants use-cases "{{ PUBLISH }}" broker -f 'broker/src/model*' -f 'broker/src/model/**' \
-        -f 'broker/src/sign_in*' -f 'broker/src/sign_in/**'
-    {{ just_executable() }} _mutants store "{{ PUBLISH }}" broker -f 'broker/src/store*' -f 'broker/src/store/**' \
-        -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*'
-    {{ just_executable() }} _mutants postgres "{{ PUBLISH }}" broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres
-    {{ just_executable() }} mutants-sql {{ PUBLISH }}
+# Mutate one SET of the code, or all, and compare the scores with the published ones (three hours; SET: contract, use-cases, store, postgres, sql; --publish after it writes the score)
+mutants SET="all" PUBLISH="": _postgres _cargo-mutants _cargo-nextest
+    #!/usr/bin/env bash
+    set -euo pipefail
+    mutate() { {{ just_executable() }} _mutants "$1" "{{ PUBLISH }}" "${@:2}"; }
+    case "{{ SET }}" in
+        all)
+            for set in contract use-cases store postgres sql; do
+                {{ just_executable() }} mutants $set {{ PUBLISH }}
+            done ;;
+        contract) mutate contract contract -f 'broker/contract/src/**' ;;
+        use-cases) mutate use-cases broker --test-tool nextest -f 'broker/src/model*' -f 'broker/src/model/**' \
+            -f 'broker/src/sign_in*' -f 'broker/src/sign_in/**' ;;
+        store) mutate store broker --test-tool nextest -f 'broker/src/store*' -f 'broker/src/store/**' \
+            -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*' ;;
+        # Without nextest, which would start a server for each test.
+        postgres) mutate postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres ;;
+        sql) {{ just_executable() }} mutants-sql {{ PUBLISH }} ;;
+        *) echo "mutants: unknown set {{ SET }}; there are contract, use-cases, store, postgres, sql and all" >&2; exit 2 ;;
+    esac
 
 # Mutate only the store's SQL (--list; --only TEXT; --publish writes the score)
 mutants-sql *FLAGS: _postgres
@@ -249,12 +260,16 @@ _mutants NAME PUBLISH PACKAGE *FLAGS:
     set -euo pipefail
     name=$1 publish=$2 package=$3 found=target/mutants/$1/mutants.out
     shift 3
+    export PATH={{ tools }}:$PATH
     # 2: some survived, 3: some timed out. Anything else is no run at all.
     {{ tools }}/cargo-mutants mutants --cargo-arg=--locked --package "$package" --test-package "$package" --copy-target true \
         --output "target/mutants/$name" --timeout 120 "$@" || case $? in 2 | 3) ;; *) exit 1 ;; esac
     cargo run --locked --quiet -p mutants -- score "$name" "$found" $publish
 
 _cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
+
+# It ends a run at the first test that fails.
+_cargo-nextest: (_cargo-tool "cargo-nextest" "0.9.143")
 
 _cargo-deny: (_cargo-tool "cargo-deny" "0.20.2")
 

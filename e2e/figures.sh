@@ -34,9 +34,22 @@ size() { if $quick; then echo "$2"; else echo "$1"; fi; }
 # an error has stopped the run.
 nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
 last() { tail -n 1; }
-scores() { grep ' mutants caught ' | paste -s -d ';' | sed 's/;/; /g'; }
+score() { grep ' mutants caught ' | sed 's/^[a-z-]*: //'; }
 targets() { grep -oE '[a-z_0-9]+: [0-9]+ inputs' | awk '{ sum += $2 } END { printf "%d inputs for %d targets, none broke one\n", sum, NR }'; }
 bodies() { grep -oE '[0-9]+ bodies: ' | awk '{ sum += $1 } END { printf "%d bodies of %d requests, no disagreement\n", sum, NR }'; }
+
+# The table so far.
+write_table() {
+    {
+        echo "# Figures"
+        echo
+        echo "Made by \`just figures\` at commit \`$commit\` on $(nproc) cores, $(date --utc +%Y-%m-%d)."
+        echo
+        echo "| what | result | took | command |"
+        echo "|---|---|---|---|"
+        printf '%s\n' "${rows[@]}"
+    } > "$table"
+}
 
 # figure NAME TITLE FILTER COMMAND...: runs the command unless its result is there.
 rows=()
@@ -54,6 +67,7 @@ figure() {
     fi
     local minutes=$((($(cat "$result.seconds") + 59) / 60))
     rows+=("| $title | $("$filter" < "$result.out") | $minutes min | \`$*\` |")
+    write_table
 }
 
 figure histories-sqlite "races on SQLite, one broker" nothing_wrong \
@@ -75,17 +89,8 @@ figure differential "schema, broker and a plain reading of the specification" bo
 figure startup "start-up" last \
     just bench-startup
 if ! $quick; then
-    figure mutants "mutants" scores \
-        just mutants
+    for set in contract use-cases store postgres sql; do
+        figure "mutants-$set" "mutants: $set" score just mutants "$set"
+    done
 fi
-
-{
-    echo "# Figures"
-    echo
-    echo "Made by \`just figures\` at commit \`$commit\` on $(nproc) cores, $(date --utc +%Y-%m-%d)."
-    echo
-    echo "| what | result | took | command |"
-    echo "|---|---|---|---|"
-    printf '%s\n' "${rows[@]}"
-} > "$table"
 echo "figures: wrote $table" >&2
