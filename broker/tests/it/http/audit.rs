@@ -2,7 +2,7 @@
 //! project they belong to.
 
 use broker::audit::{Event, Step};
-use contract::Rule;
+use contract::{ClientId, Rule};
 
 use crate::test_broker::{TestBroker, authorize_path, authorize_query, authorize_with, sign_in};
 
@@ -88,7 +88,13 @@ async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
     assert_eq!(lines(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
-    assert!(events.iter().all(|event| event.login == login));
+    for event in events {
+        assert_eq!(event.login, login, "{}", event.operation);
+        // A revocation reads nothing: it does not learn whose token it was.
+        let expected = (event.operation != "POST /v1/revoke").then_some("prj_ada");
+        let project = event.project.as_ref().map(ClientId::as_str);
+        assert_eq!(project, expected, "{}", event.operation);
+    }
 }
 
 #[tokio::test]

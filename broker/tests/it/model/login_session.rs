@@ -2,7 +2,7 @@
 
 use broker::model::LoginId;
 use broker::model::login_session::{
-    LoginSession, NotAdmitted, ResultQuery, SessionStatus, StillPending,
+    Handle, LoginSession, NotAdmitted, ResultQuery, SessionStatus, StillPending,
 };
 use contract::{Digest, LoginResultRequest, Provider, Rule, SessionKey};
 
@@ -126,4 +126,12 @@ fn a_rejected_browser_goes_back_unless_another_is_still_signing_in() {
     check(SessionStatus::Completed, 0, &over);
     check(SessionStatus::Consumed, 0, &over);
     check(SessionStatus::Erased, 0, &over);
+}
+
+#[test]
+fn a_handle_is_redacted() {
+    assert_eq!(
+        format!("{:?}", Handle::from_random([7; 32])),
+        "Handle([redacted])"
+    );
 }
