@@ -123,7 +123,7 @@ lint:
     cargo clippy --locked --workspace --all-targets --all-features -- --deny warnings
     cargo clippy --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
 
-# Run the broker alone, as in production (all commands: just broker --help)
+# Run the broker alone, in a debug build (all commands: just broker --help)
 broker *ARGS:
     cargo run --locked --bin broker -- "$@"
 
@@ -135,11 +135,11 @@ consumer *ARGS:
 conformance *FLAGS:
     cargo run --locked --quiet -p conformance -- "$@"
 
-# Race clients for every single-use value (N=1000000; --engine postgres; all flags: just histories --help)
+# Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
 histories *FLAGS:
     cargo run --locked --release -p consistency -- histories "$@"
 
-# Kill brokers under load, and check what they acknowledged (N=300; --engine postgres; all flags: just crashes --help)
+# Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres; all flags: just crashes --help)
 crashes *FLAGS:
     cargo run --locked --release -p consistency -- crashes "$@"
 

@@ -309,11 +309,6 @@ impl Browser {
         }
     }
 
-    /// Changes the value of every cookie.
-    pub fn change_cookies(&self, change: impl Fn(&str) -> String) {
-        self.jar().change(change);
-    }
-
     /// Deletes all cookies.
     pub fn clear_cookies(&self) {
         self.jar().clear();

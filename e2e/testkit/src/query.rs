@@ -23,7 +23,7 @@ pub fn with_parameter(url: &str, name: &str, value: &str) -> String {
 /// `url` with one more parameter, beside those of the same name.
 #[must_use]
 #[track_caller]
-pub fn with_more(url: &str, name: &str, value: &str) -> String {
+fn with_more(url: &str, name: &str, value: &str) -> String {
     let mut url = Url::parse(url).expect("a URL");
     url.query_pairs_mut().append_pair(name, value);
     url.into()

@@ -1,4 +1,4 @@
-//! The attributes and the size of the cookies that the broker and the demo set.
+//! The attributes of the cookies that the broker and the demo set.
 
 use reqwest::header::SET_COOKIE;
 

@@ -1,4 +1,5 @@
-//! The table of malformed requests, at every endpoint of the stack's broker.
+//! The table of malformed requests at three endpoints, seen through the stack's event log.
+//! `broker/tests/it/http/malformed_requests.rs` sends it to every endpoint.
 
 use reqwest::Method;
 use serde_json::Value;

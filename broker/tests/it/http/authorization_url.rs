@@ -115,6 +115,7 @@ async fn a_local_plain_client_does_not_bind_the_login() {
         .come_back(&redirect, "code=upstream-code")
         .await
         .redirects_to(LOCAL_CALLBACK);
+    assert_eq!(broker.calls_upstream().await, 3, "the user signed in");
     let again = broker.plain_client().get(&path).await;
     again.redirects_to(LOCAL_CALLBACK);
 }

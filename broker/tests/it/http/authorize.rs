@@ -1,8 +1,8 @@
 //! `GET /authorize`: its parameters, and where each error is reported.
 
 use crate::test_broker::{
-    BOB_CALLBACK, CALLBACK, TestBroker, authorize_path, authorize_query, authorize_with, parameter,
-    state,
+    BOB_CALLBACK, CALLBACK, LOCAL_CALLBACK, TestBroker, authorize_path, authorize_query,
+    authorize_with, parameter, state,
 };
 
 type Query = Vec<(&'static str, String)>;
@@ -90,8 +90,8 @@ async fn an_unknown_client_or_callback_is_refused_on_a_page() {
 async fn a_repeated_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
     let once = "authorize.once";
-    is_refused_on_a_page(&broker, &with_more("client_id", "prj_ada"), once).await;
-    is_refused_on_a_page(&broker, &with_more("redirect_uri", CALLBACK), once).await;
+    is_refused_on_a_page(&broker, &with_more("client_id", "prj_bob"), once).await;
+    is_refused_on_a_page(&broker, &with_more("redirect_uri", LOCAL_CALLBACK), once).await;
 }
 
 #[tokio::test]
@@ -152,6 +152,11 @@ async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state(
         check("response_type", value).await;
         assert_eq!(broker.last_rule(), Some("authorize.response_type"));
     }
+    // Google is not asked: it cannot be reached, and the error would be another one.
+    let mut query = with("code_challenge", Some("short"));
+    let provider = query.iter_mut().find(|(name, _)| *name == "provider");
+    provider.unwrap().1 = "google".to_owned();
+    is_error_at_callback(&broker, &query, "invalid_request", Some(&state)).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use testkit::http::{Request, Response};
 use testkit::malformed::{malformed_bearers, other_schemes};
 
-use crate::test_broker::{ADA_SECRET, TestBroker, adas_profile, key};
+use crate::test_broker::{ADA_SECRET, TestBroker, adas_profile, key, state};
 
 const PATHS: [(Method, &str); 2] = [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")];
 
@@ -61,6 +61,7 @@ async fn only_an_access_token_is_a_bearer_token() {
         &code,
         &key(1),
         ADA_SECRET,
+        &state(),
         handle.rsplit('/').next().unwrap(),
     ] {
         let invalid = r#"Bearer error="invalid_token""#;

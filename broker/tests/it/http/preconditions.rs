@@ -108,6 +108,7 @@ async fn a_prefetch_is_answered_503_and_changes_nothing() {
     }
     assert_eq!(broker.calls_upstream().await, 0);
     browser.get(&back).await.redirects_to(CALLBACK);
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
 #[tokio::test]

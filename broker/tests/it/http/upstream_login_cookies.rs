@@ -46,9 +46,10 @@ async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
         newest = Some(redirect);
     }
     let returned = browser
-        .come_back(&newest.unwrap(), "error=access_denied")
+        .come_back(&newest.unwrap(), "code=upstream-code")
         .await;
-    assert!(returned.location().unwrap().starts_with(&long_callback()));
+    let code = format!("{}?code=", long_callback());
+    assert!(returned.location().unwrap().starts_with(&code));
 }
 
 #[tokio::test]
@@ -57,9 +58,13 @@ async fn the_cookie_of_a_clean_login_is_small_too() {
     let body = with(session_body(1), "client_id", CLIENT_ID);
     let body = with(body, "redirect_uri", long_callback());
     let browser = broker.browser();
-    browser.get(&broker.session_with(&body).await).await;
+    let redirect = browser.get(&broker.session_with(&body).await).await;
+    assert_eq!(browser.cookies().len(), 1);
     let (name, value) = browser.cookies().pop_first().unwrap();
     assert!(name.len() + 1 + value.len() < 600);
+    let returned = browser.come_back(&redirect, "code=upstream-code").await;
+    returned.redirects_to(&long_callback());
+    assert_eq!(broker.calls_upstream().await, 3);
 }
 
 #[tokio::test]

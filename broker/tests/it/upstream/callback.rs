@@ -92,7 +92,9 @@ async fn b05_an_issuer_is_compared_exactly_with_a_code_and_with_an_error() {
 #[tokio::test]
 async fn b06_a_callback_counts_only_on_the_path_of_its_own_provider() {
     let providers = FakeProviders::start().await;
+    let exchanges = || Provider::ALL.map(|it| providers.get(it).calls_to(TOKEN).len());
     for (provider, other) in [(Google, GitHub), (GitHub, Google)] {
+        let before = exchanges();
         let login = providers.start_legacy_login(provider).await;
         let path_of_other = login
             .callback_path("code=a-code")
@@ -101,9 +103,9 @@ async fn b06_a_callback_counts_only_on_the_path_of_its_own_provider() {
             .get(&path_of_other)
             .await
             .is_refusal_page(400, "upstream_login.own_browser");
-        assert!(providers.get(provider).calls_to(TOKEN).is_empty());
-        login.return_with("code=a-code").await;
-        assert_eq!(providers.get(provider).calls_to(TOKEN).len(), 1);
+        assert_eq!(exchanges(), before);
+        let response = login.return_with("code=a-code").await;
+        assert!(parameter(response.location().unwrap(), "code").is_some());
     }
 }
 
@@ -111,16 +113,18 @@ async fn b06_a_callback_counts_only_on_the_path_of_its_own_provider() {
 async fn b07_unknown_parameters_of_a_callback_are_ignored() {
     let providers = FakeProviders::start().await;
     let junk: String = (0..20)
-        .map(|n| format!("&future{n}=%F0%9F%A6%80{n}"))
+        .map(|n| format!("&future{n}=%F0%9F%A6%80{n}&junk{n}=%3Cscript%3E%00%25%23%26"))
         .collect();
     let known = "&scope=email+openid&authuser=0&prompt=none&hd=corp.example&hd=again\
                  &redirect_uri=https://evil.test/&subject=sub_1";
     for (key, provider) in [(1, Google), (2, GitHub)] {
         let login = providers.start_login(provider, key).await;
-        login
-            .return_with(&format!("code=a-code{known}{junk}"))
-            .await;
+        let query = format!("code=a-code{known}{junk}");
+        login.return_with(&query).await;
         assert!(providers.result(key).await.is_ok());
+        let login = providers.start_legacy_login(provider).await;
+        let response = login.return_with(&query).await;
+        assert!(parameter(response.location().unwrap(), "code").is_some());
     }
 }
 
@@ -217,7 +221,10 @@ async fn b26_no_scope_is_requested_beyond_the_profile() {
         (Google, "openid email profile"),
         (GitHub, "read:user user:email"),
     ];
-    for (provider, scope) in scopes {
+    for (key, (provider, scope)) in (1..).zip(scopes) {
+        let clean = providers.start_login(provider, key).await;
+        assert_eq!(clean.parameter("scope"), scope);
+        assert_eq!(clean.parameter("prompt"), "select_account");
         let login = providers.start_legacy_login(provider).await;
         assert_eq!(login.parameter("scope"), scope);
         let url = login.redirect.location().unwrap();

@@ -96,14 +96,6 @@ impl CookieJar {
         owners.filter(|owner| **owner == host).count()
     }
 
-    /// Changes the value of every cookie.
-    pub(super) fn change(&mut self, change: impl Fn(&str) -> String) {
-        for cookie in self.cookies.values_mut() {
-            let changed = change(cookie.value());
-            cookie.set_value(changed);
-        }
-    }
-
     /// Deletes all cookies.
     pub(super) fn clear(&mut self) {
         self.cookies.clear();

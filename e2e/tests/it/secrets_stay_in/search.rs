@@ -28,6 +28,9 @@ impl Run {
     pub(super) async fn check_control(&self, stack: &TestStack) {
         let served = everything_served(stack).await;
         assert!(served.len() > 100_000, "{} bytes", served.len());
+        for part in ["id=\"exchange\"", "<svg", "[masked"] {
+            assert!(served.contains(part), "{part} was not served");
+        }
         let found = self.leak_check().search(&served);
         assert_eq!(found, [], "at the control address");
     }

@@ -34,7 +34,7 @@ pub(super) fn google_config(url: &str) -> GoogleConfig {
 
 pub(crate) fn github_config(url: &str) -> GitHubConfig {
     GitHubConfig {
-        client_id: "us".to_owned(),
+        client_id: "us-at-github".to_owned(),
         client_secret: UpstreamSecret::new(OUR_SECRET),
         enabled: true,
         web_url: url.parse().unwrap(),

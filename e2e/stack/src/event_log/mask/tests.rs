@@ -1,3 +1,6 @@
+//! Tests of the masking: the parts of an exchange that are masked, and one mask for one
+//! secret.
+
 use super::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Tests of the rows that the builder makes of events.
+
 use super::*;
 use crate::event_log::EventSource;
 

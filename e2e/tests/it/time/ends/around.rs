@@ -1,4 +1,4 @@
-//! Lifetimes at the imitated providers and at the demo.
+//! Lifetimes at the demo: of a session and of a transaction.
 
 use std::sync::Arc;
 
