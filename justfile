@@ -184,7 +184,7 @@ fuzz CASES="1000000" TARGET="fuzz::":
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
-# Make every published figure and write e2e/FIGURES.md (a day; continues where it stopped; --quick tries it)
+# Make every published figure and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
 figures *FLAGS: _postgres
     e2e/figures.sh "$@"
 

@@ -1,8 +1,8 @@
 //! The HTTP interface: routes, guards, statuses, headers, pages.
 //!
-//! One file per path, named like it; `authorization_url` serves `/login/{handle}` and
-//! its buttons, `return_path` serves `/return`. A handler takes what it
-//! needs as types of `request`, calls one use case, hands the report to the request's
+//! One file per path, named like it, but for `authorization_url` (`/login/{handle}` and its
+//! buttons), `return_path` (`/return`), `health`, `assets` and `operator`. A handler takes
+//! what it needs as types of `request`, calls one use case, hands the report to the request's
 //! `context`, and answers with types of `response`. The status of every refusal is in
 //! one table, in `response::refusal`.
 //!

@@ -1,8 +1,8 @@
 //! The number of login sessions that each project has under way.
 //!
-//! Every session lives equally long, whatever becomes of it, so those alive are those
-//! opened lately. They are counted here, without the store: to count its rows would hold
-//! up its one writer, and the longer the worse the flood.
+//! A session lives 600 seconds, whatever its outcome, so the live sessions are those that
+//! were opened in that time. They are counted in memory: to count rows would block the
+//! store's only writer, and for longer the more sessions there are.
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU32;

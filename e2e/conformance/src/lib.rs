@@ -15,7 +15,10 @@
 //! | `preflight` | the check that there is a broker, before any verdict |
 //! | `scenario` | the logins that a run plays, one file each |
 //! | `run` | the state that the scenarios share |
+//! | `project`, `users` | the backend that the run plays, and the users that it queues |
 //! | `expect`, `http`, `mask` | pure checks, raw HTTP, masked secrets |
+//! | `address`, `random` | the form of a URL, random secrets |
+//! | `error` | the reasons for which a run ends early |
 //!
 //! Each module imports only from those below it: `scenario` and `preflight` from
 //! `run`, `run` from `plan` and `report`, these from `browser`, `control` and

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_in_a_logis_named() {
+    fn a_forbidden_line_of_a_log_is_named() {
         let secret = "0123456789-0123456789_0123456789abcdefABCDE";
         assert_error(&answered(200, &format!(r#","why":"{secret}""#)), "a secret");
         let known = format!(r#","why":"{CLIENT_SECRET}""#);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_orderly_logis_counted_without_an_error() {
+    async fn an_orderly_log_is_counted_without_an_error() {
         let log = AuditLog::new();
         log.read(&answered(200, r#","steps":"code_redeemed token_revoked""#));
         log.read(&answered(400, ""));

@@ -1,5 +1,5 @@
-//! One login as its consumer and its browsers play it: the calls, with the numbers that
-//! the model knows their logins, upstream logins and browsers by.
+//! One login: the calls of its backend and of its browsers. The model numbers logins,
+//! upstream logins and browsers; this module maps the numbers to secrets.
 
 use broker::model::LoginId;
 

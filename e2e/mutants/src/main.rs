@@ -1,8 +1,10 @@
-//! `mutants`: changes the broker's code in small ways that its tests must notice.
+//! `mutants`: measures how many small changes of the code the tests notice.
 //!
-//! `cargo-mutants` changes Rust; single use rests on SQL, which it leaves alone, so
-//! [`sql`] changes that. Both give a [`Score`](scores::Score), which must not fall
-//! below the published one in `e2e/mutants/scores.json`.
+//! `mutants sql` changes the store's SQL, one condition at a time, in a copy of the last
+//! commit, and runs the broker's tests on each mutant. `mutants score` reads what
+//! `cargo-mutants`, which changes Rust, has written. Both give a
+//! [`Score`](scores::Score), which must not be below the published one in
+//! `e2e/mutants/scores.json`.
 
 mod scores;
 mod sql;

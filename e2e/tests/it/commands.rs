@@ -1,5 +1,5 @@
-//! The commands of the project, by their own text: what decides whether a change
-//! lands takes the same compiler, crates and tools today and next year.
+//! Checks the text of the `justfile` and of `.ci/run`: compiler, crates and tools have fixed
+//! versions, so that the same commit builds alike today and next year.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The inspector's pages: the logins that they show, the secrets that they do not, and
-//! their forms.
+//! The inspector's pages and their forms.
 
 mod forms;
 mod safety;

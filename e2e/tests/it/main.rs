@@ -1,6 +1,7 @@
 //! The whole stack from outside: real HTTP, raw JSON, and a browser that records every
-//! step. No type of the broker's contract appears here, so that none can hide a mistake
-//! on the wire.
+//! step. No test builds a request or reads a response through a type of the contract, so
+//! that none can hide a mistake. Only `fuzz` and `contract` use such types, to assemble
+//! brokers and to name rules.
 //!
 //! The fixtures are `test_stack` (a stack, with a project of its own) and `test_broker`
 //! (a broker outside it). Beside them are `login` (either flow), `logs` (every logged

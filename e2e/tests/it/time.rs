@@ -1,5 +1,5 @@
-//! One clock for everything: every lifetime ends by it, to the millisecond; every shown
-//! time is its; and nothing in the sources reads another one.
+//! All parts of a stack use one clock: lifetimes end by it, to the millisecond, every time in
+//! a response is read from it, and nothing in the sources reads another one.
 
 mod direct;
 mod ends;

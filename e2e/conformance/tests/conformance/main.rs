@@ -2,8 +2,9 @@
 //! requirement can be broken. Brokers run behind a proxy that makes them
 //! non-compliant, each in one way.
 //!
-//! A binary of its own: its thousands of requests would fill the log that `it` keeps
-//! and searches. Its broker is assembled as `it` assembles one.
+//! It is a program of its own, because its thousands of requests would fill the log that
+//! `e2e/tests/it` keeps and searches. Both assemble their brokers by `test_broker/parts.rs`
+//! of that suite.
 
 #[path = "../../../tests/it/test_broker/parts.rs"]
 mod parts;

@@ -1,4 +1,5 @@
-//! The name of what is wrong, from where the search came to its end.
+//! Names the flaw of a history that no order explains, from the last state that the search
+//! reached.
 
 use super::Violation;
 use super::search::{State, Unexplained, as_seen};

@@ -1,4 +1,4 @@
-//! All that may happen, one after the other.
+//! The decisions that a step of the model leaves open. The checker tries every combination.
 
 /// The decisions that one run of a step takes where more than one is right. The first
 /// run takes the first of each; [`advance`](Self::advance) prepares the next run, until

@@ -1,5 +1,5 @@
-//! `histories`: many logins at once, each single-use step of them contended, until
-//! enough contended steps were recorded and checked.
+//! `histories`: several clients take each single-use step of a login at once, and the history
+//! of each race is checked.
 
 mod contention;
 mod table;

@@ -1,10 +1,10 @@
 //! `soak`: the whole stack for minutes or hours. Users sign in, and everything that may
 //! go wrong does, as a seed decides. Each login is checked by its history and by the
-//! brokers' own log, and the run fails over what grows.
+//! brokers' own log, and the run fails if brokers leak memory, descriptors or disk space.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`user`], [`hostile`] | who signs in; who should not be here |
+//! | [`user`], [`hostile`] | users who sign in, and attackers |
 //! | [`nemesis`] | faults of the proxy, moves of the clock, restarts |
 //! | [`context`] | what all of them share |
 //! | [`exchanges`] | the calls that the imitated providers have in their journals |

@@ -1,4 +1,5 @@
-//! The pages show no secret and run no foreign script.
+//! The pages run no script but their own, and escape every foreign name. The search for
+//! secrets in them is in `secrets_stay_in`.
 
 use super::{escaped, get, page};
 use crate::login::{Flow, GOOGLE};

@@ -1,4 +1,4 @@
-//! The search for the secrets of a run, wherever somebody sees something.
+//! Searches everything that users, browsers and operators can see for the secrets of a run.
 
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;

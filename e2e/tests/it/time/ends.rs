@@ -1,6 +1,6 @@
 //! Lifetimes: each value is valid on its last millisecond, and not on the next.
 
-mod around;
+mod demo;
 
 use mock_upstream::Misbehaviour;
 

@@ -1,5 +1,5 @@
-//! The number of races of each kind, how many of them were races indeed, and what was
-//! answered in them.
+//! The number of races of each kind, of those that overlapped, and of their answers. A kind
+//! of which fewer than half overlapped fails the run.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,5 @@
-//! The code exchanges that the imitated providers have in their journals. A journal
-//! keeps the last requests alone, so that it is read again and again.
+//! Counts the code exchanges in the journals of the imitated providers. A journal keeps only
+//! the latest requests, so it is read often.
 
 use std::collections::BTreeMap;
 

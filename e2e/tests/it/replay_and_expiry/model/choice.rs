@@ -1,5 +1,5 @@
-//! The lines that are worth taking next: mostly those that get somewhere, often those on
-//! the edge of a moment, and every foolish one now and then.
+//! Generates the next line of a script: mostly a valid step, often at the edge of a deadline,
+//! sometimes an invalid one.
 
 use consistency::model::{
     Ending, Failure, Login, Progress, Project, Provider, Purpose, Step, UpstreamLogin, Visitor,

@@ -1,5 +1,5 @@
-//! The rules and moments that a run of histories has reached, so that no rule is held by
-//! steps that were never taken.
+//! Counts the rules and deadlines that the scripts reached. A run fails if one was never
+//! reached.
 
 use std::collections::BTreeMap;
 use std::fmt;
