@@ -91,10 +91,10 @@ figure soak-sqlite "soak on SQLite, one broker" nothing_wrong \
     just soak "$(size 30 1)"
 figure soak-postgres "soak on PostgreSQL, two brokers" nothing_wrong \
     just soak "$(size 30 1)" --engine postgres
-figure fuzz "fuzzing" targets \
-    just fuzz "$(size 1000000 1000)"
 figure differential "schema, broker and a plain reading of the specification" bodies \
     just differential "$(size 1000000 1000)"
+figure fuzz "fuzzing" targets \
+    just fuzz "$(size 1000000 1000)"
 figure startup "start-up" last \
     just bench-startup
 figure wire "the proxy, at the median" added \
