@@ -2,6 +2,7 @@
 # Makes every published figure of this project and writes e2e/FIGURES.md.
 #
 #   e2e/figures.sh             the published sizes: about six hours on two cores
+#   e2e/figures.sh --table     runs nothing, and writes the table of what was made so far
 #   e2e/figures.sh --quick     small sizes, to target/figures/quick.md: a trial of this script
 #
 # A figure belongs to a commit. One that was made at this commit is kept, so that a run
@@ -10,11 +11,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+quick=false run=true table=e2e/FIGURES.md
 case "${1:-}" in
-    "") quick=false table=e2e/FIGURES.md ;;
+    "") ;;
+    --table) run=false ;;
     --quick) quick=true table=target/figures/quick.md ;;
     *)
-        echo "figures: unknown argument $1; there is only --quick" >&2
+        echo "figures: unknown argument $1; there are --table and --quick" >&2
         exit 2
         ;;
 esac
@@ -66,6 +69,7 @@ figure() {
     local name=$1 title=$2 filter=$3 result=$results/$1
     shift 3
     if ! [ -e "$result.seconds" ]; then
+        if ! $run; then return; fi
         echo "figures: $title: $*" >&2
         local began=$SECONDS
         if ! "$@" > "$result.out" 2> "$result.err"; then
