@@ -18,7 +18,7 @@ const START_ATTEMPTS: usize = 20;
 
 /// Runs the driver until standard input closes, which it does with this process:
 /// a static is never dropped, and an orphan would outlive the tests. Standard output
-/// closes as soon as the driver ends, so that nobody waits for a line of a dead one.
+/// closes as soon as the driver ends: no test waits for a line of a dead one.
 const UNTIL_WE_END: &str = "exec 3<&0
     chromedriver --port=0 2>&1 3<&- &
     driver=$!

@@ -21,8 +21,8 @@ trap 'rm -rf "$folder"' EXIT
 
 start() {
     # After a kill it may refuse for a while, because a child that is ending still holds
-    # the memory that all of them share. It does not get our standard output: whoever
-    # reads that sees its end when this script ends.
+    # the memory that all of them share. It does not get our standard output, so that the
+    # output ends when this script does.
     for _ in $(seq 300); do
         $as "$programs/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= \
             -c max_connections=400 -c fsync="$fsync" -c log_min_messages=panic "$@" >/dev/null &
