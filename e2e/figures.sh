@@ -108,4 +108,8 @@ if ! $quick; then
         figure "mutants-$set" "mutants: $set" score just mutants "$set"
     done
 fi
+if [ ${#rows[@]} = 0 ]; then
+    echo "figures: nothing was made at commit $commit yet; run it without --table" >&2
+    exit 1
+fi
 echo "figures: wrote $table" >&2
