@@ -25,12 +25,12 @@ mod body;
 mod callback;
 mod query;
 
-pub use bearer::{malformed_bearers, other_schemes};
-
 use std::fmt;
 
 use reqwest::Method;
 use serde_json::Value;
+
+pub use bearer::{malformed_bearers, other_schemes};
 
 use crate::http::{Http, Response};
 
