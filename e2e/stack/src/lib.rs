@@ -31,7 +31,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`stack`] | the order in which everything starts and stops; the handle for tests |
+//! | [`stack`] | the handle for tests |
+//! | `launch` | the order in which everything starts and stops |
 //! | [`settings`] | every address and flag |
 //! | `runtime` | the running parts and their reset; listeners and servers |
 //! | [`projects`] | the projects of the stack, with their secrets |
@@ -52,10 +53,12 @@
 //! 3. No reader of the event log sees a secret: an exchange is masked before it is
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`].
-//! 5. Imports point one way: [`stack`] → [`control`] → `inspector` → [`login_status`] →
+//! 5. Imports point one way: [`stack`] → `launch` → [`control`] → `inspector` → [`login_status`] →
 //!    `runtime` → [`proxy`] → [`event_log`] → [`faults`] → [`operation`].
 
 pub mod stack;
+
+mod launch;
 
 pub mod settings;
 mod start_error;

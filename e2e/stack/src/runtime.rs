@@ -16,7 +16,6 @@ use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
-use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
 
@@ -26,36 +25,48 @@ pub(crate) use port::BoundPort;
 pub(crate) use server::ServerHandle;
 pub use server::silence_rocket;
 pub use urls::StackUrls;
-pub(crate) use urls::loopback_origin;
+pub(crate) use urls::{ServerUrls, loopback_origin};
 
 /// The running parts of a stack, which the control address and the inspector act on.
 pub(crate) struct StackRuntime {
-    pub(crate) urls: StackUrls,
+    pub(crate) urls: ServerUrls,
     pub(crate) clock: StackClock,
     pub(crate) projects: ProjectRegistry,
     pub(crate) upstream: MockUpstream,
-    demo: Arc<consumer_demo::App>,
+    demo: Option<Arc<consumer_demo::App>>,
     proxy: Proxy,
     proxy_state: Arc<ProxyState>,
     store: RwLock<Arc<dyn Store>>,
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
-    /// The time limit for one call of the broker to a provider.
     upstream_timeout_ms: u64,
+}
+
+/// The parts that run, or are ready, before the broker.
+pub(crate) struct RuntimeParts {
+    pub(crate) urls: ServerUrls,
+    pub(crate) clock: StackClock,
+    pub(crate) projects: ProjectRegistry,
+    pub(crate) upstream: MockUpstream,
+    pub(crate) demo: Option<Arc<consumer_demo::App>>,
+    /// The time limit for one call of the broker to a provider.
+    pub(crate) upstream_timeout_ms: u64,
 }
 
 impl StackRuntime {
     /// Starts a broker, and the proxy in front of it at `listener`.
     pub(crate) async fn start(
         listener: TcpListener,
-        settings: &StackSettings,
-        urls: StackUrls,
-        projects: ProjectRegistry,
-        upstream: MockUpstream,
-        demo: Arc<consumer_demo::App>,
+        parts: RuntimeParts,
     ) -> Result<Self, StackStartError> {
-        let clock = settings.clock.clone();
-        let upstream_timeout_ms = settings.upstream_timeout_ms;
+        let RuntimeParts {
+            urls,
+            clock,
+            projects,
+            upstream,
+            demo,
+            upstream_timeout_ms,
+        } = parts;
         let proxy_state = Arc::new(ProxyState::new(clock.clone()));
         let launch = BrokerLaunch {
             urls: &urls,
@@ -94,7 +105,9 @@ impl StackRuntime {
         let (fresh, store) = launch.start().await?;
         self.proxy.retarget(fresh.address);
         self.upstream.reset();
-        self.demo.reset();
+        if let Some(demo) = &self.demo {
+            demo.reset();
+        }
         self.clock.replace(clock);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         self.proxy_state.clear();

@@ -6,7 +6,7 @@ use askama::Template;
 use rocket::response::content::RawHtml;
 use rocket::{State, get};
 
-use crate::runtime::{StackRuntime, StackUrls};
+use crate::runtime::{ServerUrls, StackRuntime};
 
 /// Every call, with an example body or a description.
 const CALLS: &[(&str, &str)] = &[
@@ -58,7 +58,7 @@ const CALLS: &[(&str, &str)] = &[
 #[derive(Template)]
 #[template(path = "control.html")]
 struct CallList<'a> {
-    urls: &'a StackUrls,
+    urls: &'a ServerUrls,
     calls: &'static [(&'static str, &'static str)],
 }
 

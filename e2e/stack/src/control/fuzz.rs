@@ -40,7 +40,7 @@ impl ControlFixture {
         let tokio = Runtime::new().expect("a runtime");
         let stack = tokio.block_on(Stack::start(StackSettings::for_tests()));
         let stack = stack.expect("free ports");
-        let control = ControlServer::new(stack.runtime.clone(), None);
+        let control = ControlServer::new(stack.runtime().clone(), None);
         let rocket = super::rocket(control, ([127, 0, 0, 1], 0).into());
         Self {
             client: Client::untracked(rocket).expect("it can start"),
@@ -50,7 +50,7 @@ impl ControlFixture {
     }
 
     fn runtime(&self) -> &StackRuntime {
-        &self.stack.runtime
+        self.stack.runtime()
     }
 
     /// The ids of a started login and of one of its exchanges.

@@ -15,12 +15,12 @@ use super::login_list::{self, LoginEntry};
 use super::sequence_view::{self, SequenceView};
 use super::tools::Tools;
 use crate::control_error::ControlError;
-use crate::runtime::{StackRuntime, StackUrls};
+use crate::runtime::{ServerUrls, StackRuntime};
 
 #[derive(Template)]
 #[template(path = "inspector.html")]
 struct InspectorPage<'a> {
-    urls: &'a StackUrls,
+    urls: &'a ServerUrls,
     /// The sequence number of the last event on the page.
     seq: u64,
     tools: Tools,

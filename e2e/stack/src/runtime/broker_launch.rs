@@ -10,7 +10,7 @@ use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
 
 use super::server::ServerHandle;
-use super::urls::{StackUrls, loopback_origin};
+use super::urls::{ServerUrls, loopback_origin};
 use crate::event_log::LoggedEvent;
 use crate::projects::ProjectRegistry;
 use crate::proxy::ProxyState;
@@ -22,7 +22,7 @@ pub(crate) const UPSTREAM_CLIENT_SECRET: &str = "mock-upstream-secret";
 
 /// Everything that a broker behind the stack's proxy is started with.
 pub(crate) struct BrokerLaunch<'a> {
-    pub(crate) urls: &'a StackUrls,
+    pub(crate) urls: &'a ServerUrls,
     pub(crate) clock: Clock,
     pub(crate) projects: &'a ProjectRegistry,
     pub(crate) proxy_state: &'a Arc<ProxyState>,

@@ -17,6 +17,36 @@ pub struct StackUrls {
     pub github: String,
 }
 
+/// The URLs of the servers that run; a sandbox may have no demo.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerUrls {
+    pub(crate) consumer: Option<String>,
+    pub(crate) broker: String,
+    pub(crate) control: String,
+    pub(crate) google: String,
+    pub(crate) github: String,
+}
+
+impl ServerUrls {
+    /// The URLs of a stack that has a demo.
+    pub(crate) fn with_demo(&self) -> StackUrls {
+        let Self {
+            consumer,
+            broker,
+            control,
+            google,
+            github,
+        } = self.clone();
+        StackUrls {
+            consumer: consumer.expect("a stack that is no sandbox has a demo"),
+            broker,
+            control,
+            google,
+            github,
+        }
+    }
+}
+
 /// The origin of one of the stack's own URLs.
 pub(crate) fn loopback_origin(url: &str) -> Origin {
     url.parse()

@@ -1,6 +1,8 @@
 //! The methods of a running stack: everything that the control address offers to other
 //! languages, for tests in Rust.
 
+use std::sync::Arc;
+
 use mock_upstream::MockUpstream;
 
 use super::Stack;
@@ -8,14 +10,18 @@ use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::login_status::{self, LoginStatus};
 use crate::projects::ProjectRegistry;
-use crate::runtime::StackUrls;
+use crate::runtime::{StackRuntime, StackUrls};
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
 
 impl Stack {
+    pub(crate) fn runtime(&self) -> &Arc<StackRuntime> {
+        &self.running.runtime
+    }
+
     /// The URLs of all servers.
     pub fn urls(&self) -> &StackUrls {
-        &self.runtime.urls
+        &self.urls
     }
 
     /// The clock of the whole stack.
@@ -35,7 +41,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn clock(&self) -> &StackClock {
-        &self.runtime.clock
+        &self.runtime().clock
     }
 
     /// The imitated providers: their next users, misbehaviours and request journals.
@@ -58,7 +64,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn upstream(&self) -> &MockUpstream {
-        &self.runtime.upstream
+        &self.runtime().upstream
     }
 
     /// The projects, with their secrets. They survive a [reset](Stack::reset).
@@ -77,7 +83,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn projects(&self) -> &ProjectRegistry {
-        &self.runtime.projects
+        &self.runtime().projects
     }
 
     /// The faults of the proxy in front of the broker.
@@ -98,7 +104,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn faults(&self) -> &Faults {
-        self.runtime.faults()
+        self.runtime().faults()
     }
 
     /// The events of the broker's audit log and of the proxy, and the masked exchanges.
@@ -120,7 +126,7 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub fn event_log(&self) -> &EventLog {
-        self.runtime.event_log()
+        self.runtime().event_log()
     }
 
     /// The status of the login with this id, read from the store rather than from the
@@ -147,13 +153,13 @@ impl Stack {
     /// # Ok(()) }
     /// ```
     pub async fn login_status(&self, login: &str) -> Option<LoginStatus> {
-        login_status::of(&self.runtime, login).await
+        login_status::of(self.runtime(), login).await
     }
 
     /// The broker's own URL, which bypasses the proxy, its faults and its events: a
     /// benchmark measures with it what the proxy adds.
     pub async fn broker_url_without_proxy(&self) -> String {
-        let broker = self.runtime.broker.lock().await;
+        let broker = self.runtime().broker.lock().await;
         let address = broker.as_ref().map(|broker| broker.address);
         format!("http://{}", address.expect("it runs until the stack stops"))
     }
@@ -178,6 +184,6 @@ impl Stack {
     ///
     /// If the fresh broker does not start; then everything stays as it was.
     pub async fn reset(&self) -> Result<(), StackStartError> {
-        self.runtime.reset().await
+        self.runtime().reset().await
     }
 }
