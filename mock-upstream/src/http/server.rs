@@ -20,7 +20,7 @@
 //! 67 million requests of 4 KiB each.
 
 use std::io;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -50,8 +50,10 @@ impl Server {
         listener: TcpListener,
         handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let builder = MockServer::builder().disable_request_recording();
-        let server = Arc::new(builder.start().await);
+        // Bound here, because wiremock panics where no port is free.
+        let behind = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let builder = MockServer::builder().listener(behind);
+        let server = Arc::new(builder.disable_request_recording().start().await);
         let service = Arc::new(Service {
             handler: Box::new(handler),
             kept_bytes: AtomicUsize::new(0),
