@@ -192,6 +192,10 @@ figures *FLAGS: _postgres
 bench-startup:
     cargo bench --locked --quiet -p stack --bench startup
 
+# Measure sandboxes: the time until one is ready, their memory, and growth over 1,000 of them
+bench-sandboxes:
+    cargo bench --locked --quiet -p stack --bench sandboxes
+
 # Measure the time that the stack's proxy adds to a call of the broker
 bench-wire:
     cargo bench --locked --quiet -p e2e --bench wire

@@ -37,6 +37,8 @@ size() { if $quick; then echo "$2"; else echo "$1"; fi; }
 # an error has stopped the run.
 nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
 last() { tail -n 1; }
+# All lines as one.
+joined() { paste --serial --delimiters=';' | sed 's/;/; /g'; }
 # Rows of: name, time alone, time through the proxy, time added.
 added() {
     awk '/µs/ {
@@ -101,6 +103,8 @@ figure fuzz "fuzzing" targets \
     just fuzz "$(size 1000000 1000)"
 figure startup "start-up" last \
     just bench-startup
+figure sandboxes "sandboxes" joined \
+    just bench-sandboxes
 figure wire "the proxy, at the median" added \
     just bench-wire
 if ! $quick; then

@@ -54,6 +54,18 @@ impl Clock {
         })
     }
 
+    /// A clock that shows `at` now, and then follows the machine's monotonic clock.
+    pub fn starting_at(at: UnixMs) -> Self {
+        let stopwatch = Stopwatch::start();
+        Self::from_source(move || {
+            let monotonic_ms = whole_ms(stopwatch.elapsed());
+            Reading {
+                wall: at.plus_ms(monotonic_ms),
+                monotonic_ms,
+            }
+        })
+    }
+
     /// A clock that returns `at` until it is advanced by hand.
     pub fn fixed_at(at: UnixMs) -> Self {
         Self::from_source(move || Reading {

@@ -16,6 +16,9 @@ mod projects;
 mod response_headers;
 mod upstreams;
 
+pub(crate) use json_body::JsonBody;
+pub(crate) use projects::NewProject;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 

@@ -38,6 +38,22 @@ impl ControlError {
         Self::new(Status::UnsupportedMediaType, message)
     }
 
+    /// 429: there are as many already as are allowed.
+    pub(crate) fn too_many(message: impl Display) -> Self {
+        Self::new(Status::TooManyRequests, message)
+    }
+
+    /// 503: this machine cannot do it now.
+    pub(crate) fn unavailable(message: impl Display) -> Self {
+        Self::new(Status::ServiceUnavailable, message)
+    }
+
+    /// The same error, about a member of `field`.
+    pub(crate) fn within(self, field: &str) -> Self {
+        let message = format!("{field}.{}", self.message);
+        Self { message, ..self }
+    }
+
     /// 500: the stack failed.
     pub(crate) fn internal(message: impl Display) -> Self {
         Self::new(Status::InternalServerError, message)

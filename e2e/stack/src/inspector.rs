@@ -5,7 +5,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `page` | the pages |
+//! | `page`, `page_header` | the pages, and the links at their top |
 //! | `forms` | the forms of the pages: clock, misbehaviours, faults, reset |
 //! | `login_list`, `sequence_view`, `exchange_view` | the logins, the sequence of one, and one of its exchanges |
 //! | `tools` | the state of the clock, misbehaviours and faults |
@@ -24,11 +24,14 @@ mod labels;
 mod layout;
 mod login_list;
 mod page;
+mod page_header;
 mod sequence;
 mod sequence_view;
 mod tools;
 
 use rocket::{Route, routes};
+
+pub(crate) use page_header::PageHeader;
 
 /// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {

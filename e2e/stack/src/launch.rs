@@ -13,9 +13,10 @@ use rocket::{Build, Rocket};
 use crate::control::{self, ControlServer};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::runtime::{
-    BoundPort, RuntimeParts, ServerHandle, ServerUrls, StackRuntime, UPSTREAM_CLIENT_ID,
+    BoundPort, RuntimeParts, ServerHandle, ServerUrls, StackRuntime, Stopping, UPSTREAM_CLIENT_ID,
     UPSTREAM_CLIENT_SECRET, loopback_origin, silence_rocket,
 };
+use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
@@ -27,6 +28,10 @@ pub(crate) struct Launch<'a> {
     pub(crate) projects: ProjectRegistry,
     /// Whether the demo is part of the stack.
     pub(crate) has_demo: bool,
+    /// The sandboxes of the process.
+    pub(crate) directory: Arc<SandboxDirectory>,
+    /// `None` unless this is a sandbox itself.
+    pub(crate) own_sandbox: Option<OwnSandbox>,
     /// The addition to the server of the control address: more routes, or a fairing.
     pub(crate) extend_control: &'a (dyn Fn(Rocket<Build>) -> Rocket<Build> + Send + Sync),
 }
@@ -43,12 +48,16 @@ impl Launch<'_> {
     pub(crate) async fn start(self) -> Result<RunningStack, StackStartError> {
         silence_rocket();
         let settings = self.settings;
+        let stopping = match self.own_sandbox {
+            Some(_) => Stopping::AtOnce,
+            None => Stopping::Graceful,
+        };
         let broker_port = BoundPort::bind("the broker", "broker", settings.broker)?;
         let broker_url = broker_port.url();
         let upstream = start_upstream(settings, &broker_url).await?;
         let control_port = BoundPort::bind("the control address", "control", settings.control)?;
         let demo = match self.has_demo {
-            true => Some(start_demo(settings, &self.projects, &broker_url).await?),
+            true => Some(start_demo(settings, stopping, &self.projects, &broker_url).await?),
             false => None,
         };
         let urls = ServerUrls {
@@ -67,12 +76,15 @@ impl Launch<'_> {
             upstream,
             demo,
             upstream_timeout_ms: settings.upstream_timeout_ms,
+            stopping,
+            sandboxes: self.directory,
+            own_sandbox: self.own_sandbox,
         };
         let runtime = StackRuntime::start(broker_port.into_listener(), parts).await?;
         let runtime = Arc::new(runtime);
         let control = ControlServer::new(runtime.clone(), settings.control_host.clone());
         let control = control_port
-            .serve(|address| {
+            .serve(stopping, |address| {
                 let server = control::rocket(control.clone(), address);
                 Ok((self.extend_control)(server))
             })
@@ -146,6 +158,7 @@ struct RunningDemo {
 
 async fn start_demo(
     settings: &StackSettings,
+    stopping: Stopping,
     projects: &ProjectRegistry,
     broker_url: &str,
 ) -> Result<RunningDemo, StackStartError> {
@@ -154,7 +167,8 @@ async fn start_demo(
     let app = demo_app(&settings.clock, projects, broker_url, &url)?;
     let mut servers = Vec::new();
     for port in ports {
-        servers.push(port.serve(|address| Ok(app.rocket(address)?)).await?);
+        let server = port.serve(stopping, |address| Ok(app.rocket(address)?));
+        servers.push(server.await?);
     }
     Ok(RunningDemo { app, servers, url })
 }

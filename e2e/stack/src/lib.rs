@@ -33,6 +33,8 @@
 //! |---|---|
 //! | [`stack`] | the handle for tests |
 //! | `launch` | the order in which everything starts and stops |
+//! | `sandboxes` | further stacks in the same process, and their end |
+//! | `sandbox_directory` | the links between their pages |
 //! | [`settings`] | every address and flag |
 //! | `runtime` | the running parts and their reset; listeners and servers |
 //! | [`projects`] | the projects of the stack, with their secrets |
@@ -53,12 +55,13 @@
 //! 3. No reader of the event log sees a secret: an exchange is masked before it is
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`].
-//! 5. Imports point one way: [`stack`] → `launch` → [`control`] → `inspector` → [`login_status`] →
+//! 5. Imports point one way: [`stack`] → `sandboxes` → `launch` → [`control`] → `inspector` → [`login_status`] →
 //!    `runtime` → [`proxy`] → [`event_log`] → [`faults`] → [`operation`].
 
 pub mod stack;
 
 mod launch;
+mod sandboxes;
 
 pub mod settings;
 mod start_error;
@@ -66,6 +69,7 @@ mod start_error;
 mod runtime;
 
 pub mod projects;
+mod sandbox_directory;
 pub mod time;
 
 pub mod proxy;

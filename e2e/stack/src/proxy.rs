@@ -23,14 +23,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use headers::MAX_HEADERS;
 use service::ProxyService;
 pub use state::ProxyState;
 use target::Target;
 
-/// A running proxy. Dropping it stops it from accepting connections.
+/// A running proxy. Dropping it closes its listener and every connection.
 #[derive(Debug)]
 pub struct Proxy {
     /// The address that the proxy listens on.
@@ -76,13 +76,19 @@ impl Drop for Proxy {
 }
 
 async fn accept(listener: TcpListener, target: Target, state: Arc<ProxyState>) {
+    // When this task is aborted, its connections are too.
+    let mut connections = JoinSet::new();
     loop {
-        let Ok((client, _)) = listener.accept().await else {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        let Ok((client, _)) = accepted else {
             wait_for_descriptors().await;
             continue;
         };
         let _ = client.set_nodelay(true);
-        tokio::spawn(serve(client, target.clone(), state.clone()));
+        connections.spawn(serve(client, target.clone(), state.clone()));
     }
 }
 

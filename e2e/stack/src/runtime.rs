@@ -16,6 +16,7 @@ use crate::event_log::EventLog;
 use crate::faults::Faults;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
+use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
 
@@ -23,6 +24,7 @@ use broker_launch::BrokerLaunch;
 pub(crate) use broker_launch::{UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 pub(crate) use port::BoundPort;
 pub(crate) use server::ServerHandle;
+pub(crate) use server::Stopping;
 pub use server::silence_rocket;
 pub use urls::StackUrls;
 pub(crate) use urls::{ServerUrls, loopback_origin};
@@ -40,6 +42,9 @@ pub(crate) struct StackRuntime {
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     upstream_timeout_ms: u64,
+    stopping: Stopping,
+    pub(crate) sandboxes: Arc<SandboxDirectory>,
+    pub(crate) own_sandbox: Option<OwnSandbox>,
 }
 
 /// The parts that run, or are ready, before the broker.
@@ -51,6 +56,12 @@ pub(crate) struct RuntimeParts {
     pub(crate) demo: Option<Arc<consumer_demo::App>>,
     /// The time limit for one call of the broker to a provider.
     pub(crate) upstream_timeout_ms: u64,
+    /// The way in which the servers stop.
+    pub(crate) stopping: Stopping,
+    /// The sandboxes of the process.
+    pub(crate) sandboxes: Arc<SandboxDirectory>,
+    /// `None` unless this is a sandbox itself.
+    pub(crate) own_sandbox: Option<OwnSandbox>,
 }
 
 impl StackRuntime {
@@ -66,6 +77,9 @@ impl StackRuntime {
             upstream,
             demo,
             upstream_timeout_ms,
+            stopping,
+            sandboxes,
+            own_sandbox,
         } = parts;
         let proxy_state = Arc::new(ProxyState::new(clock.clone()));
         let launch = BrokerLaunch {
@@ -74,6 +88,7 @@ impl StackRuntime {
             projects: &projects,
             proxy_state: &proxy_state,
             upstream_timeout_ms,
+            stopping,
         };
         let (broker, store) = launch.start().await?;
         let proxy = Proxy::start(listener, broker.address, proxy_state.clone())?;
@@ -88,6 +103,9 @@ impl StackRuntime {
             broker: Mutex::new(Some(broker)),
             store: RwLock::new(store),
             upstream_timeout_ms,
+            stopping,
+            sandboxes,
+            own_sandbox,
         })
     }
 
@@ -101,6 +119,7 @@ impl StackRuntime {
             projects: &self.projects,
             proxy_state: &self.proxy_state,
             upstream_timeout_ms: self.upstream_timeout_ms,
+            stopping: self.stopping,
         };
         let (fresh, store) = launch.start().await?;
         self.proxy.retarget(fresh.address);

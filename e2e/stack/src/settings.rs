@@ -10,6 +10,9 @@ use mock_upstream::Mode;
 
 use crate::time::StackClock;
 
+/// As many as two cores serve without noticeable delay.
+const MAX_SANDBOXES: usize = 64;
+
 /// The addresses of all servers, and the state in which the stack starts.
 #[derive(Debug, Clone, Args)]
 pub struct StackSettings {
@@ -49,6 +52,10 @@ pub struct StackSettings {
     #[arg(long, value_name = "NAME")]
     pub control_host: Option<String>,
 
+    /// The number of sandboxes that may run at once
+    #[arg(long, value_name = "N", default_value_t = MAX_SANDBOXES)]
+    pub max_sandboxes: usize,
+
     /// The clock of the whole stack; only a test in Rust can set it.
     #[arg(skip)]
     pub clock: StackClock,
@@ -72,6 +79,7 @@ impl StackSettings {
             automatic: true,
             upstream_timeout_ms: 3_000,
             control_host: None,
+            max_sandboxes: MAX_SANDBOXES,
             clock: StackClock::default(),
         }
     }

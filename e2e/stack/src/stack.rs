@@ -2,15 +2,20 @@
 
 mod handle;
 
+use std::sync::Arc;
+
 use crate::launch::{Launch, RunningStack};
 use crate::projects::ProjectRegistry;
 use crate::runtime::StackUrls;
+use crate::sandbox_directory::SandboxDirectory;
+use crate::sandboxes::{self, Sandboxes};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 
 /// A running stack.
 pub struct Stack {
     running: RunningStack,
+    sandboxes: Arc<Sandboxes>,
     urls: StackUrls,
 }
 
@@ -25,19 +30,28 @@ impl Stack {
         if !settings.callbacks.is_empty() {
             projects.register_for_development("My app", "my-app", settings.callbacks.clone());
         }
+        let directory = Arc::new(SandboxDirectory::default());
+        let sandboxes = Sandboxes::new(&settings, directory.clone());
         let launch = Launch {
             settings: &settings,
             projects,
             has_demo: true,
-            extend_control: &|server| server,
+            directory,
+            own_sandbox: None,
+            extend_control: &|server| sandboxes::api::beside(server, sandboxes.clone()),
         };
         let running = launch.start().await?;
         let urls = running.runtime.urls.with_demo();
-        Ok(Self { running, urls })
+        Ok(Self {
+            running,
+            sandboxes,
+            urls,
+        })
     }
 
-    /// Stops everything; open requests get a moment to finish.
+    /// Stops everything, its sandboxes too; open requests get a moment to finish.
     pub async fn stop(self) {
+        self.sandboxes.end_all().await;
         self.running.stop().await;
     }
 }

@@ -13,8 +13,19 @@ const MAX_ADVANCE_SECONDS: f64 = 315_360_000.0;
 #[derive(Debug, Clone, Default)]
 pub struct StackClock {
     current: Arc<RwLock<Clock>>,
-    /// The time at which a frozen clock starts; `None` for one that flows.
-    frozen_at: Option<UnixMs>,
+    start: ClockStart,
+}
+
+/// The time of a clock at its start and after a reset.
+#[derive(Debug, Clone, Copy, Default)]
+enum ClockStart {
+    /// The system's time.
+    #[default]
+    System,
+    /// This time, from which the clock flows.
+    At(UnixMs),
+    /// This time, at which the clock stands until it is advanced.
+    FrozenAt(UnixMs),
 }
 
 /// The clock cannot be advanced by this much.
@@ -29,10 +40,18 @@ impl StackClock {
     /// A clock that shows `unix_ms` until it is advanced, for tests of a single
     /// millisecond.
     pub fn frozen_at(unix_ms: i64) -> Self {
-        let frozen_at = Some(UnixMs(unix_ms));
+        Self::from_start(ClockStart::FrozenAt(UnixMs(unix_ms)))
+    }
+
+    /// A clock that shows `at` now, and flows.
+    pub(crate) fn starting_at(at: UnixMs) -> Self {
+        Self::from_start(ClockStart::At(at))
+    }
+
+    fn from_start(start: ClockStart) -> Self {
         Self {
-            current: Arc::new(RwLock::new(start(frozen_at))),
-            frozen_at,
+            current: Arc::new(RwLock::new(start.clock())),
+            start,
         }
     }
 
@@ -68,9 +87,9 @@ impl StackClock {
             .clone()
     }
 
-    /// A clock for the next broker, at the system's time or where this one was frozen.
+    /// A clock for the next broker, at the time where this one started.
     pub(crate) fn restarted(&self) -> Clock {
-        start(self.frozen_at)
+        self.start.clock()
     }
 
     /// Replaces the current clock, which cannot go back, after a reset. No part of
@@ -90,6 +109,12 @@ impl StackClock {
     }
 }
 
-fn start(frozen_at: Option<UnixMs>) -> Clock {
-    frozen_at.map_or_else(Clock::system, Clock::fixed_at)
+impl ClockStart {
+    fn clock(self) -> Clock {
+        match self {
+            Self::System => Clock::system(),
+            Self::At(at) => Clock::starting_at(at),
+            Self::FrozenAt(at) => Clock::fixed_at(at),
+        }
+    }
 }

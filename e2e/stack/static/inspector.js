@@ -3,7 +3,7 @@
 // The server renders the pages. This script loads the page again when an event arrives
 // and replaces the parts that have changed, so that the reader need not reload it.
 
-const LIVE = ["clock", "queued", "armed", "logins", "sequence", "exchange"];
+const LIVE = ["sandboxes", "clock", "queued", "armed", "logins", "sequence", "exchange"];
 const main = document.getElementById("main");
 const news = document.getElementById("news");
 

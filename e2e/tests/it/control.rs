@@ -6,6 +6,7 @@ mod faults;
 mod guard;
 mod projects;
 mod reset;
+mod sandboxes;
 mod upstreams;
 
 use reqwest::Method;

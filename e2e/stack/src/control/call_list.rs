@@ -6,6 +6,7 @@ use askama::Template;
 use rocket::response::content::RawHtml;
 use rocket::{State, get};
 
+use crate::inspector::PageHeader;
 use crate::runtime::{ServerUrls, StackRuntime};
 
 /// Every call, with an example body or a description.
@@ -55,18 +56,35 @@ const CALLS: &[(&str, &str)] = &[
     ("POST /api/reset", "start again, with an empty store"),
 ];
 
+/// The calls that only a stack has: a sandbox has no sandboxes.
+const SANDBOX_CALLS: &[(&str, &str)] = &[
+    (
+        "POST /api/sandboxes",
+        r#"{"name":"…","ttl_seconds":900,"starts_at":1790000000,"consumer":true,"projects":[…]}"#,
+    ),
+    ("GET /api/sandboxes", "the sandboxes that run"),
+    ("GET /api/sandboxes/{id}", "one of them"),
+    ("DELETE /api/sandboxes/{id}", "end it"),
+];
+
 #[derive(Template)]
 #[template(path = "control.html")]
 struct CallList<'a> {
+    header: PageHeader,
     urls: &'a ServerUrls,
-    calls: &'static [(&'static str, &'static str)],
+    calls: Vec<(&'static str, &'static str)>,
 }
 
 #[get("/calls")]
 pub(super) fn page(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
+    let sandboxes = match runtime.own_sandbox {
+        None => SANDBOX_CALLS,
+        Some(_) => &[],
+    };
     let page = CallList {
+        header: PageHeader::new(runtime),
         urls: &runtime.urls,
-        calls: CALLS,
+        calls: [CALLS, sandboxes].concat(),
     };
     RawHtml(page.render().expect("the template only writes strings"))
 }

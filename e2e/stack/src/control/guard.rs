@@ -51,7 +51,7 @@ fn check(request: &Request<'_>) -> Result<(), ControlError> {
         ));
     }
     let mut sites = request.headers().get("Sec-Fetch-Site");
-    if sites.any(|site| site != "none" && site != "same-origin") {
+    if sites.any(|site| site != "none" && site != "same-origin") && !is_link(request) {
         return Err(ControlError::forbidden(
             "a page of another site may not control the stack",
         ));
@@ -63,6 +63,16 @@ fn check(request: &Request<'_>) -> Result<(), ControlError> {
         return Err(ControlError::media_type("application/json"));
     }
     Ok(())
+}
+
+/// Whether a link of another page leads to a page here, as from one sandbox to another.
+/// A browser lets no other origin read the page, and it changes nothing.
+fn is_link(request: &Request<'_>) -> bool {
+    let is = |name, value| request.headers().get(name).eq([value]);
+    request.method() == Method::Get
+        && !request.uri().path().starts_with("/api/")
+        && is("Sec-Fetch-Mode", "navigate")
+        && is("Sec-Fetch-Dest", "document")
 }
 
 /// Whether the request is for one of the forms of the pages.

@@ -9,8 +9,8 @@ use crate::control_error::ControlError;
 /// The limit for a body, far above any control call.
 const MAX_BODY_KIB: u64 = 64;
 
-/// A JSON body, or an error that says which field is wrong.
-pub(super) struct JsonBody<T>(pub(super) T);
+/// A JSON body, or an error that names the wrong field. An empty body is an empty object.
+pub(crate) struct JsonBody<T>(pub(crate) T);
 
 #[rocket::async_trait]
 impl<'r, T: DeserializeOwned> FromData<'r> for JsonBody<T> {
@@ -38,10 +38,26 @@ async fn read<T: DeserializeOwned>(data: Data<'_>) -> Result<T, ControlError> {
         let message = format!("a body has at most {MAX_BODY_KIB} KiB");
         return Err(ControlError::bad_request(message));
     }
+    let body = match bytes.is_empty() {
+        true => b"{}",
+        false => bytes.as_slice(),
+    };
     // serde would also take an array of the fields' values in their order.
-    if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
         return Err(ControlError::bad_request("a body is one JSON object"));
     }
-    // Control calls carry no secrets, so the parser's message may quote the body.
-    serde_json::from_slice(&bytes).map_err(ControlError::bad_request)
+    parse(body)
+}
+
+/// Control calls carry no secrets, so the parser's message may quote the body.
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlError> {
+    let mut parser = serde_json::Deserializer::from_slice(body);
+    let parsed = serde_path_to_error::deserialize(&mut parser);
+    let parsed = parsed.map_err(|error| match error.path().to_string().as_str() {
+        // The message of an unknown or missing field names it.
+        "." => ControlError::bad_request(error.inner()),
+        path => ControlError::bad_request(format!("{path}: {}", error.inner())),
+    })?;
+    parser.end().map_err(ControlError::bad_request)?;
+    Ok(parsed)
 }

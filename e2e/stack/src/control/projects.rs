@@ -12,12 +12,13 @@ use serde::Deserialize;
 
 use super::json_body::JsonBody;
 use crate::control_error::ControlError;
-use crate::projects::{ProjectCredentials, RelayPolicy};
+use crate::projects::{ProjectCredentials, ProjectRegistry, RelayPolicy};
 use crate::runtime::StackRuntime;
 
-#[derive(Deserialize)]
+/// The body of `POST /api/projects`.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NewProject {
+pub(crate) struct NewProject {
     name: ProjectName,
     redirect_uris: Vec<RedirectUri>,
     #[serde(default)]
@@ -35,25 +36,33 @@ pub(super) fn register(
     new: JsonBody<NewProject>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<ProjectCredentials>), ControlError> {
-    let NewProject {
-        name,
-        redirect_uris,
-        relay_guard,
-        start_origins,
-    } = new.0;
-    if redirect_uris.is_empty() {
-        return Err(ControlError::bad_request(
-            "redirect_uris must name at least one callback",
-        ));
-    }
-    let policy = RelayPolicy {
-        relay_guard,
-        start_origins: start_origins.as_deref().map(parse_origins).transpose()?,
-    };
-    let registered = runtime
-        .projects
-        .register_with_policy(name, redirect_uris, policy);
+    let registered = new.0.register(&runtime.projects)?;
     Ok((Status::Created, Json(registered)))
+}
+
+impl NewProject {
+    /// Registers the project; the error names a member.
+    pub(crate) fn register(
+        self,
+        projects: &ProjectRegistry,
+    ) -> Result<ProjectCredentials, ControlError> {
+        let Self {
+            name,
+            redirect_uris,
+            relay_guard,
+            start_origins,
+        } = self;
+        if redirect_uris.is_empty() {
+            return Err(ControlError::bad_request(
+                "redirect_uris must name at least one callback",
+            ));
+        }
+        let policy = RelayPolicy {
+            relay_guard,
+            start_origins: start_origins.as_deref().map(parse_origins).transpose()?,
+        };
+        Ok(projects.register_with_policy(name, redirect_uris, policy))
+    }
 }
 
 fn parse_origins(texts: &[String]) -> Result<Vec<Origin>, ControlError> {

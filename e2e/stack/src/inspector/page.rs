@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::diagram;
 use super::login_list::{self, LoginEntry};
+use super::page_header::PageHeader;
 use super::sequence_view::{self, SequenceView};
 use super::tools::Tools;
 use crate::control_error::ControlError;
@@ -20,6 +21,7 @@ use crate::runtime::{ServerUrls, StackRuntime};
 #[derive(Template)]
 #[template(path = "inspector.html")]
 struct InspectorPage<'a> {
+    header: PageHeader,
     urls: &'a ServerUrls,
     /// The sequence number of the last event on the page.
     seq: u64,
@@ -101,6 +103,7 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
     let is_unknown = matches!(subject, Subject::Login(_)) && chosen.is_none();
     let last = runtime.event_log().events(0, None).pop();
     let page = InspectorPage {
+        header: PageHeader::new(runtime),
         urls: &runtime.urls,
         seq: last.map_or(0, |event| event.seq),
         tools: Tools::new(runtime),

@@ -9,7 +9,7 @@ use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
 
-use super::server::ServerHandle;
+use super::server::{ServerHandle, Stopping};
 use super::urls::{ServerUrls, loopback_origin};
 use crate::event_log::LoggedEvent;
 use crate::projects::ProjectRegistry;
@@ -27,6 +27,7 @@ pub(crate) struct BrokerLaunch<'a> {
     pub(crate) projects: &'a ProjectRegistry,
     pub(crate) proxy_state: &'a Arc<ProxyState>,
     pub(crate) upstream_timeout_ms: u64,
+    pub(crate) stopping: Stopping,
 }
 
 impl BrokerLaunch<'_> {
@@ -52,7 +53,7 @@ impl BrokerLaunch<'_> {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies)?;
-        let server = ServerHandle::launch(broker.rocket()).await;
+        let server = ServerHandle::launch(broker.rocket(), self.stopping).await;
         Ok((server.map_err(StackStartError::BrokerServer)?, store))
     }
 

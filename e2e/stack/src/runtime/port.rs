@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rocket::{Build, Rocket};
 
-use super::server::ServerHandle;
+use super::server::{ServerHandle, Stopping};
 use crate::start_error::StackStartError;
 
 /// The number of attempts to bind a port that was just released, and the pause between
@@ -84,13 +84,14 @@ impl BoundPort {
     )]
     pub(crate) async fn serve(
         self,
+        stopping: Stopping,
         build: impl Fn(SocketAddr) -> Result<Rocket<Build>, StackStartError>,
     ) -> Result<ServerHandle, StackStartError> {
         let (server, flag, address) = (self.server, self.flag, self.address());
         drop(self);
         let mut attempts = 1..=REBIND_ATTEMPTS;
         loop {
-            match ServerHandle::launch(build(address)?).await {
+            match ServerHandle::launch(build(address)?, stopping).await {
                 Err(error) if error.kind() == ErrorKind::AddrInUse && attempts.next().is_some() => {
                     tokio::time::sleep(REBIND_PAUSE).await;
                 }
@@ -140,7 +141,7 @@ mod tests {
         let held = Cell::new(Some(port.listener.try_clone().unwrap()));
         let attempts = Cell::new(0);
         let server = port
-            .serve(|address| {
+            .serve(Stopping::Graceful, |address| {
                 if attempts.replace(attempts.get() + 1) == 1 {
                     drop(held.take());
                 }

@@ -13,7 +13,18 @@ use tokio::task::JoinHandle;
 pub(crate) struct ServerHandle {
     pub(crate) address: SocketAddr,
     shutdown: Shutdown,
+    stopping: Stopping,
     task: JoinHandle<()>,
+}
+
+/// The way in which a server stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    /// Open requests get a moment to finish. While a client keeps its connection open,
+    /// Rocket waits that long even without a request.
+    Graceful,
+    /// Every connection is closed at once.
+    AtOnce,
 }
 
 impl ServerHandle {
@@ -22,9 +33,10 @@ impl ServerHandle {
     /// # Errors
     ///
     /// Rocket's reason; of the kind `AddrInUse` if the address is taken.
-    pub(crate) async fn launch(rocket: Rocket<Build>) -> io::Result<Self> {
+    pub(crate) async fn launch(rocket: Rocket<Build>, stopping: Stopping) -> io::Result<Self> {
         let (send_address, address) = oneshot::channel();
-        let rocket = rocket
+        let rocket = stopping
+            .configure(rocket)
             .attach(address_on_liftoff(send_address))
             .ignite()
             .await
@@ -40,6 +52,7 @@ impl ServerHandle {
             Ok(address) => Ok(Self {
                 address,
                 shutdown,
+                stopping,
                 task,
             }),
             // The launch failed and dropped the fairing with its sender.
@@ -54,10 +67,26 @@ impl ServerHandle {
         self.shutdown.clone().notify();
     }
 
-    /// Requests the shutdown and waits for its end.
+    /// Stops the server; when this returns, its port is free.
     pub(crate) async fn stop(mut self) {
         self.request_shutdown();
+        if self.stopping == Stopping::AtOnce {
+            // Rocket would wait for a second, and connections close without its help.
+            self.task.abort();
+        }
         let _ = (&mut self.task).await;
+    }
+}
+
+impl Stopping {
+    fn configure(self, rocket: Rocket<Build>) -> Rocket<Build> {
+        match self {
+            Self::Graceful => rocket,
+            Self::AtOnce => {
+                let shutdown = rocket.figment().clone().merge(("shutdown.grace", 0));
+                rocket.configure(shutdown.merge(("shutdown.mercy", 0)))
+            }
+        }
     }
 }
 

@@ -92,6 +92,41 @@ async fn its_own_page_and_programs_of_this_machine_are_allowed() {
 }
 
 #[tokio::test]
+async fn a_link_of_another_page_opens_a_page_and_nothing_else() {
+    let stack = TestStack::start().await;
+    let from_a_link = [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+    ];
+    let visit = async |method: Method, path: &str, headers: [(&str, &str); 3]| {
+        let url = format!("{}{path}", stack.urls().control);
+        let request = Http::new().request(method, url);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(name, value)
+        });
+        request.send().await.status
+    };
+    for page in ["/", "/calls", "/others", "/contract"] {
+        assert_eq!(visit(Method::GET, page, from_a_link).await, 200, "{page}");
+    }
+    for call in ["/api/stack", "/api/projects", "/api/events"] {
+        assert_eq!(visit(Method::GET, call, from_a_link).await, 403, "{call}");
+    }
+    for (method, path) in [(Method::POST, "/api/reset"), (Method::POST, "/do/reset")] {
+        assert_eq!(visit(method, path, from_a_link).await, 403, "{path}");
+    }
+    // Neither a frame nor a script of the other page.
+    let mut frame = from_a_link;
+    frame[2].1 = "iframe";
+    let mut script = from_a_link;
+    script[1].1 = "no-cors";
+    for embedded in [frame, script] {
+        assert_eq!(visit(Method::GET, "/", embedded).await, 403, "{embedded:?}");
+    }
+}
+
+#[tokio::test]
 async fn one_more_host_name_can_be_configured() {
     let settings = StackSettings {
         control_host: Some("stack.internal".to_owned()),

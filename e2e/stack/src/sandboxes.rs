@@ -1,0 +1,290 @@
+//! Sandboxes: whole stacks in the same process, each with ports, a clock, a store, queues,
+//! faults and events of its own, so that many tests can run at once.
+//!
+//! A sandbox ends when it is deleted, or when nothing has called its control address for
+//! its lifetime. System time decides that: the clocks of stack and sandbox are moved by
+//! tests.
+
+pub(crate) mod api;
+
+mod activity;
+mod plan;
+mod reaper;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use broker::clock::Clock;
+use serde::Serialize;
+use tokio::sync::Notify;
+
+use crate::control_error::ControlError;
+use crate::launch::{Launch, RunningStack};
+use crate::projects::ProjectCredentials;
+use crate::sandbox_directory::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink};
+use crate::settings::StackSettings;
+use crate::start_error::StackStartError;
+
+use activity::Activity;
+use plan::SandboxPlan;
+
+/// The sandboxes of one stack. Dropping it stops them.
+pub(crate) struct Sandboxes {
+    /// The settings that every sandbox takes from its stack.
+    template: StackSettings,
+    limit: usize,
+    /// The system's time, by which sandboxes end.
+    clock: Clock,
+    directory: Arc<SandboxDirectory>,
+    registry: Mutex<Registry>,
+    /// Wakes the reaper: a sandbox was added, or this is dropped.
+    changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Registry {
+    last_number: u64,
+    starting: usize,
+    running: BTreeMap<SandboxId, Sandbox>,
+}
+
+struct Sandbox {
+    name: String,
+    activity: Arc<Activity>,
+    stack: RunningStack,
+}
+
+/// A sandbox, as the control address describes it.
+#[derive(Debug, Serialize)]
+pub(crate) struct SandboxInfo {
+    id: SandboxId,
+    name: String,
+    control: String,
+    broker: String,
+    consumer: Option<String>,
+    upstreams: Upstreams,
+    projects: Vec<ProjectCredentials>,
+    /// Unix seconds.
+    ends_at: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Upstreams {
+    google: String,
+    github: String,
+}
+
+/// The reason why there is no further sandbox.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SandboxStartError {
+    #[error(
+        "{0} sandboxes run, which is the limit: delete one with DELETE /api/sandboxes/ID, \
+         or start the stack with a larger --max-sandboxes"
+    )]
+    TooMany(usize),
+    #[error(
+        "this machine has no room for another sandbox ({0}): delete one with \
+         DELETE /api/sandboxes/ID, or raise the limit on open files (ulimit -n)"
+    )]
+    NoRoom(String),
+}
+
+impl Sandboxes {
+    /// No sandboxes yet; each will take what it does not choose itself from `stack`.
+    pub(crate) fn new(stack: &StackSettings, directory: Arc<SandboxDirectory>) -> Arc<Self> {
+        let sandboxes = Arc::new(Self {
+            template: plan::template(stack),
+            limit: stack.max_sandboxes,
+            clock: Clock::system(),
+            directory,
+            registry: Mutex::default(),
+            changed: Arc::default(),
+        });
+        reaper::start(&sandboxes);
+        sandboxes
+    }
+
+    /// Starts a sandbox beside the stack whose control address is at `stack_control`.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        plan: SandboxPlan,
+        stack_control: String,
+    ) -> Result<SandboxInfo, SandboxStartError> {
+        let slot = self.reserve()?;
+        // In a task of its own: when a client goes away while its sandbox starts, the
+        // sandbox is still registered, and ends after its lifetime.
+        let launch = tokio::spawn(slot.launch(plan, stack_control));
+        match launch.await {
+            Ok(started) => started,
+            Err(_) => Err(SandboxStartError::NoRoom("a server failed".to_owned())),
+        }
+    }
+
+    /// The running sandboxes, oldest first.
+    pub(crate) fn list(&self) -> Vec<SandboxInfo> {
+        let registry = self.registry();
+        let running = registry.running.iter();
+        running.map(|(id, it)| it.info(*id)).collect()
+    }
+
+    /// The running sandbox with this id.
+    pub(crate) fn find(&self, id: SandboxId) -> Option<SandboxInfo> {
+        self.registry().running.get(&id).map(|it| it.info(id))
+    }
+
+    /// Whether there was a sandbox with this id.
+    pub(crate) fn has_ended(&self, id: SandboxId) -> bool {
+        let registry = self.registry();
+        (1..=registry.last_number).contains(&id.0) && !registry.running.contains_key(&id)
+    }
+
+    /// Ends a sandbox; when this returns, its servers have stopped. False if there is none
+    /// with this id.
+    pub(crate) async fn end(&self, id: SandboxId) -> bool {
+        let Some(sandbox) = self.registry().running.remove(&id) else {
+            return false;
+        };
+        self.directory.remove(id);
+        sandbox.stack.stop().await;
+        true
+    }
+
+    /// Ends all sandboxes.
+    pub(crate) async fn end_all(&self) {
+        let all: Vec<_> = self.registry().running.keys().copied().collect();
+        for id in all {
+            self.end(id).await;
+        }
+    }
+
+    /// The sandboxes whose lifetime is over.
+    fn overdue(&self) -> Vec<SandboxId> {
+        let now = self.clock.now();
+        let registry = self.registry();
+        let overdue = registry.running.iter();
+        let overdue = overdue.filter(|(_, it)| it.activity.ends_at() <= now);
+        overdue.map(|(id, _)| *id).collect()
+    }
+
+    /// The time until the next sandbox may end; `None` without sandboxes.
+    fn next_end(&self) -> Option<Duration> {
+        let now = self.clock.now();
+        let registry = self.registry();
+        let ends = registry.running.values().map(|it| it.activity.ends_at());
+        let left_ms = ends.min()?.0.saturating_sub(now.0);
+        Some(Duration::from_millis(left_ms.try_into().unwrap_or(0)))
+    }
+
+    fn reserve(self: &Arc<Self>) -> Result<Slot, SandboxStartError> {
+        let mut registry = self.registry();
+        if registry.running.len() + registry.starting >= self.limit {
+            return Err(SandboxStartError::TooMany(self.limit));
+        }
+        registry.starting += 1;
+        registry.last_number += 1;
+        Ok(Slot {
+            id: SandboxId(registry.last_number),
+            sandboxes: self.clone(),
+        })
+    }
+
+    fn registry(&self) -> MutexGuard<'_, Registry> {
+        self.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Sandboxes {
+    fn drop(&mut self) {
+        self.changed.notify_one();
+    }
+}
+
+/// The place of a sandbox that is starting.
+struct Slot {
+    id: SandboxId,
+    sandboxes: Arc<Sandboxes>,
+}
+
+impl Slot {
+    async fn launch(
+        self,
+        plan: SandboxPlan,
+        stack_control: String,
+    ) -> Result<SandboxInfo, SandboxStartError> {
+        let sandboxes = &self.sandboxes;
+        let name = plan.name.unwrap_or_else(|| self.id.to_string());
+        let activity = Arc::new(Activity::new(sandboxes.clock.clone(), plan.lifetime));
+        let launch = Launch {
+            settings: &plan.settings,
+            projects: plan.projects,
+            has_demo: plan.has_demo,
+            directory: sandboxes.directory.clone(),
+            own_sandbox: Some(OwnSandbox {
+                id: self.id,
+                name: name.clone(),
+                stack_control,
+            }),
+            extend_control: &|server| api::inside(server, activity.clone()),
+        };
+        let stack = launch.start().await?;
+        let link = SandboxLink {
+            name: name.clone(),
+            control: stack.runtime.urls.control.clone(),
+        };
+        sandboxes.directory.add(self.id, link);
+        let sandbox = Sandbox {
+            name,
+            activity,
+            stack,
+        };
+        let info = sandbox.info(self.id);
+        sandboxes.registry().running.insert(self.id, sandbox);
+        sandboxes.changed.notify_one();
+        Ok(info)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.sandboxes.registry().starting -= 1;
+    }
+}
+
+impl Sandbox {
+    fn info(&self, id: SandboxId) -> SandboxInfo {
+        let urls = self.stack.runtime.urls.clone();
+        SandboxInfo {
+            id,
+            name: self.name.clone(),
+            control: urls.control,
+            broker: urls.broker,
+            consumer: urls.consumer,
+            upstreams: Upstreams {
+                google: urls.google,
+                github: urls.github,
+            },
+            projects: self.stack.runtime.projects.list(),
+            ends_at: self.activity.ends_at().0.div_euclid(1000),
+        }
+    }
+}
+
+impl From<StackStartError> for SandboxStartError {
+    fn from(error: StackStartError) -> Self {
+        Self::NoRoom(match error {
+            // A sandbox takes any free port, so no flag would help.
+            StackStartError::Listen { server, source, .. } => format!("{server}: {source}"),
+            other => other.to_string(),
+        })
+    }
+}
+
+impl From<SandboxStartError> for ControlError {
+    fn from(error: SandboxStartError) -> Self {
+        match error {
+            SandboxStartError::TooMany(_) => Self::too_many(error),
+            SandboxStartError::NoRoom(_) => Self::unavailable(error),
+        }
+    }
+}
