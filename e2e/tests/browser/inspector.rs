@@ -2,6 +2,7 @@
 
 use mock_upstream::{Misbehaviour, Next};
 use stack::faults::{Fault, FaultInjection};
+use testkit::http::Http;
 use thirtyfour::Key;
 
 use crate::application::backend_at_the_demo;
@@ -271,5 +272,35 @@ async fn the_tools_fit_their_cards_on_every_screen() {
             inspector.sees_every_tool_in_its_card().await?;
             inspector.sees_no_sideways_scroll().await?;
         }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stack_and_sandboxes_are_a_click_apart() {
+    with_inspector!(async |stack, inspector, _user| {
+        inspector.sees_no(".picker").await?;
+        let control = Http::at(&stack.urls().control);
+        for name in ["checkout", "A long name of a test: signs_in_with_github"] {
+            let body = serde_json::json!({ "name": name });
+            let started = control.post("/api/sandboxes").json(&body).send().await;
+            assert_eq!(started.status, 201);
+        }
+        inspector.opens("/").await?;
+        inspector.clicks(".picker summary").await?;
+        for width in [320, 700, 900, 1280] {
+            inspector.has_screen(width, 844).await?;
+            inspector.sees_no_sideways_scroll().await?;
+            inspector
+                .takes_picture(&format!("inspector-sandboxes-{width}"))
+                .await?;
+        }
+        inspector.clicks(".picker a").await?;
+        inspector
+            .sees(".picker summary", "Sandbox s1 (checkout)")
+            .await?;
+        inspector.sees_sequence("No login yet").await?;
+        inspector.clicks(".picker summary").await?;
+        inspector.clicks(".picker a").await?;
+        inspector.sees(".picker summary", "The stack").await?;
     });
 }
