@@ -225,6 +225,12 @@ async fn after_its_end_no_server_answers_and_no_task_is_left() {
     let stream = format!("{}/api/events/stream?after=0", sandbox.text("control"));
     let mut watching = reqwest::get(&stream).await.expect("a stream");
     watching.chunk().await.expect("its first event");
+    // A client that keeps its connections open.
+    let idle = reqwest::Client::new();
+    for server in ["broker", "consumer", "control"] {
+        let response = idle.get(sandbox.text(server)).send().await;
+        response.expect("an answer").text().await.expect("a page");
+    }
     assert!(tasks() > before);
 
     end(&stack, &sandbox).await;
@@ -237,6 +243,7 @@ async fn after_its_end_no_server_answers_and_no_task_is_left() {
     }
     drop(watching);
     until(async || tasks() <= before).await;
+    drop(idle);
 
     for method in [Method::GET, Method::DELETE] {
         let ended = stack
