@@ -9,7 +9,7 @@
 //!
 //! In the order of the imports: a module uses only those above it.
 //!
-//! - `clock`, `random`: the time and the randomness.
+//! - `clock`, `random`: the time and the randomness; `labels`: the labels of sign-ins.
 //! - [`settings`]: the values that the mock starts with, [`Unconfirmed`] facts included.
 //! - [`users`], [`misbehaviour`], `script`: the course of a sign-in: its user, and its
 //!   misbehaviour.
@@ -33,6 +33,7 @@
 //!    after a request passed every check.
 
 mod clock;
+mod labels;
 mod random;
 
 pub mod settings;
@@ -51,8 +52,9 @@ mod google;
 mod upstream;
 
 pub use clock::Clock;
+pub use labels::Labels;
 pub use misbehaviour::Misbehaviour;
-pub use script::{Next, QueueError};
+pub use script::{Next, QueueError, Queued};
 pub use settings::{Client, Iss, Mode, Provider, Settings, Unconfirmed};
 pub use upstream::{MockUpstream, StartError, Upstream};
 pub use users::User;

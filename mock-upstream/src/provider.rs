@@ -10,7 +10,7 @@ pub(crate) mod pages;
 mod pkce;
 pub(crate) mod sign_in;
 
-pub(crate) use context::ProviderContext;
+pub(crate) use context::{ProviderContext, SharedSettings};
 pub(crate) use expiring_store::ExpiringStore;
 pub(crate) use heap_size::HeapSize;
 pub(crate) use pkce::Challenge;

@@ -13,6 +13,15 @@ pub enum Next {
     Misbehave(Misbehaviour),
 }
 
+/// A queued entry, and the sign-ins that may take it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The course of the sign-in.
+    pub next: Next,
+    /// The label of the only sign-ins that take it; any sign-in does without one.
+    pub label: Option<String>,
+}
+
 /// The reason why an entry cannot be queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
@@ -34,6 +43,13 @@ impl Next {
             }
         }
         Ok(())
+    }
+}
+
+impl Queued {
+    /// Whether a sign-in with this label takes the entry.
+    pub(crate) fn is_for(&self, label: Option<&str>) -> bool {
+        self.label.is_none() || self.label.as_deref() == label
     }
 }
 

@@ -14,7 +14,7 @@ pub use provider::{Provider, UnknownProvider};
 pub use switches::{Iss, Mode, UnknownValue};
 pub use unconfirmed::{IssuerForm, Unconfirmed};
 
-use crate::Clock;
+use crate::{Clock, Labels};
 
 /// Everything that a [`MockUpstream`](crate::MockUpstream) starts with.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Settings {
     pub github: ProviderSettings,
     /// The clock by which codes, tokens and ID tokens expire.
     pub clock: Clock,
+    /// The labels of sign-ins, for entries of a queue that wait for a label.
+    pub labels: Labels,
 }
 
 impl Settings {
@@ -35,6 +37,7 @@ impl Settings {
             google: ProviderSettings::new(google),
             github: ProviderSettings::new(github),
             clock: Clock::system(),
+            labels: Labels::none(),
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::github::GitHub;
 use crate::google::{Google, KeyRing};
 use crate::http::{Request, Server};
 use crate::journal::Entry;
-use crate::provider::{Endpoints, ProviderContext};
-use crate::script::QueueError;
+use crate::provider::{Endpoints, ProviderContext, SharedSettings};
+use crate::script::{QueueError, Queued};
 use crate::settings::ProviderSettings;
-use crate::{Clock, Iss, Misbehaviour, Mode, Next, Provider, Settings};
+use crate::{Iss, Misbehaviour, Mode, Next, Provider, Settings};
 
 /// Both providers, which run until this is dropped.
 pub struct MockUpstream {
@@ -49,13 +49,15 @@ impl MockUpstream {
             google,
             github,
             clock,
+            labels,
         } = settings;
+        let shared = SharedSettings { clock, labels };
         Ok(Self {
-            google: Upstream::start(Provider::Google, google, &clock, |context| {
+            google: Upstream::start(Provider::Google, google, shared.clone(), |context| {
                 Arc::new(Google::new(context, keys))
             })
             .await?,
-            github: Upstream::start(Provider::GitHub, github, &clock, |context| {
+            github: Upstream::start(Provider::GitHub, github, shared, |context| {
                 Arc::new(GitHub::new(context))
             })
             .await?,
@@ -109,7 +111,7 @@ impl Upstream {
     async fn start(
         provider: Provider,
         settings: ProviderSettings,
-        clock: &Clock,
+        shared: SharedSettings,
         endpoints: impl FnOnce(Arc<ProviderContext>) -> Arc<dyn Endpoints>,
     ) -> Result<Self, StartError> {
         let address = settings.listen;
@@ -119,7 +121,7 @@ impl Upstream {
             source,
         };
         let (listener, url) = listen(&settings).map_err(failed)?;
-        let context = ProviderContext::new(provider, url, settings, clock.clone());
+        let context = ProviderContext::new(provider, url, settings, shared);
         let context = Arc::new(context);
         let endpoints = endpoints(Arc::clone(&context));
         let server = serve(listener, Arc::clone(&context), Arc::clone(&endpoints));
@@ -161,14 +163,29 @@ impl Upstream {
     ///
     /// Fails if this provider has no such user or misbehaviour.
     pub fn queue(&self, next: Next) -> Result<(), QueueError> {
-        next.check_for(self.provider())?;
-        self.context.controls.queue(next);
+        self.add_to_queue(Queued { next, label: None })
+    }
+
+    /// Queues the course of one sign-in with this label, in either mode. Other sign-ins
+    /// leave it in its place.
+    ///
+    /// # Errors
+    ///
+    /// Fails if this provider has no such user or misbehaviour.
+    pub fn queue_for(&self, label: impl Into<String>, next: Next) -> Result<(), QueueError> {
+        let label = Some(label.into());
+        self.add_to_queue(Queued { next, label })
+    }
+
+    fn add_to_queue(&self, entry: Queued) -> Result<(), QueueError> {
+        entry.next.check_for(self.provider())?;
+        self.context.controls.queue(entry);
         Ok(())
     }
 
     /// The queue, the next entry first.
     #[must_use]
-    pub fn queued(&self) -> Vec<Next> {
+    pub fn queued(&self) -> Vec<Queued> {
         self.context.controls.queued()
     }
 

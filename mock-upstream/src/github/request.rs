@@ -50,14 +50,14 @@ impl AuthorizationRequest {
 
     /// The callback with a code.
     pub(super) fn success(&self, code: &str, iss: Option<&str>) -> String {
-        let params = [("code", code)].into_iter().chain(self.state());
+        let params = [("code", code)].into_iter().chain(self.state_param());
         let iss = iss.map(|iss| ("iss", iss));
         self.redirect_uri.with_params(params.chain(iss))
     }
 
     /// The callback with the state alone.
     pub(super) fn state_alone(&self) -> String {
-        self.redirect_uri.with_params(self.state())
+        self.redirect_uri.with_params(self.state_param())
     }
 
     pub(super) fn denied(&self) -> CallbackError<'_> {
@@ -79,7 +79,7 @@ impl AuthorizationRequest {
         }
     }
 
-    fn state(&self) -> Option<(&'static str, &str)> {
+    fn state_param(&self) -> Option<(&'static str, &str)> {
         Some(("state", self.state.as_deref()?))
     }
 }
@@ -135,6 +135,10 @@ fn challenge<'a>(
 impl CheckedRequest for AuthorizationRequest {
     fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
+    }
+
+    fn state(&self) -> Option<&str> {
+        self.state.as_deref()
     }
 
     fn scope(&self) -> String {

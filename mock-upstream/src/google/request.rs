@@ -92,7 +92,10 @@ impl AuthorizationRequest {
         let hd = user.hosted_domain.as_deref();
         let authuser = if hd.is_some() { "1" } else { "0" };
         let known = [("code", code), ("scope", &scope), ("authuser", authuser)];
-        let params = self.state().into_iter().chain(iss.map(|iss| ("iss", iss)));
+        let params = self
+            .state_param()
+            .into_iter()
+            .chain(iss.map(|iss| ("iss", iss)));
         let params = params.chain(known).chain(hd.map(|hd| ("hd", hd)));
         self.redirect_uri
             .with_params(params.chain([("prompt", prompt)]))
@@ -101,16 +104,16 @@ impl AuthorizationRequest {
     /// The callback with an error. Google was seen to send no description.
     pub(super) fn error(&self, error: &str, iss: Option<&str>) -> String {
         let iss = iss.map(|iss| ("iss", iss));
-        let params = [("error", error)].into_iter().chain(self.state());
+        let params = [("error", error)].into_iter().chain(self.state_param());
         self.redirect_uri.with_params(params.chain(iss))
     }
 
     /// The callback with the state alone.
     pub(super) fn state_alone(&self) -> String {
-        self.redirect_uri.with_params(self.state())
+        self.redirect_uri.with_params(self.state_param())
     }
 
-    fn state(&self) -> Option<(&'static str, &str)> {
+    fn state_param(&self) -> Option<(&'static str, &str)> {
         Some(("state", self.state.as_deref()?))
     }
 }
@@ -118,6 +121,10 @@ impl AuthorizationRequest {
 impl CheckedRequest for AuthorizationRequest {
     fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
+    }
+
+    fn state(&self) -> Option<&str> {
+        self.state.as_deref()
     }
 
     fn scope(&self) -> String {

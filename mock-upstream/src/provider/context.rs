@@ -4,7 +4,7 @@ use super::controls::Controls;
 use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
 use crate::settings::ProviderSettings;
-use crate::{Client, Clock, Iss, Misbehaviour, Provider, Unconfirmed};
+use crate::{Client, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
 
 /// The fixed settings of one provider, its controls and its journal; shared by its
 /// endpoints and its handle.
@@ -16,8 +16,16 @@ pub(crate) struct ProviderContext {
     clock: Clock,
     pub(crate) hourly_calls: Option<u32>,
     pub(crate) unconfirmed: Unconfirmed,
+    pub(crate) labels: Labels,
     pub(crate) controls: Controls,
     pub(crate) journal: Journal,
+}
+
+/// The settings that both providers share.
+#[derive(Clone)]
+pub(crate) struct SharedSettings {
+    pub(crate) clock: Clock,
+    pub(crate) labels: Labels,
 }
 
 impl ProviderContext {
@@ -25,14 +33,15 @@ impl ProviderContext {
         provider: Provider,
         url: String,
         settings: ProviderSettings,
-        clock: Clock,
+        shared: SharedSettings,
     ) -> Self {
         Self {
             provider,
             url,
             controls: Controls::new(&settings),
             client: settings.client,
-            clock,
+            clock: shared.clock,
+            labels: shared.labels,
             hourly_calls: settings.hourly_calls,
             unconfirmed: settings.unconfirmed,
             journal: Journal::new(),

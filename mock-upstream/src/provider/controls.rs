@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
+use crate::script::Queued;
 use crate::settings::ProviderSettings;
 use crate::{Iss, Mode, Next};
 
@@ -20,7 +21,7 @@ struct Switches {
 
 struct State {
     switches: Switches,
-    queue: VecDeque<Next>,
+    queue: VecDeque<Queued>,
 }
 
 impl Controls {
@@ -55,17 +56,20 @@ impl Controls {
         self.lock().switches.iss = iss;
     }
 
-    pub(crate) fn queue(&self, next: Next) {
-        self.lock().queue.push_back(next);
+    pub(crate) fn queue(&self, entry: Queued) {
+        self.lock().queue.push_back(entry);
     }
 
-    pub(crate) fn queued(&self) -> Vec<Next> {
+    pub(crate) fn queued(&self) -> Vec<Queued> {
         self.lock().queue.iter().cloned().collect()
     }
 
-    /// Takes the entry for the sign-in that begins now.
-    pub(crate) fn take_next(&self) -> Option<Next> {
-        self.lock().queue.pop_front()
+    /// Takes the entry for the sign-in that begins now: the first one for any sign-in or
+    /// for those with its label. Entries for other labels keep their places.
+    pub(crate) fn take_next(&self, label: Option<&str>) -> Option<Next> {
+        let queue = &mut self.lock().queue;
+        let index = queue.iter().position(|entry| entry.is_for(label))?;
+        queue.remove(index).map(|entry| entry.next)
     }
 
     /// Restores the initial switches and empties the queue.

@@ -19,6 +19,8 @@ const PAGE_LIFETIME_MS: i64 = 10 * 60 * 1000;
 pub(crate) trait CheckedRequest: HeapSize {
     fn redirect_uri(&self) -> &RedirectUri;
 
+    fn state(&self) -> Option<&str>;
+
     /// The requested scope, as the page shows it.
     fn scope(&self) -> String;
 }
@@ -31,11 +33,13 @@ pub(crate) enum SignIn<R> {
     Undecided(R),
 }
 
-impl<R> SignIn<R> {
+impl<R: CheckedRequest> SignIn<R> {
     /// Begins a sign-in: the queue decides, then the mode.
     pub(crate) fn begin(context: &ProviderContext, request: R) -> Self {
         let provider = context.provider;
-        match (context.controls.take_next(), context.controls.mode()) {
+        let label = request.state().and_then(|state| context.labels.of(state));
+        let next = context.controls.take_next(label.as_deref());
+        match (next, context.controls.mode()) {
             (Some(next), _) => Self::Decided(request, SignInScript::from_next(next, provider)),
             (None, Mode::Automatic) => Self::Decided(request, SignInScript::default_at(provider)),
             (None, Mode::Interactive) => Self::Undecided(request),

@@ -1,7 +1,7 @@
 //! The controls of a provider: queue, mode, `iss` and reset.
 
 use mock_upstream::users::seed_users;
-use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, User};
+use mock_upstream::{Iss, Labels, Misbehaviour, Mode, Next, Provider, User};
 use reqwest::Method;
 
 use crate::test_mock::{TestMock, authorization, redemption};
@@ -77,6 +77,73 @@ async fn each_provider_has_its_own_queue() {
         .await
         .callback();
     assert_eq!(callback.get("error"), Some("access_denied"));
+}
+
+/// A mock that labels the sign-in with the state `for a` with `a`.
+async fn labelled() -> TestMock {
+    TestMock::with(|settings| {
+        let label_of = |state: &str| state.strip_prefix("for ").map(str::to_owned);
+        settings.labels = Labels::new(label_of);
+    })
+    .await
+}
+
+/// The error in the callback of a sign-in with this state.
+async fn error_for(mock: &TestMock, provider: Provider, state: &str) -> Option<String> {
+    let params = authorization(provider).with("state", state);
+    let callback = mock.authorize(provider, &params).await.callback();
+    callback.get("error").map(str::to_owned)
+}
+
+const DENY: Next = Next::Misbehave(Misbehaviour::Deny);
+const SUSPEND: Next = Next::Misbehave(Misbehaviour::ApplicationSuspended);
+
+#[tokio::test]
+async fn an_entry_for_a_label_waits_for_its_own_sign_in() {
+    let mock = labelled().await;
+    for provider in Provider::ALL {
+        mock.upstream(provider).queue_for("a", DENY).unwrap();
+        for other in ["for b", "a", "x"] {
+            assert_eq!(error_for(&mock, provider, other).await, None, "{other}");
+        }
+        let error = error_for(&mock, provider, "for a").await;
+        assert_eq!(error.as_deref(), Some("access_denied"));
+        assert_eq!(error_for(&mock, provider, "for a").await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_takes_the_first_entry_that_is_for_it_and_leaves_the_others_in_their_order() {
+    let mock = labelled().await;
+    let github = mock.upstream(GITHUB);
+    for (label, next) in [("b", DENY), ("a", SUSPEND), ("b", SUSPEND)] {
+        github.queue_for(label, next).unwrap();
+    }
+    github.queue(DENY).unwrap();
+    let mut met = Vec::new();
+    for state in ["for a", "for a", "for b", "for b", "for b"] {
+        met.push(error_for(&mock, GITHUB, state).await);
+    }
+    let (deny, suspend) = ("access_denied", "application_suspended");
+    let met: Vec<_> = met.iter().map(Option::as_deref).collect();
+    assert_eq!(
+        met,
+        [Some(suspend), Some(deny), Some(deny), Some(suspend), None]
+    );
+}
+
+#[tokio::test]
+async fn without_a_label_a_sign_in_takes_the_entries_for_any() {
+    let mock = labelled().await;
+    let github = mock.upstream(GITHUB);
+    github.queue_for("a", SUSPEND).unwrap();
+    github.queue(DENY).unwrap();
+    let without_state = authorization(GITHUB).without("state");
+    let callback = mock.authorize(GITHUB, &without_state).await.callback();
+    assert_eq!(callback.get("error"), Some("access_denied"));
+    let waiting = github.queued();
+    assert_eq!(waiting.len(), 1);
+    assert_eq!(waiting[0].label.as_deref(), Some("a"));
 }
 
 #[tokio::test]
