@@ -1,14 +1,18 @@
-//! The faults of the proxy, and the armed ones: which fault, at which call, once or for
-//! one login.
+//! The faults of the proxy, and the armed ones: which fault, at which call of which
+//! project, once or for one login.
+
+#[cfg(test)]
+mod tests;
 
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use broker::model::LoginId;
+use contract::ClientId;
 use serde::Serialize;
 
-use crate::operation::{BrokerOperation, list};
+use crate::operation::{BrokerOperation, CallOwner, list};
 
 /// Declares the faults, each with its name and its description.
 macro_rules! faults {
@@ -70,7 +74,7 @@ impl FromStr for Fault {
 }
 
 /// A fault, with the calls that it applies to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FaultInjection {
     /// The operation whose calls are counted.
     pub operation: BrokerOperation,
@@ -81,6 +85,8 @@ pub struct FaultInjection {
     /// Whether the fault also applies to every later call of the operation for the same
     /// login.
     pub sticky: bool,
+    /// The project whose calls alone are counted; every call is without one.
+    pub client_id: Option<ClientId>,
     /// The delay of [`Fault::Delay`].
     pub delay: Duration,
 }
@@ -93,6 +99,7 @@ impl FaultInjection {
             fault,
             nth: 1,
             sticky: false,
+            client_id: None,
             delay: Duration::from_secs(1),
         }
     }
@@ -111,6 +118,21 @@ impl FaultInjection {
             ..self
         }
     }
+
+    /// The same fault for the calls of one project alone.
+    #[must_use]
+    pub fn for_client(self, client_id: ClientId) -> Self {
+        Self {
+            client_id: Some(client_id),
+            ..self
+        }
+    }
+
+    /// Whether a call of `operation` for this project counts.
+    fn is_for(&self, operation: BrokerOperation, project: Option<&ClientId>) -> bool {
+        self.operation == operation
+            && (self.client_id.is_none() || self.client_id.as_ref() == project)
+    }
 }
 
 /// An armed fault, as the control API lists it.
@@ -122,6 +144,8 @@ pub struct ArmedFault {
     pub operation: &'static str,
     /// The name of the fault.
     pub fault: &'static str,
+    /// The project whose calls alone are counted; null for all.
+    pub client_id: Option<ClientId>,
     /// The number of calls before it triggers; null once it has.
     pub passes: Option<u32>,
     /// The login whose calls a sticky fault applies to.
@@ -161,8 +185,8 @@ impl Faults {
         let id = armed.last_id;
         armed.triggers.push(Trigger {
             id,
-            injection,
             state: TriggerState::Waiting(injection.nth.saturating_sub(1)),
+            injection,
         });
         id
     }
@@ -182,22 +206,23 @@ impl Faults {
     pub(crate) fn trigger(
         &self,
         operation: BrokerOperation,
-        login: Option<&LoginId>,
+        owner: &CallOwner,
     ) -> Option<FaultInjection> {
+        let CallOwner { login, project } = owner;
         let mut triggered = None;
         self.lock().triggers.retain_mut(|trigger| {
-            if trigger.injection.operation != operation || triggered.is_some() {
+            if triggered.is_some() || !trigger.injection.is_for(operation, project.as_ref()) {
                 return true;
             }
             match &mut trigger.state {
-                TriggerState::Sticking(own) if Some(&*own) == login => {
-                    triggered = Some(trigger.injection);
+                TriggerState::Sticking(own) if Some(&*own) == login.as_ref() => {
+                    triggered = Some(trigger.injection.clone());
                     true
                 }
                 TriggerState::Sticking(_) => true,
                 TriggerState::Waiting(0) => {
-                    triggered = Some(trigger.injection);
-                    trigger.stick_to(login)
+                    triggered = Some(trigger.injection.clone());
+                    trigger.stick_to(login.as_ref())
                 }
                 TriggerState::Waiting(passes) => {
                     *passes -= 1;
@@ -234,6 +259,7 @@ impl Trigger {
             id: self.id,
             operation: self.injection.operation.name(),
             fault: self.injection.fault.name(),
+            client_id: self.injection.client_id.clone(),
             passes,
             sticks_to,
         }

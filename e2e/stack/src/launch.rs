@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use contract::Provider;
 use mock_upstream::settings::ProviderSettings;
-use mock_upstream::{MockUpstream, Settings as MockSettings};
+use mock_upstream::{Labels, MockUpstream, Settings as MockSettings};
 use rocket::{Build, Rocket};
 
 use crate::control::{self, ControlServer};
 use crate::projects::{ProjectCredentials, ProjectRegistry};
+use crate::proxy::ProxyState;
 use crate::runtime::{
     BoundPort, RuntimeParts, ServerHandle, ServerUrls, StackRuntime, Stopping, UPSTREAM_CLIENT_ID,
     UPSTREAM_CLIENT_SECRET, loopback_origin, silence_rocket,
@@ -54,7 +55,9 @@ impl Launch<'_> {
         };
         let broker_port = BoundPort::bind("the broker", "broker", settings.broker)?;
         let broker_url = broker_port.url();
-        let upstream = start_upstream(settings, &broker_url).await?;
+        let proxy_state = Arc::new(ProxyState::new(settings.clock.clone()));
+        let labels = project_labels(proxy_state.clone());
+        let upstream = start_upstream(settings, &broker_url, labels).await?;
         let control_port = BoundPort::bind("the control address", "control", settings.control)?;
         let demo = match self.has_demo {
             true => Some(start_demo(settings, stopping, &self.projects, &broker_url).await?),
@@ -75,6 +78,7 @@ impl Launch<'_> {
             projects: self.projects,
             upstream,
             demo,
+            proxy_state,
             upstream_timeout_ms: settings.upstream_timeout_ms,
             stopping,
             sandboxes: self.directory,
@@ -109,6 +113,7 @@ impl RunningStack {
 async fn start_upstream(
     settings: &StackSettings,
     broker_url: &str,
+    labels: Labels,
 ) -> Result<MockUpstream, StackStartError> {
     let site = |provider, listen| {
         let callback = broker::upstream::callback_url(broker_url, provider);
@@ -125,8 +130,18 @@ async fn start_upstream(
         google: site(Provider::Google, settings.google),
         github: site(Provider::GitHub, settings.github),
         clock: settings.clock.for_upstream(),
+        labels,
     };
     MockUpstream::start(mocks).await.map_err(upstream_error)
+}
+
+/// Labels each sign-in with the `client_id` of its project. The provider sees only the
+/// broker's `state`; the proxy has learnt whose it is when the broker issued it.
+fn project_labels(proxy_state: Arc<ProxyState>) -> Labels {
+    Labels::new(move |state| {
+        let owner = proxy_state.event_log.secrets().owner_of(state)?;
+        owner.project.map(|project| project.to_string())
+    })
 }
 
 /// The mock's error, with the flag that sets its address.

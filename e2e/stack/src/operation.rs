@@ -1,5 +1,8 @@
-//! The operations of the broker, with the names of its audit log.
+//! The operations of the broker, with the names of its audit log, and the owners of their
+//! calls.
 
+use broker::model::LoginId;
+use contract::ClientId;
 use hyper::Method;
 
 /// An operation of the broker: `POST /v1/login/result`.
@@ -44,6 +47,11 @@ impl BrokerOperation {
         }
     }
 
+    /// Whether its calls belong to a project.
+    pub(crate) fn has_project(self) -> bool {
+        self.0 != "GET /api/providers"
+    }
+
     /// The name: `POST /v1/login/result`.
     pub fn name(self) -> &'static str {
         self.0
@@ -62,6 +70,15 @@ impl std::fmt::Display for BrokerOperation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0)
     }
+}
+
+/// The login and the project of a call or of a secret, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CallOwner {
+    pub(crate) login: Option<LoginId>,
+    // Beside the login, not looked up by it: two projects may choose the same state, and
+    // their logins then have the same id.
+    pub(crate) project: Option<ClientId>,
 }
 
 /// No operation has this name; the message lists the names.

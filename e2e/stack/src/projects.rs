@@ -21,6 +21,11 @@ pub struct ProjectCredentials {
     pub redirect_uris: Vec<RedirectUri>,
 }
 
+/// No project has the id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no project has this id; GET /api/projects lists them")]
+pub struct UnknownProject;
+
 /// The broker's protection of a project against relayed sign-ins.
 #[derive(Debug, Clone, Default)]
 pub struct RelayPolicy {
@@ -46,6 +51,18 @@ impl ProjectRegistry {
     /// Every project, oldest first.
     pub fn list(&self) -> Vec<ProjectCredentials> {
         self.credentials().clone()
+    }
+
+    /// The id of the project that is registered as `client_id`.
+    ///
+    /// # Errors
+    ///
+    /// If no project is.
+    pub fn find(&self, client_id: &str) -> Result<ClientId, UnknownProject> {
+        let all = self.credentials();
+        let mut ids = all.iter().map(|project| &project.client_id);
+        let known = ids.find(|id| id.as_str() == client_id);
+        known.cloned().ok_or(UnknownProject)
     }
 
     /// Registers a project with a new id and a new secret.

@@ -54,6 +54,7 @@ pub(crate) struct RuntimeParts {
     pub(crate) projects: ProjectRegistry,
     pub(crate) upstream: MockUpstream,
     pub(crate) demo: Option<Arc<consumer_demo::App>>,
+    pub(crate) proxy_state: Arc<ProxyState>,
     /// The time limit for one call of the broker to a provider.
     pub(crate) upstream_timeout_ms: u64,
     /// The way in which the servers stop.
@@ -76,12 +77,12 @@ impl StackRuntime {
             projects,
             upstream,
             demo,
+            proxy_state,
             upstream_timeout_ms,
             stopping,
             sandboxes,
             own_sandbox,
         } = parts;
-        let proxy_state = Arc::new(ProxyState::new(clock.clone()));
         let launch = BrokerLaunch {
             urls: &urls,
             clock: clock.current(),

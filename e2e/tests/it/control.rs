@@ -142,7 +142,7 @@ async fn a_call_that_does_not_exist_names_the_list_of_calls() {
 }
 
 #[track_caller]
-fn refuses(response: &Response, status: u16, word: &str) {
+pub(crate) fn refuses(response: &Response, status: u16, word: &str) {
     assert_eq!(response.status, status, "{}", response.text());
     let body = response.json();
     assert_eq!(body["error"], "control_refused");
@@ -150,11 +150,11 @@ fn refuses(response: &Response, status: u16, word: &str) {
     assert!(message.contains(word), "{word} in {message}");
 }
 
-async fn get(stack: &TestStack, path: &str) -> Response {
+pub(crate) async fn get(stack: &TestStack, path: &str) -> Response {
     stack.control(Method::GET, path, None).await
 }
 
-async fn post(stack: &TestStack, path: &str, body: Value) -> Response {
+pub(crate) async fn post(stack: &TestStack, path: &str, body: Value) -> Response {
     stack.control(Method::POST, path, Some(body)).await
 }
 

@@ -37,3 +37,4 @@ mod replay_and_expiry;
 mod secrets_stay_in;
 mod threats;
 mod time;
+mod two_projects;

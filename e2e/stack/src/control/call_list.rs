@@ -29,7 +29,7 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         "POST /api/upstreams/{provider}/next",
-        r#"{"person":{"id":"7"}} or {"misbehave":"deny"}"#,
+        r#"{"person":{"id":"7"}} or {"misbehave":"deny"}, for one project with "client_id":"…""#,
     ),
     (
         "GET /api/upstreams/{provider}/misbehaviours",
@@ -41,7 +41,7 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         "POST /api/faults",
-        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}"#,
+        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}, for one project with "client_id":"…""#,
     ),
     ("GET /api/faults", "the armed faults"),
     ("DELETE /api/faults", "disarm all faults"),

@@ -10,8 +10,10 @@ use rocket::{State, delete, get, post};
 use serde::Deserialize;
 
 use super::json_body::JsonBody;
+use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
 use crate::faults::{ArmedFault, Fault, FaultInjection};
+use crate::projects::ProjectRegistry;
 use crate::runtime::StackRuntime;
 
 /// Longer than any client waits.
@@ -26,6 +28,7 @@ pub(super) struct NewFault {
     nth: u32,
     #[serde(default)]
     sticky: bool,
+    client_id: Option<String>,
     delay_ms: Option<u64>,
 }
 
@@ -38,20 +41,28 @@ pub(super) fn arm(
     new: JsonBody<NewFault>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<Value>), ControlError> {
-    let id = runtime.faults().arm(new.0.parse()?);
+    let id = runtime.faults().arm(new.0.parse(&runtime.projects)?);
     Ok((Status::Created, Json(json!({ "id": id }))))
 }
 
 impl NewFault {
-    fn parse(self) -> Result<FaultInjection, ControlError> {
+    fn parse(self, projects: &ProjectRegistry) -> Result<FaultInjection, ControlError> {
         let fault: Fault = parse_field("fault", &self.fault)?;
         if self.nth == 0 {
             return Err(ControlError::bad_request("nth: 1 is the next call"));
         }
         let next = FaultInjection::next(parse_field("operation", &self.operation)?, fault);
+        let client_id = find_project(projects, self.client_id.as_deref())?;
+        if client_id.is_some() && !next.operation.has_project() {
+            return Err(ControlError::bad_request(format!(
+                "client_id: a call of {} belongs to no project; leave it out",
+                next.operation
+            )));
+        }
         Ok(FaultInjection {
             nth: self.nth,
             sticky: self.sticky,
+            client_id,
             delay: match self.delay_ms {
                 Some(ms) => parse_delay(ms, fault)?,
                 None => next.delay,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use broker::projects::ProjectName;
 use broker::relay::RelayGuard;
-use contract::{Malformed, Origin, RedirectUri};
+use contract::{ClientId, Malformed, Origin, RedirectUri};
 use rocket::http::Status;
 use rocket::serde::json::Json;
 use rocket::{State, get, post};
@@ -75,4 +75,13 @@ fn parse_origins(texts: &[String]) -> Result<Vec<Origin>, ControlError> {
     parsed
         .collect::<Result<_, Malformed>>()
         .map_err(|error| ControlError::bad_request(format!("start_origins: {error}")))
+}
+
+/// The project that the field `client_id` of a call names.
+pub(super) fn find_project(
+    projects: &ProjectRegistry,
+    client_id: Option<&str>,
+) -> Result<Option<ClientId>, ControlError> {
+    let found = client_id.map(|id| projects.find(id)).transpose();
+    found.map_err(|error| ControlError::bad_request(format!("client_id: {error}")))
 }

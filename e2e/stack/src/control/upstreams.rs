@@ -13,6 +13,7 @@ use rocket::{State, get, post, put};
 use serde::Deserialize;
 
 use super::json_body::JsonBody;
+use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
 use crate::runtime::StackRuntime;
 
@@ -52,6 +53,7 @@ pub(super) fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
 pub(super) struct NextSignIn {
     person: Option<User>,
     misbehave: Option<String>,
+    client_id: Option<String>,
 }
 
 #[post("/api/upstreams/<provider>/next", data = "<next>")]
@@ -61,26 +63,30 @@ pub(super) fn next(
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<Status, ControlError> {
     let upstream = find(runtime, provider)?;
-    let next = match next.0 {
-        NextSignIn {
-            person: Some(person),
-            misbehave: None,
-        } => Next::User(person),
-        NextSignIn {
-            person: None,
-            misbehave: Some(name),
-        } => {
-            let misbehaviour = Misbehaviour::parse(upstream.provider(), &name);
-            Next::Misbehave(misbehaviour.map_err(ControlError::bad_request)?)
-        }
-        _ => {
-            return Err(ControlError::bad_request(
-                r#"send {"person":{…}} or {"misbehave":"NAME"}"#,
-            ));
-        }
+    let client_id = find_project(&runtime.projects, next.0.client_id.as_deref())?;
+    let next = next.0.parse(upstream)?;
+    let queued = match client_id {
+        Some(client_id) => upstream.queue_for(client_id.as_str(), next),
+        None => upstream.queue(next),
     };
-    upstream.queue(next).map_err(ControlError::bad_request)?;
+    queued.map_err(ControlError::bad_request)?;
     Ok(Status::Created)
+}
+
+impl NextSignIn {
+    fn parse(self, upstream: &Upstream) -> Result<Next, ControlError> {
+        match (self.person, self.misbehave) {
+            (Some(person), None) => Ok(Next::User(person)),
+            (None, Some(name)) => {
+                let misbehaviour = Misbehaviour::parse(upstream.provider(), &name);
+                let misbehaviour = misbehaviour.map_err(ControlError::bad_request)?;
+                Ok(Next::Misbehave(misbehaviour))
+            }
+            _ => Err(ControlError::bad_request(
+                r#"send {"person":{…}} or {"misbehave":"NAME"}"#,
+            )),
+        }
+    }
 }
 
 #[get("/api/upstreams/<provider>/misbehaviours")]

@@ -1,7 +1,7 @@
 //! The tools of a page: the clock, the misbehaviours of the providers, and the faults.
 
 use mock_upstream::misbehaviour::Group;
-use mock_upstream::{Misbehaviour, Next, Provider, Upstream};
+use mock_upstream::{Misbehaviour, Next, Provider, Queued, Upstream};
 
 use super::labels;
 use crate::faults::{ArmedFault, Fault};
@@ -13,11 +13,18 @@ use crate::time::StackClock;
 pub(crate) struct Tools {
     pub(crate) clock: ClockView,
     pub(crate) providers: Vec<ProviderMisbehaviours>,
-    /// The queued sign-ins: the provider, and a misbehaviour or a user.
-    pub(crate) queued: Vec<(&'static str, &'static str)>,
+    pub(crate) queued: Vec<QueuedSignIn>,
     pub(crate) operations: Vec<BrokerOperation>,
     pub(crate) faults: &'static [Fault],
     pub(crate) armed: Vec<ArmedFault>,
+}
+
+/// A queued sign-in: the provider, a misbehaviour or a user, and the only project that it
+/// is for.
+pub(crate) struct QueuedSignIn {
+    pub(crate) provider: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) client_id: Option<String>,
 }
 
 /// The time of the stack as texts.
@@ -53,14 +60,17 @@ impl Tools {
     }
 }
 
-fn queued(upstream: &Upstream) -> Vec<(&'static str, &'static str)> {
+fn queued(upstream: &Upstream) -> Vec<QueuedSignIn> {
     let provider = labels::provider(Some(upstream.provider().name()));
-    let label = |next: Next| match next {
-        Next::User(_) => "a user, without a page",
-        Next::Misbehave(misbehaviour) => misbehaviour.name(),
+    let shown = |Queued { next, label }| QueuedSignIn {
+        provider,
+        what: match next {
+            Next::User(_) => "a user, without a page",
+            Next::Misbehave(misbehaviour) => misbehaviour.name(),
+        },
+        client_id: label,
     };
-    let queued = upstream.queued().into_iter();
-    queued.map(|next| (provider, label(next))).collect()
+    upstream.queued().into_iter().map(shown).collect()
 }
 
 impl ClockView {

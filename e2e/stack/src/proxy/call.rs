@@ -1,19 +1,22 @@
 //! A call, as far as the proxy reads it before the broker does.
 
+use std::borrow::Cow;
+
 use broker::model::LoginId;
-use contract::{Digest, SessionKey, State};
+use contract::{ClientId, Digest, SessionKey, State};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 
 use super::body::ForwardedBody;
 use super::corrupt::Closed;
 use super::headers::drop_hop_by_hop;
 use crate::event_log::{RecordedRequest, SecretIndex};
-use crate::operation::BrokerOperation;
+use crate::operation::{BrokerOperation, CallOwner};
 
 /// A call on its way to the broker.
 pub(super) struct ProxiedCall {
@@ -21,6 +24,7 @@ pub(super) struct ProxiedCall {
     head: Parts,
     body: ForwardedBody,
     fields: LoginFields,
+    client: ClientField,
 }
 
 /// The members of a body that identify its login. The parser skips all others without
@@ -32,24 +36,59 @@ struct LoginFields {
     code: Option<String>,
 }
 
+/// The member of a body that identifies its project. It is parsed apart from those of the
+/// login, so that a malformed one hides no login.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ClientField {
+    client_id: Option<String>,
+}
+
 impl ProxiedCall {
     /// Reads the request, and its body unless that is large.
     pub(super) async fn read(request: Request<Incoming>) -> Result<Self, Closed> {
         let (mut head, incoming) = request.into_parts();
         drop_hop_by_hop(&mut head.headers);
         let body = ForwardedBody::read(&head, incoming).await?;
-        let fields = body.whole().and_then(|it| serde_json::from_slice(it).ok());
         Ok(Self {
             operation: BrokerOperation::of_request(&head.method, head.uri.path()),
+            fields: members(&body),
+            client: members(&body),
             head,
             body,
-            fields: fields.unwrap_or_default(),
         })
     }
 
-    /// The login that the call belongs to, as far as its secrets are known.
-    pub(super) fn login(&self, secrets: &SecretIndex) -> Option<LoginId> {
-        let path = self.head.uri.path();
+    /// The login and the project of the call, as far as they are known. The broker has not
+    /// checked it: the project is a claim, which filters faults and grants nothing.
+    pub(super) fn owner(&self, secrets: &SecretIndex) -> CallOwner {
+        let issued = self.issued_secret().and_then(|it| secrets.owner_of(&it));
+        let issued = issued.unwrap_or_default();
+        CallOwner {
+            login: issued.login.or_else(|| self.begun_login()),
+            project: self.client_id().or(issued.project),
+        }
+    }
+
+    /// The secret of the broker's that the call carries.
+    fn issued_secret(&self) -> Option<Cow<'_, str>> {
+        // The answers to the confirmation page are at a path below it.
+        if let Some(visit) = self.head.uri.path().strip_prefix("/login/") {
+            return Some(visit.split('/').next()?.into());
+        }
+        match self.operation?.name() {
+            "GET /callback/{provider}" => Some(self.parameter("state")?.into()),
+            "POST /v1/token" => Some(self.fields.code.as_deref()?.into()),
+            "GET /v1/profile" | "POST /v1/revoke" => {
+                let header = self.head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+                Some(header.split_once(' ')?.1.trim_start().into())
+            }
+            _ => None,
+        }
+    }
+
+    /// The login of the consumer's own secret.
+    fn begun_login(&self) -> Option<LoginId> {
         match self.operation?.name() {
             "POST /v1/login/session" | "POST /v1/login/result" => {
                 let key: SessionKey = self.fields.session_key.as_deref()?.parse().ok()?;
@@ -59,13 +98,17 @@ impl ProxiedCall {
                 let state: State = self.parameter("state")?.parse().ok()?;
                 Some(LoginId::of_state(&state))
             }
-            "GET /login/{handle}" => secrets.login_of(path.rsplit('/').next()?),
-            "GET /callback/{provider}" => secrets.login_of(&self.parameter("state")?),
-            "POST /v1/token" => secrets.login_of(self.fields.code.as_deref()?),
-            "GET /v1/profile" | "POST /v1/revoke" => {
-                let header = self.head.headers.get(AUTHORIZATION)?.to_str().ok()?;
-                secrets.login_of(header.split_once(' ')?.1.trim_start())
+            _ => None,
+        }
+    }
+
+    /// The project that the call names.
+    fn client_id(&self) -> Option<ClientId> {
+        match self.operation?.name() {
+            "POST /v1/login/session" | "POST /v1/login/result" | "POST /v1/token" => {
+                self.client.client_id.as_deref()?.parse().ok()
             }
+            "GET /authorize" => self.parameter("client_id")?.parse().ok(),
             _ => None,
         }
     }
@@ -95,4 +138,10 @@ impl ProxiedCall {
             .find(|(its, _)| its == name)
             .map(|(_, value)| value.into_owned())
     }
+}
+
+/// The members of a JSON body, or none of a large or malformed one.
+fn members<T: Default + DeserializeOwned>(body: &ForwardedBody) -> T {
+    let parsed = body.whole().and_then(|it| serde_json::from_slice(it).ok());
+    parsed.unwrap_or_default()
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use broker::model::LoginId;
 use contract::Digest;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -21,6 +20,7 @@ use crate::event_log::{
     LoggedEvent, ProxyEvent, RecordedExchange, RecordedRequest, RecordedResponse,
 };
 use crate::faults::{Fault, FaultInjection};
+use crate::operation::CallOwner;
 
 /// Forwards the calls of one client connection.
 pub(super) struct ProxyService {
@@ -33,7 +33,7 @@ pub(super) struct ProxyService {
 /// The proxy's knowledge of a call before the broker sees it.
 struct CallContext {
     digest: Digest,
-    login: Option<LoginId>,
+    owner: CallOwner,
     injected: Option<FaultInjection>,
     was_reused: bool,
 }
@@ -54,7 +54,9 @@ impl ProxyService {
     ) -> Result<Response<ClientBody>, Closed> {
         let call = ProxiedCall::read(request).await?;
         let context = self.inspect(&call);
-        if let Some(injected) = context.injected.filter(|it| it.fault == Fault::Refuse) {
+        if let Some(injected) = &context.injected
+            && injected.fault == Fault::Refuse
+        {
             return Err(self.refuse(call, &context, injected));
         }
         let (request, recorded) = call.into_parts();
@@ -64,9 +66,9 @@ impl ProxyService {
         self.deliver(recorded, &context, response).await
     }
 
-    /// Identifies the call and its login, records a resend, and triggers a fault.
+    /// Identifies the call and its owner, records a resend, and triggers a fault.
     fn inspect(&self, call: &ProxiedCall) -> CallContext {
-        let login = call.login(self.state.event_log.secrets());
+        let owner = call.owner(self.state.event_log.secrets());
         let digest = call.digest();
         if let Some(operation) = call.operation
             && let Some(why) = self.state.resends.explain(digest)
@@ -74,24 +76,29 @@ impl ProxyService {
             self.state.record(ProxyEvent {
                 request_id: &new_request_id(),
                 operation,
-                login: login.as_ref(),
+                login: owner.login.as_ref(),
                 status: None,
                 why,
                 audited: None,
                 fault: None,
             });
         }
-        let trigger = |operation| self.state.faults.trigger(operation, login.as_ref());
+        let trigger = |operation| self.state.faults.trigger(operation, &owner);
         CallContext {
             digest,
             injected: call.operation.and_then(trigger),
-            login,
+            owner,
             was_reused: self.is_reused.swap(true, Ordering::Relaxed),
         }
     }
 
     /// Closes the connection before the broker has seen the call.
-    fn refuse(&self, call: ProxiedCall, context: &CallContext, injected: FaultInjection) -> Closed {
+    fn refuse(
+        &self,
+        call: ProxiedCall,
+        context: &CallContext,
+        injected: &FaultInjection,
+    ) -> Closed {
         let request_id = new_request_id();
         let (_, request) = call.into_parts();
         self.state.event_log.record(RecordedExchange {
@@ -128,18 +135,18 @@ impl ProxyService {
         let (head, body) = response.into_parts();
         let event_log = &self.state.event_log;
         let audited = event_log.audited(&request_id);
-        if let Some(login) = &context.login {
-            event_log.secrets().learn(login, &head, &body);
+        if context.owner.login.is_some() {
+            event_log.secrets().learn(&context.owner, &head, &body);
         }
         event_log.record(RecordedExchange {
             request_id: request_id.clone(),
             request,
             project: audited.as_ref().and_then(|event| event.project.clone()),
             response: Some(RecordedResponse::new(&head, &body)),
-            fault: context.injected.map(|injected| injected.fault.name()),
+            fault: context.injected.as_ref().map(|it| it.fault.name()),
         });
         let response = Response::from_parts(head, body);
-        let Some(injected) = context.injected else {
+        let Some(injected) = &context.injected else {
             return Ok(response.map(whole));
         };
         self.record_fault(injected, context, &request_id, audited.as_deref());
@@ -161,7 +168,7 @@ impl ProxyService {
     /// Records that a fault was injected into a call.
     fn record_fault(
         &self,
-        injected: FaultInjection,
+        injected: &FaultInjection,
         context: &CallContext,
         request_id: &str,
         audited: Option<&LoggedEvent>,
@@ -169,7 +176,7 @@ impl ProxyService {
         self.state.record(ProxyEvent {
             request_id,
             operation: injected.operation,
-            login: context.login.as_ref(),
+            login: context.owner.login.as_ref(),
             status: match injected.fault {
                 Fault::Html502 => Some(502),
                 Fault::Html200 => Some(200),
@@ -202,6 +209,6 @@ fn new_request_id() -> String {
     clippy::disallowed_methods,
     reason = "a client waits in real time, whatever our clock shows"
 )]
-async fn delay(injected: FaultInjection) {
+async fn delay(injected: &FaultInjection) {
     tokio::time::sleep(injected.delay).await;
 }

@@ -27,7 +27,7 @@ async fn a_fault_triggers_once_and_is_logged() {
     let id = response.json()["id"].clone();
     assert_eq!(
         get(&stack, "/api/faults").await.json(),
-        json!([{ "id": id, "operation": RESULT, "fault": "html_502", "passes": 0, "sticks_to": null }])
+        json!([{ "id": id, "operation": RESULT, "fault": "html_502", "client_id": null, "passes": 0, "sticks_to": null }])
     );
     assert_eq!(stack.backend.result(&login.session_key).await.status, 502);
     assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));
