@@ -76,17 +76,23 @@ impl SignInScript {
 
     /// The sign-in of the default user.
     pub(crate) fn default_at(provider: Provider) -> Self {
-        Self::of(ada().at(provider).clone())
+        Self::of(default_user(provider))
     }
 
     pub(crate) fn misbehaving(misbehaviour: Misbehaviour, provider: Provider) -> Self {
-        let mut user = ada().at(provider).clone();
+        let mut user = default_user(provider);
         corrupt(&mut user, misbehaviour);
         Self {
             user,
             misbehaviour: Some(misbehaviour),
         }
     }
+}
+
+fn default_user(provider: Provider) -> User {
+    let ada = ada();
+    let account = ada.at(provider).cloned();
+    account.expect("she has an account at both")
 }
 
 /// Makes the account odd, if that is the misbehaviour.

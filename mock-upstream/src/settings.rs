@@ -14,6 +14,7 @@ pub use provider::{Provider, UnknownProvider};
 pub use switches::{Iss, Mode, UnknownValue};
 pub use unconfirmed::{IssuerForm, Unconfirmed};
 
+use crate::users::KnownUsers;
 use crate::{Clock, Labels};
 
 /// Everything that a [`MockUpstream`](crate::MockUpstream) starts with.
@@ -25,18 +26,21 @@ pub struct Settings {
     pub github: ProviderSettings,
     /// The clock by which codes, tokens and ID tokens expire.
     pub clock: Clock,
+    /// The users that the sign-in pages offer.
+    pub users: KnownUsers,
     /// The labels of sign-ins, for entries of a queue that wait for a label.
     pub labels: Labels,
 }
 
 impl Settings {
-    /// Both providers on free loopback ports, by the system's clock.
+    /// Both providers on free loopback ports, by the system's clock, with the seed users.
     #[must_use]
     pub fn new(google: Client, github: Client) -> Self {
         Self {
             google: ProviderSettings::new(google),
             github: ProviderSettings::new(github),
             clock: Clock::system(),
+            users: KnownUsers::default(),
             labels: Labels::none(),
         }
     }

@@ -12,7 +12,8 @@ use crate::journal::Entry;
 use crate::provider::{Endpoints, ProviderContext, SharedSettings};
 use crate::script::{QueueError, Queued};
 use crate::settings::ProviderSettings;
-use crate::{Iss, Misbehaviour, Mode, Next, Provider, Settings};
+use crate::users::UnknownKey;
+use crate::{Iss, Misbehaviour, Mode, Next, Provider, Settings, User};
 
 /// Both providers, which run until this is dropped.
 pub struct MockUpstream {
@@ -49,9 +50,14 @@ impl MockUpstream {
             google,
             github,
             clock,
+            users,
             labels,
         } = settings;
-        let shared = SharedSettings { clock, labels };
+        let shared = SharedSettings {
+            clock,
+            users,
+            labels,
+        };
         Ok(Self {
             google: Upstream::start(Provider::Google, google, shared.clone(), |context| {
                 Arc::new(Google::new(context, keys))
@@ -181,6 +187,17 @@ impl Upstream {
         entry.next.check_for(self.provider())?;
         self.context.controls.queue(entry);
         Ok(())
+    }
+
+    /// The account of a user whom the sign-in page offers.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no user with an account at this provider has the key.
+    pub fn known_user(&self, key: &str) -> Result<User, UnknownKey> {
+        let provider = self.provider();
+        let known = self.context.users.find(provider, key).cloned();
+        known.ok_or(UnknownKey(provider))
     }
 
     /// The queue, the next entry first.

@@ -47,7 +47,8 @@ impl Script {
     /// A user of the imitated providers signs in.
     pub(crate) fn success(provider: Provider, random: &mut Random) -> Self {
         let users = users::seed_users();
-        let person = random.pick(&users).at(provider.into()).clone();
+        let person = random.pick(&users).at(provider.into()).cloned();
+        let person = person.expect("a seed user has an account at both");
         Self {
             user: User::of(provider.name(), &person.id),
             next: Next::User(person),
@@ -59,9 +60,10 @@ impl Script {
     /// The provider misbehaves.
     pub(crate) fn misbehaviour(provider: Provider, what: Misbehaviour) -> Self {
         let ada = users::ada();
+        let ada = ada.at(provider.into()).expect("she has an account at both");
         Self {
             next: Next::Misbehave(what),
-            user: User::of(provider.name(), &ada.at(provider.into()).id),
+            user: User::of(provider.name(), &ada.id),
             endings: endings(what),
             misbehaviour: Some(what.name()),
         }

@@ -130,6 +130,7 @@ async fn start_upstream(
         google: site(Provider::Google, settings.google),
         github: site(Provider::GitHub, settings.github),
         clock: settings.clock.for_upstream(),
+        users: settings.users.clone(),
         labels,
     };
     MockUpstream::start(mocks).await.map_err(upstream_error)

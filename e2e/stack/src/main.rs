@@ -1,11 +1,13 @@
 //! The program `stack`: it starts the whole stack and runs until Ctrl-C.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use contract::RedirectUri;
-use stack::{Stack, StackSettings};
+use mock_upstream::users::KnownUsers;
+use stack::{Stack, StackSettings, StackStartError};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The whole sign-in stack on this machine: the demo, the broker, and imitations
@@ -15,6 +17,11 @@ use tokio::signal::unix::{SignalKind, signal};
 struct Cli {
     #[command(flatten)]
     settings: StackSettings,
+
+    /// A TOML file of your own users for the imitated providers, beside the ten that they
+    /// have
+    #[arg(long, value_name = "FILE")]
+    people: Option<PathBuf>,
 
     /// Do not print the log of the broker and the demo
     #[arg(long, short)]
@@ -32,7 +39,7 @@ async fn main() -> ExitCode {
             .with_ansi(std::io::stderr().is_terminal())
             .init();
     }
-    match run(cli.settings).await {
+    match run(cli).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "stack: {error}");
@@ -41,7 +48,11 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(settings: StackSettings) -> Result<(), Box<dyn std::error::Error>> {
+async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
+    let mut settings = cli.settings;
+    if let Some(path) = &cli.people {
+        settings.users = KnownUsers::with_people(path).map_err(StackStartError::People)?;
+    }
     // Before the banner: a program that reads it may send a signal at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use contract::RedirectUri;
 use mock_upstream::Mode;
+use mock_upstream::users::KnownUsers;
 
 use crate::time::StackClock;
 
@@ -59,6 +60,11 @@ pub struct StackSettings {
     /// The clock of the whole stack; only a test in Rust can set it.
     #[arg(skip)]
     pub clock: StackClock,
+
+    /// The users of the imitated providers' sign-in pages: the seed users, and those of the
+    /// people file.
+    #[arg(skip)]
+    pub users: KnownUsers,
 }
 
 impl StackSettings {
@@ -81,6 +87,7 @@ impl StackSettings {
             control_host: None,
             max_sandboxes: MAX_SANDBOXES,
             clock: StackClock::default(),
+            users: KnownUsers::default(),
         }
     }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use mock_upstream::users::PeopleFileError;
+
 /// The reason why the stack does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StackStartError {
@@ -18,6 +20,9 @@ pub enum StackStartError {
         /// The flag that sets the address, without its dashes.
         flag: &'static str,
     },
+    /// The people file cannot be used.
+    #[error("--people {0}")]
+    People(#[from] PeopleFileError),
     /// The proxy cannot use its listener.
     #[error("the proxy does not start: {0}")]
     Proxy(#[from] io::Error),

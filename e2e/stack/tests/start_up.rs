@@ -21,6 +21,7 @@ async fn the_help_lists_every_flag() {
         "automatic",
         "control-host",
         "max-sandboxes",
+        "people",
         "quiet",
     ]) {
         assert!(help.contains(&format!("--{flag}")), "--{flag} in {help}");
@@ -67,6 +68,46 @@ async fn a_callback_that_the_contract_forbids_is_refused() {
     ] {
         let output = run(&[format!("--callback={callback}")]).await;
         assert_eq!(output.status.code(), Some(2), "{callback}");
+    }
+}
+
+#[tokio::test]
+async fn a_people_file_that_cannot_be_used_is_one_line_with_the_flag_and_the_file() {
+    for (file, word) in [
+        ("/nowhere/people.toml", "No such file"),
+        (
+            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            "unknown field",
+        ),
+    ] {
+        let mut arguments = on_free_ports_but("nothing");
+        arguments.extend(["--people".to_owned(), file.to_owned()]);
+        let output = run(&arguments).await;
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert_eq!(text(&output.stdout), "");
+        let message = text(&output.stderr);
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(
+            message.starts_with(&format!("stack: --people {file}: ")),
+            "{message}"
+        );
+        assert!(message.contains(word), "{word} in {message}");
+    }
+}
+
+#[tokio::test]
+async fn the_people_of_a_file_are_on_the_sign_in_pages() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/people.toml");
+    let running = Running::start(&["--people", sample]).await;
+    let callback = format!("{}/callback/github", running.url_of("broker"));
+    let page = format!(
+        "{}/login/oauth/authorize?client_id=federated-sign-in-kit&redirect_uri={callback}",
+        running.url_of("imitated GitHub"),
+    );
+    let page = Http::new().get(&page).send().await;
+    for key in ["ada", "marie", "pierre"] {
+        let button = format!(r#"data-person="{key}""#);
+        assert!(page.text().contains(&button), "{key} in {}", page.text());
     }
 }
 

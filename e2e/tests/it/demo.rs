@@ -16,6 +16,7 @@ async fn the_profile_page_shows_each_user_as_in_the_brokers_profile() {
     for provider in PROVIDERS {
         for someone in seed_users() {
             let account = someone.at(provider.parse().expect("one of the two"));
+            let account = account.expect("an account at both");
             stack.queue_user(provider, account);
             let page = page_of(&User::at(&stack).sign_in(Flow::Clean, provider).await);
             let subject = testkit::fresh::subject(provider, &account.id);

@@ -80,6 +80,7 @@ async fn every_seed_user_becomes_the_profile_that_the_contract_promises() {
     for provider in PROVIDERS {
         for someone in seed_users() {
             let user = someone.at(provider.parse().expect("one of the two"));
+            let user = user.expect("an account at both");
             for flow in FLOWS {
                 stack.queue_user(provider, user);
                 let profile = stack.sign_in(flow, provider).await.profile();

@@ -32,6 +32,7 @@ mod http_input;
 mod inspector;
 mod malformed_requests;
 mod other_browser;
+mod people;
 mod relay;
 mod replay_and_expiry;
 mod secrets_stay_in;

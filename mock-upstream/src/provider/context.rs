@@ -4,6 +4,7 @@ use super::controls::Controls;
 use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
 use crate::settings::ProviderSettings;
+use crate::users::KnownUsers;
 use crate::{Client, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
 
 /// The fixed settings of one provider, its controls and its journal; shared by its
@@ -16,6 +17,7 @@ pub(crate) struct ProviderContext {
     clock: Clock,
     pub(crate) hourly_calls: Option<u32>,
     pub(crate) unconfirmed: Unconfirmed,
+    pub(crate) users: KnownUsers,
     pub(crate) labels: Labels,
     pub(crate) controls: Controls,
     pub(crate) journal: Journal,
@@ -25,6 +27,7 @@ pub(crate) struct ProviderContext {
 #[derive(Clone)]
 pub(crate) struct SharedSettings {
     pub(crate) clock: Clock,
+    pub(crate) users: KnownUsers,
     pub(crate) labels: Labels,
 }
 
@@ -41,6 +44,7 @@ impl ProviderContext {
             controls: Controls::new(&settings),
             client: settings.client,
             clock: shared.clock,
+            users: shared.users,
             labels: shared.labels,
             hourly_calls: settings.hourly_calls,
             unconfirmed: settings.unconfirmed,

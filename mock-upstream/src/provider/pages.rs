@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::http::Response;
 use crate::misbehaviour::Group;
-use crate::users::SeedUser;
+use crate::users::KnownUsers;
 use crate::{Misbehaviour, Provider, User};
 
 /// The page on which a user chooses an account.
@@ -19,7 +19,7 @@ pub(crate) struct SignInPage<'a> {
     pub(crate) client_id: &'a str,
     pub(crate) callback_host: &'a str,
     pub(crate) scope: &'a str,
-    pub(crate) users: &'a [SeedUser],
+    pub(crate) users: &'a KnownUsers,
     pub(crate) misbehaviours: &'a [(Group, Vec<Misbehaviour>)],
     /// The reason why the last choice was invalid.
     pub(crate) problem: Option<&'a str>,

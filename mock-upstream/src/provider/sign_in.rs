@@ -6,7 +6,7 @@ use super::{ExpiringStore, HeapSize, ProviderContext};
 use crate::http::{Params, Response};
 use crate::script::SignInScript;
 use crate::settings::RedirectUri;
-use crate::users::{InvalidUser, Visibility, seed_users};
+use crate::users::{InvalidUser, Visibility};
 use crate::{Misbehaviour, Mode, Provider, User, random};
 
 /// The path that receives the page's forms. The real providers have no such path.
@@ -80,7 +80,7 @@ impl<R: CheckedRequest> PendingSignIns<R> {
         let script = self
             .0
             .read(handle, now_ms, |request| {
-                chosen(context.provider, form)
+                chosen(context, form)
                     .map_err(|problem| page(context, handle, request, Some(&problem)))
             })
             .ok_or_else(over)??;
@@ -110,14 +110,15 @@ fn page(
         client_id: context.client.client_id(),
         callback_host: request.redirect_uri().host(),
         scope: &request.scope(),
-        users: &seed_users(),
+        users: &context.users,
         misbehaviours: &Misbehaviour::grouped(context.provider),
         problem,
     })
 }
 
-/// The choice in a form: a misbehaviour, a seed user, or the fields of another user.
-fn chosen(provider: Provider, form: &Params) -> Result<SignInScript, String> {
+/// The choice in a form: a misbehaviour, a known user, or the fields of another user.
+fn chosen(context: &ProviderContext, form: &Params) -> Result<SignInScript, String> {
+    let provider = context.provider;
     match (form.get("misbehave"), form.get("person")) {
         (Some(name), _) => Misbehaviour::parse(provider, name)
             .map(|misbehaviour| SignInScript::misbehaving(misbehaviour, provider))
@@ -125,15 +126,12 @@ fn chosen(provider: Provider, form: &Params) -> Result<SignInScript, String> {
         (None, Some("other")) => other_user(provider, form)
             .map(SignInScript::of)
             .map_err(|error| error.to_string()),
-        (None, key) => seed_user(provider, key.unwrap_or_default())
-            .map(SignInScript::of)
+        (None, key) => context
+            .users
+            .find(provider, key.unwrap_or_default())
+            .map(|user| SignInScript::of(user.clone()))
             .ok_or_else(|| "Choose an account.".to_owned()),
     }
-}
-
-fn seed_user(provider: Provider, key: &str) -> Option<User> {
-    let known = seed_users().into_iter().find(|known| known.key == key)?;
-    Some(known.at(provider).clone())
 }
 
 fn other_user(provider: Provider, form: &Params) -> Result<User, InvalidUser> {

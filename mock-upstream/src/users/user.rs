@@ -34,6 +34,17 @@ pub struct User {
     pub hosted_domain: Option<String>,
 }
 
+/// The members of the JSON of a [`User`].
+pub(super) const USER_MEMBERS: [&str; 7] = [
+    "id",
+    "name",
+    "username",
+    "email",
+    "email_verified",
+    "email_private",
+    "picture",
+];
+
 /// The visibility of an account's address on GitHub. Google has no such setting: there an
 /// address is part of the sign-in or it is not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,7 +157,7 @@ impl TryFrom<Value> for User {
     }
 }
 
-fn take_text(
+pub(super) fn take_text(
     fields: &mut Map<String, Value>,
     name: &'static str,
 ) -> Result<Option<String>, InvalidUser> {

@@ -151,7 +151,7 @@ async fn every_seed_user_can_sign_in_at_both_providers() {
     let mock = TestMock::new().await;
     for known in seed_users() {
         for provider in Provider::ALL {
-            mock.queue(provider, Next::User(known.at(provider).clone()));
+            mock.queue(provider, Next::User(known.at(provider).unwrap().clone()));
             assert_eq!(mock.sign_in(provider).await.status, 200, "{}", known.key);
         }
     }

@@ -14,6 +14,7 @@ mod test_mock;
 mod controls;
 mod journal;
 mod page;
+mod people_file;
 mod start;
 mod users;
 

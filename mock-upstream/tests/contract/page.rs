@@ -16,17 +16,17 @@ async fn interactive() -> TestMock {
     .await
 }
 
-async fn page(mock: &TestMock, provider: Provider) -> Response {
+pub(crate) async fn page(mock: &TestMock, provider: Provider) -> Response {
     mock.authorize(provider, &authorization(provider)).await
 }
 
 /// The handle in the page's forms.
-fn handle(page: &Response) -> String {
+pub(crate) fn handle(page: &Response) -> String {
     let (_, rest) = page.body.split_once(r#"name="request" value=""#).unwrap();
     rest.split_once('"').unwrap().0.to_owned()
 }
 
-async fn choose(
+pub(crate) async fn choose(
     mock: &TestMock,
     provider: Provider,
     handle: &str,
@@ -94,7 +94,7 @@ async fn every_seed_user_has_a_button_and_a_reason() {
                     .body
                     .contains(&format!(r#"data-person="{}""#, known.key))
             );
-            assert!(response.body.contains(known.reason));
+            assert!(response.body.contains(&*known.reason));
         }
     }
 }

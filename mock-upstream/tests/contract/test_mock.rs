@@ -139,7 +139,7 @@ impl TestMock {
 /// The account of a seed user at `provider`.
 pub(crate) fn seed_account(provider: Provider, key: &str) -> User {
     let known = seed_users().into_iter().find(|known| known.key == key);
-    known.unwrap().at(provider).clone()
+    known.unwrap().at(provider).unwrap().clone()
 }
 
 fn client() -> Client {

@@ -2,19 +2,26 @@
 
 use std::collections::HashSet;
 
-use mock_upstream::users::{Visibility, ada, seed_users};
+use mock_upstream::users::{KnownUser, Visibility, ada, seed_users};
 use mock_upstream::{Next, Provider, User};
 use serde_json::{Value, json};
 
 use crate::test_mock::TestMock;
 
+fn account(known: &KnownUser, provider: Provider) -> &User {
+    known.at(provider).unwrap()
+}
+
 #[test]
 fn every_seed_user_has_a_key_and_ids_of_its_own() {
     let users = seed_users();
-    let keys: HashSet<_> = users.iter().map(|known| known.key).collect();
+    let keys: HashSet<_> = users.iter().map(|known| &known.key).collect();
     assert_eq!(keys.len(), users.len());
     for provider in Provider::ALL {
-        let ids: HashSet<_> = users.iter().map(|known| &known.at(provider).id).collect();
+        let ids: HashSet<_> = users
+            .iter()
+            .map(|known| &account(known, provider).id)
+            .collect();
         assert_eq!(ids.len(), users.len());
     }
 }
@@ -24,7 +31,7 @@ fn two_seed_users_share_an_address() {
     let users = seed_users();
     let addresses: Vec<_> = users
         .iter()
-        .filter_map(|known| known.at(Provider::GitHub).email.as_ref())
+        .filter_map(|known| account(known, Provider::GitHub).email.as_ref())
         .collect();
     let different: HashSet<_> = addresses.iter().collect();
     assert_eq!(different.len() + 1, addresses.len());
@@ -39,7 +46,7 @@ fn the_default_user_is_the_first() {
 #[test]
 fn a_google_id_has_21_digits() {
     for known in seed_users() {
-        let id = &known.at(Provider::Google).id;
+        let id = &account(&known, Provider::Google).id;
         assert!(
             id.len() == 21 && id.bytes().all(|byte| byte.is_ascii_digit()),
             "{id}"

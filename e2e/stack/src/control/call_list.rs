@@ -29,7 +29,7 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         "POST /api/upstreams/{provider}/next",
-        r#"{"person":{"id":"7"}} or {"misbehave":"deny"}, for one project with "client_id":"…""#,
+        r#"{"person":{"id":"7"}}, {"person":{"key":"ada"}} or {"misbehave":"deny"}, for one project with "client_id":"…""#,
     ),
     (
         "GET /api/upstreams/{provider}/misbehaviours",

@@ -51,7 +51,7 @@ pub(super) fn rotate_keys(runtime: &State<Arc<StackRuntime>>) -> NoContent {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NextSignIn {
-    person: Option<User>,
+    person: Option<Value>,
     misbehave: Option<String>,
     client_id: Option<String>,
 }
@@ -76,7 +76,7 @@ pub(super) fn next(
 impl NextSignIn {
     fn parse(self, upstream: &Upstream) -> Result<Next, ControlError> {
         match (self.person, self.misbehave) {
-            (Some(person), None) => Ok(Next::User(person)),
+            (Some(person), None) => parse_person(person, upstream).map(Next::User),
             (None, Some(name)) => {
                 let misbehaviour = Misbehaviour::parse(upstream.provider(), &name);
                 let misbehaviour = misbehaviour.map_err(ControlError::bad_request)?;
@@ -86,6 +86,20 @@ impl NextSignIn {
                 r#"send {"person":{…}} or {"misbehave":"NAME"}"#,
             )),
         }
+    }
+}
+
+/// A user by the key of the sign-in page, or with all members.
+fn parse_person(person: Value, upstream: &Upstream) -> Result<User, ControlError> {
+    match person.get("key") {
+        None => User::try_from(person).map_err(ControlError::bad_request),
+        Some(Value::String(key)) if person.as_object().is_some_and(|it| it.len() == 1) => {
+            let known = upstream.known_user(key);
+            known.map_err(|error| ControlError::bad_request(format!("key: {error}")))
+        }
+        Some(_) => Err(ControlError::bad_request(
+            r#"key: a string without other members, as in {"person":{"key":"ada"}}"#,
+        )),
     }
 }
 

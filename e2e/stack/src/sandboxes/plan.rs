@@ -55,6 +55,7 @@ pub(super) fn template(stack: &StackSettings) -> StackSettings {
     StackSettings {
         upstream_timeout_ms: stack.upstream_timeout_ms,
         control_host: stack.control_host.clone(),
+        users: stack.users.clone(),
         ..StackSettings::for_tests()
     }
 }
