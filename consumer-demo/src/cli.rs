@@ -1,141 +1,150 @@
-//! The command line: flags, environment, and the error that ends the program.
+//! The program: runs one server per address, and stops on Ctrl-C or SIGTERM.
 
-use std::fmt;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+mod cli;
 
-use clap::Parser;
-use consumer_demo::{Config, StartError};
-use contract::{ClientId, ClientSecret, Origin};
+use std::io::{self, IsTerminal as _};
+use std::net::{Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
 
-/// The one setting that has no flag.
-const SECRET_VARIABLE: &str = "SIGNIN_CLIENT_SECRET";
+use clap::Parser as _;
+use consumer_demo::{App, Clock};
+use rocket::error::ErrorKind;
+use rocket::fairing::AdHoc;
+use rocket::{Ignite, Rocket, Shutdown};
+use tokio::task::JoinSet;
 
-/// The reference consumer of the Federated Sign-In Service: signs users in
-/// through a broker, by the clean callback flow and by the legacy one.
-#[derive(Parser)]
-#[command(
-    version,
-    after_help = "\
-Environment only:
-  SIGNIN_CLIENT_SECRET  the project's client secret. It has no flag, because
-                        flags show in the list of processes.
+use crate::cli::{Arguments, ProgramError};
 
-Register both callbacks with the broker:
-  {CONSUMER_BASE_URL}/callback
-  {CONSUMER_BASE_URL}/legacy/callback"
-)]
-pub(crate) struct Arguments {
-    /// Base address of the broker: HTTPS, or HTTP on this machine.
-    #[arg(
-        long,
-        env = "SIGNIN_BASE_URL",
-        value_name = "ORIGIN",
-        default_value = "http://127.0.0.1:8000"
-    )]
-    signin_base_url: Origin,
-
-    /// The project's identifier at the broker.
-    #[arg(long, env = "SIGNIN_CLIENT_ID", value_name = "ID")]
-    client_id: ClientId,
-
-    /// The origin at which users reach this application.
-    #[arg(
-        long,
-        env = "CONSUMER_BASE_URL",
-        value_name = "ORIGIN",
-        default_value = "http://localhost:3000"
-    )]
-    consumer_base_url: Origin,
-
-    /// The origin at which browsers reach the broker; an authorization_url of any
-    /// other is refused. [default: that of --signin-base-url]
-    #[arg(long, env = "SIGNIN_AUTHORIZATION_ORIGIN", value_name = "ORIGIN")]
-    authorization_origin: Option<Origin>,
-
-    /// Listen here; may be given several times. [default: this machine only,
-    /// 127.0.0.1 and ::1, on the port of --consumer-base-url]
-    #[arg(
-        long,
-        env = "CONSUMER_LISTEN",
-        value_name = "ADDRESS:PORT",
-        value_delimiter = ','
-    )]
-    listen: Vec<SocketAddr>,
+#[tokio::main]
+async fn main() -> ExitCode {
+    // Before anything else may panic: a panic's message can quote a secret.
+    std::panic::set_hook(Box::new(|panic| {
+        let location = panic.location().map(ToString::to_string);
+        tracing::error!(location, "a panic");
+    }));
+    init_log();
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            print(&error);
+            ExitCode::FAILURE
+        }
+    }
 }
 
-impl Arguments {
-    /// The configuration that the flags and the environment describe.
-    pub(crate) fn config(self) -> Result<Config, ProgramError> {
-        let mut config = Config::new(
-            self.signin_base_url,
-            self.client_id,
-            client_secret()?,
-            self.consumer_base_url,
-        );
-        if let Some(origin) = self.authorization_origin {
-            config.authorization_origin = origin;
-        }
-        Ok(config)
+async fn run(arguments: Arguments) -> Result<(), ProgramError> {
+    let listen = arguments.listen();
+    let app = App::new(arguments.config()?, Clock::system()).map_err(ProgramError::Start)?;
+
+    // All are made before the first is started: making a server sets Rocket's
+    // own log back to its default for a moment.
+    let mut ready = Vec::new();
+    for bind in listen {
+        ready.push((ignite(&app, bind).await?, bind));
+    }
+    let mut servers = JoinSet::new();
+    servers.spawn(stop_on_signal(
+        ready.iter().map(|(server, _)| server.shutdown()).collect(),
+    ));
+    for (server, bind) in ready {
+        servers.spawn(serve(server, bind));
     }
 
-    /// The addresses to listen on. `localhost` may mean 127.0.0.1 or ::1, and browsers
-    /// try both, so both are the default; only `--listen` opens the program to the
-    /// network.
-    pub(crate) fn listen(&self) -> Vec<SocketAddr> {
-        if !self.listen.is_empty() {
-            return self.listen.clone();
+    // The first to end ends all: a signal, or a server that could not listen.
+    let mut outcome = Ok(());
+    while let Some(ended) = servers.join_next().await {
+        let ended = ended.unwrap_or(Err(ProgramError::Panicked));
+        if let Err(ProgramError::NoSuchAddress(bind)) = ended {
+            tracing::warn!(%bind, "this machine has no such address; left out");
+            continue;
         }
-        let port = url::Url::parse(self.consumer_base_url.as_str())
-            .ok()
-            .filter(|_| self.consumer_base_url.is_loopback())
-            .and_then(|url| url.port_or_known_default())
-            .unwrap_or(3000);
-        [
-            IpAddr::from(Ipv4Addr::LOCALHOST),
-            IpAddr::from(Ipv6Addr::LOCALHOST),
-        ]
-        .map(|address| SocketAddr::new(address, port))
-        .to_vec()
+        if outcome.is_ok() {
+            outcome = ended;
+        }
+        if outcome.is_err() {
+            servers.abort_all();
+        }
     }
+    outcome
+}
+
+async fn ignite(app: &Arc<App>, bind: SocketAddr) -> Result<Rocket<Ignite>, ProgramError> {
+    let log_address = AdHoc::on_liftoff("Address", |rocket| {
+        Box::pin(async {
+            let config = rocket.config();
+            let address = SocketAddr::new(config.address, config.port);
+            tracing::info!(%address, "listening");
+        })
+    });
+    let server = app.rocket(bind).map_err(ProgramError::Start)?;
+    server
+        .attach(log_address)
+        .ignite()
+        .await
+        .map_err(|error| server_error(&error, bind))
+}
+
+async fn serve(server: Rocket<Ignite>, bind: SocketAddr) -> Result<(), ProgramError> {
+    match server.launch().await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(server_error(&error, bind)),
+    }
+}
+
+fn server_error(error: &rocket::Error, bind: SocketAddr) -> ProgramError {
+    match error.kind() {
+        // A machine without IPv6: fine, as long as 127.0.0.1 works.
+        ErrorKind::Bind(error)
+            if bind.ip() == Ipv6Addr::LOCALHOST
+                && error.kind() == io::ErrorKind::AddrNotAvailable =>
+        {
+            ProgramError::NoSuchAddress(bind)
+        }
+        ErrorKind::Bind(error) => {
+            ProgramError::Listen(bind, io::Error::new(error.kind(), error.to_string()))
+        }
+        kind => ProgramError::Server(bind, kind.to_string()),
+    }
+}
+
+/// Waits for Ctrl-C, or for the SIGTERM of a process manager, and stops every server.
+async fn stop_on_signal(shutdowns: Vec<Shutdown>) -> Result<(), ProgramError> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).map_err(ProgramError::Signals)?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(ProgramError::Signals)?,
+        _ = terminate.recv() => {}
+    }
+    for shutdown in shutdowns {
+        shutdown.notify();
+    }
+    Ok(())
+}
+
+/// Writes the log to standard error, `info` and above: one line per request, and
+/// every failure.
+///
+/// Records of the `log` crate, which Rocket writes, are left out: Rocket logs whole
+/// request lines.
+fn init_log() {
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::INFO)
+        .with_writer(io::stderr)
+        // An error of the log would be written to standard error, and panic if that is
+        // what failed: a closed pipe would end the application.
+        .log_internal_errors(false)
+        .with_ansi(io::stderr().is_terminal())
+        .with_target(false)
+        .finish();
+    // It fails only if a subscriber is set already; then that one stays.
+    let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
 #[expect(
-    clippy::disallowed_methods,
-    reason = "part of reading the configuration"
+    clippy::print_stderr,
+    reason = "the error message of a program that ends"
 )]
-fn client_secret() -> Result<ClientSecret, ProgramError> {
-    std::env::var(SECRET_VARIABLE)
-        .map_err(|_| ProgramError::Secret("is not set"))?
-        .try_into()
-        .map_err(|_| ProgramError::Secret("must have 1 to 200 characters"))
-}
-
-/// Why the program ended. Each prints as one line.
-pub(crate) enum ProgramError {
-    Secret(&'static str),
-    Start(StartError),
-    Listen(SocketAddr, io::Error),
-    /// This machine does not have the address, such as ::1 without IPv6.
-    NoSuchAddress(SocketAddr),
-    Server(SocketAddr, String),
-    Signals(io::Error),
-    Panicked,
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProgramError::Secret(what) => write!(f, "{SECRET_VARIABLE} {what}"),
-            ProgramError::Start(error) => error.fmt(f),
-            ProgramError::Listen(bind, error) if error.kind() == io::ErrorKind::AddrInUse => {
-                write!(f, "{bind} is taken by another program (see --listen)")
-            }
-            ProgramError::Listen(bind, error) => write!(f, "cannot listen on {bind}: {error}"),
-            ProgramError::NoSuchAddress(bind) => write!(f, "this machine has no address {bind}"),
-            ProgramError::Server(bind, what) => write!(f, "the server on {bind} failed: {what}"),
-            ProgramError::Signals(error) => write!(f, "cannot listen for signals: {error}"),
-            ProgramError::Panicked => f.write_str("a server panicked"),
-        }
-    }
+fn print(error: &ProgramError) {
+    eprintln!("consumer-demo: {error}");
 }

@@ -36,6 +36,7 @@
 //! | `sandboxes` | further stacks in the same process, and their end |
 //! | `sandbox_directory` | the links between their pages |
 //! | [`settings`] | every address and flag |
+//! | [`cli`] | the command line: the log, the banner, the signals |
 //! | `runtime` | the running parts and their reset; listeners and servers |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |
@@ -55,8 +56,9 @@
 //! 3. No reader of the event log sees a secret: an exchange is masked before it is
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`].
-//! 5. Imports point one way: [`stack`] → `sandboxes` → `launch` → [`control`] → `inspector` → [`login_status`] →
-//!    `runtime` → [`proxy`] → [`event_log`] → [`faults`] → [`operation`].
+//! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
+//!    `inspector` → [`login_status`] → `runtime` → [`proxy`] → [`event_log`] → [`faults`] →
+//!    [`operation`].
 
 pub mod stack;
 
@@ -65,6 +67,8 @@ mod sandboxes;
 
 pub mod settings;
 mod start_error;
+
+pub mod cli;
 
 mod runtime;
 

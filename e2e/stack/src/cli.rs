@@ -1,0 +1,100 @@
+//! The command line of the program `stack`: it starts the whole stack and runs until
+//! Ctrl-C.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use contract::RedirectUri;
+use mock_upstream::users::KnownUsers;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::{Stack, StackSettings, StackStartError};
+
+/// The whole sign-in stack on this machine: the demo, the broker, and imitations
+/// of Google and GitHub.
+#[derive(Debug, Parser)]
+#[command(name = "stack", version, about)]
+pub struct Cli {
+    #[command(flatten)]
+    settings: StackSettings,
+
+    /// A TOML file of your own users for the imitated providers, beside the ten that they
+    /// have
+    #[arg(long, value_name = "FILE")]
+    people: Option<PathBuf>,
+
+    /// Do not print the log of the broker and the demo
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+impl Cli {
+    /// Runs the stack until a signal stops it; an error is one line on standard error.
+    pub async fn run(self) -> ExitCode {
+        broker::panics::log_location_only();
+        if !self.quiet {
+            tracing_subscriber::fmt()
+                .with_max_level(tracing::Level::INFO)
+                .with_writer(std::io::stderr)
+                .with_ansi(std::io::stderr().is_terminal())
+                .init();
+        }
+        match run(self).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let _ = writeln!(std::io::stderr(), "stack: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
+    let mut settings = cli.settings;
+    if let Some(path) = &cli.people {
+        settings.users = KnownUsers::with_people(path).map_err(StackStartError::People)?;
+    }
+    // Before the banner: a program that reads it may send a signal at once.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stack = Stack::start(settings).await?;
+    std::io::stdout().write_all(banner(&stack).as_bytes())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    stack.stop().await;
+    Ok(())
+}
+
+fn banner(stack: &Stack) -> String {
+    let urls = stack.urls();
+    let projects: String = stack
+        .projects()
+        .list()
+        .iter()
+        .map(|project| {
+            let callbacks: Vec<_> =
+                project.redirect_uris.iter().map(RedirectUri::as_str).collect();
+            format!(
+                "    {}\n      client_id      {}\n      client_secret  {}\n      callbacks      {}\n",
+                project.name,
+                project.client_id,
+                project.client_secret.expose(),
+                callbacks.join("\n                     "),
+            )
+        })
+        .collect();
+    format!(
+        "\n  The sign-in stack is up. Start at the demo; Ctrl-C ends it all.\n\n\
+         \x20   demo              {}\n\
+         \x20   broker            {}\n\
+         \x20   control           {}\n\
+         \x20   imitated Google   {}\n\
+         \x20   imitated GitHub   {}\n\n\
+         \x20 DEVELOPMENT CREDENTIALS: public knowledge, for this machine only.\n\n{projects}\n",
+        urls.consumer, urls.broker, urls.control, urls.google, urls.github,
+    )
+}
