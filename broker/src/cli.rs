@@ -1,4 +1,5 @@
-//! The command line: each command, and the one line of its error.
+//! The command line: `serve`, `check`, `new-project`, `new-secret`, and the one line of
+//! an error.
 
 mod check;
 mod credentials;
@@ -9,18 +10,19 @@ mod serve;
 use std::error::Error;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
-use broker::config::Config;
 use clap::{Parser, Subcommand};
 use contract::RedirectUri;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::config::Config;
 use result::CommandResult;
 
 /// The Federated Sign-In broker.
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = CONFIGURATION)]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -77,14 +79,27 @@ fn handle_file_size_signal() -> std::io::Result<()> {
 }
 
 /// Writes an error to standard error, in one line.
-pub(crate) fn print_error(error: &dyn Error) {
+fn print_error(error: &dyn Error) {
     let _ = writeln!(std::io::stderr(), "broker: {error}");
 }
 
 impl Cli {
-    pub(crate) async fn run(self) -> CommandResult {
+    /// Runs the command; an error is one line on standard error.
+    pub async fn run(self) -> ExitCode {
+        match self.command.run().await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                print_error(&*error);
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+impl Command {
+    async fn run(self) -> CommandResult {
         handle_file_size_signal()?;
-        match self.command {
+        match self {
             Command::Serve { config } => serve::serve(Config::load(&config)?).await,
             Command::Check { config, online } => {
                 let config = Config::load(&config)?;

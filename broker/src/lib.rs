@@ -12,6 +12,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`cli`] | the command line of the program |
 //! | [`startup`] | the start of a broker, and its sweeper |
 //! | [`config`] | one typed configuration |
 //! | [`http`] | routes, guards, statuses, headers, pages |
@@ -44,6 +45,8 @@
 //!    the call to a provider. The handle of an authorization URL is a secret, too.
 //! 8. Every refusal names a [`Rule`](contract::Rule).
 //! 9. No circle of imports: of two modules in this table, at most one imports the other.
+
+pub mod cli;
 
 pub mod startup;
 

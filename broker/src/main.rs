@@ -1,18 +1,11 @@
-//! The command line: `serve`, `check`, `new-project`, `new-secret`.
-
-mod cli;
+//! The program `broker`.
 
 use std::process::ExitCode;
 
+use broker::cli::Cli;
 use clap::Parser as _;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match cli::Cli::parse().run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            cli::print_error(&*error);
-            ExitCode::FAILURE
-        }
-    }
+    Cli::parse().run().await
 }

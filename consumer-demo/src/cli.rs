@@ -1,34 +1,37 @@
 //! The program: runs one server per address, and stops on Ctrl-C or SIGTERM.
 
-mod cli;
+mod arguments;
 
 use std::io::{self, IsTerminal as _};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser as _;
-use consumer_demo::{App, Clock};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket, Shutdown};
 use tokio::task::JoinSet;
 
-use crate::cli::{Arguments, ProgramError};
+use crate::{App, Clock};
+use arguments::ProgramError;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    // Before anything else may panic: a panic's message can quote a secret.
-    std::panic::set_hook(Box::new(|panic| {
-        let location = panic.location().map(ToString::to_string);
-        tracing::error!(location, "a panic");
-    }));
-    init_log();
-    match run(Arguments::parse()).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            print(&error);
-            ExitCode::FAILURE
+pub use arguments::Arguments;
+
+impl Arguments {
+    /// Serves until a signal; an error is one line on standard error.
+    pub async fn serve(self) -> ExitCode {
+        // Before anything else may panic: a panic's message can quote a secret.
+        std::panic::set_hook(Box::new(|panic| {
+            let location = panic.location().map(ToString::to_string);
+            tracing::error!(location, "a panic");
+        }));
+        init_log();
+        match run(self).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                print(&error);
+                ExitCode::FAILURE
+            }
         }
     }
 }

@@ -25,7 +25,7 @@
 //! | `server.rs` | Rocket: settings, headers, methods, request log |
 //! | `app.rs` | the state that all handlers share |
 //! | `config.rs`, `clock.rs`, `random.rs` | settings, time and randomness, read by one module each |
-//! | `main.rs`, `cli.rs` | the program: flags, environment, servers |
+//! | `cli.rs`, `cli/` | the program: flags, environment, servers |
 //!
 //! # Invariants
 //!
@@ -67,6 +67,8 @@ mod app;
 mod clock;
 mod config;
 mod random;
+
+pub mod cli;
 
 pub use crate::app::App;
 pub use crate::clock::Clock;

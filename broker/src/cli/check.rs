@@ -3,13 +3,13 @@
 
 use std::io::{Result, Write};
 
-use broker::clock::Clock;
-use broker::config::{Config, UpstreamConfig};
-use broker::projects::Project;
-use broker::relay::RelayGuard;
-use broker::store::StoreUrl;
-use broker::upstream::connectivity::{self, Diagnosis};
-use broker::{Broker, Dependencies, StartError};
+use crate::clock::Clock;
+use crate::config::{Config, UpstreamConfig};
+use crate::projects::Project;
+use crate::relay::RelayGuard;
+use crate::store::StoreUrl;
+use crate::upstream::connectivity::{self, Diagnosis};
+use crate::{Broker, Dependencies, StartError};
 use contract::{Provider, RedirectUri};
 
 use super::result::CommandResult;
@@ -49,7 +49,7 @@ fn report(out: &mut impl Write, config: &Config) -> Result<()> {
             Some(false) => "disabled",
             Some(true) => "enabled",
         };
-        let callback = broker::upstream::callback_url(config.base_url.as_str(), provider);
+        let callback = crate::upstream::callback_url(config.base_url.as_str(), provider);
         writeln!(
             out,
             "{provider:<10} {state}; register the callback {callback}"

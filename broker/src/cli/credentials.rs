@@ -3,9 +3,9 @@
 
 use std::io::Write;
 
-use broker::config::Config;
-use broker::projects::ProjectName;
-use broker::random::bytes32;
+use crate::config::Config;
+use crate::projects::ProjectName;
+use crate::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
 use super::result::CommandResult;

@@ -6,11 +6,11 @@ use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use broker::config::{Config, LogFormat};
-use broker::http::InFlight;
-use broker::metrics::Metrics;
-use broker::store::StoreError;
-use broker::{Broker, Dependencies, StartError};
+use crate::config::{Config, LogFormat};
+use crate::http::InFlight;
+use crate::metrics::Metrics;
+use crate::store::StoreError;
+use crate::{Broker, Dependencies, StartError};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
@@ -31,7 +31,7 @@ pub(super) async fn serve(config: Config) -> CommandResult {
             "ignoring variables that an orchestrator injected"
         );
     }
-    broker::panics::log_location_only();
+    crate::panics::log_location_only();
     descriptors::raise_limit();
     let bind = config.bind;
     let (broker, operator) = assemble(config).await?;
@@ -93,7 +93,7 @@ async fn serve_operator(operator: Operator) -> CommandResult {
     let Some((bind, metrics)) = operator else {
         return std::future::pending().await;
     };
-    let rocket = broker::http::operator(metrics, bind).attach(log_address("serving metrics"));
+    let rocket = crate::http::operator(metrics, bind).attach(log_address("serving metrics"));
     let ended = rocket.launch().await;
     result_of(ended, bind, "operator.bind or BROKER_OPERATOR__BIND")
 }

@@ -5,8 +5,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use clap::Parser;
-use consumer_demo::{Config, StartError};
 use contract::{ClientId, ClientSecret, Origin};
+
+use crate::{Config, StartError};
 
 /// The one setting that has no flag.
 const SECRET_VARIABLE: &str = "SIGNIN_CLIENT_SECRET";
@@ -25,7 +26,7 @@ Register both callbacks with the broker:
   {CONSUMER_BASE_URL}/callback
   {CONSUMER_BASE_URL}/legacy/callback"
 )]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Base address of the broker: HTTPS, or HTTP on this machine.
     #[arg(
         long,
@@ -66,7 +67,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// The configuration that the flags and the environment describe.
-    pub(crate) fn config(self) -> Result<Config, ProgramError> {
+    pub(super) fn config(self) -> Result<Config, ProgramError> {
         let mut config = Config::new(
             self.signin_base_url,
             self.client_id,
@@ -82,7 +83,7 @@ impl Arguments {
     /// The addresses to listen on. `localhost` may mean 127.0.0.1 or ::1, and browsers
     /// try both, so both are the default; only `--listen` opens the program to the
     /// network.
-    pub(crate) fn listen(&self) -> Vec<SocketAddr> {
+    pub(super) fn listen(&self) -> Vec<SocketAddr> {
         if !self.listen.is_empty() {
             return self.listen.clone();
         }
@@ -112,7 +113,7 @@ fn client_secret() -> Result<ClientSecret, ProgramError> {
 }
 
 /// Why the program ended. Each prints as one line.
-pub(crate) enum ProgramError {
+pub(super) enum ProgramError {
     Secret(&'static str),
     Start(StartError),
     Listen(SocketAddr, io::Error),

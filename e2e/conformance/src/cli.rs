@@ -1,9 +1,5 @@
-//! `conformance`: tests any sign-in broker against the contract, from outside.
-//!
-//! | module | contents |
-//! |---|---|
-//! | [`settings`] | flags and environment, made into a plan |
-//! | [`conformance`] | everything else |
+//! The command line of the program `conformance`: its progress, its report, its exit
+//! status.
 
 mod settings;
 
@@ -11,24 +7,27 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
-use conformance::ConformanceReport;
-use conformance::report::Conclusion;
 use indicatif::{ProgressBar, ProgressStyle};
-use settings::Settings;
+
+use crate::ConformanceReport;
+use crate::report::Conclusion;
+
+pub use settings::{Settings, after_help};
 
 /// The exit status of wrong usage, and of a run that could not test everything.
 const INCONCLUSIVE: u8 = 2;
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(&Settings::parse()).await {
-        Ok(Conclusion::Conformant) => ExitCode::SUCCESS,
-        Ok(Conclusion::NonConformant) => ExitCode::FAILURE,
-        Ok(Conclusion::Inconclusive) => INCONCLUSIVE.into(),
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "conformance: {error}");
-            INCONCLUSIVE.into()
+impl Settings {
+    /// Tests the broker and prints the report; an error is one line on standard error.
+    pub async fn run(self) -> ExitCode {
+        match run(&self).await {
+            Ok(Conclusion::Conformant) => ExitCode::SUCCESS,
+            Ok(Conclusion::NonConformant) => ExitCode::FAILURE,
+            Ok(Conclusion::Inconclusive) => INCONCLUSIVE.into(),
+            Err(error) => {
+                let _ = writeln!(io::stderr(), "conformance: {error}");
+                INCONCLUSIVE.into()
+            }
         }
     }
 }
@@ -42,7 +41,7 @@ async fn run(settings: &Settings) -> Result<Conclusion, Box<dyn std::error::Erro
             let _ = writeln!(io::stderr(), "{step} …");
         }
     };
-    let report = conformance::run(&plan, &mut progress).await;
+    let report = crate::run(&plan, &mut progress).await;
     spinner.finish_and_clear();
     let report = report?;
     write_reports(settings, &report)?;

@@ -6,6 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`cli`] | the command line of the program: flags and environment, made into a plan |
 //! | [`plan`] | the broker under test, the projects, the browser |
 //! | [`requirement`] | the requirements of version 0.1.0, as one table |
 //! | [`verdict`] | the verdicts on a requirement |
@@ -20,7 +21,7 @@
 //! | `address`, `random` | the form of a URL, random secrets |
 //! | `error` | the reasons for which a run ends early |
 //!
-//! Each module imports only from those below it: `scenario` and `preflight` from
+//! Each module imports only from those below it: `cli` from all, `scenario` and `preflight` from
 //! `run`, `run` from `plan` and `report`, these from `browser`, `control` and
 //! `verdict`, and all of them from `http`, `mask` and `error`.
 //!
@@ -31,6 +32,7 @@
 //! in the browser wherever the broker redirects to, and nothing else.
 
 pub mod browser;
+pub mod cli;
 pub mod control;
 pub mod http;
 pub mod plan;

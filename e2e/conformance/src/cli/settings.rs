@@ -7,11 +7,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, ValueEnum};
-use conformance::browser::{BrowserDriver, UserPrompt, WebDriver};
-use conformance::control::StackControl;
-use conformance::{Expiry, TestPlan, TestProject};
 use indicatif::ProgressBar;
 use url::Url;
+
+use crate::browser::{BrowserDriver, UserPrompt, WebDriver};
+use crate::control::StackControl;
+use crate::{Expiry, TestPlan, TestProject};
 
 /// Tests a sign-in broker against the contract, version 0.1.0.
 ///
@@ -24,8 +25,8 @@ use url::Url;
 /// projects of its own there, queues the user of each sign-in, and moves the clock
 /// ahead by a quarter of an hour.
 #[derive(Debug, Parser)]
-#[command(name = "conformance", version, after_help = AFTER_HELP)]
-pub(crate) struct Settings {
+#[command(name = "conformance", version, after_help = after_help("conformance"))]
+pub struct Settings {
     /// The broker's address, like https://signin.example
     #[arg(value_name = "BASE_URL", value_parser = base_url)]
     base_url: String,
@@ -95,16 +96,21 @@ pub(crate) struct Settings {
     pub(crate) junit: Option<PathBuf>,
 }
 
-const AFTER_HELP: &str = "\
+/// The end of the help, with examples for a program of this name.
+pub fn after_help(program: &str) -> String {
+    format!(
+        "\
 Exit status: 0 when no requirement is broken, 1 when one is, 2 for wrong usage or
 an error of the runner (no server answers, it is no broker, it does not know the
 project).
 
 Examples:
-  conformance http://127.0.0.1:8000 --control http://127.0.0.1:8010
+  {program} http://127.0.0.1:8000 --control http://127.0.0.1:8010
 
   export CONFORMANCE_CLIENT_ID=… CONFORMANCE_CLIENT_SECRET=…
-  conformance https://signin.example --callback http://localhost:8042/back --browser person";
+  {program} https://signin.example --callback http://localhost:8042/back --browser person"
+    )
+}
 
 /// The browser of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
