@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The roots of the test suites, from the top of the tree.
-const ROOTS: [&str; 17] = [
+const ROOTS: [&str; 18] = [
     "broker/src/lib.rs",
     "broker/tests/it/main.rs",
     "broker/tests/panics.rs",
@@ -18,6 +18,7 @@ const ROOTS: [&str; 17] = [
     "e2e/conformance/tests/conformance/main.rs",
     "e2e/consistency/src/lib.rs",
     "e2e/consistency/tests/consistency.rs",
+    "e2e/kit/tests/command_line.rs",
     "e2e/stack/src/lib.rs",
     "e2e/stack/tests/start_up.rs",
     "e2e/testkit/src/lib.rs",

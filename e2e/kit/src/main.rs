@@ -1,0 +1,40 @@
+//! The program `signin-kit`: the kit's programs as commands of one.
+//!
+//! | command | the same as the program |
+//! |---|---|
+//! | `up` | `stack` |
+//! | `broker` | `broker` |
+//! | `consumer` | `consumer-demo` |
+//! | `conformance` | `conformance` |
+//!
+//! Flags, environment variables, messages and exit statuses are those of the programs,
+//! because both call the same code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// A sign-in broker, imitations of Google and GitHub, a demo, and a conformance runner.
+#[derive(Parser)]
+#[command(name = "signin-kit", version)]
+enum Cli {
+    /// Start the whole stack: demo, broker, imitated Google and GitHub
+    Up(stack::cli::Cli),
+    /// Run the broker alone, check its configuration, make credentials
+    Broker(broker::cli::Cli),
+    /// Run the demo alone against any broker
+    Consumer(consumer_demo::cli::Arguments),
+    /// Test any broker against the contract
+    #[command(after_help = conformance::cli::after_help("signin-kit conformance"))]
+    Conformance(conformance::cli::Settings),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Cli::parse() {
+        Cli::Up(stack) => stack.run().await,
+        Cli::Broker(broker) => broker.run().await,
+        Cli::Consumer(demo) => demo.serve().await,
+        Cli::Conformance(settings) => settings.run().await,
+    }
+}
