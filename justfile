@@ -7,6 +7,12 @@ set positional-arguments
 # built once.
 tools := justfile_directory() / "target/tools/bin"
 
+# The suites that need more than Rust.
+suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres"
+
+# The programs of a debug build.
+programs := env("CARGO_TARGET_DIR", "target") / "debug"
+
 # List the commands
 [private]
 default:
@@ -17,8 +23,8 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
-test: _chromium _nginx _postgres _python _npm check && test-examples test-clients
-    cargo test --locked --workspace --features e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres
+test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-dist
+    cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
 test-rust:
@@ -70,6 +76,10 @@ test-clients: _python _npm
     $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
     cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
 
+# Test the packages, of a debug build: install each, sign in with it, and compare two of each
+test-dist: _python _npm _programs
+    packaging/test_packages.sh {{ programs }}
+
 # Check the code: format, lints, the published contract, the systemd unit, licences and sources of dependencies
 check: lint check-contract check-service _cargo-deny
     {{ tools }}/cargo-deny --locked check bans licenses sources
@@ -115,6 +125,29 @@ sbom: _cargo-cyclonedx
     for list in */*_bin.cdx.json; do
         mv --verbose "$list" "target/sbom/$(basename "$list" _bin.cdx.json).json"
     done
+
+# Build the packages of a release in target/dist: archive, wheel, npm package, SBOMs, checksums
+dist: _python _npm sbom
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ -n "$(git status --porcelain)" ]; then
+        echo "The tree has uncommitted changes: these packages are of no commit." >&2
+    fi
+    # No path of this machine gets into a program: the same commit gives the same bytes
+    # anywhere. In a folder of its own, because these flags compile everything again.
+    cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    export RUSTFLAGS="--remap-path-prefix=$cargo_home=/cargo --remap-path-prefix=$PWD=/signin-kit"
+    export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$PWD=/signin-kit"
+    cargo build --locked --profile dist --target-dir target/dist-build -p stack -p broker -p conformance -p signin-kit
+    rm -rf target/dist
+    packaging/package.sh target/dist-build/dist target/dist
+    for program in stack broker conformance signin-kit; do
+        cp target/sbom/$program.json target/dist/$program.cdx.json
+    done
+    cd target/dist
+    sha256sum -- * > ../SHA256SUMS
+    mv ../SHA256SUMS .
+    cat SHA256SUMS
 
 # Check the format and the lints
 lint:
@@ -246,6 +279,11 @@ _npm: _node
         exit 1
     fi
     command -v npm >/dev/null || {{ just_executable() }} _install npm
+
+# Every program, in a debug build. The one test has cargo compile the crates as for all
+# tests: after a run of those, nothing is compiled again.
+_programs:
+    cargo build --locked --workspace --features {{ suites }} --bins --test command_line
 
 _install *PACKAGES:
     #!/usr/bin/env bash

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Packages the programs of a folder, installs each package where nothing else is, and uses
+# it: a stack starts, users sign in with it, SIGINT ends it.
+#
+#   packaging/test_packages.sh PROGRAMS
+set -euo pipefail
+cd "$(dirname "$0")/.."
+programs=$1
+work=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill "$pid"; rm -rf "$work"' EXIT
+
+packaging/package.sh "$programs" "$work/packages"
+packaging/package.sh "$programs" "$work/again"
+diff --recursive "$work/packages" "$work/again" || { echo "Two packages of the same programs differ." >&2; exit 1; }
+
+free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
+# Starts the stack with this command, and sets the addresses of its broker and its control.
+start() {
+    echo "packages: $*" >&2
+    coproc stack { exec "$@" "${free[@]}" --quiet --automatic; }
+    pid=$stack_PID broker="" control=""
+    while [ -z "$control" ] && read -r what address _; do
+        case $what in broker | control) declare -g "$what=$address" ;; esac
+    done <&"${stack[0]}"
+    [ -n "$control" ] || { echo "The stack did not start." >&2; exit 1; }
+}
+sign_in() {
+    STACK_CONTROL=$control python3 e2e/examples/consumer_test.py
+}
+stop() {
+    kill -INT "$pid"
+    local status=0
+    wait "$pid" || status=$?
+    pid=
+    [ "$status" = 0 ] || { echo "The stack ended with status $status after SIGINT." >&2; exit 1; }
+}
+
+python3 -m venv "$work/python"
+"$work/python/bin/pip" install --quiet --no-index "$work"/packages/*.whl
+start "$work/python/bin/signin-kit" up
+sign_in
+"$work/python/bin/signin-kit" conformance "$broker" --control "$control" > "$work/report" ||
+    { cat "$work/report" >&2; exit 1; }
+stop
+
+npm install --prefix "$work/node" --offline --no-audit --no-fund --loglevel error "$work"/packages/*.tgz
+start "$work/node/node_modules/.bin/signin-kit" up
+sign_in
+stop
+
+mkdir "$work/archive"
+tar --extract --file "$work"/packages/*.tar.gz --directory "$work/archive" --strip-components 1
+start "$work/archive/stack"
+sign_in
+stop
+"$work/archive/broker" --version
+"$work/archive/conformance" --version
