@@ -80,8 +80,8 @@ test-clients: _python _npm
 test-dist: _python _npm _programs
     packaging/test_packages.sh {{ programs }}
 
-# Check the code: format, lints, the published contract, the systemd unit, licences and sources of dependencies
-check: lint check-contract check-service _cargo-deny
+# Check the code: format, lints, the published contract, the systemd unit, the Kubernetes manifest, licences and sources of dependencies
+check: lint check-contract check-service check-kubernetes _cargo-deny
     {{ tools }}/cargo-deny --locked check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
@@ -107,6 +107,20 @@ check-service: _systemd
     warnings=$(systemd-analyze verify --man=no $unit 2>&1) && [ -z "$warnings" ] || { echo "$warnings" >&2; exit 1; }
     # At most 15 of 100, which is a service without any restriction.
     systemd-analyze security --offline=true --no-pager --threshold=15 $unit
+
+# Check the Kubernetes manifest against Kubernetes' own schemas, which allow no other key
+check-kubernetes: _python
+    #!/usr/bin/env bash
+    set -euo pipefail
+    tools=target/kubernetes-tools
+    if ! cmp --silent .ci/kubernetes-tools.txt $tools/installed.txt; then
+        python3 -m venv --clear $tools
+        $tools/bin/pip install --quiet --requirement .ci/kubernetes-tools.txt
+        cp .ci/kubernetes-tools.txt $tools/installed.txt
+    fi
+    # An unknown kind is only a warning: any output is an error here.
+    found=$($tools/bin/kubernetes-validate --strict --quiet broker/kubernetes/broker.yaml 2>&1) && [ -z "$found" ] ||
+        { echo "$found" >&2; exit 1; }
 
 # Check the dependencies against the advisory database (needs the network)
 advisories: _cargo-deny

@@ -6,6 +6,7 @@ mod cookie_cipher;
 mod credentials;
 mod files;
 mod keys;
+mod kubernetes;
 mod projects;
 mod reach;
 mod secrets;

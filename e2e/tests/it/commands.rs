@@ -34,8 +34,10 @@ fn every_installed_tool_has_a_version() {
             );
         }
     }
-    for line in lines(".ci/contract-tools.txt") {
-        assert!(line.starts_with('#') || line.contains("=="), "{line}");
+    for file in [".ci/contract-tools.txt", ".ci/kubernetes-tools.txt"] {
+        for line in lines(file) {
+            assert!(line.starts_with('#') || line.contains("=="), "{line}");
+        }
     }
 }
 
@@ -55,7 +57,13 @@ fn what_lets_a_change_land_checks_licences_and_sources_within_a_time() {
     };
     let is_in = |part: &str, whole: &str| recipe(whole).split_whitespace().any(|it| it == part);
     assert!(is_in("check", "test"));
-    for part in ["lint", "check-contract", "check-service", "_cargo-deny"] {
+    for part in [
+        "lint",
+        "check-contract",
+        "check-service",
+        "check-kubernetes",
+        "_cargo-deny",
+    ] {
         assert!(is_in(part, "check"), "{part}");
     }
     let asks =
