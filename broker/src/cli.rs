@@ -1,9 +1,10 @@
-//! The command line: `serve`, `check`, `new-project`, `new-secret`, and the one line of
-//! an error.
+//! The command line: `serve`, `check`, `health`, `new-project`, `new-secret`, and the one
+//! line of an error.
 
 mod check;
 mod credentials;
 mod descriptors;
+pub mod health;
 mod result;
 mod serve;
 
@@ -47,6 +48,12 @@ enum Command {
         /// Also check that the providers' servers can be reached, without credentials
         #[arg(long)]
         online: bool,
+    },
+    /// Ask the broker that serves with this configuration whether it is ready
+    Health {
+        /// The configuration file
+        #[arg(long, default_value = "broker.toml")]
+        config: PathBuf,
     },
     /// Make a project's credentials: the TOML to add on standard output, the
     /// secret, which is shown only once, on standard error
@@ -110,6 +117,7 @@ impl Command {
                 }
                 Ok(())
             }
+            Command::Health { config } => health::health(&Config::load(&config)?).await,
             Command::NewProject {
                 name,
                 redirect_uris,

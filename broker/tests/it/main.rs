@@ -14,6 +14,7 @@ mod command;
 mod config;
 mod descriptors;
 mod hang_up;
+mod health;
 mod http;
 mod installation;
 mod log_lines;

@@ -18,6 +18,11 @@ const KEY: &str = include_str!("tls/key.pem");
 const COOKIE_KEYS: &str = "[\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]";
 const ANOTHERS_KEY: &str = include_str!("upstream/keys/one.pem");
 
+/// A folder with a configuration that has a certificate, and its path.
+pub(crate) fn config() -> (Scratch, PathBuf) {
+    config_with(CERTIFICATE, KEY)
+}
+
 /// A folder with a configuration and these two files, and the configuration's path.
 fn config_with(certificates: &str, key: &str) -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
@@ -36,7 +41,7 @@ fn config_with(certificates: &str, key: &str) -> (Scratch, PathBuf) {
 
 #[tokio::test]
 async fn a_broker_with_a_certificate_serves_https_and_no_http() {
-    let (_scratch, config) = config_with(CERTIFICATE, KEY);
+    let (_scratch, config) = config();
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let root = Certificate::from_pem(CERTIFICATE.as_bytes()).unwrap();
     let client = client_builder().tls_certs_only([root]).build().unwrap();
@@ -63,7 +68,7 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
 
 #[test]
 fn check_reports_that_the_broker_terminates_tls() {
-    let (_scratch, config) = config_with(CERTIFICATE, KEY);
+    let (_scratch, config) = config();
     let output = BrokerCommand::with("check", &config).output();
     assert_eq!(output.code, Some(0), "{}", output.err);
     let is_reported = output
@@ -75,7 +80,7 @@ fn check_reports_that_the_broker_terminates_tls() {
 
 #[test]
 fn check_notes_an_ip_header_without_a_proxy_in_front() {
-    let (scratch, config) = config_with(CERTIFICATE, KEY);
+    let (scratch, config) = config();
     let check = |header: Option<&str>| {
         let broker = BrokerCommand::with("check", &config)
             .env("BROKER_BASE_URL", "https://broker.example")
@@ -125,7 +130,7 @@ fn an_unusable_certificate_or_key_fails_with_one_line() {
 
 #[test]
 fn a_missing_certificate_file_fails_with_one_line() {
-    let (scratch, config) = config_with(CERTIFICATE, KEY);
+    let (scratch, config) = config();
     scratch.remove_all("chain.pem");
     let output = BrokerCommand::with("check", &config).output();
     output.failed("chain.pem: cannot be read: No such file");
@@ -133,7 +138,7 @@ fn a_missing_certificate_file_fails_with_one_line() {
 
 #[test]
 fn a_key_readable_by_others_or_an_http_base_url_is_refused() {
-    let (scratch, config) = config_with(CERTIFICATE, KEY);
+    let (scratch, config) = config();
     let output = BrokerCommand::with("check", &config)
         .env("BROKER_BASE_URL", "http://localhost:8443")
         .output();
@@ -199,7 +204,7 @@ fn versions_of_tls_before_1_2_are_refused_by_their_number() {
     const HANDSHAKE: u8 = 22;
     const ALERT: u8 = 21;
     const FATAL_PROTOCOL_VERSION: [u8; 2] = [2, 70];
-    let (_scratch, config) = config_with(CERTIFICATE, KEY);
+    let (_scratch, config) = config();
     let broker = BrokerProcess::start(BrokerCommand::with("serve", &config));
     let response = answer_to(broker.address(), &client_hello([3, 3]));
     assert_eq!(response[0], HANDSHAKE, "1.2 is accepted: {response:?}");

@@ -1,6 +1,8 @@
 //! The command line of the program `stack`: it starts the whole stack and runs until
 //! Ctrl-C.
 
+mod health;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,12 +30,19 @@ pub struct Cli {
     /// Do not print the log of the broker and the demo
     #[arg(long, short)]
     quiet: bool,
+
+    /// Start nothing: ask the stack at --control whether it is up, and end
+    #[arg(long)]
+    health: bool,
 }
 
 impl Cli {
     /// Runs the stack until a signal stops it; an error is one line on standard error.
     pub async fn run(self) -> ExitCode {
         broker::panics::log_location_only();
+        if self.health {
+            return exit_code(health::ask(self.settings.control).await);
+        }
         if !self.quiet {
             tracing_subscriber::fmt()
                 .with_max_level(tracing::Level::INFO)
@@ -41,12 +50,16 @@ impl Cli {
                 .with_ansi(std::io::stderr().is_terminal())
                 .init();
         }
-        match run(self).await {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let _ = writeln!(std::io::stderr(), "stack: {error}");
-                ExitCode::FAILURE
-            }
+        exit_code(run(self).await)
+    }
+}
+
+fn exit_code(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "stack: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -21,6 +21,7 @@ async fn the_help_lists_every_flag() {
         "automatic",
         "control-host",
         "max-sandboxes",
+        "health",
         "people",
         "quiet",
     ]) {
@@ -119,6 +120,41 @@ async fn ctrl_c_and_sigterm_end_it_with_status_zero() {
         let status = running.child.wait().await.expect("it ends");
         assert_eq!(status.code(), Some(0), "{signal}");
     }
+}
+
+#[tokio::test]
+async fn its_health_is_good_while_it_runs_and_bad_afterwards() {
+    let mut running = Running::start(&[]).await;
+    let url = running.url_of("control");
+    let control = url.strip_prefix("http://").expect("plain HTTP");
+    let health = [format!("--control={control}"), "--health".to_owned()];
+
+    let up = run(&health).await;
+    assert_eq!(
+        (up.status.code(), text(&up.stdout).as_str()),
+        (Some(0), "up\n")
+    );
+
+    running.send("TERM").await;
+    running.child.wait().await.expect("it ends");
+    let down = run(&health).await;
+    assert_eq!(down.status.code(), Some(1));
+    assert_eq!(text(&down.stdout), "");
+    let message = text(&down.stderr);
+    assert!(
+        message.contains(control) && message.contains("--control"),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
+#[tokio::test]
+async fn another_server_at_the_control_address_is_no_healthy_stack() {
+    let running = Running::start(&[]).await;
+    let url = running.url_of("imitated GitHub");
+    let other = url.strip_prefix("http://").expect("plain HTTP");
+    let output = run(&[format!("--control={other}"), "--health".to_owned()]).await;
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[tokio::test]
