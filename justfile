@@ -23,7 +23,7 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
-test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-dist
+test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
@@ -79,6 +79,10 @@ test-clients: _python _npm
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
 test-dist: _python _npm _programs
     packaging/test_packages.sh {{ programs }}
+
+# Test the containers' files, of a debug build, without a container engine: start them, sign in, stop
+test-container: _python _programs
+    python3 packaging/test_container.py {{ programs }}
 
 # Check the code: format, lints, the published contract, the systemd unit, the Kubernetes manifest, licences and sources of dependencies
 check: lint check-contract check-service check-kubernetes _cargo-deny
