@@ -139,10 +139,14 @@ sbom: _cargo-cyclonedx
     export SOURCE_DATE_EPOCH
     # The tool writes each list beside the manifest of its program, and nowhere else.
     {{ tools }}/cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
+    rm -rf target/sbom
     mkdir -p target/sbom
-    for list in */*_bin.cdx.json; do
-        mv --verbose "$list" "target/sbom/$(basename "$list" _bin.cdx.json).json"
+    for list in */*_bin.cdx.json */*/*_bin.cdx.json; do
+        # The tool names our own crates by their folders: without that of the tree.
+        sed "s|file://$PWD/|file:///|g" "$list" > "target/sbom/$(basename "$list" _bin.cdx.json).json"
+        rm "$list"
     done
+    ls target/sbom
 
 # Build the packages of a release in target/dist: archive, wheel, npm package, SBOMs, checksums
 dist: _python _npm sbom
