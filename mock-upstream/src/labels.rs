@@ -8,7 +8,9 @@ use std::sync::Arc;
 /// The mock knows one client. A program that signs users in for several of its own labels
 /// its sign-ins, and [queues entries for a label](crate::Upstream::queue_for).
 #[derive(Clone)]
-pub struct Labels(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Labels(Arc<LabelOf>);
+
+type LabelOf = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl Labels {
     /// Labels that `label_of` gives, once for each sign-in.
