@@ -13,6 +13,17 @@ suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/p
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
 
+# One stack for the rest of a recipe, on free ports, or the running one at STACK_CONTROL.
+start_stack := '''
+if [ -z "${STACK_CONTROL:-}" ]; then
+    free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
+    coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
+    trap 'kill "$stack_PID"' EXIT
+    while read -r what address _ && [ "$what" != control ]; do :; done <&"${stack[0]}"
+    export STACK_CONTROL=${address:?the stack did not start}
+fi
+'''
+
 # List the commands
 [private]
 default:
@@ -53,24 +64,9 @@ test-clients: _python _npm
     #!/usr/bin/env bash
     set -euo pipefail
     node=e2e/clients/node python=e2e/clients/python installed=target/clients
-    # The locked versions are installed into the tree, and again only when a lock changes.
-    if ! cmp --silent $node/package-lock.json $node/node_modules/.installed.json; then
-        npm ci --prefix $node --ignore-scripts --no-audit --no-fund --loglevel error
-        cp $node/package-lock.json $node/node_modules/.installed.json
-    fi
-    if ! cmp --silent $python/requirements.txt $installed/python/installed.txt; then
-        python3 -m venv --clear $installed/python
-        $installed/python/bin/pip install --quiet --require-hashes --requirement $python/requirements.txt
-        cp $python/requirements.txt $installed/python/installed.txt
-    fi
-    # One stack for all of them, or the running one at STACK_CONTROL.
-    if [ -z "${STACK_CONTROL:-}" ]; then
-        free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
-        coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
-        trap 'kill "$stack_PID"' EXIT
-        while read -r what address _ && [ "$what" != control ]; do :; done <&"${stack[0]}"
-        export STACK_CONTROL=${address:?the stack did not start}
-    fi
+    {{ just_executable() }} _node-modules $node
+    {{ just_executable() }} _python-packages $python $installed/python
+    {{ start_stack }}
     # They share the stack: one file after the other.
     node --test --test-concurrency=1 $node/*.test.mjs
     $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
@@ -306,6 +302,23 @@ _npm: _node
 # tests: after a run of those, nothing is compiled again.
 _programs:
     cargo build --locked --workspace --features {{ suites }} --bins --test command_line
+
+# The locked packages of a folder, installed into the tree, and again only when the lock changes
+_node-modules FOLDER:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if cmp --silent "$1/package-lock.json" "$1/node_modules/.installed.json"; then exit 0; fi
+    npm ci --prefix "$1" --ignore-scripts --no-audit --no-fund --loglevel error
+    cp "$1/package-lock.json" "$1/node_modules/.installed.json"
+
+# The locked packages of a folder in an environment of their own
+_python-packages FOLDER ENVIRONMENT:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if cmp --silent "$1/requirements.txt" "$2/installed.txt"; then exit 0; fi
+    python3 -m venv --clear "$2"
+    "$2/bin/pip" install --quiet --require-hashes --requirement "$1/requirements.txt"
+    cp "$1/requirements.txt" "$2/installed.txt"
 
 _install *PACKAGES:
     #!/usr/bin/env bash
