@@ -34,7 +34,7 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
-test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-dist test-container
+test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-sandboxes test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
@@ -71,6 +71,19 @@ test-clients: _python _npm
     node --test --test-concurrency=1 $node/*.test.mjs
     $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
     cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
+
+# Run only the hundreds of tests at once, each in its sandbox, in Python, TypeScript and Rust
+test-sandboxes: _chromium _python _npm
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=e2e/examples/sandboxes installed=target/sandboxes
+    {{ just_executable() }} _node-modules $folder/playwright
+    {{ just_executable() }} _python-packages $folder/pytest $installed/python
+    {{ start_stack }}
+    # Eight workers each.
+    $installed/python/bin/python -m pytest --quiet -p no:cacheprovider --numprocesses 8 $folder/pytest
+    (cd $folder/playwright && node_modules/.bin/playwright test)
+    cargo test --locked --manifest-path $folder/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
 
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
 test-dist: _python _npm _programs
@@ -171,8 +184,10 @@ dist: _python _npm sbom
 lint:
     cargo fmt --all -- --check
     cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
+    cargo fmt --manifest-path e2e/examples/sandboxes/rust/Cargo.toml -- --check
     cargo clippy --locked --workspace --all-targets --all-features -- --deny warnings
     cargo clippy --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
+    cargo clippy --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # Run the broker alone, in a debug build (all commands: just broker --help)
 broker *ARGS:
