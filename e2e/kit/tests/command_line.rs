@@ -7,11 +7,15 @@ const COMMANDS: [&str; 4] = ["up", "broker", "consumer", "conformance"];
 
 fn signin_kit(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_signin-kit"));
-    command.args(arguments).env_clear().output().unwrap()
+    command
+        .args(arguments)
+        .env_clear()
+        .output()
+        .expect("the program starts")
 }
 
 fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+    std::str::from_utf8(bytes).expect("it writes text")
 }
 
 #[test]
