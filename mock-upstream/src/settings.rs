@@ -51,9 +51,9 @@ impl Settings {
 pub struct ProviderSettings {
     /// The address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The host name in the provider's URL, if it is not the address itself:
-    /// `upstream.localhost`, for a provider on a site of its own.
-    pub host: Option<String>,
+    /// The provider's URL without a trailing slash, if it is not that of the address:
+    /// with another host name, or behind a server that terminates TLS.
+    pub url: Option<String>,
     /// The only registered client.
     pub client: Client,
     /// The mode at the start and after a reset.
@@ -74,7 +74,7 @@ impl ProviderSettings {
     pub fn new(client: Client) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            host: None,
+            url: None,
             client,
             mode: Mode::Automatic,
             iss: Iss::On,

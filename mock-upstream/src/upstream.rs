@@ -110,6 +110,7 @@ impl MockUpstream {
 pub struct Upstream {
     context: Arc<ProviderContext>,
     endpoints: Arc<dyn Endpoints>,
+    address: SocketAddr,
     _server: Server,
 }
 
@@ -126,7 +127,10 @@ impl Upstream {
             address,
             source,
         };
-        let (listener, url) = listen(&settings).map_err(failed)?;
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let url = settings.url.clone();
+        let url = url.unwrap_or_else(|| format!("http://{address}"));
         let context = ProviderContext::new(provider, url, settings, shared);
         let context = Arc::new(context);
         let endpoints = endpoints(Arc::clone(&context));
@@ -134,6 +138,7 @@ impl Upstream {
         Ok(Self {
             context,
             endpoints,
+            address,
             _server: server.await.map_err(failed)?,
         })
     }
@@ -151,6 +156,12 @@ impl Upstream {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.context.url
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Sets the way in which sign-ins are answered while the queue is empty.
@@ -250,17 +261,6 @@ impl fmt::Debug for Upstream {
             .field("url", &self.context.url)
             .finish_non_exhaustive()
     }
-}
-
-/// A listener and its URL.
-fn listen(settings: &ProviderSettings) -> io::Result<(TcpListener, String)> {
-    let listener = TcpListener::bind(settings.listen)?;
-    let address = listener.local_addr()?;
-    let url = match &settings.host {
-        Some(host) => format!("http://{host}:{}", address.port()),
-        None => format!("http://{address}"),
-    };
-    Ok((listener, url))
 }
 
 /// Serves the endpoints and records each request.

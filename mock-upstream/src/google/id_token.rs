@@ -149,7 +149,10 @@ fn with_duplicate_sub(claims: &str) -> String {
 fn issuer(context: &ProviderContext) -> &str {
     match context.unconfirmed.google_id_token_issuer {
         IssuerForm::Url => &context.url,
-        IssuerForm::WithoutScheme => context.url.trim_start_matches("http://"),
+        IssuerForm::WithoutScheme => match context.url.split_once("://") {
+            Some((_scheme, rest)) => rest,
+            None => &context.url,
+        },
     }
 }
 
