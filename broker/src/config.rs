@@ -5,6 +5,7 @@
 //! fatal in both, because a misspelt one would silently be a default. The variables
 //! that an orchestrator injects with the same prefix are no keys and are ignored.
 
+mod ca_certificates;
 mod check;
 mod environment;
 mod error;
@@ -24,6 +25,7 @@ mod store;
 mod tls;
 mod upstream;
 
+pub use ca_certificates::CaCertificates;
 pub use error::ConfigError;
 pub use ip_header::{InvalidIpHeader, IpHeader};
 pub use limits::LimitsConfig;

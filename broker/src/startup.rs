@@ -20,7 +20,7 @@ use crate::sign_in::BrokerCore;
 use crate::store::fail_points::FailPoints;
 use crate::store::instrumented::Instrumented;
 use crate::store::{self, Store, StoreError, StoreUrl};
-use crate::upstream::Upstreams;
+use crate::upstream::{ClientError, Upstreams};
 
 /// A broker, ready to serve: everything that its handlers share.
 pub struct Broker {
@@ -81,8 +81,8 @@ pub enum StartError {
         source: std::io::Error,
     },
     /// The HTTP client for the providers cannot be made.
-    #[error("cannot make the HTTP client for the providers: {0}")]
-    Client(#[from] reqwest::Error),
+    #[error(transparent)]
+    Client(#[from] ClientError),
 }
 
 impl Broker {

@@ -35,6 +35,7 @@ use github::GitHub;
 use google::Google;
 
 pub(crate) use account_picker::AccountPicker;
+pub use client::ClientError;
 pub(crate) use client::{Call, Observer};
 pub use failure::Failure;
 
@@ -58,7 +59,7 @@ impl Upstreams {
         max_calls: NonZeroU32,
         base_url: &str,
         clock: &Clock,
-    ) -> reqwest::Result<Self> {
+    ) -> Result<Self, ClientError> {
         let client = Client::new(config)?;
         let google = config.google.clone().map(|google| {
             Google::new(

@@ -1,7 +1,7 @@
 //! The keys of a configuration, and the nearest one to a misspelt key.
 
 /// The paths of all tables and keys.
-pub(super) const KEYS: [&str; 45] = [
+pub(super) const KEYS: [&str; 46] = [
     "base_url",
     "bind",
     "cookie_keys",
@@ -34,6 +34,7 @@ pub(super) const KEYS: [&str; 45] = [
     "tls.certificates",
     "tls.key",
     "upstream",
+    "upstream.ca_file",
     "upstream.github",
     "upstream.github.api_url",
     "upstream.github.client_id",

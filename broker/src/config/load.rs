@@ -29,6 +29,8 @@ impl Config {
         config.ignored_variables = environment.ignored;
         let folder = path.parent().unwrap_or(Path::new(""));
         config.store.url = config.store.url.relative_to(folder);
+        let ca_file = config.upstream.ca_file.take();
+        config.upstream.ca_file = ca_file.map(|file| file.relative_to(folder));
         config.tls = config.tls.map(|tls| tls.relative_to(folder));
         config.check()?;
         if !config.is_local() {

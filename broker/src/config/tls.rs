@@ -1,5 +1,7 @@
 //! TLS, for an installation without a proxy.
 
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ impl TlsConfig {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let chain = self.chain()?;
         let key = PrivateKeyDer::from_pem_file(&self.key)
-            .map_err(|error| unusable(&self.key, &error, "private key"))?;
+            .map_err(|error| unusable(self.key.display(), &error, "private key"))?;
         ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("the provider knows the versions that are safe")
@@ -50,27 +52,36 @@ impl TlsConfig {
     }
 
     fn chain(&self) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
-        let error_of = |error| unusable(&self.certificates, &error, "certificate");
-        let chain: Vec<_> = CertificateDer::pem_file_iter(&self.certificates)
-            .and_then(Iterator::collect)
-            .map_err(error_of)?;
-        if chain.is_empty() {
-            return Err(error_of(pem::Error::NoItemsFound));
-        }
-        Ok(chain)
+        let path = &self.certificates;
+        certificates(path.display(), std::fs::read(path))
     }
+}
+
+/// The certificates in `pem`, at least one. Errors call it `name`.
+pub(super) fn certificates(
+    name: impl Display,
+    pem: io::Result<impl AsRef<[u8]>>,
+) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+    let certificates = pem.map_err(pem::Error::Io).and_then(|pem| {
+        let all: Vec<_> = CertificateDer::pem_slice_iter(pem.as_ref()).collect::<Result<_, _>>()?;
+        match all.is_empty() {
+            true => Err(pem::Error::NoItemsFound),
+            false => Ok(all),
+        }
+    });
+    certificates.map_err(|error| unusable(name, &error, "certificate"))
 }
 
 /// The error for a file. Only the system's error is repeated: a parser's may contain a
 /// line of a key.
-fn unusable(path: &Path, error: &pem::Error, what: &str) -> ConfigError {
+fn unusable(name: impl Display, error: &pem::Error, what: &str) -> ConfigError {
     let why = match error {
         pem::Error::Io(error) => format!("cannot be read: {error}"),
         pem::Error::NoItemsFound => format!("holds no {what} in PEM"),
         _ => format!("holds a damaged {what}, or none that is PEM"),
     };
     ConfigError::Tls {
-        path: path.display().to_string(),
+        path: name.to_string(),
         why,
     }
 }

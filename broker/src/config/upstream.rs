@@ -4,8 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use contract::Origin;
+use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 
+use super::ca_certificates::CaCertificates;
 use super::error::ConfigError;
 use super::proxy::ProxyConfig;
 
@@ -17,6 +19,8 @@ pub struct UpstreamConfig {
     pub timeout_ms: u64,
     /// The proxy for calls to providers.
     pub proxy: ProxyConfig,
+    /// The certificate authorities that are trusted besides the system's.
+    pub ca_file: Option<CaCertificates>,
     /// `[upstream.google]`; absent means not configured.
     pub google: Option<GoogleConfig>,
     /// `[upstream.github]`; absent means not configured.
@@ -64,10 +68,22 @@ impl UpstreamConfig {
         Duration::from_millis(self.timeout_ms)
     }
 
+    /// The certificate authorities that are trusted besides the system's.
+    pub(crate) fn ca_certificates(&self) -> Result<Vec<CertificateDer<'static>>, ConfigError> {
+        let certificates = self.ca_file.as_ref().map(CaCertificates::read);
+        certificates.unwrap_or_else(|| Ok(Vec::new()))
+    }
+
+    /// Rejects servers of others, and unusable certificates.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.check_servers()?;
+        self.ca_certificates().map(drop)
+    }
+
     /// Rejects servers that are neither the provider's nor loopback: a subject is made
     /// of the provider's name and the user's id there, and every other server numbers
     /// its users anew.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    fn check_servers(&self) -> Result<(), ConfigError> {
         let is = |url: &Origin, own: Origin| *url == own || url.is_loopback();
         if let Some(google) = &self.google
             && !is(&google.issuer, google_issuer())
@@ -95,6 +111,7 @@ impl Default for UpstreamConfig {
         Self {
             timeout_ms: 10_000,
             proxy: ProxyConfig::None,
+            ca_file: None,
             google: None,
             github: None,
         }

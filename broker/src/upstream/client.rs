@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
-use reqwest::{ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
+use reqwest::{Certificate, ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,7 +18,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::failure::Failure;
 use crate::clock::Stopwatch;
-use crate::config::{ProxyConfig, UpstreamConfig};
+use crate::config::{ConfigError, ProxyConfig, UpstreamConfig};
 
 /// The maximum size of a body; regular answers of both providers are far smaller.
 pub(super) const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -35,6 +35,17 @@ pub(super) struct Client {
     permit_timeout: Duration,
 }
 
+/// The reason why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The configured certificates cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The HTTP client cannot be made; usually the system has no certificates.
+    #[error("cannot make the HTTP client for the providers: {0}")]
+    Http(#[from] reqwest::Error),
+}
+
 /// A provider's complete answer.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -44,10 +55,16 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    pub(super) fn new(config: &UpstreamConfig) -> reqwest::Result<Self> {
+    pub(super) fn new(config: &UpstreamConfig) -> Result<Self, ClientError> {
+        let authorities = config.ca_certificates()?;
+        let authorities: Vec<_> = authorities
+            .iter()
+            .map(|certificate| Certificate::from_der(certificate))
+            .collect::<Result<_, _>>()?;
         let builder = reqwest::Client::builder()
             .timeout(config.timeout())
             .connect_timeout(config.timeout())
+            .tls_certs_merge(authorities)
             .pool_max_idle_per_host(MAX_IDLE)
             .redirect(redirect::Policy::none())
             // A code exchange whose answer was lost may have happened.

@@ -3,7 +3,7 @@
 
 use contract::Origin;
 
-use super::client::{Client, Observer};
+use super::client::{Client, ClientError, Observer};
 use super::failure::Failure;
 use super::google::documents::Documents;
 use crate::clock::Clock;
@@ -26,7 +26,7 @@ pub struct Diagnosis {
 /// # Errors
 ///
 /// If the HTTP client cannot be made.
-pub async fn check(config: &UpstreamConfig, clock: &Clock) -> reqwest::Result<Vec<Diagnosis>> {
+pub async fn check(config: &UpstreamConfig, clock: &Clock) -> Result<Vec<Diagnosis>, ClientError> {
     let client = Client::new(config)?;
     let mut diagnoses = Vec::new();
     if let Some(google) = &config.google {
@@ -108,7 +108,7 @@ pub fn advice(failure: Failure) -> &'static str {
         }
         Failure::Untrusted => {
             "something on the way may be intercepting the connection; if that is your own \
-             proxy, add its certificate to the system's"
+             proxy, name the file of its certificate authority in upstream.ca_file"
         }
         Failure::RateLimited => "wait some minutes and try again",
         Failure::ServerError => "look at the provider's status page and try again later",

@@ -1,5 +1,5 @@
-//! Providers whose certificate was signed by a trusted authority and is invalid all
-//! the same.
+//! The authorities that are trusted for a provider's certificate, and certificates that
+//! were signed by one of them and are invalid all the same.
 
 use broker::upstream::Failure;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
@@ -28,10 +28,27 @@ struct SignIns {
     log: String,
 }
 
+/// The place in which the broker finds the authority of the provider; another authority
+/// is in the other one.
+#[derive(Clone, Copy)]
+enum Trusted {
+    BySystem,
+    ByCaFile,
+}
+
 /// Signs in at a server in the place of both providers, whose certificate is for
 /// `name` and changed by `change`.
 async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> SignIns {
-    let (authority, key) = (authority(), KeyPair::generate().unwrap());
+    sign_in_where(Trusted::BySystem, name, change).await
+}
+
+async fn sign_in_where(
+    trusted: Trusted,
+    name: &str,
+    change: impl FnOnce(&mut CertificateParams),
+) -> SignIns {
+    let [authority, another] = [(); 2].map(|()| authority());
+    let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
     change(&mut params);
     let certificate = params.signed_by(&key, &authority).unwrap().pem();
@@ -40,11 +57,17 @@ async fn sign_in(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Sig
     github.permits.add_permits(1);
 
     let (installation, scratch) = (Installation::new(), Scratch::new());
-    let trusted = scratch.write("authorities.pem", &authority.pem());
+    let (system, own) = match trusted {
+        Trusted::BySystem => (&authority, &another),
+        Trusted::ByCaFile => (&another, &authority),
+    };
+    let system = scratch.write("system.pem", &system.pem());
+    let own = scratch.write("own.pem", &own.pem());
     let broker = BrokerProcess::start(
         github
             .broker(&installation)
-            .env("SSL_CERT_FILE", trusted.to_str().unwrap())
+            .env("SSL_CERT_FILE", system.to_str().unwrap())
+            .env("BROKER_UPSTREAM__CA_FILE", own.to_str().unwrap())
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_ID", "google")
             .env("BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET", "GOCSPX")
             .env("BROKER_UPSTREAM__GOOGLE__ISSUER", github.url()),
@@ -77,11 +100,20 @@ impl SignIns {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_with_a_valid_certificate_is_trusted() {
-    let sign_ins = sign_in(HERE, |_| ()).await;
+async fn check_trusted(trusted: Trusted) {
+    let sign_ins = sign_in_where(trusted, HERE, |_| ()).await;
     assert!(parameter(&sign_ins.github, "code").is_some());
     assert!(!sign_ins.log.contains(Failure::Untrusted.why()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_authority_of_the_system_is_trusted_also_when_a_ca_file_is_set() {
+    check_trusted(Trusted::BySystem).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_authority_in_the_ca_file_is_trusted() {
+    check_trusted(Trusted::ByCaFile).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

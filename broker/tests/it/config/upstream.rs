@@ -1,8 +1,9 @@
 //! The providers and the proxy in front of them.
 
-use broker::config::ProxyConfig;
+use broker::config::{Config, ConfigError, ProxyConfig};
 
 use super::{LOCAL, UPSTREAM_SECRET, accepted, google, refused};
+use crate::scratch::Scratch;
 
 #[test]
 fn the_real_providers_are_the_default() {
@@ -72,4 +73,46 @@ fn a_proxy_is_none_the_environments_or_an_address_that_is_never_shown() {
     ] {
         refused(&with(odd), "upstream.proxy");
     }
+}
+
+/// Loads a configuration whose `ca_file` contains `pem`, or is missing.
+fn load_with_ca_file(pem: Option<&str>) -> Result<Config, ConfigError> {
+    let scratch = Scratch::new();
+    if let Some(pem) = pem {
+        scratch.write("ca.pem", pem);
+    }
+    let text = format!("{LOCAL}[upstream]\nca_file = \"ca.pem\"\n");
+    Config::load(&scratch.write("broker.toml", &text))
+}
+
+#[test]
+fn a_ca_file_holds_certificates_and_is_beside_the_configuration() {
+    let certificate = include_str!("../tls/certificate.pem");
+    let two = certificate.repeat(2);
+    load_with_ca_file(Some(&two)).unwrap();
+
+    let refused = |pem, message: &str| {
+        let error = load_with_ca_file(pem).unwrap_err().to_string();
+        assert!(error.starts_with("upstream.ca_file /"), "{error}");
+        assert!(error.ends_with(message), "{error}");
+    };
+    refused(
+        None,
+        "ca.pem: cannot be read: No such file or directory (os error 2)",
+    );
+    refused(Some(""), "ca.pem: holds no certificate in PEM");
+    let no_certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    refused(Some(no_certificate), "ca.pem: holds a damaged certificate");
+    let cut = &certificate[..certificate.len() / 2];
+    refused(
+        Some(cut),
+        "ca.pem: holds a damaged certificate, or none that is PEM",
+    );
+}
+
+#[test]
+fn a_ca_file_that_was_cut_off_after_its_first_certificate_is_refused() {
+    let certificate = include_str!("../tls/certificate.pem");
+    let cut = format!("{certificate}{}", &certificate[..certificate.len() / 2]);
+    assert!(load_with_ca_file(Some(&cut)).is_err());
 }
