@@ -11,7 +11,7 @@ use contract::{
     TokenType,
 };
 use reqwest::header::ACCEPT;
-use reqwest::{Client, RequestBuilder, Response, redirect, retry};
+use reqwest::{Certificate, Client, RequestBuilder, Response, redirect, retry};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -57,11 +57,16 @@ impl Broker {
             .retry(retry::never())
             // The environment's HTTP_PROXY is not meant for these secrets.
             .no_proxy()
+            .tls_certs_merge(authorities(config)?)
             // From connecting to the last byte: a broker that trickles its
             // answer can't keep a user's browser waiting for ever.
             .timeout(config.broker_timeout)
             .build()
-            .map_err(StartError::HttpClient)?;
+            .map_err(|error| match config.broker_ca {
+                // The content of certificates is looked at here.
+                Some(_) => StartError::BrokerCa,
+                None => StartError::HttpClient(error),
+            })?;
         Ok(Self {
             http,
             config: config.clone(),
@@ -181,6 +186,16 @@ impl Broker {
     fn address(&self, path: &str) -> String {
         format!("{}{path}", self.config.signin_base_url)
     }
+}
+
+/// The certificate authorities that are trusted besides the system's.
+fn authorities(config: &Config) -> Result<Vec<Certificate>, StartError> {
+    let Some(pem) = &config.broker_ca else {
+        return Ok(Vec::new());
+    };
+    let certificates = Certificate::from_pem_bundle(pem.as_bytes());
+    let certificates = certificates.ok().filter(|all| !all.is_empty());
+    certificates.ok_or(StartError::BrokerCa)
 }
 
 /// Sends `request`, and reads the answer's body as a `T`.

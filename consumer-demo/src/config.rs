@@ -23,6 +23,10 @@ pub struct Config {
     /// The origin that every `authorization_url` must have: the broker's base address,
     /// unless browsers reach the broker at another.
     pub authorization_origin: Origin,
+    /// Certificate authorities in PEM that are trusted for the broker besides the
+    /// system's. For a private authority there is no other way: a client that skips
+    /// the check of certificates gives the secrets to any server on the way.
+    pub broker_ca: Option<String>,
     /// The time limit of one call to the broker, from connecting to the last byte.
     pub broker_timeout: Duration,
     /// The time limit of the two calls on which nothing depends: the providers'
@@ -48,6 +52,7 @@ impl Config {
             client_id,
             client_secret,
             consumer_base_url,
+            broker_ca: None,
             broker_timeout: Duration::from_secs(10),
             best_effort_timeout: Duration::from_secs(2),
             pending_wait: Duration::from_millis(300),
@@ -101,6 +106,9 @@ pub enum StartError {
          away from loopback, use the one that the broker issued to this project"
     )]
     ExampleSecret,
+    /// The authorities of the broker are no certificates.
+    #[error("the file of --broker-ca holds no certificates in PEM, or a damaged one")]
+    BrokerCa,
     /// No HTTPS client: usually no certificate authorities on this machine.
     #[error("cannot make an HTTPS client")]
     HttpClient(#[source] reqwest::Error),

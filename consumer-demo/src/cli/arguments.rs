@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 
 use clap::Parser;
 use contract::{ClientId, ClientSecret, Origin};
@@ -54,6 +55,11 @@ pub struct Arguments {
     #[arg(long, env = "SIGNIN_AUTHORIZATION_ORIGIN", value_name = "ORIGIN")]
     authorization_origin: Option<Origin>,
 
+    /// A PEM file with certificate authorities that are trusted for the broker besides
+    /// the system's.
+    #[arg(long, env = "SIGNIN_CA_FILE", value_name = "FILE")]
+    broker_ca: Option<PathBuf>,
+
     /// Listen here; may be given several times. [default: this machine only,
     /// 127.0.0.1 and ::1, on the port of --consumer-base-url]
     #[arg(
@@ -76,6 +82,10 @@ impl Arguments {
         );
         if let Some(origin) = self.authorization_origin {
             config.authorization_origin = origin;
+        }
+        if let Some(path) = self.broker_ca {
+            let pem = std::fs::read_to_string(&path);
+            config.broker_ca = Some(pem.map_err(|error| ProgramError::BrokerCa(path, error))?);
         }
         Ok(config)
     }
@@ -115,6 +125,7 @@ fn client_secret() -> Result<ClientSecret, ProgramError> {
 /// Why the program ended. Each prints as one line.
 pub(super) enum ProgramError {
     Secret(&'static str),
+    BrokerCa(PathBuf, io::Error),
     Start(StartError),
     Listen(SocketAddr, io::Error),
     /// This machine does not have the address, such as ::1 without IPv6.
@@ -128,6 +139,9 @@ impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProgramError::Secret(what) => write!(f, "{SECRET_VARIABLE} {what}"),
+            ProgramError::BrokerCa(path, error) => {
+                write!(f, "--broker-ca {} cannot be read: {error}", path.display())
+            }
             ProgramError::Start(error) => error.fmt(f),
             ProgramError::Listen(bind, error) if error.kind() == io::ErrorKind::AddrInUse => {
                 write!(f, "{bind} is taken by another program (see --listen)")

@@ -140,6 +140,32 @@ fn c19_an_unsafe_configuration_is_refused() {
     check_fails(&[], &[secret], "--client-id");
 }
 
+#[test]
+fn an_unusable_file_of_authorities_is_refused_in_one_line() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("authorities");
+    std::fs::create_dir_all(&folder).unwrap();
+    let check = |file: &str, message: &str| {
+        let path = folder.join(file);
+        check_fails(
+            &["--client-id", "demo", "--broker-ca", path.to_str().unwrap()],
+            &[("SIGNIN_CLIENT_SECRET", SECRET)],
+            message,
+        );
+    };
+    check("missing.pem", "missing.pem cannot be read: No such file");
+    for (file, text) in [
+        ("empty.pem", ""),
+        ("cut.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n"),
+        (
+            "damaged.pem",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        ),
+    ] {
+        std::fs::write(folder.join(file), text).unwrap();
+        check(file, "the file of --broker-ca holds no certificates in PEM");
+    }
+}
+
 /// The log's reader has closed its pipe.
 #[tokio::test]
 async fn a_server_whose_log_cannot_be_written_serves() {
