@@ -6,6 +6,7 @@ use std::time::Duration;
 use contract::Origin;
 use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
+use url::Url;
 
 use super::ca_certificates::CaCertificates;
 use super::error::ConfigError;
@@ -21,6 +22,10 @@ pub struct UpstreamConfig {
     pub proxy: ProxyConfig,
     /// The certificate authorities that are trusted besides the system's.
     pub ca_file: Option<CaCertificates>,
+    /// The name of this machine at which imitations of the providers listen besides
+    /// loopback. Only a broker that is configured in code can have them.
+    #[serde(skip)]
+    pub imitations_at: Option<String>,
     /// `[upstream.google]`; absent means not configured.
     pub google: Option<GoogleConfig>,
     /// `[upstream.github]`; absent means not configured.
@@ -74,6 +79,13 @@ impl UpstreamConfig {
         certificates.unwrap_or_else(|| Ok(Vec::new()))
     }
 
+    /// Whether an imitation listens at `url`.
+    fn imitates(&self, url: &Origin) -> bool {
+        let url = Url::parse(url.as_str());
+        let host = url.as_ref().ok().and_then(Url::host_str);
+        host.is_some() && host == self.imitations_at.as_deref()
+    }
+
     /// Rejects servers of others, and unusable certificates.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         self.check_servers()?;
@@ -84,7 +96,7 @@ impl UpstreamConfig {
     /// of the provider's name and the user's id there, and every other server numbers
     /// its users anew.
     fn check_servers(&self) -> Result<(), ConfigError> {
-        let is = |url: &Origin, own: Origin| *url == own || url.is_loopback();
+        let is = |url: &Origin, own| *url == own || url.is_loopback() || self.imitates(url);
         if let Some(google) = &self.google
             && !is(&google.issuer, google_issuer())
         {
@@ -112,6 +124,7 @@ impl Default for UpstreamConfig {
             timeout_ms: 10_000,
             proxy: ProxyConfig::None,
             ca_file: None,
+            imitations_at: None,
             google: None,
             github: None,
         }

@@ -5,6 +5,7 @@
 
 use std::error::Error;
 use std::io;
+use std::net::Ipv4Addr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,8 +75,9 @@ impl Client {
                 "federated-sign-in-broker/",
                 env!("CARGO_PKG_VERSION")
             ));
+        let builder = with_proxy(&config.proxy, builder)?;
         Ok(Self {
-            http: with_proxy(&config.proxy, builder)?.build()?,
+            http: with_imitations(config.imitations_at.as_deref(), builder).build()?,
             permits: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
             permit_timeout: config.timeout(),
         })
@@ -144,6 +146,15 @@ fn with_proxy(proxy: &ProxyConfig, builder: ClientBuilder) -> reqwest::Result<Cl
         ProxyConfig::Environment => builder,
         ProxyConfig::At(url) => builder.no_proxy().proxy(Proxy::all(url.expose())?),
     })
+}
+
+/// Resolves the name of imitations, which are on this machine.
+fn with_imitations(host: Option<&str>, builder: ClientBuilder) -> ClientBuilder {
+    match host {
+        // The port is that of the URL.
+        Some(host) => builder.resolve(host, (Ipv4Addr::LOCALHOST, 0).into()),
+        None => builder,
+    }
 }
 
 /// A finished call to a provider.

@@ -116,3 +116,21 @@ fn a_ca_file_that_was_cut_off_after_its_first_certificate_is_refused() {
     let cut = format!("{certificate}{}", &certificate[..certificate.len() / 2]);
     assert!(load_with_ca_file(Some(&cut)).is_err());
 }
+
+#[test]
+fn only_a_broker_in_code_can_have_imitations_at_a_name_that_is_not_loopback() {
+    let with_issuer = |issuer: &str| {
+        let text = format!("{LOCAL}{}", google("issuer = \"http://127.0.0.1:1\"\n"));
+        let mut config = accepted(&text);
+        config.upstream.imitations_at = Some("stack.test".to_owned());
+        config.upstream.google.as_mut().unwrap().issuer = issuer.parse().unwrap();
+        config.check()
+    };
+    with_issuer("https://stack.test:8020").unwrap();
+    for foreign in ["https://stack.test.example", "https://idp.example"] {
+        let refused = with_issuer(foreign).unwrap_err();
+        assert!(matches!(refused, ConfigError::Foreign(_)), "{foreign}");
+    }
+    let in_a_file = format!("{LOCAL}[upstream]\nimitations_at = \"stack.test\"\n");
+    refused(&in_a_file, "imitations_at");
+}
