@@ -20,8 +20,8 @@ pub struct Config {
     /// with the broker are this address followed by `/callback` and
     /// `/legacy/callback`.
     pub consumer_base_url: Origin,
-    /// The origin that every `authorization_url` must have: the broker's base address,
-    /// unless browsers reach the broker at another.
+    /// The origin to which browsers are redirected, which every `authorization_url` must
+    /// have: that of the base address, unless browsers reach the broker at another.
     pub authorization_origin: Origin,
     /// Certificate authorities in PEM that are trusted for the broker besides the
     /// system's. For a private authority there is no other way: a client that skips

@@ -75,7 +75,7 @@ fn start(
 /// Built by a URL library from pairs: concatenated text is how one parameter
 /// turns into two.
 fn authorize_url(app: &App, provider: Provider, transaction: &Transaction) -> Url {
-    let mut url = Url::parse(app.config.signin_base_url.as_str()).expect("an origin is a URL");
+    let mut url = Url::parse(app.config.authorization_origin.as_str()).expect("an origin is a URL");
     url.set_path("/authorize");
     url.query_pairs_mut()
         .append_pair("client_id", app.config.client_id.as_str())

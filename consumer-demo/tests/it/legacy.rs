@@ -43,6 +43,18 @@ async fn a_login_ends_on_the_profile() {
 }
 
 #[rocket::async_test]
+async fn the_browser_goes_to_the_origin_at_which_browsers_reach_the_broker() {
+    let origin = "https://signin.example".parse().unwrap();
+    let consumer = TestConsumer::with_config(|config| config.authorization_origin = origin).await;
+    let redirect = consumer.browser().press("/legacy/login/google").await;
+    let location = redirect.location();
+    assert!(
+        location.starts_with("https://signin.example/authorize?"),
+        "{location}"
+    );
+}
+
+#[rocket::async_test]
 async fn starting_makes_no_call() {
     let consumer = TestConsumer::new().await;
     consumer.browser().start_legacy("google").await;
