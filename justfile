@@ -8,7 +8,7 @@ set positional-arguments
 tools := justfile_directory() / "target/tools/bin"
 
 # The suites that need more than Rust.
-suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres"
+suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients"
 
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
@@ -34,7 +34,7 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
-test: _chromium _nginx _postgres _python _npm check && test-examples test-clients test-sandboxes test-dist test-container
+test: _chromium _nginx _postgres _python _npm _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
@@ -48,6 +48,10 @@ test-browser: _chromium
 # Run only the tests of the broker behind the real nginx
 test-nginx: _nginx
     cargo test --locked -p e2e --features nginx --test it behind_nginx::
+
+# Run only the clients that trust the certificate authority of a stack with --https
+test-trust: _chromium _certutil _python _node _java
+    cargo test --locked -p stack --features clients --test start_up trust::
 
 # Run only the storage suite, on SQLite and on PostgreSQL
 test-storage: _postgres
@@ -295,6 +299,14 @@ _postgres:
 # The checker of systemd units, from Debian's packages
 _systemd:
     command -v systemd-analyze >/dev/null || {{ just_executable() }} _install systemd
+
+# certutil, by which Chromium trusts a certificate authority
+_certutil:
+    command -v certutil >/dev/null || {{ just_executable() }} _install libnss3-tools
+
+# Java 11 or newer, which runs a single source file
+_java:
+    command -v javac >/dev/null || {{ just_executable() }} _install default-jdk-headless
 
 # The interpreters of two of the examples
 _python:

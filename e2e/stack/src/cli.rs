@@ -1,6 +1,7 @@
 //! The command line of the program `stack`: it starts the whole stack and runs until
 //! Ctrl-C.
 
+mod banner;
 mod health;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -8,7 +9,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use contract::RedirectUri;
 use mock_upstream::users::KnownUsers;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -72,42 +72,13 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
     // Before the banner: a program that reads it may send a signal at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let host = settings.host.clone();
     let stack = Stack::start(settings).await?;
-    std::io::stdout().write_all(banner(&stack).as_bytes())?;
+    std::io::stdout().write_all(banner::of(&stack, host.as_ref()).as_bytes())?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
     }
     stack.stop().await;
     Ok(())
-}
-
-fn banner(stack: &Stack) -> String {
-    let urls = stack.urls();
-    let projects: String = stack
-        .projects()
-        .list()
-        .iter()
-        .map(|project| {
-            let callbacks: Vec<_> =
-                project.redirect_uris.iter().map(RedirectUri::as_str).collect();
-            format!(
-                "    {}\n      client_id      {}\n      client_secret  {}\n      callbacks      {}\n",
-                project.name,
-                project.client_id,
-                project.client_secret.expose(),
-                callbacks.join("\n                     "),
-            )
-        })
-        .collect();
-    format!(
-        "\n  The sign-in stack is up. Start at the demo; Ctrl-C ends it all.\n\n\
-         \x20   demo              {}\n\
-         \x20   broker            {}\n\
-         \x20   control           {}\n\
-         \x20   imitated Google   {}\n\
-         \x20   imitated GitHub   {}\n\n\
-         \x20 DEVELOPMENT CREDENTIALS: public knowledge, for this machine only.\n\n{projects}\n",
-        urls.consumer, urls.broker, urls.control, urls.google, urls.github,
-    )
 }

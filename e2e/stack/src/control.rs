@@ -31,7 +31,8 @@ use crate::control_error::{self, ControlError};
 use crate::inspector;
 use crate::runtime::StackRuntime;
 
-/// The stack that a control address serves, and its extra host name.
+/// The stack that a control address serves, and the host name that it accepts besides
+/// those of the stack.
 #[derive(Clone)]
 pub(crate) struct ControlServer {
     runtime: Arc<StackRuntime>,
@@ -46,11 +47,20 @@ impl ControlServer {
 
 /// The server of the control address.
 pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build> {
+    let own_name = server.runtime.reach.host.as_ref();
+    let guard = guard::ControlGuard {
+        scheme: server.runtime.reach.scheme(),
+        more_hosts: own_name
+            .map(ToString::to_string)
+            .into_iter()
+            .chain(server.host)
+            .collect(),
+    };
     rocket::custom(broker::http::config(address))
         .attach(Shield::new())
         .attach(response_headers::ResponseHeaders)
         .manage(server.runtime)
-        .manage(guard::ExtraHost(server.host))
+        .manage(guard)
         .mount("/", guard::routes())
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
@@ -90,6 +100,7 @@ fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
         "broker": urls.broker,
         "consumer": urls.consumer,
         "upstreams": { "google": urls.google, "github": urls.github },
+        "ca_file": runtime.ca_file(),
     }))
 }
 

@@ -40,6 +40,7 @@
 //! | `runtime` | the running parts and their reset; listeners and servers |
 //! | [`projects`] | the projects of the stack, with their secrets |
 //! | [`time`] | the one clock |
+//! | `tls` | the certificate authority of the stack, and TLS in front of each server |
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`faults`], [`operation`] | the faults that it injects, and the calls that they apply to |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
@@ -52,13 +53,15 @@
 //! 1. The broker in the stack is the production broker. Everything special about a test is
 //!    either injected (clock, projects, store, provider addresses) or happens in the proxy
 //!    in front of it.
-//! 2. The stack listens on loopback addresses only.
+//! 2. The stack listens on loopback addresses only, unless `--host` names this machine:
+//!    then on all, with TLS and without the development secret.
 //! 3. No reader of the event log sees a secret: an exchange is masked before it is
 //!    returned, and the login of a secret is looked up by the secret's digest.
-//! 4. Everything that judges time reads the [`StackClock`].
+//! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
+//!    time, as its clients do.
 //! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `inspector` → [`login_status`] → `runtime` → [`proxy`] → [`event_log`] → [`faults`] →
-//!    [`operation`].
+//!    `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//!    [`faults`] → [`operation`].
 
 pub mod stack;
 
@@ -76,6 +79,9 @@ pub mod projects;
 mod sandbox_directory;
 pub mod time;
 
+mod accept;
+mod tls;
+
 pub mod proxy;
 
 pub mod faults;
@@ -90,7 +96,7 @@ mod control_error;
 mod inspector;
 
 pub use runtime::{StackUrls, silence_rocket};
-pub use settings::StackSettings;
+pub use settings::{HostName, StackSettings};
 pub use stack::Stack;
 pub use start_error::StackStartError;
 pub use time::StackClock;

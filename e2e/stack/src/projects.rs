@@ -35,6 +35,15 @@ pub struct RelayPolicy {
     pub start_origins: Option<Vec<Origin>>,
 }
 
+/// The machines that can reach a stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReachedFrom {
+    /// Only its own: every address is loopback.
+    ThisMachine,
+    /// Others, too.
+    Network,
+}
+
 /// All projects of a stack, in the order of their registration.
 #[derive(Debug, Default)]
 pub struct ProjectRegistry {
@@ -96,18 +105,25 @@ impl ProjectRegistry {
         self.add(credentials, policy)
     }
 
-    /// Registers a project with a known id and the development secret, so that
-    /// an app's settings need not change from one start to the next.
+    /// Registers a project with a known id and, on this machine, the development secret,
+    /// so that an app's settings need not change from one start to the next.
     pub(crate) fn register_for_development(
         &self,
         name: &str,
         client_id: &str,
         redirect_uris: Vec<RedirectUri>,
+        reached_from: ReachedFrom,
     ) -> ProjectCredentials {
+        let client_secret = match reached_from {
+            ReachedFrom::ThisMachine => {
+                DEVELOPMENT_SECRET.parse().expect("it is a secret's length")
+            }
+            ReachedFrom::Network => ClientSecret::from_random(&broker::random::bytes32()),
+        };
         let credentials = ProjectCredentials {
             name: name.parse().expect("a constant of ours is a name"),
             client_id: client_id.parse().expect("a constant of ours is an id"),
-            client_secret: DEVELOPMENT_SECRET.parse().expect("it is a secret's length"),
+            client_secret,
             redirect_uris,
         };
         self.add(credentials, RelayPolicy::default())

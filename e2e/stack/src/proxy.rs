@@ -25,6 +25,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::accept::accept;
 use headers::MAX_HEADERS;
 use service::ProxyService;
 pub use state::ProxyState;
@@ -55,7 +56,7 @@ impl Proxy {
         let address = listener.local_addr()?;
         let listener = TcpListener::from_std(listener)?;
         let target = Target::new(target);
-        let accepting = tokio::spawn(accept(listener, target.clone(), state));
+        let accepting = tokio::spawn(accept_all(listener, target.clone(), state));
         Ok(Self {
             address,
             target,
@@ -75,30 +76,17 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, target: Target, state: Arc<ProxyState>) {
+async fn accept_all(listener: TcpListener, target: Target, state: Arc<ProxyState>) {
     // When this task is aborted, its connections are too.
     let mut connections = JoinSet::new();
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = connections.join_next() => continue,
-        };
-        let Ok((client, _)) = accepted else {
-            wait_for_descriptors().await;
-            continue;
-        };
-        let _ = client.set_nodelay(true);
-        connections.spawn(serve(client, target.clone(), state.clone()));
+        tokio::select! {
+            client = accept(&listener) => {
+                connections.spawn(serve(client, target.clone(), state.clone()));
+            }
+            Some(_) = connections.join_next() => {}
+        }
     }
-}
-
-/// Accepting fails when file descriptors run out, and would fail again at once.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "nothing signals that a descriptor is free again"
-)]
-async fn wait_for_descriptors() {
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
 }
 
 /// Serves one client connection to its end.

@@ -2,10 +2,12 @@
 
 mod broker_launch;
 mod port;
+mod reach;
 mod server;
 mod urls;
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use broker::store::Store;
@@ -19,19 +21,22 @@ use crate::proxy::{Proxy, ProxyState};
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
 use crate::start_error::StackStartError;
 use crate::time::StackClock;
+use crate::tls::{StackTls, TlsFront};
 
 use broker_launch::BrokerLaunch;
 pub(crate) use broker_launch::{UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 pub(crate) use port::BoundPort;
+pub(crate) use reach::{BEHIND_FRONT, Reach};
 pub(crate) use server::ServerHandle;
 pub(crate) use server::Stopping;
 pub use server::silence_rocket;
 pub use urls::StackUrls;
-pub(crate) use urls::{ServerUrls, loopback_origin};
+pub(crate) use urls::{ServerUrls, own_origin};
 
 /// The running parts of a stack, which the control address and the inspector act on.
 pub(crate) struct StackRuntime {
     pub(crate) urls: ServerUrls,
+    pub(crate) reach: Reach,
     pub(crate) clock: StackClock,
     pub(crate) projects: ProjectRegistry,
     pub(crate) upstream: MockUpstream,
@@ -42,14 +47,16 @@ pub(crate) struct StackRuntime {
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     upstream_timeout_ms: u64,
-    stopping: Stopping,
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     pub(crate) own_sandbox: Option<OwnSandbox>,
+    /// Those of the proxy and of the imitated providers.
+    _fronts: Vec<TlsFront>,
 }
 
 /// The parts that run, or are ready, before the broker.
 pub(crate) struct RuntimeParts {
     pub(crate) urls: ServerUrls,
+    pub(crate) reach: Reach,
     pub(crate) clock: StackClock,
     pub(crate) projects: ProjectRegistry,
     pub(crate) upstream: MockUpstream,
@@ -57,12 +64,12 @@ pub(crate) struct RuntimeParts {
     pub(crate) proxy_state: Arc<ProxyState>,
     /// The time limit for one call of the broker to a provider.
     pub(crate) upstream_timeout_ms: u64,
-    /// The way in which the servers stop.
-    pub(crate) stopping: Stopping,
     /// The sandboxes of the process.
     pub(crate) sandboxes: Arc<SandboxDirectory>,
     /// `None` unless this is a sandbox itself.
     pub(crate) own_sandbox: Option<OwnSandbox>,
+    /// The fronts of the proxy and of the imitated providers, if there is TLS.
+    pub(crate) fronts: Vec<TlsFront>,
 }
 
 impl StackRuntime {
@@ -73,28 +80,30 @@ impl StackRuntime {
     ) -> Result<Self, StackStartError> {
         let RuntimeParts {
             urls,
+            reach,
             clock,
             projects,
             upstream,
             demo,
             proxy_state,
             upstream_timeout_ms,
-            stopping,
             sandboxes,
             own_sandbox,
+            fronts,
         } = parts;
         let launch = BrokerLaunch {
             urls: &urls,
+            reach: &reach,
             clock: clock.current(),
             projects: &projects,
             proxy_state: &proxy_state,
             upstream_timeout_ms,
-            stopping,
         };
         let (broker, store) = launch.start().await?;
         let proxy = Proxy::start(listener, broker.address, proxy_state.clone())?;
         Ok(Self {
             urls,
+            reach,
             clock,
             projects,
             upstream,
@@ -104,9 +113,9 @@ impl StackRuntime {
             broker: Mutex::new(Some(broker)),
             store: RwLock::new(store),
             upstream_timeout_ms,
-            stopping,
             sandboxes,
             own_sandbox,
+            _fronts: fronts,
         })
     }
 
@@ -116,11 +125,11 @@ impl StackRuntime {
         let clock = self.clock.restarted();
         let launch = BrokerLaunch {
             urls: &self.urls,
+            reach: &self.reach,
             clock: clock.clone(),
             projects: &self.projects,
             proxy_state: &self.proxy_state,
             upstream_timeout_ms: self.upstream_timeout_ms,
-            stopping: self.stopping,
         };
         let (fresh, store) = launch.start().await?;
         self.proxy.retarget(fresh.address);
@@ -136,6 +145,11 @@ impl StackRuntime {
             tokio::spawn(old.stop());
         }
         Ok(())
+    }
+
+    /// The file with the certificate authority to trust, if there is TLS.
+    pub(crate) fn ca_file(&self) -> Option<&Path> {
+        self.reach.tls.as_deref().map(StackTls::ca_file)
     }
 
     pub(crate) fn event_log(&self) -> &EventLog {

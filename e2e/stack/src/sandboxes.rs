@@ -12,6 +12,7 @@ mod plan;
 mod reaper;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ use crate::projects::ProjectCredentials;
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
+use crate::tls::SharedAuthority;
 
 use activity::Activity;
 use plan::SandboxPlan;
@@ -36,6 +38,8 @@ pub(crate) struct Sandboxes {
     limit: usize,
     /// The system's time, by which sandboxes end.
     clock: Clock,
+    /// Its certificate serves the sandboxes, too.
+    authority: SharedAuthority,
     directory: Arc<SandboxDirectory>,
     registry: Mutex<Registry>,
     /// Wakes the reaper: a sandbox was added, or this is dropped.
@@ -65,6 +69,8 @@ pub(crate) struct SandboxInfo {
     consumer: Option<String>,
     upstreams: Upstreams,
     projects: Vec<ProjectCredentials>,
+    /// The certificate authority to trust, if the sandbox has TLS.
+    ca_file: Option<PathBuf>,
     /// Unix seconds.
     ends_at: i64,
 }
@@ -92,11 +98,16 @@ pub(crate) enum SandboxStartError {
 
 impl Sandboxes {
     /// No sandboxes yet; each will take what it does not choose itself from `stack`.
-    pub(crate) fn new(stack: &StackSettings, directory: Arc<SandboxDirectory>) -> Arc<Self> {
+    pub(crate) fn new(
+        stack: &StackSettings,
+        authority: SharedAuthority,
+        directory: Arc<SandboxDirectory>,
+    ) -> Arc<Self> {
         let sandboxes = Arc::new(Self {
             template: plan::template(stack),
             limit: stack.max_sandboxes,
             clock: Clock::system(),
+            authority,
             directory,
             registry: Mutex::default(),
             changed: Arc::default(),
@@ -215,8 +226,10 @@ impl Slot {
         let sandboxes = &self.sandboxes;
         let name = plan.name.unwrap_or_else(|| self.id.to_string());
         let activity = Arc::new(Activity::new(sandboxes.clock.clone(), plan.lifetime));
+        let tls = plan.settings.https.then(|| sandboxes.authority.get());
         let launch = Launch {
             settings: &plan.settings,
+            tls: tls.transpose()?,
             projects: plan.projects,
             has_demo: plan.has_demo,
             directory: sandboxes.directory.clone(),
@@ -265,6 +278,7 @@ impl Sandbox {
                 github: urls.github,
             },
             projects: self.stack.runtime.projects.list(),
+            ca_file: self.stack.runtime.ca_file().map(Path::to_owned),
             ends_at: self.activity.ends_at().0.div_euclid(1000),
         }
     }

@@ -1,15 +1,22 @@
 //! Every address and flag of the stack. The program's `--help` is generated from this
 //! file.
 
+mod host_name;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 use contract::RedirectUri;
 use mock_upstream::Mode;
 use mock_upstream::users::KnownUsers;
+use url::Host;
 
+use crate::projects::ReachedFrom;
+use crate::start_error::StackStartError;
 use crate::time::StackClock;
+pub use host_name::HostName;
 
 /// As many as two cores serve without noticeable delay.
 const MAX_SANDBOXES: usize = 64;
@@ -57,6 +64,20 @@ pub struct StackSettings {
     #[arg(long, value_name = "N", default_value_t = MAX_SANDBOXES)]
     pub max_sandboxes: usize,
 
+    /// Serve everything over TLS, by a certificate authority of this start
+    #[arg(long)]
+    pub https: bool,
+
+    /// Listen on all interfaces under this name, for containers and other machines;
+    /// of the addresses above only the ports count; needs --https
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<HostName>,
+
+    /// The file for the certificate authority that clients must trust [default: a
+    /// temporary one]
+    #[arg(long, value_name = "PATH")]
+    pub ca_file: Option<PathBuf>,
+
     /// The clock of the whole stack; only a test in Rust can set it.
     #[arg(skip)]
     pub clock: StackClock,
@@ -86,8 +107,40 @@ impl StackSettings {
             upstream_timeout_ms: 3_000,
             control_host: None,
             max_sandboxes: MAX_SANDBOXES,
+            https: false,
+            host: None,
+            ca_file: None,
             clock: StackClock::default(),
             users: KnownUsers::default(),
+        }
+    }
+
+    /// The hosts under which the servers are reached.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = Host> {
+        let names = [
+            self.host.as_ref().map(ToString::to_string),
+            self.control_host.clone(),
+        ];
+        let names = names.into_iter().flatten();
+        let names = names.filter_map(|name| Host::parse(&name).ok());
+        let addresses = [self.broker, self.control, self.google, self.github];
+        let addresses = addresses.into_iter().map(|address| host_of(address.ip()));
+        names.chain(addresses).chain([self.consumer.url_host()])
+    }
+
+    /// The machines that can reach the stack.
+    pub(crate) fn reached_from(&self) -> ReachedFrom {
+        match self.host {
+            Some(_) => ReachedFrom::Network,
+            None => ReachedFrom::ThisMachine,
+        }
+    }
+
+    /// Rejects settings that contradict each other.
+    pub(crate) fn check(&self) -> Result<(), StackStartError> {
+        match self.host.is_some() && !self.https {
+            true => Err(StackStartError::HostWithoutHttps),
+            false => Ok(()),
         }
     }
 
@@ -128,11 +181,11 @@ impl LocalAddr {
         }
     }
 
-    /// The URL of this host at `port`, without a trailing slash.
-    pub(crate) fn url(&self, port: u16) -> String {
+    /// The host in the URL.
+    pub(crate) fn url_host(&self) -> Host {
         match self.host {
-            LocalHost::Localhost => format!("http://localhost:{port}"),
-            LocalHost::Ip(ip) => format!("http://{}", SocketAddr::new(ip, port)),
+            LocalHost::Localhost => Host::Domain("localhost".to_owned()),
+            LocalHost::Ip(ip) => host_of(ip),
         }
     }
 }
@@ -161,5 +214,13 @@ fn loopback(text: &str) -> Result<SocketAddr, &'static str> {
     match text.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_loopback() => Ok(address),
         _ => Err("expected a loopback address and a port, like 127.0.0.1:8000"),
+    }
+}
+
+/// The host of a URL with this address.
+pub(crate) fn host_of(ip: IpAddr) -> Host {
+    match ip {
+        IpAddr::V4(ip) => Host::Ipv4(ip),
+        IpAddr::V6(ip) => Host::Ipv6(ip),
     }
 }

@@ -11,6 +11,7 @@ use crate::sandbox_directory::SandboxDirectory;
 use crate::sandboxes::{self, Sandboxes};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
+use crate::tls::SharedAuthority;
 
 /// A running stack.
 pub struct Stack {
@@ -26,15 +27,20 @@ impl Stack {
     ///
     /// If an address is taken; the error names it and the flag that sets it.
     pub async fn start(settings: StackSettings) -> Result<Self, StackStartError> {
+        settings.check()?;
+        let authority = SharedAuthority::new(settings.hosts(), settings.ca_file.clone());
         let projects = ProjectRegistry::default();
-        if !settings.callbacks.is_empty() {
-            projects.register_for_development("My app", "my-app", settings.callbacks.clone());
+        let callbacks = settings.callbacks.clone();
+        if !callbacks.is_empty() {
+            let reached_from = settings.reached_from();
+            projects.register_for_development("My app", "my-app", callbacks, reached_from);
         }
         let directory = Arc::new(SandboxDirectory::default());
-        let sandboxes = Sandboxes::new(&settings, directory.clone());
+        let sandboxes = Sandboxes::new(&settings, authority.clone(), directory.clone());
         let launch = Launch {
             settings: &settings,
             projects,
+            tls: settings.https.then(|| authority.get()).transpose()?,
             has_demo: true,
             directory,
             own_sandbox: None,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use mock_upstream::users::PeopleFileError;
 
@@ -23,9 +24,26 @@ pub enum StackStartError {
     /// The people file cannot be used.
     #[error("--people {0}")]
     People(#[from] PeopleFileError),
-    /// The proxy cannot use its listener.
-    #[error("the proxy does not start: {0}")]
-    Proxy(#[from] io::Error),
+    /// A listener cannot be used.
+    #[error("a listener cannot be used: {0}")]
+    Listener(#[from] io::Error),
+    /// A host name without TLS.
+    #[error(
+        "--host needs --https: only this machine may be reached by plain http, over which \
+         passwords, cookies and codes would cross the network in the clear"
+    )]
+    HostWithoutHttps,
+    /// The certificate of the authority cannot be written.
+    #[error(
+        "cannot write the certificate authority to {} ({source}); choose another file with --ca-file",
+        path.as_ref().map_or_else(|| "a temporary folder".to_owned(), |path| path.display().to_string())
+    )]
+    CaFile {
+        /// The file, unless it would be temporary.
+        path: Option<PathBuf>,
+        /// The operating system's error.
+        source: io::Error,
+    },
     /// The broker does not start.
     #[error(transparent)]
     Broker(#[from] broker::StartError),

@@ -1,6 +1,12 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[cfg(feature = "clients")]
+#[path = "start_up/trust.rs"]
+mod trust;
+
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
@@ -18,6 +24,9 @@ async fn the_help_lists_every_flag() {
     let help = text(&stack(&["--help"]).output().await.expect("it runs").stdout);
     for flag in FLAGS.iter().chain(&[
         "callback",
+        "https",
+        "host",
+        "ca-file",
         "automatic",
         "control-host",
         "max-sandboxes",
@@ -58,6 +67,78 @@ async fn an_address_that_others_could_reach_is_refused() {
         assert_eq!(output.status.code(), Some(2), "--{flag}");
         assert!(text(&output.stderr).contains("loopback"), "--{flag}");
     }
+}
+
+#[tokio::test]
+async fn a_host_name_needs_https_and_is_a_dns_name() {
+    let output = run(&["--host=stack.internal".to_owned()]).await;
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert!(
+        message.starts_with("stack: --host needs --https: "),
+        "{message}"
+    );
+    assert_eq!(message.lines().count(), 1, "{message}");
+
+    for host in ["127.0.0.1", "stack:8000", "https://stack", ""] {
+        let arguments = ["--https".to_owned(), format!("--host={host}")];
+        let output = run(&arguments).await;
+        assert_eq!(output.status.code(), Some(2), "{host}");
+        let message = text(&output.stderr);
+        assert!(message.contains("--host"), "{message}");
+        assert!(
+            message.contains("expected a DNS name without a port"),
+            "{message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_ca_file_that_cannot_be_written_is_one_line_that_names_it_and_its_flag() {
+    let mut arguments = on_free_ports_but("nothing");
+    arguments.extend(["--https".to_owned(), "--ca-file=/nowhere/ca.pem".to_owned()]);
+    let output = run(&arguments).await;
+    assert_eq!(output.status.code(), Some(1));
+    let message = text(&output.stderr);
+    assert_eq!(message.lines().count(), 1, "{message}");
+    for word in ["/nowhere/ca.pem", "No such file", "--ca-file"] {
+        assert!(message.contains(word), "{word} in {message}");
+    }
+}
+
+#[tokio::test]
+async fn the_temporary_ca_file_is_private_and_gone_when_the_program_ends() {
+    let mut running = Running::start(&["--https"]).await;
+    let ca = PathBuf::from(word_after(&running.banner, "  ca_file  "));
+    let folder = ca.parent().expect("a folder").to_owned();
+    assert!(
+        std::fs::read_to_string(&ca)
+            .expect("a file")
+            .contains("BEGIN CERTIFICATE")
+    );
+    let mode = std::fs::metadata(&folder)
+        .expect("a folder")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+    running.send("TERM").await;
+    running.child.wait().await.expect("it ends");
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
+async fn a_ca_file_of_the_users_own_is_written_and_stays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("our ca.pem");
+    let flag = format!("--ca-file={}", path.display());
+    let mut running = Running::start(&["--https", &flag]).await;
+    let quoted = format!("'{}'", path.display());
+    assert!(running.banner.contains(&quoted), "{}", running.banner);
+    running.send("TERM").await;
+    running.child.wait().await.expect("it ends");
+    let pem = std::fs::read_to_string(&path).expect("a file");
+    assert!(pem.contains("BEGIN CERTIFICATE"));
+    assert!(!pem.contains("PRIVATE KEY"));
 }
 
 #[tokio::test]
@@ -124,9 +205,14 @@ async fn ctrl_c_and_sigterm_end_it_with_status_zero() {
 
 #[tokio::test]
 async fn its_health_is_good_while_it_runs_and_bad_afterwards() {
-    let mut running = Running::start(&[]).await;
+    check_health(&[]).await;
+    check_health(&["--https"]).await;
+}
+
+async fn check_health(arguments: &[&str]) {
+    let mut running = Running::start(arguments).await;
     let url = running.url_of("control");
-    let control = url.strip_prefix("http://").expect("plain HTTP");
+    let (_, control) = url.split_once("://").expect("a URL");
     let health = [format!("--control={control}"), "--health".to_owned()];
 
     let up = run(&health).await;

@@ -33,6 +33,7 @@ mod user;
 mod across_sites;
 mod faults;
 mod fragments;
+mod https;
 mod inspector;
 mod planted;
 mod relay;

@@ -9,7 +9,7 @@ use crate::site::Site;
 use crate::user::Flow;
 
 /// A foreign site with a link to `bait`.
-async fn lure(bait: &str) -> Site {
+pub(crate) async fn lure(bait: &str) -> Site {
     let site = Site::called("evil.localhost").await;
     let link = format!("<p>Free tickets: <a href=\"{bait}\">here</a>");
     site.shows("/", &link);

@@ -10,8 +10,13 @@ use rocket::{Data, Request};
 
 use crate::control_error::ControlError;
 
-/// The host name that is accepted besides the loopback ones.
-pub(super) struct ExtraHost(pub(super) Option<String>);
+/// The settings of the guard.
+pub(super) struct ControlGuard {
+    /// The scheme of the control address.
+    pub(super) scheme: &'static str,
+    /// The host names that are accepted besides the loopback ones.
+    pub(super) more_hosts: Vec<String>,
+}
 
 /// The routes of the guard, which come before every other route, for every method.
 pub(super) fn routes() -> Vec<Route> {
@@ -43,9 +48,11 @@ impl Handler for Guard {
 }
 
 fn check(request: &Request<'_>) -> Result<(), ControlError> {
-    let host = host(request)?;
+    let settings: &ControlGuard = request.rocket().state().expect("it is managed");
+    let host = host(request, settings)?;
+    let own = format!("{}://{host}", settings.scheme);
     let mut origins = request.headers().get("Origin");
-    if origins.any(|origin| origin != format!("http://{host}")) {
+    if origins.any(|origin| origin != own) {
         return Err(ControlError::forbidden(
             "a page of another origin may not control the stack",
         ));
@@ -99,21 +106,18 @@ fn check_form(request: &Request<'_>) -> Result<(), ControlError> {
 
 /// The `Host` of the request. It must be a loopback one: a page could otherwise reach the
 /// stack under a name of its own that resolves to this machine.
-fn host<'r>(request: &'r Request<'_>) -> Result<&'r str, ControlError> {
+fn host<'r>(request: &'r Request<'_>, settings: &ControlGuard) -> Result<&'r str, ControlError> {
     let mut hosts = request.headers().get("Host");
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
         return Err(ControlError::forbidden("a call must have exactly one Host"));
     };
     let name = name_of(host);
-    let extra = request
-        .rocket()
-        .state::<ExtraHost>()
-        .and_then(|extra| extra.0.as_deref());
-    if is_loopback(name) || extra.is_some_and(|extra| extra.eq_ignore_ascii_case(name)) {
+    let mut more = settings.more_hosts.iter();
+    if is_loopback(name) || more.any(|host| host.eq_ignore_ascii_case(name)) {
         Ok(host)
     } else {
         Err(ControlError::forbidden(
-            "the Host must be a loopback one, or the one given with --control-host",
+            "the Host must be a loopback one, or the one given with --host or --control-host",
         ))
     }
 }

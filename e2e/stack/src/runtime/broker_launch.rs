@@ -4,13 +4,17 @@ use std::sync::Arc;
 
 use broker::audit::{self, AuditLog};
 use broker::clock::Clock;
-use broker::config::{Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret};
+use broker::config::{
+    CaCertificates, Config, GitHubConfig, GoogleConfig, UpstreamConfig, UpstreamSecret,
+};
+use broker::cookie_cipher::CookieKey;
 use broker::store::fail_points::FailPoints;
 use broker::store::{self, Store};
 use broker::{Broker, Dependencies};
 
-use super::server::{ServerHandle, Stopping};
-use super::urls::{ServerUrls, loopback_origin};
+use super::reach::Reach;
+use super::server::ServerHandle;
+use super::urls::{ServerUrls, own_origin};
 use crate::event_log::LoggedEvent;
 use crate::projects::ProjectRegistry;
 use crate::proxy::ProxyState;
@@ -23,11 +27,11 @@ pub(crate) const UPSTREAM_CLIENT_SECRET: &str = "mock-upstream-secret";
 /// Everything that a broker behind the stack's proxy is started with.
 pub(crate) struct BrokerLaunch<'a> {
     pub(crate) urls: &'a ServerUrls,
+    pub(crate) reach: &'a Reach,
     pub(crate) clock: Clock,
     pub(crate) projects: &'a ProjectRegistry,
     pub(crate) proxy_state: &'a Arc<ProxyState>,
     pub(crate) upstream_timeout_ms: u64,
-    pub(crate) stopping: Stopping,
 }
 
 impl BrokerLaunch<'_> {
@@ -53,31 +57,41 @@ impl BrokerLaunch<'_> {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies)?;
-        let server = ServerHandle::launch(broker.rocket(), self.stopping).await;
+        let server = ServerHandle::launch(broker.rocket(), self.reach.stopping).await;
         Ok((server.map_err(StackStartError::BrokerServer)?, store))
     }
 
     fn config(&self) -> Config {
+        let Reach { tls, host, .. } = self.reach;
+        let (tls, host) = (tls.as_ref(), host.as_ref());
         Config {
             upstream: UpstreamConfig {
                 google: Some(GoogleConfig {
                     client_id: UPSTREAM_CLIENT_ID.to_owned(),
                     client_secret: UpstreamSecret::new(UPSTREAM_CLIENT_SECRET),
                     enabled: true,
-                    issuer: loopback_origin(&self.urls.google),
+                    issuer: own_origin(&self.urls.google),
                 }),
                 github: Some(GitHubConfig {
                     client_id: UPSTREAM_CLIENT_ID.to_owned(),
                     client_secret: UpstreamSecret::new(UPSTREAM_CLIENT_SECRET),
                     enabled: true,
-                    web_url: loopback_origin(&self.urls.github),
-                    api_url: loopback_origin(&self.urls.github),
+                    web_url: own_origin(&self.urls.github),
+                    api_url: own_origin(&self.urls.github),
                 }),
                 timeout_ms: self.upstream_timeout_ms,
+                ca_file: tls.map(|tls| CaCertificates::Pem(tls.ca_pem().to_owned())),
+                imitations_at: host.map(ToString::to_string),
                 ..UpstreamConfig::default()
             },
+            // A broker that others can reach needs a key in its configuration.
+            cookie_keys: host.map(|_| new_cookie_key()).into_iter().collect(),
             // It listens behind the proxy, on any free port.
-            ..Config::in_process(loopback_origin(&self.urls.broker))
+            ..Config::in_process(own_origin(&self.urls.broker))
         }
     }
+}
+
+fn new_cookie_key() -> CookieKey {
+    CookieKey::from_random(&broker::random::bytes32())
 }

@@ -2,7 +2,7 @@
 //! server is built.
 
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -55,15 +55,30 @@ impl BoundPort {
         }
     }
 
+    /// Binds the port of `address` on all interfaces, for both families of addresses if
+    /// this machine has both.
+    pub(crate) fn bind_everywhere(
+        server: &'static str,
+        flag: &'static str,
+        address: SocketAddr,
+    ) -> Result<Self, StackStartError> {
+        let any = |ip| SocketAddr::new(ip, address.port());
+        let both = Self::bind(server, flag, any(Ipv6Addr::UNSPECIFIED.into()));
+        match both {
+            Err(StackStartError::Listen { source, .. })
+                if source.kind() != ErrorKind::AddrInUse
+                    && source.kind() != ErrorKind::PermissionDenied =>
+            {
+                Self::bind(server, flag, any(Ipv4Addr::UNSPECIFIED.into()))
+            }
+            bound => bound,
+        }
+    }
+
     pub(crate) fn address(&self) -> SocketAddr {
         self.listener
             .local_addr()
             .expect("a bound listener has an address")
-    }
-
-    /// The URL of the address, without a trailing slash.
-    pub(crate) fn url(&self) -> String {
-        format!("http://{}", self.address())
     }
 
     /// The listener itself, for a server that accepts one.

@@ -9,12 +9,16 @@ use rocket::{Build, Rocket, Shutdown};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::tls::TlsFront;
+
 /// A running web server, which listens until it is stopped or dropped.
 pub(crate) struct ServerHandle {
     pub(crate) address: SocketAddr,
     shutdown: Shutdown,
     stopping: Stopping,
     task: JoinHandle<()>,
+    /// The front that clients reach it by, if there is TLS.
+    front: Option<TlsFront>,
 }
 
 /// The way in which a server stops.
@@ -54,12 +58,19 @@ impl ServerHandle {
                 shutdown,
                 stopping,
                 task,
+                front: None,
             }),
             // The launch failed and dropped the fairing with its sender.
             Err(_) => Err(failure
                 .await
                 .unwrap_or_else(|_| io::Error::other("it stopped"))),
         }
+    }
+
+    /// The same server with the front that clients reach it by.
+    pub(crate) fn behind(mut self, front: Option<TlsFront>) -> Self {
+        self.front = front;
+        self
     }
 
     /// Requests the shutdown: open requests get a moment to finish.

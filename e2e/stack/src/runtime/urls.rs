@@ -48,7 +48,7 @@ impl ServerUrls {
 }
 
 /// The origin of one of the stack's own URLs.
-pub(crate) fn loopback_origin(url: &str) -> Origin {
+pub(crate) fn own_origin(url: &str) -> Origin {
     url.parse()
-        .expect("the addresses of a stack are loopback origins")
+        .expect("the addresses of a stack are on loopback, or https")
 }

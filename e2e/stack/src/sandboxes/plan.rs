@@ -29,6 +29,7 @@ pub(super) struct NewSandbox {
     ttl_seconds: u64,
     starts_at: Option<i64>,
     mode: Option<String>,
+    https: Option<bool>,
     #[serde(default)]
     consumer: bool,
     #[serde(default)]
@@ -55,6 +56,8 @@ pub(super) fn template(stack: &StackSettings) -> StackSettings {
     StackSettings {
         upstream_timeout_ms: stack.upstream_timeout_ms,
         control_host: stack.control_host.clone(),
+        https: stack.https,
+        host: stack.host.clone(),
         users: stack.users.clone(),
         ..StackSettings::for_tests()
     }
@@ -78,6 +81,7 @@ impl NewSandbox {
             has_demo: self.consumer,
             projects: registry,
             settings: StackSettings {
+                https: parse_https(self.https, template)?,
                 automatic: mode != Some(Mode::Interactive),
                 clock: match self.starts_at {
                     Some(seconds) => parse_start(seconds)?,
@@ -95,6 +99,16 @@ fn parse_name(text: &str) -> Result<String, ControlError> {
         Err(_) => Err(ControlError::bad_request(
             "name: 1 to 80 printable characters, or leave it out",
         )),
+    }
+}
+
+/// Whether the sandbox has TLS; by default, if the stack has.
+fn parse_https(https: Option<bool>, template: &StackSettings) -> Result<bool, ControlError> {
+    match (https, &template.host) {
+        (Some(false), Some(_)) => Err(ControlError::bad_request(
+            "https: a stack with --host serves https alone; leave the member out",
+        )),
+        (https, _) => Ok(https.unwrap_or(template.https)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The methods of a running stack: everything that the control address offers to other
 //! languages, for tests in Rust.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use mock_upstream::MockUpstream;
@@ -22,6 +23,27 @@ impl Stack {
     /// The URLs of all servers.
     pub fn urls(&self) -> &StackUrls {
         &self.urls
+    }
+
+    /// The file with the certificate authority that clients of this stack must trust;
+    /// `None` without TLS.
+    ///
+    /// ```
+    /// # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use stack::{Stack, StackSettings};
+    ///
+    /// let settings = StackSettings { https: true, ..StackSettings::for_tests() };
+    /// let stack = Stack::start(settings).await?;
+    ///
+    /// let ca = std::fs::read(stack.ca_file().ok_or("the stack has TLS")?)?;
+    /// let ca = reqwest::Certificate::from_pem(&ca)?;
+    /// let client = reqwest::Client::builder().tls_certs_merge([ca]).build()?;
+    /// let page = client.get(&stack.urls().consumer).send().await?;
+    /// assert!(page.url().scheme() == "https" && page.status().is_success());
+    /// # Ok(()) }
+    /// ```
+    pub fn ca_file(&self) -> Option<&Path> {
+        self.runtime().ca_file()
     }
 
     /// The clock of the whole stack.

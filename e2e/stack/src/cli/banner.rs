@@ -1,0 +1,119 @@
+//! The text that the program prints once everything runs: addresses, credentials, and
+//! the commands with which clients trust the certificate authority.
+
+use std::path::Path;
+
+use crate::{HostName, Stack};
+use contract::RedirectUri;
+
+/// The banner of a stack that other machines reach as `host`.
+pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
+    let urls = stack.urls();
+    format!(
+        "\n  The sign-in stack is up. Start at the demo; Ctrl-C ends it all.\n\n\
+         \x20   demo              {}\n\
+         \x20   broker            {}\n\
+         \x20   control           {}\n\
+         \x20   imitated Google   {}\n\
+         \x20   imitated GitHub   {}\n\n\
+         {}{}{}\n",
+        urls.consumer,
+        urls.broker,
+        urls.control,
+        urls.google,
+        urls.github,
+        stack
+            .ca_file()
+            .map(|ca| trust(ca, stack))
+            .unwrap_or_default(),
+        warning(host),
+        projects(stack),
+    )
+}
+
+fn warning(host: Option<&HostName>) -> String {
+    match host {
+        None => {
+            "  DEVELOPMENT CREDENTIALS: public knowledge, for this machine only.\n\n".to_owned()
+        }
+        Some(host) => format!(
+            "  OPEN TO THE NETWORK as {host}: everybody who reaches this machine can use the\n\
+             \x20 stack, control it and read its secrets. Use it on networks that you trust.\n\n"
+        ),
+    }
+}
+
+fn projects(stack: &Stack) -> String {
+    let projects = stack.projects().list();
+    let lines = projects.iter().map(|project| {
+        let callbacks: Vec<_> = project
+            .redirect_uris
+            .iter()
+            .map(RedirectUri::as_str)
+            .collect();
+        format!(
+            "    {}\n      client_id      {}\n      client_secret  {}\n      callbacks      {}\n",
+            project.name,
+            project.client_id,
+            project.client_secret.expose(),
+            callbacks.join("\n                     "),
+        )
+    });
+    lines.collect()
+}
+
+/// The commands with which clients trust the authority in the file `ca`. Each was run by
+/// a test (`tests/start_up/trust.rs`).
+fn trust(ca: &Path, stack: &Stack) -> String {
+    let (ca, control) = (shell_word(ca), &stack.urls().control);
+    let commands = [
+        ("curl", format!("curl --cacert {ca} {control}/api/stack")),
+        ("Python", format!("export SSL_CERT_FILE={ca}")),
+        ("  requests", format!("export REQUESTS_CA_BUNDLE={ca}")),
+        ("Node", format!("export NODE_EXTRA_CA_CERTS={ca}")),
+        (
+            "Java",
+            format!(
+                "rm -f sign-in-stack.p12; keytool -importcert -noprompt -alias sign-in-stack \
+                 -file {ca} -keystore sign-in-stack.p12 -storetype PKCS12 -storepass changeit"
+            ),
+        ),
+        (
+            "",
+            "export JAVA_TOOL_OPTIONS=\"-Djavax.net.ssl.trustStore=$PWD/sign-in-stack.p12 \
+             -Djavax.net.ssl.trustStorePassword=changeit\""
+                .to_owned(),
+        ),
+        (
+            "Chromium",
+            "mkdir -p ~/.pki/nssdb; \
+             certutil -d sql:$HOME/.pki/nssdb -D -n sign-in-stack 2>/dev/null || true"
+                .to_owned(),
+        ),
+        (
+            "",
+            format!("certutil -d sql:$HOME/.pki/nssdb -A -t C,, -n sign-in-stack -i {ca}"),
+        ),
+        (
+            "Firefox",
+            "Settings, Privacy & Security, View Certificates, Authorities, Import".to_owned(),
+        ),
+    ];
+    let commands = commands.map(|(client, command)| format!("    {client:<11} {command}\n"));
+    format!(
+        "  HTTPS: clients must trust the certificate authority of this start. It has signed one\n\
+         \x20 certificate, for the addresses above, and can sign no other.\n\n\
+         \x20   ca_file     {ca}\n{}\n",
+        commands.concat()
+    )
+}
+
+/// The path as one word of a shell.
+fn shell_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
+}

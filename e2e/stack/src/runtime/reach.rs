@@ -1,0 +1,123 @@
+//! How clients reach the servers of a stack: the scheme and the host of every URL, the
+//! interfaces, and TLS in front of each server.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use rocket::{Build, Rocket};
+use url::Host;
+
+use super::port::BoundPort;
+use super::server::{ServerHandle, Stopping};
+use crate::settings::{HostName, host_of};
+use crate::start_error::StackStartError;
+use crate::tls::{StackTls, TlsFront};
+
+/// Any free port of loopback, for a server behind a front.
+pub(crate) const BEHIND_FRONT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The way in which clients reach the servers of a stack.
+#[derive(Debug, Clone)]
+pub(crate) struct Reach {
+    /// `None` for plain HTTP.
+    pub(crate) tls: Option<Arc<StackTls>>,
+    /// The name of this machine; `None` if only this machine is served.
+    pub(crate) host: Option<HostName>,
+    /// The way in which the servers stop.
+    pub(crate) stopping: Stopping,
+}
+
+impl Reach {
+    /// The scheme of every URL.
+    pub(crate) fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "https",
+            None => "http",
+        }
+    }
+
+    /// The URL of a server that listens at `port` of `host`, without a trailing slash.
+    pub(crate) fn url(&self, host: &Host, port: u16) -> String {
+        let host = match &self.host {
+            Some(name) => name.to_string(),
+            None => host.to_string(),
+        };
+        let url = format!("{}://{host}:{port}", self.scheme());
+        // An origin does not name the usual port of its scheme.
+        match url::Url::parse(&url) {
+            Ok(url) => url.origin().ascii_serialization(),
+            Err(_) => url,
+        }
+    }
+
+    /// The URL of a server that listens at `port`.
+    pub(crate) fn url_of(&self, port: &BoundPort) -> String {
+        let address = port.address();
+        self.url(&host_of(address.ip()), address.port())
+    }
+
+    /// The URL by which this machine itself reaches a server that listens at `port`: its
+    /// own name may not resolve here.
+    pub(crate) fn url_from_here(&self, port: &BoundPort) -> String {
+        let mut address = port.address();
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        let here = Self {
+            host: None,
+            ..self.clone()
+        };
+        here.url(&host_of(address.ip()), address.port())
+    }
+
+    /// Binds `address` for `server`, or its port on all interfaces.
+    pub(crate) fn bind(
+        &self,
+        server: &'static str,
+        flag: &'static str,
+        address: SocketAddr,
+    ) -> Result<BoundPort, StackStartError> {
+        match self.host {
+            Some(_) => BoundPort::bind_everywhere(server, flag, address),
+            None => BoundPort::bind(server, flag, address),
+        }
+    }
+
+    /// Launches the server that `build` makes for the address that it gets, so that
+    /// clients reach it at `port`.
+    pub(crate) async fn serve(
+        &self,
+        port: BoundPort,
+        build: impl Fn(SocketAddr) -> Result<Rocket<Build>, StackStartError>,
+    ) -> Result<ServerHandle, StackStartError> {
+        if self.tls.is_none() {
+            return port.serve(self.stopping, build).await;
+        }
+        let server = ServerHandle::launch(build(BEHIND_FRONT)?, self.stopping).await?;
+        let front = self.front(port, server.address)?;
+        Ok(server.behind(front))
+    }
+
+    /// The front at `port`, if there is TLS, of the server at `target`.
+    pub(crate) fn front(
+        &self,
+        port: BoundPort,
+        target: SocketAddr,
+    ) -> io::Result<Option<TlsFront>> {
+        let front =
+            |tls: &Arc<StackTls>| TlsFront::start(port.into_listener(), target, tls.server());
+        self.tls.as_ref().map(front).transpose()
+    }
+
+    /// The listener for a server that clients reach at `port`, and the front at `port`, if
+    /// there is TLS.
+    pub(crate) fn listener(&self, port: BoundPort) -> io::Result<(TcpListener, Option<TlsFront>)> {
+        if self.tls.is_none() {
+            return Ok((port.into_listener(), None));
+        }
+        let listener = TcpListener::bind(BEHIND_FRONT)?;
+        let front = self.front(port, listener.local_addr()?)?;
+        Ok((listener, front))
+    }
+}
