@@ -5,21 +5,24 @@
 #   e2e/figures.sh --table     runs nothing, and writes the table of what was made so far
 #   e2e/figures.sh --quick     small sizes, to target/figures/quick.md: a trial of this script
 #
-# A figure belongs to a commit. One that was made at this commit is kept, so that a run
-# that was interrupted continues where it stopped. A command that fails stops the run;
-# its output is in target/figures.
+#   e2e/figures.sh NAME...     makes these figures alone, such as `startup sandboxes`
+#
+# A figure belongs to a commit, which its row names. One that was made at this commit is
+# not made again, so that a run that was interrupted continues where it stopped; a row of
+# an earlier commit stays until its figure is made again. A command that fails stops the
+# run; its output is in target/figures.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-quick=false run=true table=e2e/FIGURES.md
+quick=false run=true table=e2e/FIGURES.md only=()
 case "${1:-}" in
-    "") ;;
     --table) run=false ;;
     --quick) quick=true table=target/figures/quick.md ;;
-    *)
-        echo "figures: unknown argument $1; there are --table and --quick" >&2
+    --*)
+        echo "figures: unknown argument $1; there are --table, --quick and names" >&2
         exit 2
         ;;
+    *) only=("$@") ;;
 esac
 if ! $quick && [ -n "$(git status --porcelain --untracked-files=no -- . ':!e2e/FIGURES.md')" ]; then
     echo "figures: commit your changes first, a figure belongs to a commit" >&2
@@ -52,26 +55,42 @@ score() { grep ' mutants caught ' | sed 's/^[a-z-]*: //'; }
 targets() { grep -oE '[a-z_0-9]+: [0-9]+ inputs' | awk '{ sum += $2 } END { printf "%d inputs for %d targets, none broke one\n", sum, NR }'; }
 bodies() { grep -oE '[0-9]+ bodies: ' | awk '{ sum += $1 } END { printf "%d bodies of %d requests, no disagreement\n", sum, NR }'; }
 
-# The table so far.
+# The rows by title, in the order of the table: those of earlier commits until they are
+# replaced.
+declare -A row=()
+titles=() earlier=()
+if [ -e "$table" ] && ! $quick; then
+    while IFS= read -r line; do
+        title=${line#| } title=${title%% |*}
+        row[$title]=$line
+        earlier+=("$title")
+    done < <(grep '^| ' "$table" | grep --invert-match '^| what ')
+fi
+
 write_table() {
     {
         echo "# Figures"
         echo
-        echo "Made by \`just figures\` at commit \`$commit\` on $(nproc) cores, $(date --utc +%Y-%m-%d)."
+        echo "Made by \`just figures\` on $(nproc) cores, each at the commit in its row."
         echo
-        echo "| what | result | took | command |"
-        echo "|---|---|---|---|"
-        printf '%s\n' "${rows[@]}"
+        echo "| what | result | took | command | commit |"
+        echo "|---|---|---|---|---|"
+        # Each once, in the order of the figures below.
+        for title in "${titles[@]}" "${earlier[@]}"; do
+            if [ -n "${row[$title]:-}" ]; then echo "${row[$title]}"; fi
+        done | awk '!seen[$0]++'
     } > "$table"
 }
 
 # figure NAME TITLE FILTER COMMAND...: runs the command unless its result is there.
-rows=()
+names=()
 figure() {
     local name=$1 title=$2 filter=$3 result=$results/$1
     shift 3
+    names+=("$name")
+    titles+=("$title")
     if ! [ -e "$result.seconds" ]; then
-        if ! $run; then return; fi
+        if ! $run || ! is_chosen "$name"; then return; fi
         echo "figures: $title: $*" >&2
         local began=$SECONDS
         if ! "$@" > "$result.out" 2> "$result.err"; then
@@ -81,9 +100,11 @@ figure() {
         echo $((SECONDS - began)) > "$result.seconds"
     fi
     local minutes=$((($(cat "$result.seconds") + 59) / 60))
-    rows+=("| $title | $("$filter" < "$result.out") | $minutes min | \`$*\` |")
+    row[$title]="| $title | $("$filter" < "$result.out") | $minutes min | \`$*\` | \`$commit\` |"
     write_table
 }
+
+is_chosen() { [ ${#only[@]} = 0 ] || [[ " ${only[*]} " = *" $1 "* ]]; }
 
 figure histories-sqlite "races on SQLite, one broker" nothing_wrong \
     just histories "$(size 1000000 500)"
@@ -112,8 +133,15 @@ if ! $quick; then
         figure "mutants-$set" "mutants: $set" score just mutants "$set"
     done
 fi
-if [ ${#rows[@]} = 0 ]; then
-    echo "figures: nothing was made at commit $commit yet; run it without --table" >&2
+for name in "${only[@]}"; do
+    if [[ " ${names[*]} " != *" $name "* ]]; then
+        echo "figures: there is no figure $name; there are ${names[*]}" >&2
+        exit 2
+    fi
+done
+if [ ${#row[@]} = 0 ]; then
+    echo "figures: nothing was made yet; run it without --table" >&2
     exit 1
 fi
+write_table
 echo "figures: wrote $table" >&2
