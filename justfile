@@ -254,7 +254,7 @@ fuzz CASES="1000000" TARGET="fuzz::":
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
-# Make every published figure and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
+# Make every published figure, or those of some NAMES, and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
 figures *FLAGS: _postgres
     e2e/figures.sh "$@"
 
