@@ -6,7 +6,7 @@
 set -euo pipefail
 program=$1 system=$2/system state=$2/state
 umask 022
-mkdir -p "$system/usr/local/bin" "$state/var/lib/$(basename "$program")"
+mkdir -p "$system/usr/local/bin" "$state/var/lib/$(basename "$program")" "$state/tmp"
 
 strip --strip-all -o "$system/usr/local/bin/$(basename "$program")" "$program"
 # The loader and each shared library, at the paths that the loader searches.
