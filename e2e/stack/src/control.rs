@@ -96,12 +96,15 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
 #[get("/api/stack")]
 fn stack(runtime: &State<Arc<StackRuntime>>) -> Json<Value> {
     let urls = &runtime.urls;
-    Json(json!({
+    let mut description = json!({
         "broker": urls.broker,
         "consumer": urls.consumer,
         "upstreams": { "google": urls.google, "github": urls.github },
-        "ca_file": runtime.ca_file(),
-    }))
+    });
+    if let Some(path) = runtime.ca_file() {
+        description["ca_file"] = json!(path);
+    }
+    Json(description)
 }
 
 /// See [`Stack::reset`](crate::Stack::reset).

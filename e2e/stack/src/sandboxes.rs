@@ -8,28 +8,27 @@
 pub(crate) mod api;
 
 mod activity;
+mod info;
 mod plan;
 mod reaper;
+mod start_error;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use broker::clock::Clock;
-use serde::Serialize;
 use tokio::sync::Notify;
 
-use crate::control_error::ControlError;
 use crate::launch::{Launch, RunningStack};
-use crate::projects::ProjectCredentials;
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory, SandboxId, SandboxLink};
 use crate::settings::StackSettings;
-use crate::start_error::StackStartError;
 use crate::tls::SharedAuthority;
 
 use activity::Activity;
+pub(crate) use info::SandboxInfo;
 use plan::SandboxPlan;
+pub(crate) use start_error::SandboxStartError;
 
 /// The sandboxes of one stack. Dropping it stops them.
 pub(crate) struct Sandboxes {
@@ -57,43 +56,6 @@ struct Sandbox {
     name: String,
     activity: Arc<Activity>,
     stack: RunningStack,
-}
-
-/// A sandbox, as the control address describes it.
-#[derive(Debug, Serialize)]
-pub(crate) struct SandboxInfo {
-    id: SandboxId,
-    name: String,
-    control: String,
-    broker: String,
-    consumer: Option<String>,
-    upstreams: Upstreams,
-    projects: Vec<ProjectCredentials>,
-    /// The certificate authority to trust, if the sandbox has TLS.
-    ca_file: Option<PathBuf>,
-    /// Unix seconds.
-    ends_at: i64,
-}
-
-#[derive(Debug, Serialize)]
-struct Upstreams {
-    google: String,
-    github: String,
-}
-
-/// The reason why there is no further sandbox.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SandboxStartError {
-    #[error(
-        "{0} sandboxes run, which is the limit: delete one with DELETE /api/sandboxes/ID, \
-         or start the stack with a larger --max-sandboxes"
-    )]
-    TooMany(usize),
-    #[error(
-        "this machine has no room for another sandbox ({0}): delete one with \
-         DELETE /api/sandboxes/ID, or raise the limit on open files (ulimit -n)"
-    )]
-    NoRoom(String),
 }
 
 impl Sandboxes {
@@ -261,44 +223,5 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.sandboxes.registry().starting -= 1;
-    }
-}
-
-impl Sandbox {
-    fn info(&self, id: SandboxId) -> SandboxInfo {
-        let urls = self.stack.runtime.urls.clone();
-        SandboxInfo {
-            id,
-            name: self.name.clone(),
-            control: urls.control,
-            broker: urls.broker,
-            consumer: urls.consumer,
-            upstreams: Upstreams {
-                google: urls.google,
-                github: urls.github,
-            },
-            projects: self.stack.runtime.projects.list(),
-            ca_file: self.stack.runtime.ca_file().map(Path::to_owned),
-            ends_at: self.activity.ends_at().0.div_euclid(1000),
-        }
-    }
-}
-
-impl From<StackStartError> for SandboxStartError {
-    fn from(error: StackStartError) -> Self {
-        Self::NoRoom(match error {
-            // A sandbox takes any free port, so no flag would help.
-            StackStartError::Listen { server, source, .. } => format!("{server}: {source}"),
-            other => other.to_string(),
-        })
-    }
-}
-
-impl From<SandboxStartError> for ControlError {
-    fn from(error: SandboxStartError) -> Self {
-        match error {
-            SandboxStartError::TooMany(_) => Self::too_many(error),
-            SandboxStartError::NoRoom(_) => Self::unavailable(error),
-        }
     }
 }
