@@ -61,7 +61,7 @@ pub struct StackSettings {
     pub control_host: Option<String>,
 
     /// The number of sandboxes that may run at once
-    #[arg(long, value_name = "N", default_value_t = MAX_SANDBOXES)]
+    #[arg(long, value_name = "N", default_value_t = MAX_SANDBOXES, value_parser = sandbox_limit)]
     pub max_sandboxes: usize,
 
     /// Serve everything over TLS, by a certificate authority of this start
@@ -73,8 +73,8 @@ pub struct StackSettings {
     #[arg(long, value_name = "NAME")]
     pub host: Option<HostName>,
 
-    /// The file for the certificate authority that clients must trust [default: a
-    /// temporary one]
+    /// The file for the certificate authority that clients of --https and of https
+    /// sandboxes must trust [default: a temporary one]
     #[arg(long, value_name = "PATH")]
     pub ca_file: Option<PathBuf>,
 
@@ -207,6 +207,13 @@ impl FromStr for LocalAddr {
             host: LocalHost::Ip(address.ip()),
             port: address.port(),
         })
+    }
+}
+
+fn sandbox_limit(text: &str) -> Result<usize, &'static str> {
+    match text.parse() {
+        Ok(limit @ 1..=1_000) => Ok(limit),
+        _ => Err("expected a number from 1 to 1000"),
     }
 }
 

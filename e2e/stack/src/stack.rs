@@ -29,6 +29,10 @@ impl Stack {
     pub async fn start(settings: StackSettings) -> Result<Self, StackStartError> {
         settings.check()?;
         let authority = SharedAuthority::new(settings.hosts(), settings.ca_file.clone());
+        if settings.ca_file.is_some() {
+            // Clients read it at their start, which may be before the first https sandbox.
+            authority.get()?;
+        }
         let projects = ProjectRegistry::default();
         let callbacks = settings.callbacks.clone();
         if !callbacks.is_empty() {

@@ -32,7 +32,7 @@ enum ClockStart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "seconds must be between 0 and 315360000: the clock does not go back; \
-     POST /api/reset sets it to the system's time"
+     POST /api/reset sets it to its start"
 )]
 pub(crate) struct InvalidAdvance;
 

@@ -295,12 +295,14 @@ async fn stack_and_sandboxes_are_a_click_apart() {
                 .await?;
         }
         inspector.clicks(".picker a").await?;
+        inspector.sees(".brand", "Sandbox s1 (checkout)").await?;
         inspector
-            .sees(".picker summary", "Sandbox s1 (checkout)")
+            .sees(".picker summary", "The stack and 1 more")
             .await?;
         inspector.sees_sequence("No login yet").await?;
         inspector.clicks(".picker summary").await?;
         inspector.clicks(".picker a").await?;
-        inspector.sees(".picker summary", "The stack").await?;
+        inspector.sees(".brand", "The sign-in stack").await?;
+        inspector.sees(".picker summary", "2 sandboxes").await?;
     });
 }

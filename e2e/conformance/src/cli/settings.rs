@@ -139,7 +139,7 @@ impl Settings {
             }
             (None, None) => {
                 return Err(
-                    "missing credentials: give --client-id, its secret and --callback, or \
+                    "missing credentials: give --client-id, --client-secret-file and --callback, or \
                      --control for a stack of this kit"
                         .into(),
                 );

@@ -1,12 +1,13 @@
 // A sandbox for each test: a broker and providers, with a clock, users and faults that no
 // other test meets. Copy this file beside your own tests, and import `test` from it.
 //
-// It is made by the stack at STACK_CONTROL, or else at its usual address: `just up`.
-
+// It is made by the stack at STACK_CONTROL, or else at its usual address: `just up`. With
+// KEEP_SANDBOX=1 it stays, and its address is printed: open the inspector there.
 import { test as base } from '@playwright/test'
+export { expect } from '@playwright/test'
 
 const stack = process.env.STACK_CONTROL ?? 'http://127.0.0.1:8010'
-const project = { name: 'My app', redirect_uris: ['http://localhost:3000/callback'] }
+const project = { name: 'My app', redirect_uris: ['http://localhost:5173/auth/callback'] } // yours
 
 export interface Sandbox {
   id: string
@@ -26,14 +27,12 @@ export const test = base.extend<{ sandbox: Sandbox }>({
       if (!answer.ok()) throw new Error(`${method} ${url}: ${answer.status()} ${text}`)
       return text ? JSON.parse(text) : null
     }
-    const settings = { name: info.title.slice(0, 80), projects: [project] }
-    const made = await call('POST', `${stack}/api/sandboxes`, settings)
-    await use({
-      ...made,
-      project: made.projects[0],
-      call: (method, path, data) => call(method, made.control + path, data),
-    })
-    await call('DELETE', `${stack}/api/sandboxes/${made.id}`)
+    const name = [...info.title.replace(/\s/g, ' ')].slice(0, 80).join('')
+    const made = await call('POST', `${stack}/api/sandboxes`, { name, projects: [project] })
+    const ownCall: Sandbox['call'] = (method, path, data) => call(method, made.control + path, data)
+    await use({ ...made, project: made.projects[0], call: ownCall })
+    if (process.env.KEEP_SANDBOX) console.log(`The sandbox stays for 15 minutes: ${made.control}`)
+    else await call('DELETE', `${stack}/api/sandboxes/${made.id}`)
     await http.dispose()
   },
 })

@@ -5,8 +5,8 @@
 // To see that, name one sandbox for all of them in ONE_SANDBOX: the JSON that made it.
 
 import { randomBytes } from 'node:crypto'
-import { expect, type APIRequestContext } from '@playwright/test'
-import { test as base, type Sandbox } from './sandbox.ts'
+import type { APIRequestContext } from '@playwright/test'
+import { expect, test as base, type Sandbox } from './sandbox.ts'
 
 const READ = 'POST /v1/login/result'
 

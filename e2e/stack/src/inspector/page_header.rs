@@ -5,10 +5,10 @@ use crate::sandbox_directory::SandboxLink;
 
 /// The links of a header.
 pub(crate) struct PageHeader {
+    /// The sandbox of this page; `None` for the stack's own pages.
+    pub(crate) sandbox: Option<String>,
     /// The URL of the demo.
     pub(crate) demo: Option<String>,
-    /// The stack or sandbox of this page, if there is another.
-    pub(crate) current: Option<String>,
     /// The others: the stack first, then its sandboxes.
     pub(crate) others: Vec<SandboxLink>,
 }
@@ -17,7 +17,7 @@ impl PageHeader {
     pub(crate) fn new(runtime: &StackRuntime) -> Self {
         let own = runtime.own_sandbox.as_ref();
         let stack = own.map(|own| SandboxLink {
-            name: STACK.to_owned(),
+            name: "The stack".to_owned(),
             control: own.stack_control.clone(),
         });
         let sandboxes = runtime.sandboxes.list().into_iter();
@@ -26,20 +26,23 @@ impl PageHeader {
             name: label(&id.to_string(), &link.name),
             ..link
         });
-        let others: Vec<_> = stack.into_iter().chain(sandboxes).collect();
-        let current = match own {
-            Some(own) => label(&own.id.to_string(), &own.name),
-            None => STACK.to_owned(),
-        };
         Self {
+            sandbox: own.map(|own| label(&own.id.to_string(), &own.name)),
             demo: runtime.urls.consumer.clone(),
-            current: Some(current).filter(|_| !others.is_empty()),
-            others,
+            others: stack.into_iter().chain(sandboxes).collect(),
+        }
+    }
+
+    /// The label of the closed menu.
+    pub(crate) fn menu_label(&self) -> String {
+        match (&self.sandbox, self.others.len()) {
+            (None, 1) => "1 sandbox".to_owned(),
+            (None, number) => format!("{number} sandboxes"),
+            (Some(_), 1) => "The stack".to_owned(),
+            (Some(_), number) => format!("The stack and {} more", number - 1),
         }
     }
 }
-
-const STACK: &str = "The stack";
 
 /// `Sandbox s1 (checkout)`; without the name, where that is only the id.
 fn label(id: &str, name: &str) -> String {

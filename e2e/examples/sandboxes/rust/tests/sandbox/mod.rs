@@ -1,38 +1,38 @@
 //! A sandbox for each test, made by the stack at `STACK_CONTROL` or at its usual address.
-
+//! With `KEEP_SANDBOX=1` it stays: its inspector is at `made["control"]`.
 use serde_json::{Value, json};
+
+const CALLBACK: &str = "http://localhost:5173/auth/callback"; // yours
 
 /// A broker and providers, with a clock, users and faults that no other test meets.
 pub struct Sandbox {
-    /// The answer that made it: `broker`, `control`, `projects` and more.
-    pub made: Value,
-    pub stack: String,
+    pub made: Value, // `broker`, `control`, `projects` and more
 }
-
 impl Sandbox {
     pub fn new(name: &str) -> Self {
-        let stack = std::env::var("STACK_CONTROL").unwrap_or("http://127.0.0.1:8010".into());
-        let project =
-            json!({ "name": "My app", "redirect_uris": ["http://localhost:3000/callback"] });
+        let project = json!({ "name": "My app", "redirect_uris": [CALLBACK] });
         let settings = json!({ "name": name, "projects": [project] });
-        let made = control("POST", &format!("{stack}/api/sandboxes"), &settings).unwrap();
-        Self { made, stack }
+        let made = control("POST", &sandboxes(), &settings).unwrap();
+        Self { made }
     }
-
     /// Makes a call of its control address, with `null` for no body.
     pub fn call(&self, method: &str, path: &str, body: Value) -> Value {
         let control_url = self.made["control"].as_str().unwrap();
         control(method, &format!("{control_url}{path}"), &body).unwrap()
     }
 }
-
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        let path = format!("/api/sandboxes/{}", self.made["id"].as_str().unwrap());
-        let _ = control("DELETE", &format!("{}{path}", self.stack), &Value::Null);
+        let url = format!("{}/{}", sandboxes(), self.made["id"].as_str().unwrap());
+        if std::env::var("KEEP_SANDBOX").is_err() {
+            let _ = control("DELETE", &url, &Value::Null);
+        }
     }
 }
-
+fn sandboxes() -> String {
+    let stack = std::env::var("STACK_CONTROL").unwrap_or("http://127.0.0.1:8010".into());
+    format!("{stack}/api/sandboxes")
+}
 fn control(method: &str, url: &str, body: &Value) -> reqwest::Result<Value> {
     let request = reqwest::blocking::Client::new().request(method.parse().unwrap(), url);
     let answer = request.json(body).send()?.error_for_status()?.bytes()?;
