@@ -11,6 +11,9 @@ use serde::Deserialize;
 use super::error::ConfigError;
 use super::tls;
 
+/// The size limit of a file, several times that of all public authorities' together.
+const MAX_BYTES: u64 = 1024 * 1024;
+
 /// `upstream.ca_file`: certificates in PEM of the authorities that are trusted for the
 /// providers' servers besides the system's.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,7 +50,7 @@ impl CaCertificates {
 
     fn pem(&self) -> io::Result<Cow<'_, [u8]>> {
         match self {
-            Self::File(path) => std::fs::read(path).map(Cow::Owned),
+            Self::File(path) => read_regular(path).map(Cow::Owned),
             Self::Pem(pem) => Ok(Cow::Borrowed(pem.as_bytes())),
         }
     }
@@ -64,5 +67,17 @@ impl CaCertificates {
 impl From<PathBuf> for CaCertificates {
     fn from(path: PathBuf) -> Self {
         Self::File(path)
+    }
+}
+
+/// Reads a file of a plausible size: a pipe would wait, a device would never end.
+fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = path.metadata()?;
+    match metadata.is_file() && metadata.len() <= MAX_BYTES {
+        true => std::fs::read(path),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file of at most 1 MiB",
+        )),
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use contract::{ClientId, ClientSecret, Origin};
@@ -84,7 +84,7 @@ impl Arguments {
             config.authorization_origin = origin;
         }
         if let Some(path) = self.broker_ca {
-            let pem = std::fs::read_to_string(&path);
+            let pem = read_regular(&path);
             config.broker_ca = Some(pem.map_err(|error| ProgramError::BrokerCa(path, error))?);
         }
         Ok(config)
@@ -152,5 +152,17 @@ impl fmt::Display for ProgramError {
             ProgramError::Signals(error) => write!(f, "cannot listen for signals: {error}"),
             ProgramError::Panicked => f.write_str("a server panicked"),
         }
+    }
+}
+
+/// Reads a file of at most 1 MiB: a pipe would wait, a device would never end.
+fn read_regular(path: &Path) -> io::Result<String> {
+    let metadata = path.metadata()?;
+    match metadata.is_file() && metadata.len() <= 1024 * 1024 {
+        true => std::fs::read_to_string(path),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file of at most 1 MiB",
+        )),
     }
 }

@@ -72,12 +72,15 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
     // Before the banner: a program that reads it may send a signal at once.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
     let host = settings.host.clone();
     let stack = Stack::start(settings).await?;
     std::io::stdout().write_all(banner::of(&stack, host.as_ref()).as_bytes())?;
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        // The terminal was closed.
+        _ = hangup.recv() => {}
     }
     stack.stop().await;
     Ok(())

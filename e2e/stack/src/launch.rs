@@ -5,7 +5,8 @@ mod upstream;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mock_upstream::Labels;
 use rocket::{Build, Rocket};
@@ -109,12 +110,16 @@ impl Launch<'_> {
 impl RunningStack {
     /// Stops everything; open requests get a moment to finish.
     pub(crate) async fn stop(self) {
-        let broker = self.runtime.broker.lock().await.take();
-        let servers: Vec<_> = self.servers.into_iter().chain(broker).collect();
+        let Self { runtime, servers } = self;
+        let broker = runtime.broker.lock().await.take();
+        let servers: Vec<_> = servers.into_iter().chain(broker).collect();
         servers.iter().for_each(ServerHandle::request_shutdown);
         for server in servers {
             server.stop().await;
         }
+        let ending = Arc::downgrade(&runtime);
+        drop(runtime);
+        wait_for_end_of(&ending).await;
     }
 }
 
@@ -125,6 +130,21 @@ fn project_labels(proxy_state: Arc<ProxyState>) -> Labels {
         let owner = proxy_state.event_log.secrets().owner_of(state)?;
         owner.project.map(|project| project.to_string())
     })
+}
+
+/// Waits until the last request lets go of the runtime, for a second at most: the proxy
+/// and the imitated providers end with it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "connections close in real time, in tasks of Rocket's"
+)]
+async fn wait_for_end_of(runtime: &Weak<StackRuntime>) {
+    for _ in 0..200 {
+        if runtime.strong_count() == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 /// The running demo.
@@ -152,9 +172,29 @@ async fn start_demo(
     Ok(RunningDemo { app, servers, url })
 }
 
+/// The attempts to find a number that is free on every address of the demo's host.
+const DEMO_PORT_ATTEMPTS: usize = 100;
+
 /// A listener on each address of the demo's host, all with one port number, and that
 /// number.
 fn demo_ports(
+    settings: &StackSettings,
+    reach: &Reach,
+) -> Result<(Vec<BoundPort>, u16), StackStartError> {
+    let mut attempts = 1..DEMO_PORT_ATTEMPTS;
+    loop {
+        match bind_demo(settings, reach) {
+            // A number that is free on one address may be taken on the other.
+            Err(StackStartError::Listen { source, .. })
+                if source.kind() == ErrorKind::AddrInUse
+                    && settings.consumer.port == 0
+                    && attempts.next().is_some() => {}
+            bound => return bound,
+        }
+    }
+}
+
+fn bind_demo(
     settings: &StackSettings,
     reach: &Reach,
 ) -> Result<(Vec<BoundPort>, u16), StackStartError> {

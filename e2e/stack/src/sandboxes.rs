@@ -13,7 +13,7 @@ mod plan;
 mod reaper;
 mod start_error;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) struct Sandboxes {
 #[derive(Default)]
 struct Registry {
     last_number: u64,
-    starting: usize,
+    starting: BTreeSet<SandboxId>,
     running: BTreeMap<SandboxId, Sandbox>,
 }
 
@@ -109,7 +109,8 @@ impl Sandboxes {
     /// Whether there was a sandbox with this id.
     pub(crate) fn has_ended(&self, id: SandboxId) -> bool {
         let registry = self.registry();
-        (1..=registry.last_number).contains(&id.0) && !registry.running.contains_key(&id)
+        let is_there = registry.running.contains_key(&id) || registry.starting.contains(&id);
+        (1..=registry.last_number).contains(&id.0) && !is_there
     }
 
     /// Ends a sandbox; when this returns, its servers have stopped. False if there is none
@@ -151,13 +152,14 @@ impl Sandboxes {
 
     fn reserve(self: &Arc<Self>) -> Result<Slot, SandboxStartError> {
         let mut registry = self.registry();
-        if registry.running.len() + registry.starting >= self.limit {
+        if registry.running.len() + registry.starting.len() >= self.limit {
             return Err(SandboxStartError::TooMany(self.limit));
         }
-        registry.starting += 1;
         registry.last_number += 1;
+        let id = SandboxId(registry.last_number);
+        registry.starting.insert(id);
         Ok(Slot {
-            id: SandboxId(registry.last_number),
+            id,
             sandboxes: self.clone(),
         })
     }
@@ -222,6 +224,6 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.sandboxes.registry().starting -= 1;
+        self.sandboxes.registry().starting.remove(&self.id);
     }
 }

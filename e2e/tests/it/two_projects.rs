@@ -247,3 +247,13 @@ async fn a_call_with_a_malformed_client_id_is_of_no_project_and_its_login_is_kno
     assert_eq!(stack.backend.result(&login.session_key).await.status, 200);
     assert!(stack.faults().armed().is_empty());
 }
+
+#[tokio::test]
+async fn an_array_that_begins_with_a_client_id_is_of_no_project() {
+    let stack = TestStack::start().await;
+    arm_for(&stack, &stack.backend, "POST /v1/login/session", 1).await;
+    let array = json!([stack.backend.client_id]);
+    let refused = stack.backend.post("/v1/login/session", &array).await;
+    assert_eq!(refused.status, 400, "by the broker: {}", refused.text());
+    assert_eq!(stack.faults().armed().len(), 1, "the fault waits");
+}

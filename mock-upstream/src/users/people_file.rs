@@ -20,6 +20,9 @@ const MAX_BYTES: u64 = 256 * 1024;
 /// The key of the page's form for another account.
 const RESERVED_KEY: &str = "other";
 
+/// The length limit of a parser's message, which may quote the whole file.
+const MAX_MESSAGE_CHARS: usize = 200;
+
 /// The reason that the page shows for a person without one.
 const REASON: &str = "One of your own users.";
 
@@ -129,10 +132,21 @@ impl Problem {
         let before = text.as_bytes().iter().take(start);
         Self::Syntax {
             line: 1 + before.filter(|byte| **byte == b'\n').count(),
-            // The message may quote the file.
-            message: error.message().replace(char::is_control, " "),
+            message: printable(error.message()),
         }
     }
+}
+
+/// The start of a message that may quote the file, with escapes for what a terminal or a
+/// reader would take for something else.
+fn printable(message: &str) -> String {
+    let mut start: String = message.chars().take(MAX_MESSAGE_CHARS).collect();
+    if start.len() < message.len() {
+        start.push('…');
+    }
+    // `"` and `'` stay as they are.
+    let escaped = start.replace('\n', " ").escape_debug().to_string();
+    escaped.replace("\\\"", "\"").replace("\\'", "'")
 }
 
 /// The name of a person in an error: the key, or else the number of the table.
@@ -217,7 +231,8 @@ fn is_key(key: &str) -> bool {
 /// The first member that is not one of `known`.
 fn unknown(members: &Map<String, Value>, known: &[&str]) -> Option<String> {
     let mut names = members.keys();
-    names.find(|name| !known.contains(&name.as_str())).cloned()
+    let unknown = names.find(|name| !known.contains(&name.as_str()))?;
+    Some(unknown.chars().take(MAX_MESSAGE_CHARS).collect())
 }
 
 fn members(names: &[&str]) -> String {

@@ -77,14 +77,13 @@ impl UpstreamLoginCookies<'_> {
         self.jar.add(self.cookie(name, encrypted));
     }
 
-    /// The cookies that must go to make room for one more; unreadable ones first.
+    /// The cookies that must go to make room for one more; unreadable ones first. As long
+    /// as there is room, they stay: cookies ignore ports, and another broker on the same
+    /// host may read them.
     fn surplus(&self) -> impl Iterator<Item = &str> {
         let mut oldest_first: Vec<_> = self.held.iter().collect();
         oldest_first.sort_by_key(|(_, it)| it.as_ref().map(|it| it.ends));
-        let unreadable = self.held.iter().filter(|(_, it)| it.is_none()).count();
-        let surplus = (self.held.len() + 1)
-            .saturating_sub(MAX_UPSTREAM_LOGINS)
-            .max(unreadable);
+        let surplus = (self.held.len() + 1).saturating_sub(MAX_UPSTREAM_LOGINS);
         oldest_first
             .into_iter()
             .take(surplus.min(MAX_CLEARED))

@@ -104,7 +104,27 @@ async fn unreadable_cookies_are_cleared_a_few_at_a_time() {
     }
     let names: Vec<_> = browser.cookies().into_keys().collect();
     assert!(names.contains(&"other".to_owned()));
-    assert_eq!(names.len(), 1 + 4, "{names:?}");
+    // The four of the visits are among the eight that may stay.
+    assert_eq!(names.len(), 1 + 8, "{names:?}");
+}
+
+#[tokio::test]
+async fn a_browser_signs_in_at_two_brokers_of_one_host_at_once() {
+    let (one, other) = (TestBroker::start().await, TestBroker::start().await);
+    // Cookies ignore ports, so both brokers get the cookies of both.
+    let browser = one.browser();
+    let first = browser.get(&authorize_path()).await;
+    let at_other = other.browser();
+    for (name, value) in browser.cookies() {
+        at_other.add_cookie(&name, &value);
+    }
+    let second = at_other.get(&authorize_path()).await;
+    let cleared = second.headers.get_all("set-cookie").iter();
+    let cleared = cleared.filter(|it| it.to_str().unwrap().contains("Max-Age=0"));
+    assert_eq!(cleared.count(), 0, "the other broker's login goes on");
+    assert_eq!(at_other.cookies().len(), 2);
+    let returned = browser.come_back(&first, "error=access_denied").await;
+    assert_eq!(returned.status, 303);
 }
 
 /// Asserts the attributes of a cookie that is set or cleared.

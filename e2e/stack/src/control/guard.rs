@@ -77,14 +77,20 @@ fn check(request: &Request<'_>) -> Result<(), ControlError> {
 fn is_link(request: &Request<'_>) -> bool {
     let is = |name, value| request.headers().get(name).eq([value]);
     request.method() == Method::Get
-        && !request.uri().path().starts_with("/api/")
+        && first_segment(request).is_none_or(|it| it != "api")
         && is("Sec-Fetch-Mode", "navigate")
         && is("Sec-Fetch-Dest", "document")
 }
 
 /// Whether the request is for one of the forms of the pages.
 fn is_form(request: &Request<'_>) -> bool {
-    request.uri().path().starts_with("/do/")
+    first_segment(request).is_some_and(|it| it == "do")
+}
+
+/// The first segment of the path as the router reads it: decoded, without empty ones.
+fn first_segment(request: &Request<'_>) -> Option<String> {
+    let mut segments = request.uri().path().segments();
+    segments.next().map(ToOwned::to_owned)
 }
 
 /// A form must name the origin of its page. A browser posts the forms of any page to any

@@ -142,6 +142,9 @@ impl ProxiedCall {
 
 /// The members of a JSON body, or none of a large or malformed one.
 fn members<T: Default + DeserializeOwned>(body: &ForwardedBody) -> T {
-    let parsed = body.whole().and_then(|it| serde_json::from_slice(it).ok());
+    // serde would also read the members from an array, which the broker refuses.
+    let is_object = |it: &&[u8]| it.trim_ascii_start().starts_with(b"{");
+    let object = body.whole().filter(is_object);
+    let parsed = object.and_then(|it| serde_json::from_slice(it).ok());
     parsed.unwrap_or_default()
 }

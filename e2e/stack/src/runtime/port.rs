@@ -20,7 +20,6 @@ const REBIND_PAUSE: Duration = Duration::from_millis(20);
 /// The range of [`free_port`], below the ephemeral ports of the operating system.
 const FIRST_PORT: u16 = 20_000;
 const PORTS: u16 = 12_000;
-const BIND_ATTEMPTS: usize = 100;
 
 /// A bound listener, with the server's name and flag for error messages.
 pub(crate) struct BoundPort {
@@ -127,7 +126,7 @@ impl BoundPort {
 /// from which the operating system serves requests for any port, and this process does
 /// not soon return it again.
 fn free_port(ip: IpAddr) -> io::Result<TcpListener> {
-    for _ in 0..BIND_ATTEMPTS {
+    for _ in 0..PORTS {
         let port = FIRST_PORT + NEXT_PORT.fetch_add(1, Ordering::Relaxed) % PORTS;
         match TcpListener::bind((ip, port)) {
             Err(error) if error.kind() == ErrorKind::AddrInUse => {}

@@ -16,15 +16,20 @@ pub(crate) enum SandboxStartError {
          DELETE /api/sandboxes/ID, or raise the limit on open files (ulimit -n)"
     )]
     NoRoom(String),
+    #[error("the sandbox does not start: {0}")]
+    CaFile(StackStartError),
 }
 
 impl From<StackStartError> for SandboxStartError {
     fn from(error: StackStartError) -> Self {
-        Self::NoRoom(match error {
+        match error {
             // A sandbox takes any free port, so no flag would help.
-            StackStartError::Listen { server, source, .. } => format!("{server}: {source}"),
-            other => other.to_string(),
-        })
+            StackStartError::Listen { server, source, .. } => {
+                Self::NoRoom(format!("{server}: {source}"))
+            }
+            error @ StackStartError::CaFile { .. } => Self::CaFile(error),
+            other => Self::NoRoom(other.to_string()),
+        }
     }
 }
 
@@ -33,6 +38,7 @@ impl From<SandboxStartError> for ControlError {
         match error {
             SandboxStartError::TooMany(_) => Self::too_many(error),
             SandboxStartError::NoRoom(_) => Self::unavailable(error),
+            SandboxStartError::CaFile(_) => Self::internal(error),
         }
     }
 }
