@@ -75,7 +75,7 @@ async fn at_once(control: &Http) {
     }
     signing_in.join_all().await;
     let after = Usage::now();
-    let each = |amount: f64| amount / 64.0;
+    let each = |amount: f64| amount / AT_ONCE as f64;
     print(&format!(
         "{AT_ONCE} at once, each with a sign-in: ready after {:.0} ms in all; \
          {:.1} MB and {:.0} threads each",
@@ -115,7 +115,7 @@ async fn end(control: &Http, sandbox: &Value) {
     assert_eq!(ended.status, 204);
 }
 
-/// What this process takes of the machine.
+/// The memory, threads and open files of this process.
 struct Usage {
     mb: f64,
     threads: i64,

@@ -23,7 +23,7 @@ async fn stack_over_tls() -> Stack {
     Stack::start(settings).await.unwrap()
 }
 
-/// What a user does in a browser of their own.
+/// The actions of a user in a browser of their own.
 async fn over_tls(steps: impl AsyncFnOnce(&Stack, &User<'_>) -> WebDriverResult<()>) {
     let stack = stack_over_tls().await;
     let session = chromium::open_with(&["--ignore-certificate-errors"]).await;
@@ -98,7 +98,7 @@ async fn attackers_login(stack: &Stack) -> String {
     redirect.location().unwrap().to_owned()
 }
 
-/// Where the visits of authorization URLs began, by the broker's audit log.
+/// The provenance of each visit of an authorization URL, by the broker's audit log.
 fn provenance_of_visits(stack: &Stack) -> Vec<&'static str> {
     let events = stack.event_log().events(0, None);
     events.iter().filter_map(|event| event.provenance).collect()

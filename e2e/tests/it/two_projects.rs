@@ -196,12 +196,12 @@ async fn an_unknown_project_is_refused_by_the_name_of_its_field() {
             refuses(&response, 400, message);
         }
     }
-    let nobodys = json!({
+    let without_project = json!({
         "operation": "GET /api/providers",
         "fault": "refuse",
         "client_id": stack.backend.client_id,
     });
-    let refused = post(&stack, "/api/faults", nobodys).await;
+    let refused = post(&stack, "/api/faults", without_project).await;
     refuses(
         &refused,
         400,

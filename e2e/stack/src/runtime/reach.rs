@@ -1,4 +1,4 @@
-//! How clients reach the servers of a stack: the scheme and the host of every URL, the
+//! The way to the servers of a stack: the scheme and the host of every URL, the
 //! interfaces, and TLS in front of each server.
 
 use std::io;
