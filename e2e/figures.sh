@@ -39,9 +39,8 @@ size() { if $quick; then echo "$2"; else echo "$1"; fi; }
 # The lines of a command's output that say what it found, as one. A command that found
 # an error has stopped the run.
 nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
-last() { tail -n 1; }
 # All lines as one.
-joined() { paste --serial --delimiters=';' | sed 's/;/; /g'; }
+joined() { paste --serial --delimiters='|' | sed 's/:|/:/; s/|/; /g' | tr --squeeze-repeats ' '; }
 # Rows of: name, time alone, time through the proxy, time added.
 added() {
     awk '/µs/ {
@@ -122,7 +121,7 @@ figure differential "schema, broker and a plain reading of the specification" bo
     just differential "$(size 1000000 1000)"
 figure fuzz "fuzzing" targets \
     just fuzz "$(size 1000000 1000)"
-figure startup "start-up" last \
+figure startup "start-up" joined \
     just bench-startup
 figure sandboxes "sandboxes" joined \
     just bench-sandboxes
