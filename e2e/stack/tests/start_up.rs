@@ -1,5 +1,9 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[path = "start_up/running.rs"]
+mod running;
+#[path = "start_up/sandboxes.rs"]
+mod sandboxes;
 #[cfg(feature = "clients")]
 #[path = "start_up/trust.rs"]
 mod trust;
@@ -7,17 +11,12 @@ mod trust;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
-use std::time::Duration;
 
-use reqwest::Method;
 use testkit::backend::Backend;
-use testkit::browser::Browser;
 use testkit::http::Http;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+use tokio::io::AsyncReadExt as _;
 
-const FLAGS: [&str; 5] = ["consumer", "broker", "control", "google", "github"];
+use running::{FLAGS, Running, on_free_ports_but, run, stack, text, word_after};
 
 #[tokio::test]
 async fn the_help_lists_every_flag() {
@@ -305,216 +304,4 @@ async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
     let _ = running.stdout.read_to_string(&mut printed).await;
     let _ = running.stderr.read_to_string(&mut printed).await;
     assert_eq!(printed.trim(), "");
-}
-
-#[tokio::test]
-async fn sandboxes_leave_no_thread_and_no_descriptor_behind() {
-    let running = Running::start(&[]).await;
-    let control = Http::at(running.url_of("control"));
-    make_and_end(&control, 3).await;
-    let before = running.usage();
-    make_and_end(&control, 12).await;
-    running.waits_for_usage_of(before).await;
-}
-
-#[tokio::test]
-async fn a_sandbox_that_finds_no_room_is_refused_and_leaves_nothing() {
-    let running = Running::start_with_descriptors(160).await;
-    let control = Http::at(running.url_of("control"));
-    make_and_end(&control, 1).await;
-    let before = running.usage();
-    let mut made = Vec::new();
-    let refused = loop {
-        let response = control.post("/api/sandboxes").send().await;
-        match response.status {
-            201 => made.push(response.json()),
-            _ => break response,
-        }
-        assert!(made.len() < 60, "a sandbox needs descriptors");
-    };
-    assert_eq!(refused.status, 503, "{}", refused.text());
-    assert!(refused.text().contains("ulimit -n"), "{}", refused.text());
-    assert!(
-        !made.is_empty(),
-        "a stack and a sandbox need fewer than 160"
-    );
-    for sandbox in made {
-        end_sandbox(&control, &sandbox).await;
-    }
-    running.waits_for_usage_of(before).await;
-    make_and_end(&control, 1).await;
-}
-
-/// Makes sandboxes one after the other, each with a demo and a started login.
-async fn make_and_end(control: &Http, number: usize) {
-    for _ in 0..number {
-        let body = serde_json::json!({ "consumer": true, "mode": "interactive" });
-        let sandbox = control.post("/api/sandboxes").json(&body).send().await;
-        assert_eq!(sandbox.status, 201, "{}", sandbox.text());
-        let sandbox = sandbox.json();
-        let broker = sandbox["broker"].as_str().expect("a URL");
-        let backend = Backend::of(broker, &sandbox["projects"][0]);
-        let login = backend.start_login("google").await;
-        // The browser stays at the provider, with its connections open.
-        let google = sandbox["upstreams"]["google"].as_str().expect("a URL");
-        let demo = sandbox["consumer"].as_str().expect("a URL");
-        let browser = Browser::new().on_page(demo);
-        let end = browser.follow(&login.authorization_url).await;
-        assert!(end.url.starts_with(google), "{}", end.url);
-        end_sandbox(control, &sandbox).await;
-    }
-}
-
-async fn end_sandbox(control: &Http, sandbox: &serde_json::Value) {
-    let path = format!("/api/sandboxes/{}", sandbox["id"].as_str().expect("an id"));
-    let ended = control.request(Method::DELETE, path).send().await;
-    assert_eq!(ended.status, 204, "{}", ended.text());
-}
-
-/// The threads that the runtime keeps for ten seconds after a blocking call.
-const BLOCKING_THREADS: usize = 2;
-
-/// The running program, with its banner.
-struct Running {
-    child: Child,
-    banner: String,
-    stdout: BufReader<ChildStdout>,
-    stderr: ChildStderr,
-}
-
-impl Running {
-    async fn start(arguments: &[&str]) -> Self {
-        Self::spawn(stack(&[]), arguments).await
-    }
-
-    /// Starts it with a limit on its open files.
-    async fn start_with_descriptors(limit: usize) -> Self {
-        let limited = format!("ulimit -n {limit} && exec \"$0\" \"$@\"");
-        let mut shell = piped(Command::new("sh"));
-        shell.args(["-c", &limited, env!("CARGO_BIN_EXE_stack")]);
-        Self::spawn(shell, &[]).await
-    }
-
-    async fn spawn(mut command: Command, arguments: &[&str]) -> Self {
-        let child = command
-            .args(on_free_ports_but("nothing"))
-            .args(arguments)
-            .arg("--quiet")
-            .spawn();
-        let mut child = child.expect("it starts");
-        let mut running = Self {
-            banner: String::new(),
-            stdout: BufReader::new(child.stdout.take().expect("its output")),
-            stderr: child.stderr.take().expect("its errors"),
-            child,
-        };
-        in_time(running.read_banner()).await;
-        running
-    }
-
-    async fn read_banner(&mut self) {
-        loop {
-            let mut line = String::new();
-            if self.stdout.read_line(&mut line).await.expect("text") == 0 {
-                let mut message = String::new();
-                let _ = self.stderr.read_to_string(&mut message).await;
-                panic!("it ended: {message}");
-            }
-            self.banner.push_str(&line);
-            // The banner ends with the callbacks of the last project.
-            if line.trim().is_empty() && self.banner.contains("callbacks") {
-                return;
-            }
-        }
-    }
-
-    /// Waits until it has no more threads and open files than `before`.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "its connections and threads end when they do"
-    )]
-    async fn waits_for_usage_of(&self, before: (usize, usize)) {
-        for _ in 0..1_500 {
-            let (threads, files) = self.usage();
-            if threads <= before.0 + BLOCKING_THREADS && files <= before.1 {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("{:?} (threads, files) are left of {before:?}", self.usage());
-    }
-
-    /// The numbers of its threads and open files.
-    fn usage(&self) -> (usize, usize) {
-        let id = self.child.id().expect("it runs");
-        ["task", "fd"]
-            .map(|folder| format!("/proc/{id}/{folder}"))
-            .map(|folder| std::fs::read_dir(folder).expect("Linux").count())
-            .into()
-    }
-
-    fn url_of(&self, what: &str) -> String {
-        word_after(&self.banner, &format!("  {what}  "))
-    }
-
-    async fn send(&self, signal: &str) {
-        let id = self.child.id().expect("it runs");
-        let mut shell = Command::new("sh");
-        let sent = shell.args(["-c", &format!("kill -s {signal} {id}")]);
-        assert!(sent.status().await.expect("a shell").success());
-    }
-}
-
-#[track_caller]
-fn word_after(text: &str, what: &str) -> String {
-    let (_, rest) = text
-        .split_once(what)
-        .unwrap_or_else(|| panic!("{what} in {text}"));
-    rest.split_whitespace().next().expect("a word").to_owned()
-}
-
-async fn run(arguments: &[String]) -> Output {
-    let mut command = stack(&[]);
-    let ended = command.args(arguments).arg("--quiet").output();
-    in_time(ended).await.expect("it runs")
-}
-
-/// Fails if the program neither starts nor ends within a minute.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "it would hang the test, and a process does not live by our clock"
-)]
-async fn in_time<T>(end: impl Future<Output = T>) -> T {
-    let in_time = tokio::time::timeout(Duration::from_secs(60), end).await;
-    in_time.expect("it starts, or ends")
-}
-
-fn on_free_ports_but(flag: &str) -> Vec<String> {
-    FLAGS
-        .iter()
-        .filter(|known| **known != flag)
-        .map(|known| match *known {
-            "consumer" => "--consumer=localhost:0".to_owned(),
-            other => format!("--{other}=127.0.0.1:0"),
-        })
-        .collect()
-}
-
-fn stack(arguments: &[&str]) -> Command {
-    let mut command = piped(Command::new(env!("CARGO_BIN_EXE_stack")));
-    command.args(arguments);
-    command
-}
-
-fn piped(mut command: Command) -> Command {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }

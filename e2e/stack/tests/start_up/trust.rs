@@ -5,7 +5,7 @@
 
 use std::process::{Output, Stdio};
 
-use super::{Running, text};
+use super::running::{Running, text};
 use tokio::process::Command;
 
 /// A stack with TLS, and a home folder for its clients.
