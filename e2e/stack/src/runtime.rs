@@ -27,9 +27,8 @@ use broker_launch::BrokerLaunch;
 pub(crate) use broker_launch::{UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 pub(crate) use port::BoundPort;
 pub(crate) use reach::{BEHIND_FRONT, Reach};
-pub(crate) use server::ServerHandle;
-pub(crate) use server::Stopping;
 pub use server::silence_rocket;
+pub(crate) use server::{ServerHandle, Stopping};
 pub use urls::StackUrls;
 pub(crate) use urls::{ServerUrls, own_origin};
 

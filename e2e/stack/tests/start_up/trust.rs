@@ -63,13 +63,13 @@ impl TrustTest {
         output.await.expect("there is a shell")
     }
 
-    /// Asserts that `client` refuses the stack for its certificate, with `complaint`, and
+    /// Asserts that `client` refuses the stack for its certificate, with `message`, and
     /// reads the answer of the control address after the banner's commands for `label`.
-    async fn check(&self, label: &str, client: &str, complaint: &str) {
+    async fn check(&self, label: &str, client: &str, message: &str) {
         let refused = self.shell(client).await;
         let errors = text(&refused.stderr);
         assert!(!text(&refused.stdout).contains("upstreams"), "{label}");
-        assert!(errors.contains(complaint), "{label}: {errors}");
+        assert!(errors.contains(message), "{label}: {errors}");
 
         let script = format!("{}\n{client}", self.commands(label).join("\n"));
         let accepted = self.shell(&script).await;

@@ -1,14 +1,12 @@
-//! Sandboxes: each is a stack of its own, is bounded in number, and leaves nothing behind.
+//! Sandboxes: each is a stack of its own. Their number and their end are in `end`.
 
-use std::time::Duration;
+mod end;
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use stack::StackSettings;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
 use testkit::http::{Http, Response};
-use tokio::task::JoinSet;
 
 use super::{get, post, refuses};
 use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome};
@@ -185,114 +183,6 @@ async fn it_has_a_demo_and_interactive_providers_if_asked_for() {
 }
 
 #[tokio::test]
-async fn the_limit_holds_when_many_start_at_once() {
-    let settings = StackSettings {
-        max_sandboxes: 3,
-        ..StackSettings::for_tests()
-    };
-    let stack = TestStack::start_with(settings).await;
-    let mut starts = JoinSet::new();
-    for _ in 0..9 {
-        let control = Http::at(&stack.urls().control);
-        starts.spawn(async move { control.post("/api/sandboxes").send().await });
-    }
-    let responses = starts.join_all().await;
-    let started = responses.iter().filter(|it| it.status == 201).count();
-    assert_eq!(started, 3);
-    for refused in responses.iter().filter(|it| it.status != 201) {
-        refuses(refused, 429, "DELETE /api/sandboxes/ID");
-        refuses(refused, 429, "--max-sandboxes");
-    }
-    let some = get(&stack, "/api/sandboxes").await.json()[0]["id"].clone();
-    let path = format!("/api/sandboxes/{}", some.as_str().expect("an id"));
-    assert_eq!(stack.control(Method::DELETE, &path, None).await.status, 204);
-    assert_eq!(post(&stack, "/api/sandboxes", json!({})).await.status, 201);
-}
-
-#[tokio::test]
-async fn after_its_end_no_server_answers_and_no_task_is_left() {
-    let stack = TestStack::start().await;
-    get(&stack, "/api/sandboxes").await;
-    let tasks = || {
-        tokio::runtime::Handle::current()
-            .metrics()
-            .num_alive_tasks()
-    };
-    let before = tasks();
-
-    let sandbox = Sandbox::start_with(&stack, json!({ "consumer": true })).await;
-    sandbox.sign_in(Flow::Legacy, GOOGLE).await.is_ada(GOOGLE);
-    let stream = format!("{}/api/events/stream?after=0", sandbox.text("control"));
-    let mut watching = reqwest::get(&stream).await.expect("a stream");
-    watching.chunk().await.expect("its first event");
-    // A client that keeps its connections open.
-    let idle = reqwest::Client::new();
-    for server in ["broker", "consumer", "control"] {
-        let response = idle.get(sandbox.text(server)).send().await;
-        response.expect("an answer").text().await.expect("a page");
-    }
-    assert!(tasks() > before);
-
-    end(&stack, &sandbox).await;
-    for name in ["control", "broker", "consumer"] {
-        assert!(is_unserved(sandbox.text(name)).await, "{name}");
-    }
-    for provider in [GOOGLE, GITHUB] {
-        let url = sandbox.info["upstreams"][provider].as_str().expect("a URL");
-        assert!(is_unserved(url).await, "{provider}");
-    }
-    drop(watching);
-    until(async || tasks() <= before).await;
-    drop(idle);
-
-    for method in [Method::GET, Method::DELETE] {
-        let ended = stack
-            .control(method.clone(), "/api/sandboxes/s1", None)
-            .await;
-        refuses(&ended, 404, "POST /api/sandboxes makes a new one");
-        for never in ["s2", "s0", "s-1", "s02", "x", "%00"] {
-            let path = format!("/api/sandboxes/{never}");
-            let unknown = stack.control(method.clone(), &path, None).await;
-            refuses(&unknown, 404, "there is no such sandbox");
-        }
-    }
-}
-
-#[tokio::test]
-async fn it_ends_by_itself_when_its_control_address_is_not_called() {
-    let stack = TestStack::start().await;
-    let brief = Sandbox::start_with(&stack, json!({ "ttl_seconds": 1 })).await;
-    let lasting = Sandbox::start(&stack).await;
-    // Its own clock decides nothing about its end.
-    let day = json!({ "seconds": 86_400 });
-    lasting
-        .control(Method::POST, "/api/clock/advance", Some(day))
-        .await;
-    let path = format!("/api/sandboxes/{}", brief.text("id"));
-    until(async || get(&stack, &path).await.status == 404).await;
-    assert!(is_unserved(brief.text("broker")).await);
-    let left = get(&stack, "/api/sandboxes").await.json();
-    assert_eq!(left.as_array().expect("a list").len(), 1);
-    assert_eq!(left[0]["id"], lasting.info["id"]);
-}
-
-#[tokio::test]
-async fn its_end_moves_with_each_call_to_its_control_address() {
-    let stack = TestStack::start().await;
-    let sandbox = Sandbox::start(&stack).await;
-    let ends_at = async || {
-        let info = get(&stack, "/api/sandboxes/s1").await.json();
-        info["ends_at"].as_i64().expect("seconds")
-    };
-    let first = ends_at().await;
-    until(async || {
-        sandbox.control(Method::GET, "/api/clock", None).await;
-        ends_at().await > first
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn a_request_that_makes_no_sense_is_refused_with_the_field_in_its_error() {
     let stack = TestStack::start().await;
     for (body, word) in [
@@ -371,24 +261,4 @@ async fn end(stack: &TestStack, sandbox: &Sandbox) {
     let path = format!("/api/sandboxes/{}", sandbox.text("id"));
     let ended = stack.control(Method::DELETE, &path, None).await;
     assert_eq!(ended.status, 204, "{}", ended.text());
-}
-
-async fn is_unserved(url: &str) -> bool {
-    let error = reqwest::get(url).await.expect_err("no server is there");
-    error.is_connect()
-}
-
-/// Waits for a condition that another task or process brings about.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "sandboxes end by the system's time, and connections end when they do"
-)]
-async fn until(mut is_true: impl AsyncFnMut() -> bool) {
-    for _ in 0..1_000 {
-        if is_true().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("not within 20 seconds");
 }
