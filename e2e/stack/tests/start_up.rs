@@ -193,8 +193,8 @@ async fn the_people_of_a_file_are_on_the_sign_in_pages() {
 }
 
 #[tokio::test]
-async fn ctrl_c_and_sigterm_end_it_with_status_zero() {
-    for signal in ["INT", "TERM"] {
+async fn ctrl_c_sigterm_and_a_closed_terminal_end_it_with_status_zero() {
+    for signal in ["INT", "TERM", "HUP"] {
         let mut running = Running::start(&[]).await;
         running.send(signal).await;
         let status = running.child.wait().await.expect("it ends");

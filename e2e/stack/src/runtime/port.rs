@@ -148,6 +148,15 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_long_block_of_taken_ports_is_passed_over() {
+        let ip = IpAddr::from([127, 0, 0, 1]);
+        let taken: Vec<_> = (0..150).map(|_| free_port(ip).unwrap()).collect();
+        let first = taken[0].local_addr().unwrap().port();
+        NEXT_PORT.store(first - FIRST_PORT, Ordering::Relaxed);
+        assert!(free_port(ip).is_ok());
+    }
+
     #[tokio::test]
     async fn a_port_that_a_starting_process_still_holds_is_tried_again() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
