@@ -1,8 +1,11 @@
 //! The faults of the proxy, and the armed ones: which fault, at which call of which
 //! project, once or for one login.
 
+mod answer;
 #[cfg(test)]
 mod tests;
+
+pub use answer::{FaultAnswer, MalformedAnswer};
 
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -53,6 +56,21 @@ faults! {
         "The broker answers and its commit stands, but a foreign page with status 200 arrives instead.";
     Delay = "delay",
         "The broker answers and its commit stands, but the answer arrives late.";
+    Silence = "silence",
+        "The broker answers and its commit stands, but nothing arrives, and the connection stays open.";
+    Drip = "drip",
+        "The broker answers and its commit stands, but the body arrives at one byte per half second.";
+    Endless = "endless",
+        "The broker answers and its commit stands, but a 200 arrives whose body never ends.";
+    Answer = "answer",
+        "The broker answers and its commit stands, but another answer arrives instead.";
+}
+
+/// Whether a client that waits gets the broker's whole answer in spite of the fault with
+/// this name.
+pub(crate) fn delivers_answer(fault: Option<&str>) -> bool {
+    let is_late = |name: &str| matches!(name.parse(), Ok(Fault::Delay | Fault::Drip));
+    fault.is_none_or(is_late)
 }
 
 /// No fault has this name; the message lists the names.
@@ -89,10 +107,13 @@ pub struct FaultInjection {
     pub client_id: Option<ClientId>,
     /// The delay of [`Fault::Delay`].
     pub delay: Duration,
+    /// The answer of [`Fault::Answer`].
+    pub answer: FaultAnswer,
 }
 
 impl FaultInjection {
-    /// `fault` at the next call of `operation`, once, with a delay of one second.
+    /// `fault` at the next call of `operation`, once, with a delay of one second and an
+    /// empty JSON object as the other answer.
     pub fn next(operation: BrokerOperation, fault: Fault) -> Self {
         Self {
             operation,
@@ -101,6 +122,15 @@ impl FaultInjection {
             sticky: false,
             client_id: None,
             delay: Duration::from_secs(1),
+            answer: FaultAnswer::default(),
+        }
+    }
+
+    /// [`Fault::Answer`] with `answer` at the next call of `operation`, once.
+    pub fn answer(operation: BrokerOperation, answer: FaultAnswer) -> Self {
+        Self {
+            answer,
+            ..Self::next(operation, Fault::Answer)
         }
     }
 

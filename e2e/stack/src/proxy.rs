@@ -12,10 +12,12 @@ mod call;
 mod corrupt;
 mod headers;
 mod resends;
+mod slow;
 mod state;
 mod target;
 mod upstream_conn;
 
+use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -26,8 +28,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::accept::accept;
+use corrupt::Unanswered;
 use headers::MAX_HEADERS;
 use service::ProxyService;
+use slow::keep_silent;
 pub use state::ProxyState;
 use target::Target;
 
@@ -96,12 +100,23 @@ async fn serve(client: TcpStream, target: Target, state: Arc<ProxyState>) {
         let service = service.clone();
         async move { service.forward(request).await }
     });
-    // A client that disconnects is no event of the proxy.
-    let _ = http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .max_headers(MAX_HEADERS)
         // A client that closes its sending half still waits for the answer.
         .half_close(true)
-        .serve_connection(TokioIo::new(client), service)
-        .await;
+        .serve_connection(TokioIo::new(client), service);
+    // A client that disconnects is no event of the proxy.
+    if (&mut connection)
+        .await
+        .is_err_and(|error| is_silent(&error))
+    {
+        keep_silent(connection.into_parts().io.into_inner()).await;
+    }
+}
+
+/// Whether a fault ended the service of a connection that stays open.
+fn is_silent(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|it| it.downcast_ref());
+    matches!(cause, Some(Unanswered::Silent))
 }

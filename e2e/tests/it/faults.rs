@@ -5,6 +5,7 @@ mod armed;
 mod calls;
 mod demo;
 mod resends;
+mod slow;
 
 use std::time::Duration;
 

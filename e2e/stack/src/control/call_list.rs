@@ -41,7 +41,7 @@ const CALLS: &[(&str, &str)] = &[
     ),
     (
         "POST /api/faults",
-        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}, for one project with "client_id":"…""#,
+        r#"{"operation":"POST /v1/login/result","fault":"lose_response"}, for one project with "client_id":"…"; with the fault answer "answer":{"status":503,"headers":{…},"body":"…"}"#,
     ),
     ("GET /api/faults", "the armed faults"),
     ("DELETE /api/faults", "disarm all faults"),

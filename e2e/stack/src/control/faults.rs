@@ -1,5 +1,6 @@
 //! Faults: arm, list and disarm them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,12 +13,15 @@ use serde::Deserialize;
 use super::json_body::JsonBody;
 use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
-use crate::faults::{ArmedFault, Fault, FaultInjection};
+use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, MalformedAnswer};
 use crate::projects::ProjectRegistry;
 use crate::runtime::StackRuntime;
 
 /// Longer than any client waits.
 const MAX_DELAY_MS: u64 = 600_000;
+
+/// The limit for a body: that of an [`FaultAnswer`], with every byte escaped.
+const MAX_BODY_KIB: u64 = 512;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +34,17 @@ pub(super) struct NewFault {
     sticky: bool,
     client_id: Option<String>,
     delay_ms: Option<u64>,
+    answer: Option<NewAnswer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NewAnswer {
+    status: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    body: String,
 }
 
 fn next_call() -> u32 {
@@ -38,7 +53,7 @@ fn next_call() -> u32 {
 
 #[post("/api/faults", data = "<new>")]
 pub(super) fn arm(
-    new: JsonBody<NewFault>,
+    new: JsonBody<NewFault, { MAX_BODY_KIB }>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<Value>), ControlError> {
     let id = runtime.faults().arm(new.0.parse(&runtime.projects)?);
@@ -67,8 +82,30 @@ impl NewFault {
                 Some(ms) => parse_delay(ms, fault)?,
                 None => next.delay,
             },
+            answer: match self.answer {
+                Some(answer) => answer.parse_for(fault)?,
+                None => next.answer,
+            },
             ..next
         })
+    }
+}
+
+impl NewAnswer {
+    fn parse_for(self, fault: Fault) -> Result<FaultAnswer, ControlError> {
+        if fault != Fault::Answer {
+            return Err(ControlError::bad_request(
+                "answer belongs to the fault answer alone",
+            ));
+        }
+        let parsed = self.parse();
+        parsed.map_err(|error| ControlError::bad_request(format!("answer.{error}")))
+    }
+
+    fn parse(self) -> Result<FaultAnswer, MalformedAnswer> {
+        let mut headers = self.headers.iter();
+        let answer = FaultAnswer::new(self.status, self.body)?;
+        headers.try_fold(answer, |answer, (name, value)| answer.header(name, value))
     }
 }
 

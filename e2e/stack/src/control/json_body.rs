@@ -6,18 +6,18 @@ use rocket::serde::DeserializeOwned;
 
 use crate::control_error::ControlError;
 
-/// The limit for a body, far above any control call.
+/// The limit for a body, far above any call that has no limit of its own.
 const MAX_BODY_KIB: u64 = 64;
 
 /// A JSON body, or an error that names the wrong field. An empty body is an empty object.
-pub(crate) struct JsonBody<T>(pub(crate) T);
+pub(crate) struct JsonBody<T, const MAX_KIB: u64 = MAX_BODY_KIB>(pub(crate) T);
 
 #[rocket::async_trait]
-impl<'r, T: DeserializeOwned> FromData<'r> for JsonBody<T> {
+impl<'r, T: DeserializeOwned, const MAX_KIB: u64> FromData<'r> for JsonBody<T, MAX_KIB> {
     type Error = ();
 
     async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self, ()> {
-        match read(data).await {
+        match read(data, MAX_KIB).await {
             Ok(body) => data::Outcome::Success(JsonBody(body)),
             Err(error) => {
                 let status = error.status;
@@ -28,14 +28,14 @@ impl<'r, T: DeserializeOwned> FromData<'r> for JsonBody<T> {
     }
 }
 
-async fn read<T: DeserializeOwned>(data: Data<'_>) -> Result<T, ControlError> {
+async fn read<T: DeserializeOwned>(data: Data<'_>, max_kib: u64) -> Result<T, ControlError> {
     let bytes = data
-        .open(MAX_BODY_KIB.kibibytes())
+        .open(max_kib.kibibytes())
         .into_bytes()
         .await
         .map_err(|_| ControlError::bad_request("the body broke off"))?;
     if !bytes.is_complete() {
-        let message = format!("a body has at most {MAX_BODY_KIB} KiB");
+        let message = format!("a body has at most {max_kib} KiB");
         return Err(ControlError::bad_request(message));
     }
     let body = match bytes.is_empty() {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::event_log::{EventSource, LoggedEvent};
+use crate::faults;
 
 /// A call of a browser or a backend. The fields are the members of its JSON.
 #[derive(Debug, Clone, Serialize)]
@@ -25,7 +26,7 @@ pub struct LoginCall {
     pub steps: Vec<&'static str>,
     /// The fault that the proxy injected.
     pub fault: Option<&'static str>,
-    /// Whether the client received the broker's answer.
+    /// Whether the client received the broker's answer, if it waited.
     #[serde(rename = "heard")]
     pub is_received: bool,
 }
@@ -41,7 +42,7 @@ pub(super) fn of(events: &[&LoggedEvent]) -> Vec<LoginCall> {
         match known {
             Some(call) => {
                 call.fault = event.fault;
-                call.is_received = event.fault == Some("delay");
+                call.is_received = faults::delivers_answer(event.fault);
             }
             None => calls.push(LoginCall::new(event)),
         }

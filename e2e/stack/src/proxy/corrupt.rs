@@ -3,7 +3,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use http_body_util::{Either, Full};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -13,12 +14,28 @@ use hyper::{Response, StatusCode};
 #[error("the proxy closes the connection")]
 pub(super) struct Closed;
 
-/// The body that a client receives: whole, or half.
-pub(super) type ClientBody = Either<Full<Bytes>, HalfBody>;
+/// A call that ends without an answer.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+pub(super) enum Unanswered {
+    /// The connection closes.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+    /// The connection stays open.
+    #[error("the proxy keeps the connection open and sends nothing")]
+    Silent,
+}
+
+/// The body that a client receives: whole, or as a fault makes it.
+pub(super) type ClientBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Closed>>;
+
+/// A body that a fault makes.
+pub(super) fn faulty(body: impl Body<Data = Bytes, Error = Closed> + Send + 'static) -> ClientBody {
+    Either::Right(body.boxed_unsync())
+}
 
 /// Half of a body, followed by the end of the connection.
 #[derive(Debug)]
-pub(super) struct HalfBody {
+struct HalfBody {
     half: Option<Bytes>,
     whole: u64,
     is_flushed: bool,
@@ -31,7 +48,7 @@ pub(super) fn halved(response: Response<Bytes>) -> Result<Response<ClientBody>, 
         return Err(Closed);
     }
     Ok(response.map(|body| {
-        Either::Right(HalfBody {
+        faulty(HalfBody {
             half: Some(body.slice(..body.len() / 2)),
             whole: body.len() as u64,
             is_flushed: false,

@@ -11,8 +11,11 @@ use hyper::{Request, Response};
 
 use super::body::ForwardedBody;
 use super::call::ProxiedCall;
-use super::corrupt::{ClientBody, Closed, bad_gateway, broker_unreachable, foreign_page, halved};
+use super::corrupt::{
+    ClientBody, Closed, Unanswered, bad_gateway, broker_unreachable, foreign_page, halved,
+};
 use super::headers::drop_hop_by_hop;
+use super::slow::{dripping, endless};
 use super::state::ProxyState;
 use super::target::Target;
 use super::upstream_conn::UpstreamConn;
@@ -51,13 +54,13 @@ impl ProxyService {
     pub(super) async fn forward(
         &self,
         request: Request<Incoming>,
-    ) -> Result<Response<ClientBody>, Closed> {
+    ) -> Result<Response<ClientBody>, Unanswered> {
         let call = ProxiedCall::read(request).await?;
         let context = self.inspect(&call);
         if let Some(injected) = &context.injected
             && injected.fault == Fault::Refuse
         {
-            return Err(self.refuse(call, &context, injected));
+            return Err(self.refuse(call, &context, injected).into());
         }
         let (request, recorded) = call.into_parts();
         let Ok(response) = self.send(request).await else {
@@ -129,7 +132,7 @@ impl ProxyService {
         request: RecordedRequest,
         context: &CallContext,
         response: Response<Bytes>,
-    ) -> Result<Response<ClientBody>, Closed> {
+    ) -> Result<Response<ClientBody>, Unanswered> {
         let header = response.headers().get("x-request-id");
         let request_id = header.and_then(text).unwrap_or_default().to_owned();
         let (head, body) = response.into_parts();
@@ -150,18 +153,39 @@ impl ProxyService {
             return Ok(response.map(whole));
         };
         self.record_fault(injected, context, &request_id, audited.as_deref());
+        self.answer(injected, context, response).await
+    }
+
+    /// The answer that the fault leaves the client with.
+    async fn answer(
+        &self,
+        injected: &FaultInjection,
+        context: &CallContext,
+        response: Response<Bytes>,
+    ) -> Result<Response<ClientBody>, Unanswered> {
+        // A broker that stops waits for its connections, and not for a client that waits.
+        self.upstream.close().await;
+        let lost = &self.state.resends;
         match injected.fault {
             Fault::Refuse | Fault::LoseResponse => {
-                self.state.resends.lost(context.digest, context.was_reused);
-                Err(Closed)
+                lost.lost(context.digest, context.was_reused);
+                Err(Closed.into())
             }
-            Fault::Truncate => halved(response),
+            Fault::Silence => {
+                // No client repeats a call by itself on a connection that is open.
+                lost.lost(context.digest, false);
+                Err(Unanswered::Silent)
+            }
+            Fault::Truncate => Ok(halved(response)?),
             Fault::Html502 => Ok(bad_gateway()),
             Fault::Html200 => Ok(foreign_page()),
             Fault::Delay => {
                 delay(injected).await;
                 Ok(response.map(whole))
             }
+            Fault::Drip => Ok(dripping(response)),
+            Fault::Endless => Ok(endless()),
+            Fault::Answer => Ok(injected.answer.to_response().map(whole)),
         }
     }
 
@@ -179,9 +203,12 @@ impl ProxyService {
             login: context.owner.login.as_ref(),
             status: match injected.fault {
                 Fault::Html502 => Some(502),
-                Fault::Html200 => Some(200),
-                Fault::Truncate | Fault::Delay => audited.and_then(|event| event.status),
-                Fault::Refuse | Fault::LoseResponse => None,
+                Fault::Html200 | Fault::Endless => Some(200),
+                Fault::Answer => Some(injected.answer.status()),
+                Fault::Truncate | Fault::Delay | Fault::Drip => {
+                    audited.and_then(|event| event.status)
+                }
+                Fault::Refuse | Fault::LoseResponse | Fault::Silence => None,
             },
             why: injected.fault.description(),
             audited,

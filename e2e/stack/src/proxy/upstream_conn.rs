@@ -43,6 +43,11 @@ impl UpstreamConn {
         }
         response
     }
+
+    /// Closes the connection; the next request opens another.
+    pub(super) async fn close(&self) {
+        *self.open.lock().await = None;
+    }
 }
 
 async fn send(

@@ -85,3 +85,78 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
     refuses(&arm(&stack, endless).await, 400, "delay_ms");
     assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));
 }
+
+#[tokio::test]
+async fn another_answer_is_armed_with_its_status_headers_and_body() {
+    let stack = TestStack::start().await;
+    // Escaped, the largest body is six times as long.
+    let body = "\u{1}".repeat(64 * 1024);
+    let order = json!({ "operation": "GET /api/providers", "fault": "answer", "answer": {
+        "status": 503, "headers": { "Retry-After": "7", "content-type": "text/plain" }, "body": body,
+    } });
+    assert_eq!(arm(&stack, order).await.status, 201);
+    let answer = stack.backend.providers().await;
+    assert_eq!((answer.status, answer.text()), (503, body.as_str()));
+    assert_eq!(answer.header("retry-after"), Some("7"));
+    assert_eq!(answer.header("content-type"), Some("text/plain"));
+
+    let bare = json!({ "operation": "GET /api/providers", "fault": "answer", "answer": { "status": 200 } });
+    assert_eq!(arm(&stack, bare).await.status, 201);
+    stack.backend.providers().await.is(200, "");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_is_refused_with_its_member() {
+    let stack = TestStack::start().await;
+    let many: Value = (0..17)
+        .map(|n| (format!("X-{n}"), json!("x")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    for (answer, says) in [
+        (json!({ "status": 199 }), "answer.status: 200 to 599"),
+        (json!({ "status": 600 }), "answer.status: 200 to 599"),
+        (json!({ "status": "ok" }), "answer.status"),
+        (json!({ "body": "x" }), "status"),
+        (json!({ "status": 200, "body": 5 }), "answer.body"),
+        (
+            json!({ "status": 200, "body": "x".repeat(65_537) }),
+            "answer.body: at most 65536 bytes",
+        ),
+        (
+            json!({ "status": 200, "headers": many }),
+            "answer.headers: at most 16",
+        ),
+        (
+            json!({ "status": 200, "headers": { "a b": "c" } }),
+            "answer.headers: a name",
+        ),
+        (
+            json!({ "status": 200, "headers": { "a": "b\r\nc: d" } }),
+            "answer.headers: a value",
+        ),
+        (
+            json!({ "status": 200, "headers": { "a": 1 } }),
+            "answer.headers",
+        ),
+        (
+            json!({ "status": 200, "headers": { "Content-Length": "1" } }),
+            "content-length",
+        ),
+        (
+            json!({ "status": 200, "headers": { "Transfer-Encoding": "x" } }),
+            "the connection",
+        ),
+        (json!({ "status": 200, "reason": "OK" }), "reason"),
+        (json!("other"), "answer"),
+    ] {
+        let order = json!({ "operation": RESULT, "fault": "answer", "answer": answer });
+        refuses(&arm(&stack, order).await, 400, says);
+    }
+    let refuse = json!({ "operation": RESULT, "fault": "refuse", "answer": { "status": 200 } });
+    refuses(
+        &arm(&stack, refuse).await,
+        400,
+        "answer belongs to the fault answer alone",
+    );
+    assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));
+}

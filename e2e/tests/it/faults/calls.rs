@@ -127,6 +127,7 @@ async fn a_call_whose_response_was_lost_has_taken_effect() {
             Fault::Truncate,
             Fault::Html502,
             Fault::Html200,
+            Fault::Answer,
         ] {
             let stack = TestStack::start().await;
             let ready = Ready::to(operation, &stack).await;
@@ -180,6 +181,9 @@ fn assert_no_response(fault: Fault, received: reqwest::Result<Response>) {
         (Fault::Truncate, Err(error)) => assert!(error.is_body() || error.is_decode(), "{error:?}"),
         (Fault::Html502, Ok(page)) => is_page(&page, 502),
         (Fault::Html200, Ok(page)) => is_page(&page, 200),
+        (Fault::Answer, Ok(other)) => {
+            other.is(200, "{}");
+        }
         (fault, received) => panic!("{fault:?}: {received:?}"),
     }
 }

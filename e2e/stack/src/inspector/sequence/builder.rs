@@ -5,6 +5,7 @@ use super::calls::{CallEvents, CallOrResend};
 use super::redirect::{self, RedirectTarget, answer_label, callback_label};
 use super::row::{Arrow, Note, Participant, Row, Style};
 use crate::event_log::LoggedEvent;
+use crate::faults;
 use crate::inspector::labels;
 
 /// The time between two calls from which on a pause is drawn.
@@ -152,7 +153,7 @@ impl<'a> SequenceBuilder<'a> {
                 (None, Some(_)) => Style::Refused,
                 (None, None) => Style::Plain,
             },
-            arrives: !matches!(fault, Some("lose_response" | "truncate")),
+            arrives: !matches!(fault, Some("lose_response" | "truncate" | "silence")),
             exchange: Some(event.request_id.clone()),
         }));
         self.rows.extend(Note::of_refusal(event).map(Row::Note));
@@ -161,7 +162,7 @@ impl<'a> SequenceBuilder<'a> {
     /// Adds the browser's next step, if it received the answer and was redirected.
     fn infer_after(&mut self, call: &CallEvents) {
         use Participant::{Browser, Consumer, Provider};
-        let is_received = matches!(call.fault(), None | Some("delay"));
+        let is_received = faults::delivers_answer(call.fault());
         let Some(event) = call.answered.filter(|_| is_received) else {
             return;
         };

@@ -41,6 +41,10 @@ pub(super) fn answer_label(
         Some("html_502") => format!("a proxy's 502, not {status}"),
         Some("html_200") => format!("a foreign 200, not {status}"),
         Some("delay") => format!("{status}, late"),
+        Some("silence") => format!("{status}, never sent"),
+        Some("drip") => format!("{status}, byte by byte"),
+        Some("endless") => format!("a 200 without an end, not {status}"),
+        Some("answer") => format!("another answer, not {status}"),
         Some(other) => format!("{status}, {other}"),
     }
 }

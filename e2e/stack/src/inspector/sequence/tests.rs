@@ -224,6 +224,10 @@ fn a_lost_answer_breaks_off_with_a_note_of_the_committed_steps() {
         ("html_502", true),
         ("html_200", true),
         ("delay", true),
+        ("silence", false),
+        ("drip", true),
+        ("endless", true),
+        ("answer", true),
     ] {
         let rows = rows_of(&[result(), faulted(&result(), fault, None)]);
         let [

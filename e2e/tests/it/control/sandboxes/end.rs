@@ -5,13 +5,16 @@ use std::time::Duration;
 use reqwest::Method;
 use serde_json::json;
 use stack::StackSettings;
-use testkit::http::Http;
+use testkit::http::{Http, client};
 use tokio::task::JoinSet;
 
 use super::{Sandbox, end};
 use crate::control::{get, post, refuses};
 use crate::login::{Flow, GITHUB, GOOGLE};
 use crate::test_stack::TestStack;
+
+/// A wait that only a failed test exhausts; every slow fault takes longer.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn the_limit_holds_when_many_start_at_once() {
@@ -119,6 +122,42 @@ async fn its_end_moves_with_each_call_to_its_control_address() {
         ends_at().await > first
     })
     .await;
+}
+
+#[tokio::test]
+async fn its_end_lets_go_of_a_client_that_waits() {
+    let stack = TestStack::start().await;
+    let sandbox = Sandbox::start(&stack).await;
+    let mut waiting = JoinSet::new();
+    for (nth, fault) in ["silence", "drip", "endless", "delay"]
+        .into_iter()
+        .enumerate()
+    {
+        let mut order = json!({ "operation": "POST /v1/login/session", "fault": fault });
+        if fault == "delay" {
+            order["delay_ms"] = json!(600_000);
+        }
+        let faults = sandbox.control(Method::POST, "/api/faults", Some(order));
+        assert_eq!(faults.await.status, 201);
+        let body = sandbox
+            .backend
+            .session_body(&testkit::fresh::secret(), GOOGLE);
+        let start = format!("{}/v1/login/session", sandbox.text("broker"));
+        let start = client().post(start).json(&body).timeout(PATIENCE);
+        waiting.spawn(async move { start.send().await?.bytes().await });
+        until(async || {
+            let events = sandbox.control(Method::GET, "/api/events", None).await;
+            let events = events.json();
+            let events = events.as_array().expect("a list").iter();
+            events.filter(|event| event["fault"].is_string()).count() == nth + 1
+        })
+        .await;
+    }
+    end(&stack, &sandbox).await;
+    for ended in waiting.join_all().await {
+        let error = ended.expect_err("no answer");
+        assert!(!error.is_timeout(), "{error:?}");
+    }
 }
 
 async fn is_unserved(url: &str) -> bool {
