@@ -273,11 +273,13 @@ fn a_browser_that_lost_the_answer_goes_nowhere() {
         faulted(&visit, "lose_response", None),
     ]));
     assert!(!rows.iter().any(|row| row.starts_with("B~>P")), "{rows:?}");
-    let late = script(&rows_of(&[
-        visit.clone(),
-        faulted(&visit, "delay", Some(303)),
-    ]));
-    assert!(late.iter().any(|row| row.starts_with("B~>P")), "{late:?}");
+    for fault in ["delay", "drip"] {
+        let late = script(&rows_of(&[
+            visit.clone(),
+            faulted(&visit, fault, Some(303)),
+        ]));
+        assert!(late.iter().any(|row| row.starts_with("B~>P")), "{late:?}");
+    }
 }
 
 #[test]
