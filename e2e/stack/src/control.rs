@@ -74,6 +74,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
                 clock::advance,
                 projects::list,
                 projects::register,
+                projects::allow_callback,
                 upstreams::configure,
                 upstreams::rotate_keys,
                 upstreams::next,

@@ -105,6 +105,32 @@ impl ProjectRegistry {
         self.add(credentials, policy)
     }
 
+    /// Adds a callback to a registered project, for the broker's next call on. One that it
+    /// has stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// If no project has the id.
+    pub fn allow_callback(
+        &self,
+        client_id: &ClientId,
+        redirect_uri: RedirectUri,
+    ) -> Result<ProjectCredentials, UnknownProject> {
+        let mut all = self.credentials();
+        let mut projects = all.iter_mut();
+        let credentials = projects.find(|it| it.client_id == *client_id);
+        let credentials = credentials.ok_or(UnknownProject)?;
+        if !credentials.redirect_uris.contains(&redirect_uri) {
+            credentials.redirect_uris.push(redirect_uri);
+            let known = self.at_broker.find(client_id).ok_or(UnknownProject)?;
+            self.at_broker.register(Project {
+                redirect_uris: credentials.redirect_uris.clone(),
+                ..Project::clone(&known)
+            });
+        }
+        Ok(credentials.clone())
+    }
+
     /// Registers a project with a known id and, on this machine, the development secret,
     /// so that an app's settings need not change from one start to the next.
     pub(crate) fn register_for_development(

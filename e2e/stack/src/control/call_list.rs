@@ -17,6 +17,10 @@ const CALLS: &[(&str, &str)] = &[
         "POST /api/projects",
         r#"{"name":"…","redirect_uris":["…"],"relay_guard":"always"}"#,
     ),
+    (
+        "POST /api/projects/{client_id}/callbacks",
+        r#"{"redirect_uri":"…"}, one more callback"#,
+    ),
     ("GET /api/clock", "the time of the stack"),
     ("POST /api/clock/advance", r#"{"seconds":600}"#),
     (

@@ -102,9 +102,10 @@ impl ControlFixture {
     /// The state that calls can change, as far as it is cheap to read.
     fn state(&self) -> (i64, usize, usize) {
         let runtime = self.runtime();
+        let projects = runtime.projects.list();
         (
             runtime.clock.advanced_ms(),
-            runtime.projects.list().len(),
+            projects.iter().map(|it| 1 + it.redirect_uris.len()).sum(),
             runtime.faults().armed().len(),
         )
     }

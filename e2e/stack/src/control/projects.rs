@@ -1,4 +1,4 @@
-//! The projects, with their secrets: list them, or register more.
+//! The projects, with their secrets: list them, register more, or add a callback.
 
 use std::sync::Arc;
 
@@ -38,6 +38,25 @@ pub(super) fn register(
 ) -> Result<(Status, Json<ProjectCredentials>), ControlError> {
     let registered = new.0.register(&runtime.projects)?;
     Ok((Status::Created, Json(registered)))
+}
+
+/// The body of `POST /api/projects/{client_id}/callbacks`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewCallback {
+    redirect_uri: RedirectUri,
+}
+
+#[post("/api/projects/<client_id>/callbacks", data = "<new>")]
+pub(super) fn allow_callback(
+    client_id: &str,
+    new: JsonBody<NewCallback>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<ProjectCredentials>, ControlError> {
+    let projects = &runtime.projects;
+    let project = projects.find(client_id);
+    let allowed = project.and_then(|id| projects.allow_callback(&id, new.0.redirect_uri));
+    allowed.map(Json).map_err(ControlError::not_found)
 }
 
 impl NewProject {

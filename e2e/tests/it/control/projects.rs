@@ -7,6 +7,7 @@ use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
+use testkit::http::REFUSED;
 
 #[tokio::test]
 async fn it_lists_every_project_with_its_secret() {
@@ -145,4 +146,86 @@ async fn a_project_without_a_permissible_callback_is_refused() {
     refuses(&post(&stack, "/api/projects", unknown).await, 400, "admin");
     let projects = get(&stack, "/api/projects").await.json();
     assert_eq!(projects.as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn a_callback_is_accepted_from_the_moment_it_is_allowed() {
+    let stack = TestStack::start().await;
+    let late = Backend {
+        callback: "http://localhost:9/late".to_owned(),
+        ..stack.backend.clone()
+    };
+    let start = async || late.start_with_key(&testkit::fresh::secret(), GOOGLE).await;
+    start().await.is(400, REFUSED);
+    let path = format!("/api/projects/{}/callbacks", late.client_id);
+    let project = json!({
+        "name": "A test's app",
+        "client_id": late.client_id,
+        "client_secret": late.client_secret,
+        "redirect_uris": [stack.backend.callback, late.callback],
+    });
+    for _ in 0..2 {
+        let allowed = post(&stack, &path, json!({ "redirect_uri": late.callback })).await;
+        assert_eq!((allowed.status, allowed.json()), (200, project.clone()));
+    }
+    assert_eq!(get(&stack, "/api/projects").await.json()[1], project);
+    assert_eq!(start().await.status, 200);
+    stack.reset().await.expect("a fresh broker");
+    assert_eq!(start().await.status, 200);
+    assert_eq!(
+        stack.backend.start_login(GOOGLE).await.session_key.len(),
+        43
+    );
+}
+
+#[tokio::test]
+async fn a_callback_keeps_the_relay_guard_of_its_project() {
+    let stack = TestStack::start().await;
+    let new =
+        json!({ "name": "New", "redirect_uris": ["http://localhost:9/"], "relay_guard": "always" });
+    let project = post(&stack, "/api/projects", new).await.json();
+    let backend = Backend::of(stack.broker(), &project);
+    let path = format!("/api/projects/{}/callbacks", backend.client_id);
+    let allowed = post(
+        &stack,
+        &path,
+        json!({ "redirect_uri": "http://localhost:9/late" }),
+    )
+    .await;
+    assert_eq!(allowed.status, 200);
+    let login = backend.start_login(GOOGLE).await;
+    let page = Browser::new().open(&login.authorization_url).await;
+    assert_eq!(page.status, 200, "it asks the user");
+}
+
+#[tokio::test]
+async fn a_callback_that_cannot_be_allowed_is_refused() {
+    let stack = TestStack::start().await;
+    let callback = json!({ "redirect_uri": "http://localhost:9/late" });
+    let unknown = post(&stack, "/api/projects/unknown/callbacks", callback).await;
+    refuses(&unknown, 404, "GET /api/projects");
+    let path = format!("/api/projects/{}/callbacks", stack.backend.client_id);
+    for (body, says) in [
+        (json!({}), "redirect_uri"),
+        (json!({ "redirect_uri": 5 }), "redirect_uri"),
+        (
+            json!({ "redirect_uri": "http://app.example/back" }),
+            "redirect_uri",
+        ),
+        (
+            json!({ "redirect_uri": "https://app.example/back?x" }),
+            "redirect_uri",
+        ),
+        (
+            json!({ "redirect_uris": ["https://app.example/"] }),
+            "redirect_uris",
+        ),
+    ] {
+        refuses(&post(&stack, &path, body).await, 400, says);
+    }
+    let projects = get(&stack, "/api/projects").await.json();
+    assert_eq!(
+        projects[1]["redirect_uris"],
+        json!([stack.backend.callback])
+    );
 }
