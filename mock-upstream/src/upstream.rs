@@ -164,9 +164,21 @@ impl Upstream {
         self.address
     }
 
+    /// The way in which sign-ins are answered while the queue is empty.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.context.controls.mode()
+    }
+
     /// Sets the way in which sign-ins are answered while the queue is empty.
     pub fn set_mode(&self, mode: Mode) {
         self.context.controls.set_mode(mode);
+    }
+
+    /// The callbacks that carry `iss`.
+    #[must_use]
+    pub fn iss(&self) -> Iss {
+        self.context.controls.iss()
     }
 
     /// Sets which callbacks carry `iss`.

@@ -75,6 +75,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
                 projects::list,
                 projects::register,
                 projects::allow_callback,
+                upstreams::settings,
                 upstreams::configure,
                 upstreams::rotate_keys,
                 upstreams::next,

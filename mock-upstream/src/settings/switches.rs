@@ -32,15 +32,36 @@ pub enum Iss {
 #[error("valid: {0}")]
 pub struct UnknownValue(&'static str);
 
+impl Mode {
+    /// The name that it is parsed from: `interactive`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Interactive => "interactive",
+            Self::Automatic => "automatic",
+        }
+    }
+}
+
+impl Iss {
+    /// The name that it is parsed from: `errors`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::Errors => "errors",
+        }
+    }
+}
+
 impl FromStr for Mode {
     type Err = UnknownValue;
 
     fn from_str(value: &str) -> Result<Self, UnknownValue> {
-        match value {
-            "interactive" => Ok(Self::Interactive),
-            "automatic" => Ok(Self::Automatic),
-            _ => Err(UnknownValue("`interactive`, `automatic`")),
-        }
+        let mut all = [Self::Interactive, Self::Automatic].into_iter();
+        let known = all.find(|it| it.name() == value);
+        known.ok_or(UnknownValue("`interactive`, `automatic`"))
     }
 }
 
@@ -48,11 +69,8 @@ impl FromStr for Iss {
     type Err = UnknownValue;
 
     fn from_str(value: &str) -> Result<Self, UnknownValue> {
-        match value {
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
-            "errors" => Ok(Self::Errors),
-            _ => Err(UnknownValue("`on`, `off`, `errors`")),
-        }
+        let mut all = [Self::On, Self::Off, Self::Errors].into_iter();
+        let known = all.find(|it| it.name() == value);
+        known.ok_or(UnknownValue("`on`, `off`, `errors`"))
     }
 }

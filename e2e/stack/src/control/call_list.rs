@@ -24,6 +24,10 @@ const CALLS: &[(&str, &str)] = &[
     ("GET /api/clock", "the time of the stack"),
     ("POST /api/clock/advance", r#"{"seconds":600}"#),
     (
+        "GET /api/upstreams/{provider}",
+        "the switches of a provider, as PUT takes them",
+    ),
+    (
         "PUT /api/upstreams/{provider}",
         r#"{"mode":"automatic","iss":"off"}"#,
     ),

@@ -17,6 +17,19 @@ use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
 use crate::runtime::StackRuntime;
 
+/// The switches as `PUT` takes them, so that a tool can restore what it has changed.
+#[get("/api/upstreams/<provider>")]
+pub(super) fn settings(
+    provider: &str,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<Json<Value>, ControlError> {
+    let upstream = find(runtime, provider)?;
+    Ok(Json(json!({
+        "mode": upstream.mode().name(),
+        "iss": upstream.iss().name(),
+    })))
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProviderSettings {

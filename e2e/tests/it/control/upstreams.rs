@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-use super::{get, post, put};
+use super::{get, post, put, refuses};
 use crate::login::{Flow, GOOGLE, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
@@ -32,6 +32,26 @@ async fn a_provider_can_be_made_to_ask_and_to_answer_by_itself() {
             .is(204, "");
         stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
     }
+}
+
+#[tokio::test]
+async fn the_switches_of_a_provider_can_be_read_and_restored() {
+    let stack = TestStack::start().await;
+    for provider in PROVIDERS {
+        let path = format!("/api/upstreams/{provider}");
+        let switches = async || get(&stack, &path).await.json();
+        let before = switches().await;
+        for iss in ["on", "off", "errors"] {
+            for mode in ["interactive", "automatic"] {
+                let changed = json!({ "mode": mode, "iss": iss });
+                put(&stack, &path, changed.clone()).await.is(204, "");
+                assert_eq!(switches().await, changed);
+            }
+        }
+        put(&stack, &path, before.clone()).await.is(204, "");
+        assert_eq!(switches().await, before);
+    }
+    refuses(&get(&stack, "/api/upstreams/gitlab").await, 400, "google");
 }
 
 #[tokio::test]
