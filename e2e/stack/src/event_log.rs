@@ -3,7 +3,6 @@
 
 mod event;
 mod exchange;
-mod mask;
 mod recorded;
 mod secret_index;
 #[cfg(test)]

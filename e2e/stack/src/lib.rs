@@ -44,6 +44,7 @@
 //! | [`proxy`] | the fault proxy in front of the broker |
 //! | [`faults`], [`operation`] | the faults that it injects, and the calls that they apply to |
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
+//! | [`mask`] | the masks of secrets, in exchanges and in other texts |
 //! | [`login_status`] | the state of one login, read from the store |
 //! | [`control`] | the control address: the HTTP API |
 //! | `inspector` | the pages of the control address: every login as a sequence diagram |
@@ -61,7 +62,7 @@
 //!    time, as its clients do.
 //! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
 //!    `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
-//!    [`faults`] → [`operation`].
+//!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
 
@@ -88,6 +89,9 @@ pub mod faults;
 pub mod operation;
 
 pub mod event_log;
+
+pub mod mask;
+
 pub mod login_status;
 
 pub mod control;

@@ -8,8 +8,8 @@ use hyper::http::{request, response};
 use hyper::{Method, StatusCode};
 use serde::Serialize;
 
-use super::mask;
 use super::recorded::{RecordedBody, RecordedHead};
+use crate::mask;
 
 /// A request and its response, masked. The fields are the members of its JSON.
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ impl RecordedExchange {
     pub(super) fn location(&self) -> Option<String> {
         let headers = self.response.as_ref()?.head.headers();
         let location = headers.get(LOCATION)?.to_str().ok()?;
-        Some(mask::url(location, None))
+        Some(mask::url(location))
     }
 
     /// The size of URL, headers and bodies, without the fixed size of every exchange.
@@ -116,7 +116,7 @@ impl RecordedRequest {
 
     fn masked(&self, project: Option<&str>) -> Message {
         Message {
-            start: format!("{} {}", self.method, mask::url(&self.url, project)),
+            start: format!("{} {}", self.method, mask::url_of(&self.url, project)),
             headers: self.head.masked(),
             body: self
                 .body

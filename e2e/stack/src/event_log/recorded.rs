@@ -5,7 +5,7 @@ use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::mask;
+use crate::mask;
 
 /// The limits of recorded headers and bodies, larger than any request of the contract.
 const MAX_HEAD_BYTES: usize = 16 * 1024;

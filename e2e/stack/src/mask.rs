@@ -1,6 +1,8 @@
-//! The masking of exchanges. Every value that is not known to be harmless is masked. A
-//! secret is masked the same way everywhere, so that it can be followed from call to
-//! call.
+//! The masks of secrets. A secret has the same mask everywhere, `[masked vN3bR2xQ]`, so
+//! that it can be followed from call to call and from program to program.
+//!
+//! In an exchange every value is masked that is not known to be harmless. For other texts
+//! there are [`scrub`] and [`url`], which go by the form of a secret.
 
 #[cfg(test)]
 mod tests;
@@ -62,15 +64,62 @@ const NAMES: [&str; 20] = [
     "token",
 ];
 
-/// The masked form of a secret.
-pub(super) fn mask(secret: &str) -> String {
+/// The mask of a secret: `[masked ` and eight characters of a digest, then `]`.
+///
+/// ```
+/// let mask = stack::mask::mask("a session key");
+/// assert!(mask.starts_with("[masked ") && mask.len() == 17);
+/// assert_eq!(mask, stack::mask::mask("a session key"));
+/// ```
+pub fn mask(secret: &str) -> String {
     let mut text = Digest::derive("shown", secret.as_bytes()).to_text();
     text.truncate(8);
     format!("[masked {text}]")
 }
 
+/// `text` with the mask of each run that may be a secret: 22 or more letters, digits and
+/// `-_~%` in a row, unless they are lower-case words, such as `cross-origin-opener-policy`.
+/// Shorter secrets, and those with other characters in between, stay.
+///
+/// ```
+/// let line = "the key is QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p.";
+/// let mask = stack::mask::mask("QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9p");
+/// assert_eq!(stack::mask::scrub(line), format!("the key is {mask}."));
+/// ```
+pub fn scrub(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(may_be_secret) {
+        let run = &rest[start..];
+        let end = run.find(|c| !may_be_secret(c)).unwrap_or(run.len());
+        shown.push_str(&rest[..start]);
+        match &run[..end] {
+            secret if end >= SECRET_LENGTH && !is_word(secret) => shown.push_str(&mask(secret)),
+            word => shown.push_str(word),
+        }
+        rest = &run[end..];
+    }
+    shown + rest
+}
+
+/// A URL, absolute or relative, with its secrets masked: in its path as by [`scrub`], in
+/// its query every value that has not the harmless form of a parameter of the contract,
+/// and its fragment as a whole.
+///
+/// ```
+/// let back = "http://localhost:3000/back?error=access_denied&state=x1";
+/// let masked = format!(
+///     "http://localhost:3000/back?error=access_denied&state={}",
+///     stack::mask::mask("x1"),
+/// );
+/// assert_eq!(stack::mask::url(back), masked);
+/// ```
+pub fn url(url: &str) -> String {
+    url_of(url, None)
+}
+
 /// The headers of a message.
-pub(super) fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
+pub(crate) fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
     headers
         .iter()
         .map(|(name, value)| {
@@ -82,7 +131,7 @@ pub(super) fn headers(headers: &HeaderMap) -> Vec<(String, String)> {
 
 fn header(name: &str, value: &str) -> String {
     match name {
-        "location" | "referer" => url(value, None),
+        "location" | "referer" => url(value),
         "authorization" => match value.split_once(' ') {
             Some((scheme @ ("Basic" | "Bearer"), secret)) => format!("{scheme} {}", mask(secret)),
             _ => mask(value),
@@ -107,8 +156,8 @@ fn pair(cookie: &str) -> String {
     }
 }
 
-/// A masked URL, absolute or relative.
-pub(super) fn url(url: &str, project: Option<&str>) -> String {
+/// A URL, absolute or relative, for readers who know its project: its `client_id` is shown.
+pub(crate) fn url_of(url: &str, project: Option<&str>) -> String {
     let (url, fragment) = match url.split_once('#') {
         Some((url, "")) => (url, "#".to_owned()),
         Some((url, fragment)) => (url, format!("#{}", mask(fragment))),
@@ -133,7 +182,7 @@ fn parameters(query: &str, project: Option<&str>) -> String {
 }
 
 /// A masked request body. A value is shown if it has the form that its member requires.
-pub(super) fn request(body: &Value, project: Option<&str>) -> Value {
+pub(crate) fn request(body: &Value, project: Option<&str>) -> Value {
     let Value::Object(fields) = body else {
         return Value::String(mask(&body.to_string()));
     };
@@ -169,13 +218,13 @@ fn field(name: &str, value: &str, project: Option<&str>) -> String {
 
 fn absolute_url(text: &str) -> String {
     match Url::parse(text) {
-        Ok(_) => url(text, None),
+        Ok(_) => url(text),
         Err(_) => mask(text),
     }
 }
 
 /// A masked response body: everything that the broker writes, except for what it issues.
-pub(super) fn response(body: &Value) -> Value {
+pub(crate) fn response(body: &Value) -> Value {
     match body {
         Value::Object(fields) => Value::Object(
             fields
@@ -191,26 +240,9 @@ pub(super) fn response(body: &Value) -> Value {
 fn issued(name: &str, value: &Value) -> Value {
     match (name, value) {
         ("access_token", Value::String(token)) => Value::String(mask(token)),
-        ("authorization_url", Value::String(text)) => Value::String(url(text, None)),
+        ("authorization_url", Value::String(text)) => Value::String(url(text)),
         (_, nested) => response(nested),
     }
-}
-
-/// `text` with every run masked that is long enough to be a secret.
-pub(super) fn scrub(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find(may_be_secret) {
-        let run = &rest[start..];
-        let end = run.find(|c| !may_be_secret(c)).unwrap_or(run.len());
-        shown.push_str(&rest[..start]);
-        match &run[..end] {
-            secret if end >= SECRET_LENGTH && !is_word(secret) => shown.push_str(&mask(secret)),
-            word => shown.push_str(word),
-        }
-        rest = &run[end..];
-    }
-    shown + rest
 }
 
 fn may_be_secret(c: char) -> bool {

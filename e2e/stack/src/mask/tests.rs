@@ -13,10 +13,7 @@ fn a_secret_is_masked_the_same_way_everywhere_and_unlike_another() {
         request(&json!({ "session_key": SECRET }), None),
         json!({ "session_key": shown })
     );
-    assert_eq!(
-        url(&format!("/login/{SECRET}"), None),
-        format!("/login/{shown}")
-    );
+    assert_eq!(url(&format!("/login/{SECRET}")), format!("/login/{shown}"));
     assert_eq!(
         header("authorization", &format!("Bearer {SECRET}")),
         format!("Bearer {shown}")
@@ -27,13 +24,10 @@ fn a_secret_is_masked_the_same_way_everywhere_and_unlike_another() {
 #[test]
 fn a_secret_is_masked_wherever_a_client_puts_it() {
     let everywhere = [
-        url(
-            &format!("/authorize?client_id={SECRET}&state={SECRET}"),
-            None,
-        ),
-        url(&format!("/authorize?{SECRET}"), None),
-        url(&format!("/{SECRET}#{SECRET}"), None),
-        url(&format!("https://app.example/{SECRET}?x={SECRET}"), None),
+        url(&format!("/authorize?client_id={SECRET}&state={SECRET}")),
+        url(&format!("/authorize?{SECRET}")),
+        url(&format!("/{SECRET}#{SECRET}")),
+        url(&format!("https://app.example/{SECRET}?x={SECRET}")),
         request(&json!({ SECRET: 1 }), None).to_string(),
         request(&json!({ "provider": SECRET }), None).to_string(),
         request(
@@ -41,6 +35,12 @@ fn a_secret_is_masked_wherever_a_client_puts_it() {
             None,
         )
         .to_string(),
+        request(
+            &json!({ "redirect_uri": format!("https://a/login/{SECRET}") }),
+            None,
+        )
+        .to_string(),
+        request(&json!({ "client_id": format!("prj_{SECRET}") }), None).to_string(),
         request(&json!({ "client_secret": [SECRET] }), None).to_string(),
         request(&json!([SECRET]), None).to_string(),
         header("user-agent", SECRET),
@@ -69,7 +69,7 @@ fn harmless_values_are_shown() {
                 "grant_type": "authorization_code" })
     );
     assert_eq!(
-        url("http://localhost:3000/back?error=access_denied", None),
+        url("http://localhost:3000/back?error=access_denied"),
         "http://localhost:3000/back?error=access_denied"
     );
     let profile =
