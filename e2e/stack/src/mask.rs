@@ -7,13 +7,16 @@
 #[cfg(test)]
 mod tests;
 
-use contract::{Digest, Provider};
+use contract::{Digest, Provider, RedirectUri};
 use hyper::header::HeaderMap;
 use serde_json::{Map, Value};
 use url::Url;
 
 /// The shortest run of letters and digits that may be a secret anywhere.
 const SECRET_LENGTH: usize = 22;
+
+/// The length of the secrets that the service makes or asks for: 32 bytes in base64url.
+const GENERATED_LENGTH: usize = 43;
 
 /// Headers whose values are shown, except for parts that look like a secret.
 const PLAIN_HEADERS: [&str; 21] = [
@@ -199,8 +202,9 @@ pub(crate) fn request(body: &Value, project: Option<&str>) -> Value {
 
 fn field(name: &str, value: &str, project: Option<&str>) -> String {
     let is_harmless = match name {
-        "client_id" => Some(value) == project || is_word(value),
+        "client_id" => Some(value) == project || is_client_id(value),
         "provider" => value.parse::<Provider>().is_ok(),
+        "redirect_uri" if is_callback(value) => true,
         "redirect_uri" | "iss" => return absolute_url(value),
         "grant_type" => value == "authorization_code",
         "code_challenge_method" | "error" | "prompt" | "response_type" => is_word(value),
@@ -214,6 +218,20 @@ fn field(name: &str, value: &str, project: Option<&str>) -> String {
     } else {
         mask(value)
     }
+}
+
+/// Whether this is a client id as `broker new-project` and the stack make them, or a word.
+fn is_client_id(text: &str) -> bool {
+    let random = text.strip_prefix("prj_");
+    is_word(text) || random.is_some_and(|it| it.len() <= 22 && it.chars().all(may_be_secret))
+}
+
+/// Whether this is a callback, which is no secret however long its parts are; but a client
+/// may have put a secret of the service into its path.
+fn is_callback(text: &str) -> bool {
+    let is_generated =
+        |run: &str| run.len() >= GENERATED_LENGTH && run.contains(|c: char| c.is_ascii_uppercase());
+    text.parse::<RedirectUri>().is_ok() && !text.split(|c| !may_be_secret(c)).any(is_generated)
 }
 
 fn absolute_url(text: &str) -> String {
