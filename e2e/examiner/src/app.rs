@@ -1,0 +1,186 @@
+//! The app under examination, as far as the examiner has learnt it. Addresses are paths,
+//! because each world has the app at an address of its own.
+
+use serde::Serialize;
+use url::Url;
+
+use crate::browser::{Browser, Control, Page, Visit, encode};
+
+/// A flow of the specification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flow {
+    /// `POST /v1/login/session`, then `POST /v1/login/result`.
+    Clean,
+    /// `GET /authorize`, then `POST /v1/token` and `GET /v1/profile`.
+    Legacy,
+}
+
+impl Flow {
+    /// The name: `clean`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Legacy => "legacy",
+        }
+    }
+
+    /// The call that fetches the outcome, once.
+    pub(crate) fn one_time_call(self) -> &'static str {
+        match self {
+            Self::Clean => "POST /v1/login/result",
+            Self::Legacy => "POST /v1/token",
+        }
+    }
+}
+
+/// What a person presses to get from one page to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The first element that a CSS selector finds.
+    Css(String),
+    /// The control with this target: it is found again on a later page, whose hidden
+    /// fields may differ.
+    Target {
+        method: String,
+        path: String,
+        /// The field that the button adds.
+        field: Option<(String, String)>,
+    },
+    /// A request without a control, for pages whose scripts make it.
+    Request {
+        method: String,
+        path: String,
+        body: String,
+    },
+}
+
+/// A way to sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) flow: Flow,
+    /// `google` or `github`.
+    pub(crate) provider: &'static str,
+    /// The steps from the start page to the broker.
+    pub(crate) steps: Vec<Step>,
+    /// The path of the callback.
+    pub(crate) callback: String,
+}
+
+/// The app.
+#[derive(Debug, Clone)]
+pub(crate) struct App {
+    pub(crate) ways: Vec<Way>,
+    /// The path of a page that shows who is signed in.
+    pub(crate) whoami: String,
+    /// The step on that page that signs out.
+    pub(crate) sign_out: Option<Step>,
+    /// The path of the page on which that step is.
+    pub(crate) sign_out_page: String,
+    /// The cookies that carry the session.
+    pub(crate) session_cookies: Vec<String>,
+    /// The project's secret, to be searched for; `None` if it is not known.
+    pub(crate) client_secret: Option<String>,
+    pub(crate) client_id: String,
+}
+
+impl App {
+    /// The flows that the app offers.
+    pub(crate) fn flows(&self) -> Vec<Flow> {
+        let has = |flow: &Flow| self.ways.iter().any(|way| way.flow == *flow);
+        [Flow::Clean, Flow::Legacy]
+            .into_iter()
+            .filter(has)
+            .collect()
+    }
+
+    /// The first way of a flow.
+    pub(crate) fn way(&self, flow: Flow) -> Option<&Way> {
+        self.ways.iter().find(|way| way.flow == flow)
+    }
+}
+
+impl Step {
+    /// The step that finds `control` again.
+    pub(crate) fn to(control: &Control) -> Self {
+        let target = control.target();
+        match control {
+            Control::Link(_) => Self::Target {
+                method: "GET".to_owned(),
+                path: path_and_query(&target),
+                field: None,
+            },
+            Control::Button(form, index) => Self::Target {
+                method: form.method.to_string(),
+                path: path_and_query(&target),
+                field: form.buttons.get(*index).and_then(|it| it.field.clone()),
+            },
+        }
+    }
+
+    /// The request that the step makes from `page`; none if the page lacks it.
+    pub(crate) fn from_page(&self, page: &Page) -> Option<Visit> {
+        match self {
+            Self::Css(css) => {
+                let found = page.find(css).ok()?;
+                Some(Visit::press(page, found.first()?))
+            }
+            Self::Target { .. } => {
+                let controls = page.controls();
+                let control = controls.iter().find(|it| Self::to(it) == *self)?;
+                Some(Visit::press(page, control))
+            }
+            Self::Request { method, path, body } => {
+                let target = page.url.join(path).ok()?;
+                let visit = Visit::typed(&target).by_page_of(page.url.as_str());
+                let visit = visit.with_method(method.parse().ok()?);
+                Some(Visit {
+                    fields: (method != "GET").then(|| {
+                        url::form_urlencoded::parse(body.as_bytes())
+                            .into_owned()
+                            .collect()
+                    }),
+                    ..visit
+                })
+            }
+        }
+    }
+
+    /// The step as `examine.toml` and the report show it.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Css(css) => format!("css:{css}"),
+            Self::Target {
+                method,
+                path,
+                field,
+            } => match field {
+                Some(field) => format!(
+                    "{method} {path} with {}",
+                    encode(std::slice::from_ref(field))
+                ),
+                None => format!("{method} {path}"),
+            },
+            Self::Request { method, path, .. } => format!("{method} {path}"),
+        }
+    }
+
+    /// The path that the step asks for, if it is known without a page.
+    pub(crate) fn path(&self) -> Option<&str> {
+        match self {
+            Self::Css(_) => None,
+            Self::Target { path, .. } | Self::Request { path, .. } => Some(path),
+        }
+    }
+}
+
+/// The path with its query.
+pub(crate) fn path_and_query(url: &Url) -> String {
+    url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
+}
+
+/// The cookies that `url` receives from this browser.
+pub(crate) fn cookie_names(browser: &Browser, url: &Url) -> Vec<String> {
+    let own = browser.jar.of(url);
+    own.into_iter().map(|cookie| cookie.name).collect()
+}

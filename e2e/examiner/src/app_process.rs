@@ -1,0 +1,162 @@
+//! The app as a process that the examiner starts, with its settings in the environment,
+//! its output kept, and its whole process group ended at the end.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+
+use crate::time::{Stopwatch, pause};
+
+/// The time that an app has to answer its first request.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The time between two looks whether the app answers.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The output that is kept: enough for every line of an examination.
+const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
+
+/// A running app.
+#[derive(Debug)]
+pub(crate) struct AppProcess {
+    child: Child,
+    group: Option<Pid>,
+    output: Arc<Mutex<Vec<u8>>>,
+}
+
+impl AppProcess {
+    /// Starts `command` with `environment` beside its own.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub(crate) fn start(
+        command: &[String],
+        environment: &[(String, String)],
+    ) -> Result<Self, String> {
+        let (program, arguments) = command.split_first().ok_or("the command is empty")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| cannot_start(program, &error))?;
+        let output = Arc::default();
+        keep(child.stdout.take(), &output);
+        keep(child.stderr.take(), &output);
+        let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        Ok(Self {
+            child,
+            group,
+            output,
+        })
+    }
+
+    /// Waits until something listens at `port` of this machine.
+    ///
+    /// # Errors
+    ///
+    /// If the command ends before, or never listens.
+    pub(crate) async fn listens_at(&mut self, host: &str, port: u16) -> Result<(), String> {
+        let watch = Stopwatch::start();
+        while watch.elapsed() < START_TIMEOUT {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                // The last lines may still be in the pipe.
+                pause(LOOK_EVERY).await;
+                return Err(self.ended(status));
+            }
+            if tokio::net::TcpStream::connect((host, port)).await.is_ok() {
+                return Ok(());
+            }
+            pause(LOOK_EVERY).await;
+        }
+        Err(format!(
+            "the command runs, but nothing listens on port {port} after {} s: let the app take its port from \
+             PORT, or from the start page's address.{}",
+            START_TIMEOUT.as_secs(),
+            self.last_lines()
+        ))
+    }
+
+    fn ended(&self, status: ExitStatus) -> String {
+        format!(
+            "the command ended before it listened ({status}): start it by hand and mend what it says.{}",
+            self.last_lines()
+        )
+    }
+
+    /// The end of the output, masked.
+    fn last_lines(&self) -> String {
+        let output = self.output();
+        let lines: Vec<_> = output
+            .lines()
+            .rev()
+            .filter(|it| !it.trim().is_empty())
+            .take(3)
+            .collect();
+        if lines.is_empty() {
+            return " It printed nothing.".to_owned();
+        }
+        let lines: Vec<_> = lines.into_iter().rev().map(stack::mask::scrub).collect();
+        format!(" Its last words: {}", lines.join(" / "))
+    }
+
+    /// Everything that the app has printed.
+    pub(crate) fn output(&self) -> String {
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&output).into_owned()
+    }
+
+    /// Ends the app and everything that it has started, and waits for its end.
+    pub(crate) async fn stop(&mut self) {
+        self.kill();
+        let _ = self.child.wait().await;
+    }
+
+    fn kill(&self) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for AppProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn cannot_start(program: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            format!(
+                "there is no program `{program}`: give the command as you would in a shell here"
+            )
+        }
+        _ => format!("`{program}` cannot be started: {error}"),
+    }
+}
+
+/// Reads a stream into `output`, in the background, until it ends.
+fn keep(stream: Option<impl AsyncRead + Unpin + Send + 'static>, output: &Arc<Mutex<Vec<u8>>>) {
+    let Some(mut stream) = stream else { return };
+    let output = output.clone();
+    tokio::spawn(async move {
+        let mut chunk = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut chunk).await {
+            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+            if output.len() < MAX_OUTPUT_BYTES {
+                output.extend_from_slice(&chunk[..length]);
+            }
+        }
+    });
+}

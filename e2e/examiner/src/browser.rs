@@ -1,0 +1,340 @@
+//! The examiner's own browser: cookies with the rules of `SameSite`, redirects, `Referer`
+//! and `Sec-Fetch-*`, links and forms; no scripts. It keeps everything that it saw, so
+//! that secrets can be searched for.
+
+mod cookies;
+mod page;
+mod site;
+
+use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Method};
+use url::Url;
+
+use crate::tape::Tape;
+use crate::verdict::{Outcome, Stop};
+
+pub(crate) use cookies::{Cookie, CookieJar, SameSite};
+pub(crate) use page::{Control, Form, Page, encode};
+pub(crate) use site::{Relation, is_loopback};
+
+use cookies::CookieRequest;
+
+/// The length of a chain of redirects that browsers follow.
+const MAX_REDIRECTS: usize = 20;
+
+/// A browser with a profile of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct Browser {
+    /// The name in the evidence: `browser A`.
+    pub(crate) name: String,
+    pub(crate) jar: CookieJar,
+    /// Everything that the browser received, oldest first.
+    pub(crate) seen: Vec<Page>,
+    /// Every address that it asked for.
+    pub(crate) asked: Vec<Url>,
+    client: Client,
+    tape: Tape,
+    /// Names of parties by their origins, for the evidence.
+    parties: Parties,
+}
+
+/// The parties of a world, by origin.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Parties(pub(crate) Vec<(String, String)>);
+
+impl Parties {
+    /// The party at `url`: `app`, `broker`, `google`; else its origin.
+    pub(crate) fn name_of(&self, url: &Url) -> String {
+        let origin = url.origin().ascii_serialization();
+        let known = self.0.iter().find(|(its, _)| *its == origin);
+        known.map_or(origin, |(_, name)| name.clone())
+    }
+}
+
+/// A request that a page, or the address bar, makes.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) fields: Option<Vec<(String, String)>>,
+    /// The page that makes the request, with its referrer policy; none for the address bar.
+    pub(crate) from: Option<(Url, String)>,
+    /// The value of `Sec-Fetch-Dest`: `document`, `image`.
+    pub(crate) destination: &'static str,
+    /// Further headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+impl Visit {
+    /// An address that is typed.
+    pub(crate) fn typed(url: &Url) -> Self {
+        Self {
+            method: Method::GET,
+            url: url.clone(),
+            fields: None,
+            from: None,
+            destination: "document",
+            headers: Vec::new(),
+        }
+    }
+
+    /// A press of a link or button of `page`.
+    pub(crate) fn press(page: &Page, control: &Control) -> Self {
+        let from = Some((page.url.clone(), page.referrer_policy()));
+        match control {
+            Control::Link(link) => Self {
+                from,
+                ..Self::typed(&link.target)
+            },
+            Control::Button(form, index) => {
+                let (url, fields) = form.press(*index);
+                let mut visit = Self {
+                    method: form.method.clone(),
+                    from,
+                    ..Self::typed(&url)
+                };
+                if form.method == Method::POST {
+                    visit.fields = Some(fields);
+                } else {
+                    visit.url.set_query(Some(&encode(&fields)));
+                }
+                visit
+            }
+        }
+    }
+
+    /// The same request, made by a page of `origin`.
+    pub(crate) fn by_page_of(mut self, origin: &str) -> Self {
+        self.from = Url::parse(origin).ok().map(|url| (url, String::new()));
+        self
+    }
+
+    pub(crate) fn with_method(self, method: Method) -> Self {
+        Self { method, ..self }
+    }
+
+    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    fn relation(&self) -> Relation {
+        Relation::between(self.from.as_ref().map(|(url, _)| url), &self.url)
+    }
+}
+
+/// The end of a navigation.
+#[derive(Debug)]
+pub(crate) enum Arrival {
+    /// A page was shown.
+    Page(Page),
+    /// The address at which the navigation was to stop; it was not asked for.
+    Stopped(Visit),
+}
+
+impl Browser {
+    pub(crate) fn new(name: &str, client: Client, tape: Tape, parties: Parties) -> Self {
+        Self {
+            name: name.to_owned(),
+            jar: CookieJar::default(),
+            seen: Vec::new(),
+            asked: Vec::new(),
+            client,
+            tape,
+            parties,
+        }
+    }
+
+    /// Makes one request and follows no redirect.
+    pub(crate) async fn send(&mut self, visit: &Visit) -> Outcome<Page> {
+        let headers = self.headers(visit);
+        let mut request = self
+            .client
+            .request(visit.method.clone(), visit.url.clone())
+            .headers(headers);
+        if let Some(fields) = &visit.fields {
+            request = request
+                .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+                .body(encode(fields));
+        }
+        self.asked.push(visit.url.clone());
+        let party = self.parties.name_of(&visit.url);
+        let asked = format!("{} {}", visit.method, stack::mask::url(path_of(&visit.url)));
+        match read(request).await {
+            Ok(page) => {
+                let location = page.headers.get(LOCATION);
+                let location = location.and_then(|it| it.to_str().ok());
+                let to =
+                    location.map_or(String::new(), |to| format!(" to {}", stack::mask::url(to)));
+                let what = format!("{asked} \u{2192} {}{to}", page.status);
+                self.tape.add(&self.name, &party, what);
+                self.receive(page)
+            }
+            Err(error) => {
+                let what = format!("{asked} \u{2192} {error}");
+                self.tape.add(&self.name, &party, what);
+                Err(Stop::not_testable(format!(
+                    "{party} did not answer {asked}: {error}"
+                )))
+            }
+        }
+    }
+
+    fn receive(&mut self, page: Page) -> Outcome<Page> {
+        for line in page.headers.get_all("set-cookie") {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            if let Some(cookie) = Cookie::parse(&line, &page.url) {
+                self.jar.store(cookie);
+            }
+        }
+        self.seen.push(page.clone());
+        Ok(page)
+    }
+
+    /// Navigates and follows redirects to the page at the end.
+    pub(crate) async fn visit(&mut self, visit: Visit) -> Outcome<Page> {
+        match self.visit_until(visit, |_| false).await? {
+            Arrival::Page(page) => Ok(page),
+            Arrival::Stopped(visit) => {
+                Err(Stop::harness(format!("stopped at {}", visit.url.path())))
+            }
+        }
+    }
+
+    /// Opens a typed address.
+    pub(crate) async fn open(&mut self, url: &Url) -> Outcome<Page> {
+        self.visit(Visit::typed(url)).await
+    }
+
+    /// Navigates and follows redirects, up to an address for which `is_end` holds. The
+    /// first address is asked for in any case.
+    pub(crate) async fn visit_until(
+        &mut self,
+        mut visit: Visit,
+        is_end: impl Fn(&Url) -> bool,
+    ) -> Outcome<Arrival> {
+        for _ in 0..MAX_REDIRECTS {
+            let page = self.send(&visit).await?;
+            let Some(next) = next_visit(&visit, &page) else {
+                return Ok(Arrival::Page(page));
+            };
+            if is_end(&next.url) {
+                return Ok(Arrival::Stopped(next));
+            }
+            visit = next;
+        }
+        Err(Stop::fail(format!(
+            "{} redirects without an end",
+            self.parties.name_of(&visit.url)
+        )))
+    }
+
+    fn headers(&self, visit: &Visit) -> HeaderMap {
+        let relation = visit.relation();
+        let mut headers = HeaderMap::new();
+        let mut set = |name: &'static str, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        };
+        set("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+        set("user-agent", "Mozilla/5.0 (examiner)");
+        set("sec-fetch-site", relation.as_str());
+        set("sec-fetch-dest", visit.destination);
+        let is_document = visit.destination == "document";
+        set(
+            "sec-fetch-mode",
+            if is_document { "navigate" } else { "no-cors" },
+        );
+        if is_document && relation != Relation::CrossSite {
+            set("sec-fetch-user", "?1");
+        }
+        if let Some((page, policy)) = &visit.from {
+            if let Some(referer) = site::referer(page, policy, &visit.url) {
+                set("referer", &referer);
+            }
+            if visit.method == Method::POST {
+                let hides = policy == "no-referrer";
+                let origin = page.origin().ascii_serialization();
+                set("origin", if hides { "null" } else { &origin });
+            }
+        }
+        let is_visit = is_document && (visit.method == Method::GET || visit.method == Method::HEAD);
+        let request = CookieRequest {
+            url: &visit.url,
+            relation,
+            is_visit,
+        };
+        if let Some(cookies) = self.jar.header(request)
+            && let Ok(value) = HeaderValue::from_str(&cookies)
+        {
+            headers.insert(COOKIE, value);
+        }
+        for (name, value) in &visit.headers {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(HeaderName::from_static(name), value);
+            }
+        }
+        headers
+    }
+}
+
+/// The request that an answer leads to by itself; none if it is a page.
+fn next_visit(visit: &Visit, page: &Page) -> Option<Visit> {
+    if !matches!(page.status, 301..=303 | 307 | 308) {
+        let target = page.refresh()?;
+        let from = Some((page.url.clone(), page.referrer_policy()));
+        return Some(Visit {
+            from,
+            ..Visit::typed(&target)
+        });
+    }
+    let location = page.headers.get(LOCATION)?.to_str().ok()?;
+    let mut next = visit.clone();
+    next.url = page.url.join(location).ok()?;
+    if next.url.fragment().is_none() {
+        next.url.set_fragment(visit.url.fragment());
+    }
+    // A redirect may tighten the policy of the page that began.
+    let policy = page.header("referrer-policy");
+    if let Some((_, its)) = next.from.as_mut().filter(|_| !policy.is_empty()) {
+        *its = policy;
+    }
+    if matches!(page.status, 301..=303) {
+        next.fields = None;
+        if next.method != Method::HEAD {
+            next.method = Method::GET;
+        }
+    }
+    Some(next)
+}
+
+/// The path and the query, which is all that a server sees.
+fn path_of(url: &Url) -> &str {
+    &url[url::Position::BeforePath..url::Position::AfterQuery]
+}
+
+/// The part of a page that is read.
+const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
+
+async fn read(request: reqwest::RequestBuilder) -> Result<Page, String> {
+    let describe = |error: reqwest::Error| match error {
+        _ if error.is_timeout() => "no answer in time".to_owned(),
+        _ if error.is_connect() => "no connection".to_owned(),
+        _ => "the connection broke off".to_owned(),
+    };
+    let mut response = request.send().await.map_err(describe)?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(describe)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_PAGE_BYTES {
+            break;
+        }
+    }
+    Ok(Page {
+        url: response.url().clone(),
+        status: response.status().as_u16(),
+        headers: response.headers().clone(),
+        body: String::from_utf8_lossy(&body).into_owned(),
+    })
+}

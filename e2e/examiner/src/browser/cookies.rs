@@ -1,0 +1,289 @@
+//! The cookies of one browser, with the rules that decide which request carries which.
+
+use std::time::Duration;
+
+use url::Url;
+
+use super::site::Relation;
+
+/// A cookie, as `Set-Cookie` described it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cookie {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// The host that receives it.
+    pub(crate) host: String,
+    /// Whether hosts below receive it, too.
+    pub(crate) has_domain: bool,
+    pub(crate) path: String,
+    pub(crate) is_secure: bool,
+    pub(crate) is_http_only: bool,
+    /// As written; `None` is treated as Lax.
+    pub(crate) same_site: Option<SameSite>,
+    /// The life that the server gave it; none for a cookie of the browser's session.
+    pub(crate) max_age: Option<Duration>,
+    /// Whether an `Expires` was given, whose date is not read.
+    pub(crate) has_expires: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SameSite {
+    Strict,
+    Lax,
+    None,
+}
+
+/// The request for which cookies are chosen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CookieRequest<'a> {
+    pub(crate) url: &'a Url,
+    pub(crate) relation: Relation,
+    /// Whether the request is a visit by GET or HEAD: Lax cookies are sent with those
+    /// from other sites.
+    pub(crate) is_visit: bool,
+}
+
+/// The cookies of one browser.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CookieJar(Vec<Cookie>);
+
+impl Cookie {
+    /// Parses a `Set-Cookie` of `url`; `None` if a browser would refuse it.
+    pub(crate) fn parse(line: &str, url: &Url) -> Option<Self> {
+        let mut parts = line.split(';');
+        let pair = parts.next()?;
+        let (name, value) = pair.split_once('=').unwrap_or(("", pair));
+        let mut cookie = Self {
+            name: name.trim().to_owned(),
+            value: value.trim().to_owned(),
+            host: url.host_str()?.to_owned(),
+            has_domain: false,
+            path: default_path(url),
+            is_secure: false,
+            is_http_only: false,
+            same_site: None,
+            max_age: None,
+            has_expires: false,
+        };
+        for attribute in parts {
+            let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
+            cookie.set(name.trim(), value.trim())?;
+        }
+        cookie.is_allowed(url).then_some(cookie)
+    }
+
+    fn set(&mut self, attribute: &str, value: &str) -> Option<()> {
+        match attribute.to_ascii_lowercase().as_str() {
+            "secure" => self.is_secure = true,
+            "httponly" => self.is_http_only = true,
+            "path" if value.starts_with('/') => value.clone_into(&mut self.path),
+            "expires" => {
+                self.has_expires = true;
+                // A date of the seventies is how frameworks delete.
+                if value.contains("1970") {
+                    self.max_age.get_or_insert(Duration::ZERO);
+                }
+            }
+            "max-age" => {
+                let seconds: i64 = value.parse().ok()?;
+                let seconds = u64::try_from(seconds).unwrap_or(0);
+                self.max_age = Some(Duration::from_secs(seconds));
+            }
+            "samesite" => {
+                self.same_site = match value.to_ascii_lowercase().as_str() {
+                    "strict" => Some(SameSite::Strict),
+                    "lax" => Some(SameSite::Lax),
+                    "none" => Some(SameSite::None),
+                    _ => None,
+                }
+            }
+            "domain" if !value.is_empty() => {
+                let domain = value.trim_start_matches('.').to_ascii_lowercase();
+                let is_own = self.host == domain || self.host.ends_with(&format!(".{domain}"));
+                if !is_own {
+                    return None;
+                }
+                self.has_domain = true;
+                self.host = domain;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn is_allowed(&self, url: &Url) -> bool {
+        let is_https = url.scheme() == "https";
+        let is_trustworthy = is_https || super::site::is_loopback(url);
+        let none_needs_secure = self.same_site != Some(SameSite::None) || self.is_secure;
+        let secure_prefix = !self.name.starts_with("__Secure-") || (self.is_secure && is_https);
+        let host_prefix = !self.name.starts_with("__Host-")
+            || (self.is_secure && is_https && !self.has_domain && self.path == "/");
+        none_needs_secure && secure_prefix && host_prefix && (!self.is_secure || is_trustworthy)
+    }
+
+    fn is_for(&self, request: CookieRequest<'_>) -> bool {
+        let url = request.url;
+        let host = url.host_str().unwrap_or_default();
+        let host_matches =
+            host == self.host || (self.has_domain && host.ends_with(&format!(".{}", self.host)));
+        let secure_matches =
+            !self.is_secure || url.scheme() == "https" || super::site::is_loopback(url);
+        let from_other_site = request.relation == Relation::CrossSite;
+        let site_matches = match self.same_site {
+            Some(SameSite::None) => true,
+            Some(SameSite::Strict) => !from_other_site,
+            Some(SameSite::Lax) | None => !from_other_site || request.is_visit,
+        };
+        host_matches && secure_matches && site_matches && path_matches(&self.path, url.path())
+    }
+}
+
+impl CookieJar {
+    /// Stores or deletes a cookie, as its `Set-Cookie` says.
+    pub(crate) fn store(&mut self, cookie: Cookie) {
+        self.0.retain(|known| {
+            known.name != cookie.name || known.host != cookie.host || known.path != cookie.path
+        });
+        if cookie.max_age != Some(Duration::ZERO) {
+            self.0.push(cookie);
+        }
+    }
+
+    /// The value of the `Cookie` header; `None` without cookies.
+    pub(crate) fn header(&self, request: CookieRequest<'_>) -> Option<String> {
+        let mut cookies: Vec<_> = self.0.iter().filter(|it| it.is_for(request)).collect();
+        // The longest path first, as browsers send them.
+        cookies.sort_by_key(|cookie| usize::MAX - cookie.path.len());
+        let pairs: Vec<_> = cookies
+            .iter()
+            .map(|it| format!("{}={}", it.name, it.value))
+            .collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+
+    /// The cookies that `url` would receive from a page of its own.
+    pub(crate) fn of(&self, url: &Url) -> Vec<Cookie> {
+        let request = CookieRequest {
+            url,
+            relation: Relation::SameOrigin,
+            is_visit: true,
+        };
+        let own = self.0.iter().filter(|it| it.is_for(request));
+        own.cloned().collect()
+    }
+
+    /// Every cookie.
+    pub(crate) fn all(&self) -> &[Cookie] {
+        &self.0
+    }
+
+    /// Removes every cookie that `url` receives.
+    pub(crate) fn clear_for(&mut self, url: &Url) {
+        let host = url.host_str().unwrap_or_default().to_owned();
+        self.0.retain(|cookie| cookie.host != host);
+    }
+}
+
+fn default_path(url: &Url) -> String {
+    match url.path().rfind('/') {
+        Some(0) | None => "/".to_owned(),
+        Some(end) => url.path()[..end].to_owned(),
+    }
+}
+
+fn path_matches(cookie: &str, path: &str) -> bool {
+    match path.strip_prefix(cookie) {
+        Some(rest) => rest.is_empty() || rest.starts_with('/') || cookie.ends_with('/'),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn jar(url: &str, line: &str) -> CookieJar {
+        let mut jar = CookieJar::default();
+        if let Some(cookie) = Cookie::parse(line, &url.parse().unwrap()) {
+            jar.store(cookie);
+        }
+        jar
+    }
+
+    fn sent(jar: &CookieJar, url: &str, relation: Relation, is_visit: bool) -> bool {
+        let url = url.parse().unwrap();
+        let request = CookieRequest {
+            url: &url,
+            relation,
+            is_visit,
+        };
+        jar.header(request).is_some()
+    }
+
+    const APP: &str = "http://localhost:5000/login";
+
+    #[test]
+    fn a_strict_cookie_does_not_come_back_from_another_site() {
+        let strict = jar(APP, "sid=1; Path=/; SameSite=Strict");
+        assert!(!sent(&strict, APP, Relation::CrossSite, true));
+        assert!(sent(&strict, APP, Relation::SameOrigin, true));
+    }
+
+    #[test]
+    fn a_lax_cookie_comes_with_visits_and_not_with_forms_of_other_sites() {
+        for lax in ["sid=1; Path=/; SameSite=Lax", "sid=1; Path=/"] {
+            let lax = jar(APP, lax);
+            assert!(sent(&lax, APP, Relation::CrossSite, true));
+            assert!(!sent(&lax, APP, Relation::CrossSite, false));
+        }
+    }
+
+    #[test]
+    fn a_cookie_ignores_ports_and_keeps_to_its_path() {
+        let cookie = jar(APP, "sid=1; Path=/account");
+        assert!(sent(
+            &cookie,
+            "http://localhost:3000/account/x",
+            Relation::None,
+            true
+        ));
+        assert!(!sent(
+            &cookie,
+            "http://localhost:3000/accounts",
+            Relation::None,
+            true
+        ));
+        assert!(!sent(
+            &cookie,
+            "http://127.0.0.1:5000/account",
+            Relation::None,
+            true
+        ));
+    }
+
+    #[test]
+    fn what_a_browser_refuses_is_not_stored() {
+        for refused in [
+            "sid=1; SameSite=None",
+            "__Host-sid=1; Path=/; Secure",
+            "__Secure-sid=1; Secure",
+            "sid=1; Domain=elsewhere.example",
+        ] {
+            assert!(jar(APP, refused).all().is_empty(), "{refused}");
+        }
+        let host = "__Host-sid=1; Path=/; Secure; SameSite=Lax";
+        assert_eq!(jar("https://localhost:5000/", host).all().len(), 1);
+    }
+
+    #[test]
+    fn a_cookie_of_no_age_deletes_its_namesake() {
+        for end in [
+            "sid=; Path=/; Max-Age=0",
+            "sid=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+        ] {
+            let mut jar = jar(APP, "sid=1; Path=/");
+            jar.store(Cookie::parse(end, &APP.parse().unwrap()).unwrap());
+            assert!(jar.all().is_empty(), "{end}");
+        }
+    }
+}

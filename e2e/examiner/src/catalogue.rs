@@ -1,0 +1,159 @@
+//! The catalogue: every check with its severity, its law, its consequence and its fix. The
+//! texts are in `checks.toml`, the one list of checks.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::app::Flow;
+
+/// A check, as the catalogue describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The name: `callback-replay`.
+    pub id: String,
+    /// The rule in one sentence, without a full stop.
+    pub title: String,
+    /// The weight of the rule.
+    pub severity: Severity,
+    /// The flows that it concerns; all if none is named.
+    pub flows: Vec<Flow>,
+    /// The sources of its evidence.
+    pub taps: Vec<Tap>,
+    /// The meaning of a failure for the grade.
+    pub if_broken: Effect,
+    /// The behaviour of a right app.
+    pub expected: String,
+    /// The harm that a failure does.
+    pub consequence: String,
+    /// The sources: `SPEC …`, `THREATS …`, `ASVS …`, `RULE …`.
+    pub law: Vec<String>,
+    /// The change that mends it.
+    pub fix: Fix,
+}
+
+/// The weight of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The specification demands it, or an attack works without it.
+    Must,
+    /// OWASP ASVS 5.0, levels 1 and 2, or the best current practice of OAuth.
+    Should,
+    /// Good advice.
+    Advice,
+}
+
+/// A source of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tap {
+    /// The broker's side.
+    Broker,
+    /// The examiner's own browser.
+    Browser,
+    /// A real Chromium.
+    Chromium,
+    /// The stack's clock.
+    Clock,
+    /// Many requests at once.
+    Parallel,
+    /// The app's output and log files.
+    Log,
+}
+
+/// The meaning of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// No attack follows; users or operators suffer.
+    Fault,
+    /// An attack needs a second weakness.
+    SecondWeakness,
+    /// An attack works.
+    Attack,
+}
+
+/// The change that mends a failure, in three languages.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fix {
+    /// Flask.
+    pub python: String,
+    /// Express.
+    pub javascript: String,
+    /// Rocket.
+    pub rust: String,
+}
+
+impl Severity {
+    /// The name: `must`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "must",
+            Self::Should => "should",
+            Self::Advice => "advice",
+        }
+    }
+}
+
+impl Check {
+    /// Whether the check concerns this flow.
+    pub fn concerns(&self, flow: Flow) -> bool {
+        self.flows.is_empty() || self.flows.contains(&flow)
+    }
+
+    /// The names of its flows: `clean`.
+    pub fn flow_names(&self) -> String {
+        let names: Vec<_> = self.flows.iter().map(|flow| flow.as_str()).collect();
+        names.join(" or ")
+    }
+
+    /// Whether nothing but a real browser shows it.
+    pub fn needs_chromium(&self) -> bool {
+        self.taps.iter().all(|tap| *tap == Tap::Chromium)
+    }
+}
+
+/// A requirement of OWASP ASVS 5.0 that applies to consumers of the service.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AsvsRequirement {
+    /// The number: `7.2.4`.
+    pub id: String,
+    /// The requirement in a few words.
+    pub short: String,
+    /// Whether it can be seen from outside.
+    pub seen: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Catalogue {
+    check: Vec<Check>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asvs {
+    requirement: Vec<AsvsRequirement>,
+}
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    toml::from_str(include_str!("../checks.toml")).expect("checks.toml is what its test says")
+});
+
+static ASVS: LazyLock<Asvs> = LazyLock::new(|| {
+    toml::from_str(include_str!("../asvs.toml")).expect("asvs.toml is what its test says")
+});
+
+/// Every check, in the order of a login.
+pub fn checks() -> &'static [Check] {
+    &CATALOGUE.check
+}
+
+/// The requirements of ASVS that apply to consumers.
+pub fn asvs() -> &'static [AsvsRequirement] {
+    &ASVS.requirement
+}

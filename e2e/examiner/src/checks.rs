@@ -1,0 +1,54 @@
+//! The checks: for each id of the catalogue, the steps that try it.
+
+mod callback;
+mod cookie;
+mod failure;
+mod key;
+mod legacy;
+mod secret;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::trial::Trial;
+use crate::verdict::Outcome;
+
+/// A check on its way.
+type Running<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
+
+/// The steps of one check.
+#[derive(Clone, Copy)]
+pub(crate) struct CheckSteps {
+    pub(crate) id: &'static str,
+    pub(crate) run: for<'t, 'w> fn(&'t Trial<'w>) -> Running<'t>,
+}
+
+/// Lists the checks with their functions.
+macro_rules! checks {
+    ($($id:literal => $module:ident::$function:ident,)+) => {
+        /// Every check that has steps.
+        pub(crate) const ALL: &[CheckSteps] = &[$(CheckSteps {
+            id: $id,
+            run: |trial| Box::pin($module::$function(trial)),
+        }),+];
+    };
+}
+
+checks! {
+    "key-fresh" => key::key_fresh,
+    "key-not-in-browser" => key::key_not_in_browser,
+    "secret-not-in-browser" => secret::secret_not_in_browser,
+    "cookie-attributes" => cookie::cookie_attributes,
+    "binding-required" => callback::binding_required,
+    "callback-replay" => callback::callback_replay,
+    "no-retry-result" => failure::no_retry,
+    "no-retry-token" => failure::no_retry,
+    "state-checked" => legacy::state_checked,
+    "pkce" => legacy::pkce,
+    "failure-page" => failure::failure_page,
+}
+
+/// The steps of the check with this id.
+pub(crate) fn steps_of(id: &str) -> Option<CheckSteps> {
+    ALL.iter().copied().find(|it| it.id == id)
+}

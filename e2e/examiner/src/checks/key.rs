@@ -1,0 +1,77 @@
+//! The session key: fresh, and never where a browser can see it.
+
+use std::collections::HashSet;
+
+use crate::browser::Browser;
+use crate::calls::Call;
+use crate::person::Person;
+use crate::search;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, require};
+
+/// The number of logins whose keys are compared.
+const LOGINS: usize = 4;
+
+/// `key-fresh`: in several browsers, and twice in one.
+pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
+    let mark = trial.mark().await?;
+    let mut one = trial.browser("browser A");
+    for _ in 0..LOGINS / 2 {
+        trial.begin(&mut one).await?;
+    }
+    for _ in LOGINS / 2..LOGINS {
+        trial.begin(&mut trial.browser("browser B")).await?;
+    }
+    trial.sign_in(&mut one, &Person::new("Ada")).await?;
+    let calls = trial.calls(mark).await?;
+    let refused = calls
+        .iter()
+        .any(|call| call.rule.as_deref() == Some("session_key.fresh"));
+    require(!refused, || {
+        "the app sent a session key that the broker had seen before".to_owned()
+    })?;
+    let started = calls
+        .iter()
+        .filter(|call| call.operation == "POST /v1/login/session");
+    let logins: Vec<_> = started.filter_map(|call| call.login.as_deref()).collect();
+    let distinct: HashSet<_> = logins.iter().collect();
+    require(distinct.len() == logins.len(), || {
+        format!(
+            "{} logins were started with {} session keys",
+            logins.len(),
+            distinct.len()
+        )
+    })
+}
+
+/// `key-not-in-browser`: searched in everything that the browser saw of a whole login.
+pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
+    let mark = trial.mark().await?;
+    let mut browser = trial.browser("browser A");
+    trial.sign_in(&mut browser, &Person::new("Ada")).await?;
+    let calls = trial.calls(mark).await?;
+    let haystacks = search::haystacks_of(&browser, |_| true);
+    match search::find_key(&haystacks, &logins_of(&calls)) {
+        None => Ok(()),
+        Some(place) => require(false, || {
+            format!("the session key of the login is in {place}")
+        }),
+    }
+}
+
+fn logins_of(calls: &[Call]) -> HashSet<String> {
+    calls.iter().filter_map(|call| call.login.clone()).collect()
+}
+
+/// The addresses of the app that a browser shows, for searches beyond a login.
+pub(super) async fn open_everything(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
+    let page = browser.open(&trial.world.start).await?;
+    for url in page
+        .resources()
+        .into_iter()
+        .filter(|url| trial.world.is_app(url))
+    {
+        browser.open(&url).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,207 @@
+//! The flags, joined with `examine.toml` into a plan. A flag wins over the file.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use url::Url;
+
+use super::config_file::{ConfigFile, parse_step};
+use crate::browser::is_loopback;
+use crate::catalogue;
+use crate::learn::Hints;
+use crate::plan::{DEFAULT_CONTROL, ExaminationPlan};
+
+/// The number of worlds at once: one for each of two cores, and one that waits.
+const DEFAULT_WORLDS: usize = 3;
+
+/// What is examined, and how.
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// The page on which a visitor chooses to sign in, like http://localhost:5000/
+    #[arg(value_name = "START")]
+    pub(super) start: Option<String>,
+
+    /// The command that starts the app, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
+
+    /// The control address of the stack that a running app uses
+    /// [default: http://127.0.0.1:8010]
+    #[arg(long, value_name = "URL")]
+    control: Option<String>,
+
+    /// The file with the settings of this app [default: examine.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Register this callback before the app starts; repeat for more
+    #[arg(long, value_name = "URL")]
+    callback: Vec<String>,
+
+    /// A page that shows who is signed in, like /me, if the start page does not
+    #[arg(long, value_name = "PATH")]
+    whoami: Option<String>,
+
+    /// What starts a login: google=css:#google, or google=POST /login/google
+    #[arg(long, value_name = "PROVIDER=STEP")]
+    sign_in: Vec<String>,
+
+    /// What signs out: css:SELECTOR, or POST /logout
+    #[arg(long, value_name = "STEP")]
+    sign_out: Option<String>,
+
+    /// A log file of the app, to be searched for secrets; repeat for more
+    #[arg(long, value_name = "FILE")]
+    log: Vec<PathBuf>,
+
+    /// A check that is known to fail; repeat for more
+    #[arg(long, value_name = "ID")]
+    expect: Vec<String>,
+
+    /// Run only this check; repeat for more
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
+
+    /// The number of copies of the app that are examined at once, if it was started here
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_WORLDS)]
+    worlds: usize,
+
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Write JUnit's XML to FILE as well
+    #[arg(long, value_name = "FILE")]
+    pub(super) junit: Option<PathBuf>,
+
+    /// Write Markdown to FILE as well
+    #[arg(long, value_name = "FILE")]
+    pub(super) markdown: Option<PathBuf>,
+}
+
+/// The app that `examine init` looks at.
+#[derive(Debug, Args)]
+pub struct InitSettings {
+    /// The page on which a visitor chooses to sign in
+    #[arg(value_name = "START")]
+    pub(super) start: String,
+
+    /// The command that starts the app, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<String>,
+
+    /// The control address of the stack that a running app uses
+    #[arg(long, value_name = "URL", default_value = DEFAULT_CONTROL)]
+    pub(super) control: String,
+
+    /// The file to write
+    #[arg(long, value_name = "FILE", default_value = super::config_file::FILE_NAME)]
+    pub(super) output: PathBuf,
+}
+
+impl Settings {
+    /// The plan of the examination.
+    ///
+    /// # Errors
+    ///
+    /// One sentence that names the flag or the key.
+    pub(super) fn plan(&self) -> Result<ExaminationPlan, String> {
+        let file = ConfigFile::read(self.config.as_deref())?;
+        let start = self.start.clone().or(file.start).ok_or(
+            "which app? Give its start page, like `examine http://localhost:5000/`, or start in examine.toml",
+        )?;
+        let or = |flags: &Vec<String>, file: Vec<String>| {
+            if flags.is_empty() {
+                file
+            } else {
+                flags.clone()
+            }
+        };
+        let expect = or(&self.expect, file.expect);
+        known_ids("expect", &expect)?;
+        known_ids("--only", &self.only)?;
+        let mut sign_in = Vec::new();
+        for (provider, step) in file.sign_in {
+            sign_in.push((
+                provider_name("sign_in", &provider)?,
+                parse_step("sign_in", &step)?,
+            ));
+        }
+        for flag in &self.sign_in {
+            let (provider, step) = flag.split_once('=').ok_or_else(|| {
+                format!("--sign-in {flag}: expected PROVIDER=STEP, like google=css:#google")
+            })?;
+            sign_in.retain(|(known, _)| known != provider);
+            sign_in.push((
+                provider_name("--sign-in", provider)?,
+                parse_step("--sign-in", step)?,
+            ));
+        }
+        let sign_out = self.sign_out.clone().or(file.sign_out);
+        Ok(ExaminationPlan {
+            start: start_page(&start)?,
+            control: self
+                .control
+                .clone()
+                .unwrap_or_else(|| DEFAULT_CONTROL.to_owned()),
+            command: or(&self.command, file.command),
+            callbacks: or(&self.callback, file.callback),
+            log: if self.log.is_empty() {
+                file.log
+            } else {
+                self.log.clone()
+            },
+            only: self.only.clone(),
+            expect,
+            worlds: self.worlds.clamp(1, 16),
+            hints: Hints {
+                whoami: self.whoami.clone().or(file.whoami),
+                sign_in,
+                sign_out: sign_out
+                    .map(|step| parse_step("sign_out", &step))
+                    .transpose()?,
+            },
+        })
+    }
+}
+
+/// The start page: an address on this machine.
+pub(super) fn start_page(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = url.ok_or_else(|| {
+        format!("{text} is no address: give the start page, like http://localhost:5000/")
+    })?;
+    if !is_loopback(&url) {
+        return Err(format!(
+            "{} is not on this machine: the examiner attacks an app, and does so here only",
+            url.host_str().unwrap_or_default()
+        ));
+    }
+    Ok(url)
+}
+
+fn provider_name(place: &str, name: &str) -> Result<String, String> {
+    match name {
+        "google" | "github" => Ok(name.to_owned()),
+        _ => Err(format!(
+            "{place}: the providers are google and github, not {name}"
+        )),
+    }
+}
+
+fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
+    for id in ids {
+        if !catalogue::checks().iter().any(|check| check.id == *id) {
+            let near = catalogue::checks()
+                .iter()
+                .max_by(|a, b| strsim::jaro(&a.id, id).total_cmp(&strsim::jaro(&b.id, id)));
+            let near = near.map_or("", |check| check.id.as_str());
+            return Err(format!(
+                "{place}: there is no check {id}; the nearest is {near}"
+            ));
+        }
+    }
+    Ok(())
+}

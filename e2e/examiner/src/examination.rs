@@ -1,0 +1,233 @@
+//! An examination: the preflight, then every check in a world that it has to itself, as
+//! many at once as there are worlds.
+
+mod workers;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::app::{App, Flow};
+use crate::catalogue::{self, Check};
+use crate::checks;
+use crate::learn::{self, PreflightStep};
+use crate::person::Person;
+use crate::plan::ExaminationPlan;
+use crate::report::Report;
+use crate::tape::{Tape, TapeLine};
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, Verdict};
+use crate::world::World;
+
+/// The result of one check.
+#[derive(Debug, Clone)]
+pub struct CheckResult {
+    /// The check.
+    pub check: &'static Check,
+    /// The verdict; of two flows, the more severe one.
+    pub verdict: Verdict,
+    /// The observation.
+    pub actual: String,
+    /// The flow in which it was made, if the app has both.
+    pub flow: Option<Flow>,
+    /// Whether an attacker was seen in another person's account.
+    pub is_takeover: bool,
+    /// The exchanges of that trial.
+    pub evidence: Vec<TapeLine>,
+}
+
+/// A step of an examination, for whoever shows its progress.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// The preflight begins.
+    Preflight,
+    /// This number of checks begins.
+    Checks(usize),
+    /// A check has ended.
+    Done(&'a CheckResult),
+}
+
+/// Examines the app of `plan`, and calls `progress` at each step.
+///
+/// # Errors
+///
+/// If the app cannot be examined at all: one sentence with the way out.
+pub async fn examine(
+    plan: &ExaminationPlan,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Result<Report, String> {
+    progress(Progress::Preflight);
+    let world = Arc::new(first_world(plan).await?);
+    let restored = Interactive::switch(&world).await?;
+    let examined = examine_in(plan, &world, progress).await;
+    restored.restore(&world).await;
+    world.stop().await;
+    examined
+}
+
+async fn first_world(plan: &ExaminationPlan) -> Result<World, String> {
+    if plan.command.is_empty() {
+        World::attach(&plan.control, &plan.start).await
+    } else {
+        World::launch(&plan.start, &plan.command, &plan.callbacks).await
+    }
+}
+
+async fn examine_in(
+    plan: &ExaminationPlan,
+    world: &Arc<World>,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Result<Report, String> {
+    let learnt = learn::learn(world, &plan.hints).await?;
+    let app = Arc::new(learnt.app);
+    let chosen: VecDeque<&'static Check> = catalogue::checks()
+        .iter()
+        .filter(|check| checks::steps_of(&check.id).is_some())
+        .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
+        .collect();
+    progress(Progress::Checks(chosen.len()));
+    let results = workers::run_all(plan, world, &app, chosen, progress).await;
+    let good = good_run(world, &app).await;
+    Ok(Report::new(plan, &app, learnt.preflight, results, good))
+}
+
+/// The exchanges of a plain sign-in, by each flow, to compare a failure with.
+async fn good_run(world: &World, app: &App) -> Vec<(Flow, Vec<TapeLine>)> {
+    let mut runs = Vec::new();
+    for flow in app.flows() {
+        let trial = Trial::new(world, app, flow);
+        let mut browser = trial.browser("browser A");
+        let Ok(mark) = trial.mark().await else {
+            continue;
+        };
+        let person = Person::new("Ada");
+        if let Ok(callback) = trial.up_to_callback(&mut browser, &person).await
+            && browser.visit(callback).await.is_ok()
+            && trial.calls(mark).await.is_ok()
+        {
+            runs.push((flow, trial.tape.lines()));
+        }
+    }
+    runs
+}
+
+/// Runs one check in each flow that it concerns.
+pub(crate) async fn run_check(world: &World, app: &App, check: &'static Check) -> CheckResult {
+    let mut results = Vec::new();
+    let flows = app.flows();
+    for flow in flows.iter().copied().filter(|flow| check.concerns(*flow)) {
+        results.push(run_in_flow(world, app, check, flow, flows.len() > 1).await);
+    }
+    let worst = results
+        .into_iter()
+        .min_by_key(|result| result.verdict.rank());
+    worst.unwrap_or_else(|| {
+        let reason = format!("the app does not use the {} flow", check.flow_names());
+        CheckResult::new(check, Err(Stop::not_applicable(reason)), None, Vec::new())
+    })
+}
+
+async fn run_in_flow(
+    world: &World,
+    app: &App,
+    check: &'static Check,
+    flow: Flow,
+    has_both: bool,
+) -> CheckResult {
+    let trial = Trial::new(world, app, flow);
+    let Some(steps) = checks::steps_of(&check.id) else {
+        let stop = Stop::harness("this check has no steps");
+        return CheckResult::new(check, Err(stop), None, Vec::new());
+    };
+    let mut outcome = (steps.run)(&trial).await;
+    let cleared = world.control.disarm().await;
+    if outcome.is_ok() {
+        outcome = cleared;
+    }
+    if outcome.is_ok() {
+        outcome = still_works(world, app, flow).await;
+    }
+    CheckResult::new(check, outcome, has_both.then_some(flow), trial.tape.lines())
+}
+
+/// The good sign-in after a check. It is also the one before the next.
+async fn still_works(world: &World, app: &App, flow: Flow) -> Outcome {
+    let trial = Trial::new(world, app, flow);
+    let mut browser = trial.browser("browser");
+    let signed_in = trial.sign_in(&mut browser, &Person::new("Nora")).await;
+    signed_in.map(drop).map_err(|stop| {
+        Stop::not_testable(format!("afterwards a plain sign-in fails: {}", stop.actual))
+    })
+}
+
+impl CheckResult {
+    fn new(
+        check: &'static Check,
+        outcome: Outcome,
+        flow: Option<Flow>,
+        evidence: Vec<TapeLine>,
+    ) -> Self {
+        let (verdict, actual, is_takeover) = match outcome {
+            Ok(()) => (Verdict::Pass, "As expected.".to_owned(), false),
+            Err(stop) => (stop.verdict, sentence(&stop.actual), stop.is_takeover),
+        };
+        Self {
+            check,
+            verdict,
+            actual,
+            flow,
+            is_takeover,
+            evidence,
+        }
+    }
+}
+
+/// The text with a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|it| it.to_uppercase().to_string())
+        .unwrap_or_default();
+    let rest = letters.as_str();
+    let end = if text.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    format!("{first}{rest}{end}")
+}
+
+/// The providers' pages are shown while an examination runs, so that each browser can
+/// choose who signs in.
+struct Interactive(Vec<&'static str>);
+
+impl Interactive {
+    async fn switch(world: &World) -> Result<Self, String> {
+        let mut switched = Vec::new();
+        for provider in ["google", "github"] {
+            if world.control.mode(provider).await? == "automatic" {
+                world.control.set_mode(provider, "interactive").await?;
+                switched.push(provider);
+            }
+        }
+        Ok(Self(switched))
+    }
+
+    async fn restore(self, world: &World) {
+        for provider in self.0 {
+            // The stack may have ended meanwhile; there is nothing left to restore then.
+            let _ = world.control.set_mode(provider, "automatic").await;
+        }
+    }
+}
+
+/// The preflight alone, for `examine init`.
+pub(crate) async fn preflight(plan: &ExaminationPlan) -> Result<(App, Vec<PreflightStep>), String> {
+    let world = first_world(plan).await?;
+    let restored = Interactive::switch(&world).await?;
+    let learnt = learn::learn(&world, &plan.hints).await;
+    restored.restore(&world).await;
+    world.stop().await;
+    let learnt = learnt?;
+    Ok((learnt.app, learnt.preflight))
+}

@@ -1,0 +1,121 @@
+//! The worlds that work on the checks at once.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use url::Url;
+
+use super::{CheckResult, Progress, run_check, still_works};
+use crate::app::App;
+use crate::catalogue::Check;
+use crate::plan::ExaminationPlan;
+use crate::world::World;
+
+type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
+
+/// Runs every check of `chosen`, and returns the results in the order of the catalogue.
+pub(super) async fn run_all(
+    plan: &ExaminationPlan,
+    first: &Arc<World>,
+    app: &Arc<App>,
+    chosen: VecDeque<&'static Check>,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Vec<CheckResult> {
+    let order: Vec<&str> = chosen.iter().map(|check| check.id.as_str()).collect();
+    let more = match plan.command.is_empty() {
+        true => 0,
+        false => plan.worlds.min(chosen.len()).saturating_sub(1),
+    };
+    let queue: Queue = Arc::new(Mutex::new(longest_first(chosen)));
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    let mut workers = JoinSet::new();
+    workers.spawn(work(
+        first.clone(),
+        app.clone(),
+        queue.clone(),
+        sender.clone(),
+    ));
+    for _ in 0..more {
+        let (plan, app, queue, sender) = (plan.clone(), app.clone(), queue.clone(), sender.clone());
+        workers.spawn(async move {
+            // An app that takes no other port is examined in one world.
+            if let Some(world) = another(&plan, &app).await {
+                let world = Arc::new(world);
+                work(world.clone(), app, queue, sender).await;
+                world.stop().await;
+            }
+        });
+    }
+    drop(sender);
+    let mut results = Vec::new();
+    while let Some(result) = receiver.recv().await {
+        progress(Progress::Done(&result));
+        results.push(result);
+    }
+    workers.join_all().await;
+    results.sort_by_key(|result: &CheckResult| order.iter().position(|id| *id == result.check.id));
+    results
+}
+
+async fn work(
+    world: Arc<World>,
+    app: Arc<App>,
+    queue: Queue,
+    results: mpsc::UnboundedSender<CheckResult>,
+) {
+    loop {
+        let next = queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
+        let Some(check) = next else { return };
+        let result = run_check(&world, &app, check).await;
+        if results.send(result).is_err() {
+            return;
+        }
+    }
+}
+
+/// The checks that wait for an app's own timer come first, so that the others run beside
+/// them.
+fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
+    let mut chosen = Vec::from(chosen);
+    chosen.sort_by_key(|check| !LONG.contains(&check.id.as_str()));
+    chosen.into()
+}
+
+/// The checks that wait for an app's own timer.
+const LONG: [&str; 2] = ["time-limit", "answer-checked"];
+
+/// A further world with the same app on another port; `None` if the app does not follow
+/// its port, or nobody can sign in there.
+async fn another(plan: &ExaminationPlan, app: &App) -> Option<World> {
+    let start = on_free_port(&plan.start)?;
+    let callbacks = callbacks_of(plan, app, &start);
+    let world = World::launch(&start, &plan.command, &callbacks)
+        .await
+        .ok()?;
+    let works = still_works(&world, app, app.ways.first()?.flow).await;
+    works.is_ok().then_some(world)
+}
+
+fn on_free_port(start: &Url) -> Option<Url> {
+    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    let mut start = start.clone();
+    start.set_port(Some(free.local_addr().ok()?.port())).ok()?;
+    Some(start)
+}
+
+fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
+    let own = crate::control::origin(&plan.start);
+    let here = crate::control::origin(start);
+    let configured = plan.callbacks.iter().map(|it| it.replacen(&own, &here, 1));
+    let learnt = app.ways.iter().map(|way| format!("{here}{}", way.callback));
+    let mut all: Vec<_> = configured.chain(learnt).collect();
+    all.sort();
+    all.dedup();
+    all
+}

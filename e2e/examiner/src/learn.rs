@@ -1,0 +1,253 @@
+//! Learning: the examiner finds the sign-in controls by pressing everything on the start
+//! page, each in a fresh browser, and looking which press reached the broker; then it
+//! signs in, looks where the person's name shows, and finds the way to sign out.
+
+mod refusals;
+mod sign_in;
+mod sign_out;
+
+use url::Url;
+
+use crate::app::{App, Step, Way, cookie_names, path_and_query};
+use crate::browser::{Browser, Control, Page};
+use crate::control::Project;
+use crate::person::Person;
+use crate::tape::Tape;
+use crate::trial::Trial;
+use crate::verdict::Stop;
+use crate::world::World;
+
+/// What the configuration says about the app.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hints {
+    pub(crate) whoami: Option<String>,
+    /// The step to each provider, by its name.
+    pub(crate) sign_in: Vec<(String, Step)>,
+    pub(crate) sign_out: Option<Step>,
+}
+
+/// A step of the preflight that succeeded, as the report shows it.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct PreflightStep {
+    /// The step: `reachable`.
+    pub step: &'static str,
+    /// The finding, in one sentence.
+    pub says: String,
+}
+
+/// The app, and what the preflight found.
+pub(crate) struct Learnt {
+    pub(crate) app: App,
+    pub(crate) preflight: Vec<PreflightStep>,
+}
+
+/// Learns the app of `world`.
+///
+/// # Errors
+///
+/// If it cannot be examined: one sentence with the way out.
+pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String> {
+    let mut preflight = Vec::new();
+    let mut found = |step, says: String| preflight.push(PreflightStep { step, says });
+
+    let tape = Tape::start();
+    let mut browser = world.browser("browser", &tape);
+    let start = reach(world, &mut browser).await?;
+    found(
+        "reachable",
+        format!("{} answers with status {}", world.start, start.status),
+    );
+
+    let ways = sign_in::find(world, hints, &start).await?;
+    let names: Vec<_> = ways.iter().map(describe).collect();
+    found("sign_in", format!("sign-in starts by {}", names.join("; ")));
+
+    let project = project_of(world, &ways).await?;
+    found(
+        "project",
+        format!("the app is the project {}", project.client_id),
+    );
+
+    let mut app = App {
+        ways: ways.into_iter().map(|found| found.way).collect(),
+        whoami: path_and_query(&world.start),
+        sign_out: None,
+        sign_out_page: path_and_query(&world.start),
+        session_cookies: Vec::new(),
+        client_secret: Some(project.client_secret),
+        client_id: project.client_id,
+    };
+    complete_callbacks(world, &mut app).await?;
+    let callbacks: Vec<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
+    found(
+        "callback",
+        format!(
+            "the browser comes back to {}",
+            unique(&callbacks).join(" and ")
+        ),
+    );
+
+    find_person(world, hints, &mut app).await?;
+    found("whoami", format!("{} shows who is signed in", app.whoami));
+
+    sign_out::find(world, hints, &start, &mut app).await?;
+    match &app.sign_out {
+        Some(step) => found("sign_out", format!("{} signs out", step.describe())),
+        None => found(
+            "sign_out",
+            "no way to sign out was found; if there is one, name it with sign_out".to_owned(),
+        ),
+    }
+    Ok(Learnt { app, preflight })
+}
+
+/// A way with the call that it made.
+pub(crate) struct FoundWay {
+    pub(crate) way: Way,
+    pub(crate) project: String,
+}
+
+fn describe(found: &FoundWay) -> String {
+    let FoundWay { way, .. } = found;
+    let last = way.steps.last().map_or_else(String::new, Step::describe);
+    format!("{last} ({}, {} flow)", way.provider, way.flow.as_str())
+}
+
+fn unique<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The start page, if there is an app at all.
+async fn reach(world: &World, browser: &mut Browser) -> Result<Page, String> {
+    let start = &world.start;
+    let page = browser.open(start).await.map_err(|_| {
+        format!("no app answers at {start}: start it, or give its command after -- and the examiner starts it")
+    })?;
+    if page.status >= 400 {
+        return Err(format!(
+            "{start} answers with status {}: give the page on which a visitor chooses to sign in, and mend the app if this is it",
+            page.status
+        ));
+    }
+    if !world.is_app(&page.url) {
+        return Err(format!(
+            "{start} leads to {}: give the app's own address as the start page",
+            crate::control::origin(&page.url)
+        ));
+    }
+    Ok(page)
+}
+
+/// The project of the app, with its secret.
+async fn project_of(world: &World, ways: &[FoundWay]) -> Result<Project, String> {
+    if let Some(project) = &world.project {
+        return Ok(project.clone());
+    }
+    let id = ways.first().map_or("", |found| found.project.as_str());
+    let projects = world.control.projects().await?;
+    let project = projects.into_iter().find(|project| project.client_id == id);
+    project.ok_or_else(|| {
+        format!("the app's project {id} is none of the stack's: give it one of `GET /api/projects`")
+    })
+}
+
+/// Signs in by each way once, to learn the callback.
+async fn complete_callbacks(world: &World, app: &mut App) -> Result<(), String> {
+    let mut ways = app.ways.clone();
+    for way in &mut ways {
+        let trial = Trial::new(world, app, way.flow);
+        let mut browser = trial.browser("browser");
+        let person = Person::new("Nora");
+        let arrived = async {
+            let visit = trial.begin_by(&mut browser, way).await?;
+            let page = trial.to_provider(&mut browser, visit).await?;
+            trial.choose(&mut browser, &page, &person).await
+        };
+        let callback = arrived.await.map_err(cannot_learn)?;
+        way.callback = callback.url.path().to_owned();
+    }
+    app.ways = ways;
+    Ok(())
+}
+
+/// Finds a page that shows who is signed in, and the session's cookies.
+async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), String> {
+    let flow = app.ways[0].flow;
+    let trial = Trial::new(world, app, flow);
+    let mut browser = trial.browser("browser");
+    let person = Person::new("Nora");
+    let landing = trial
+        .try_sign_in(&mut browser, &person)
+        .await
+        .map_err(cannot_learn)?;
+    let cookies = cookie_names(&browser, &world.start);
+    let whoami = match &hints.whoami {
+        Some(path) => {
+            let url = world.at(path).map_err(|stop| stop.actual)?;
+            let page = browser.open(&url).await.map_err(cannot_learn)?;
+            person.is_shown_in(&page.body).then(|| path.clone())
+        }
+        None => shown_on(world, &mut browser, &person, &landing).await,
+    };
+    let Some(whoami) = whoami else {
+        return Err(not_shown(hints, &landing));
+    };
+    app.whoami = whoami;
+    app.session_cookies = cookies;
+    Ok(())
+}
+
+/// The path of a page that shows `person`: the start page, the one after sign-in, or one
+/// that these link to.
+async fn shown_on(
+    world: &World,
+    browser: &mut Browser,
+    person: &Person,
+    landing: &Page,
+) -> Option<String> {
+    let start = browser.open(&world.start).await.ok()?;
+    if person.is_shown_in(&start.body) {
+        return Some(path_and_query(&world.start));
+    }
+    let is_callback = landing.url.path().contains("callback");
+    if person.is_shown_in(&landing.body) && !is_callback {
+        return Some(path_and_query(&landing.url));
+    }
+    let linked = [&start, landing].into_iter().flat_map(Page::controls);
+    let linked: Vec<Url> = linked
+        .filter(|control| matches!(control, Control::Link(_)))
+        .map(|control| control.target())
+        .filter(|url| world.is_app(url) && !sign_out::sounds_like(url.path()))
+        .collect();
+    let known = ["/me", "/api/me", "/profile", "/account", "/dashboard"];
+    let known = known.iter().filter_map(|path| world.at(path).ok());
+    for url in linked.into_iter().chain(known) {
+        if let Ok(page) = browser.open(&url).await
+            && page.status == 200
+            && person.is_shown_in(&page.body)
+        {
+            return Some(path_and_query(&url));
+        }
+    }
+    None
+}
+
+fn not_shown(hints: &Hints, landing: &Page) -> String {
+    match &hints.whoami {
+        Some(path) => format!(
+            "whoami {path} does not show the name, user name, e-mail or subject of the person who has just signed in: give a page that does"
+        ),
+        None => format!(
+            "a person signed in and came to {} (status {}), but no page shows a name, user name, e-mail or subject: give one that does with --whoami",
+            landing.url.path(),
+            landing.status
+        ),
+    }
+}
+
+pub(crate) fn cannot_learn(stop: Stop) -> String {
+    format!("a plain sign-in cannot be finished: {}", stop.actual)
+}

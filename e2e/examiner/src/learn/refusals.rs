@@ -1,0 +1,98 @@
+//! The reasons for which the broker refused an app's first calls: wrong credentials, an
+//! unknown callback. Each is a sentence with the way out.
+
+use serde_json::Value;
+
+use crate::calls::Call;
+use crate::world::World;
+
+/// What the log says about a press that led nowhere.
+pub(super) enum Refusal {
+    /// The broker refused nothing.
+    None,
+    /// It refused a callback, which is registered now.
+    Registered,
+    /// It refused the app's call, for this reason.
+    Sentence(String),
+}
+
+/// Looks what the broker refused since `mark`.
+pub(super) async fn look(world: &World, mark: u64) -> Result<Refusal, String> {
+    let calls = world.calls(mark).await.map_err(|stop| stop.actual)?;
+    let Some(refused) = calls.iter().rev().find(|call| call.rule.is_some()) else {
+        return Ok(Refusal::None);
+    };
+    let exchange = world
+        .control
+        .exchange(&refused.request_id)
+        .await
+        .unwrap_or_default();
+    let rule = refused.rule.as_deref().unwrap_or_default();
+    let named = |member| named_in(&exchange, member);
+    Ok(match rule {
+        "redirect_uri.registered" => {
+            let callback = named("redirect_uri").unwrap_or_default();
+            return register(world, refused, &callback).await;
+        }
+        "client.recognised" | "authorize.client" => {
+            Refusal::Sentence(wrong_client(world, named("client_id")).await?)
+        }
+        _ => Refusal::Sentence(format!(
+            "the broker refused the app's {} by the rule {rule}: see the exchange at {}",
+            refused.operation,
+            world.control.url()
+        )),
+    })
+}
+
+/// Registers the callback of an app that the examiner started; the project of another
+/// app is its owner's.
+async fn register(world: &World, refused: &Call, callback: &str) -> Result<Refusal, String> {
+    if callback.is_empty() {
+        return Ok(Refusal::Sentence(
+            "the app names no callback in its first call".to_owned(),
+        ));
+    }
+    if let Some(project) = &world.project {
+        world
+            .control
+            .allow_callback(&project.client_id, callback)
+            .await?;
+        return Ok(Refusal::Registered);
+    }
+    let project = refused.project.as_deref().unwrap_or("its project");
+    Ok(Refusal::Sentence(format!(
+        "the app's callback {callback} is not registered for {project}: start the stack with --callback {callback} and give the app the credentials that it prints"
+    )))
+}
+
+/// The sentence for credentials that the broker does not know.
+async fn wrong_client(world: &World, client_id: Option<String>) -> Result<String, String> {
+    let id = client_id.unwrap_or_default();
+    let projects = world.control.projects().await?;
+    let is_known = projects.iter().any(|project| project.client_id == id);
+    let place = format!("GET {}/api/projects", world.control.url());
+    Ok(if is_known {
+        format!("the app sends a wrong client_secret for the project {id}: take it from {place}")
+    } else {
+        format!(
+            "the broker has no project {id}: give the app the client_id and client_secret of one of {place}"
+        )
+    })
+}
+
+/// A member of the request in a masked exchange: of its body, or of its query.
+fn named_in(exchange: &Value, member: &str) -> Option<String> {
+    let body = &exchange["request"]["body"];
+    if let Some(text) = body[member].as_str() {
+        return Some(text.to_owned());
+    }
+    let start = exchange["request"]["start"].as_str()?;
+    let query = start.split_once('?')?.1.split(' ').next()?;
+    let pairs: Vec<_> = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .collect();
+    let (_, value) = pairs.into_iter().find(|(name, _)| *name == member)?;
+    Some(value.to_owned())
+}

@@ -1,0 +1,261 @@
+//! The controls that start a login.
+
+use std::collections::HashSet;
+
+use url::Url;
+
+use super::refusals;
+use super::{FoundWay, Hints};
+use crate::app::{Flow, Step, Way};
+use crate::browser::{Arrival, Browser, Control, Page, Visit};
+use crate::tape::Tape;
+use crate::trial::Trial;
+use crate::world::World;
+
+/// The number of controls that are pressed at most.
+const MAX_PRESSES: usize = 40;
+
+/// The words of controls that are tried first. They only save time.
+const LIKELY: [&str; 8] = [
+    "google", "github", "sign", "log in", "login", "auth", "continue", "connect",
+];
+
+/// The ways to sign in.
+pub(super) async fn find(
+    world: &World,
+    hints: &Hints,
+    start: &Page,
+) -> Result<Vec<FoundWay>, String> {
+    let mut search = Search {
+        world,
+        ways: Vec::new(),
+        pressed: HashSet::new(),
+        presses: 0,
+        refusal: None,
+    };
+    if hints.sign_in.is_empty() {
+        search.press_all(start, &[]).await?;
+    } else {
+        search.press_hinted(hints, start).await?;
+    }
+    if !search.ways.is_empty() {
+        return Ok(search.ways);
+    }
+    Err(search
+        .refusal
+        .unwrap_or_else(|| nothing_found(world, start, search.presses)))
+}
+
+struct Search<'a> {
+    world: &'a World,
+    ways: Vec<FoundWay>,
+    /// The controls that were pressed, by their description.
+    pressed: HashSet<String>,
+    presses: usize,
+    /// The sentence about a login that began and that the broker refused.
+    refusal: Option<String>,
+}
+
+/// The result of one press.
+enum Pressed {
+    Started(FoundWay),
+    /// Another page of the app.
+    Page(Page),
+    Nothing,
+}
+
+impl Search<'_> {
+    /// Presses every control of `start`, and every new control of the pages that they
+    /// lead to.
+    async fn press_all(&mut self, start: &Page, before: &[Step]) -> Result<(), String> {
+        let mut further = Vec::new();
+        for control in likely_first(start.controls()) {
+            let target = control.target();
+            let is_external = !self.world.is_app(&target) && !self.world.is_broker(&target);
+            let is_new = self.pressed.insert(control.describe());
+            if is_external || !is_new || self.presses >= MAX_PRESSES {
+                continue;
+            }
+            let steps = [before, &[Step::to(&control)]].concat();
+            match self.press(&steps).await? {
+                Pressed::Started(found) => self.add(found),
+                Pressed::Page(page) if before.is_empty() => further.push((steps, page)),
+                Pressed::Page(_) | Pressed::Nothing => {}
+            }
+        }
+        for (steps, page) in further {
+            Box::pin(self.press_all(&page, &steps)).await?;
+        }
+        Ok(())
+    }
+
+    async fn press_hinted(&mut self, hints: &Hints, start: &Page) -> Result<(), String> {
+        for (provider, step) in &hints.sign_in {
+            if step.from_page(start).is_none() {
+                return Err(format!(
+                    "sign_in.{provider}: {} finds nothing on {}: give a selector of a link, a button or a form there",
+                    step.describe(),
+                    start.url.path()
+                ));
+            }
+            match self.press(std::slice::from_ref(step)).await? {
+                Pressed::Started(found) if found.way.provider != provider => {
+                    return Err(format!(
+                        "sign_in.{provider}: {} starts a sign-in with {}",
+                        step.describe(),
+                        found.way.provider
+                    ));
+                }
+                Pressed::Started(found) => self.add(found),
+                Pressed::Page(_) | Pressed::Nothing if self.refusal.is_none() => {
+                    return Err(format!(
+                        "sign_in.{provider}: a press of {} does not reach the broker",
+                        step.describe()
+                    ));
+                }
+                Pressed::Page(_) | Pressed::Nothing => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, found: FoundWay) {
+        let is_known = self.ways.iter().any(|known| {
+            known.way.flow == found.way.flow && known.way.provider == found.way.provider
+        });
+        if !is_known {
+            self.ways.push(found);
+        }
+    }
+
+    /// Takes the steps in a fresh browser, and once more if a callback had to be
+    /// registered.
+    async fn press(&mut self, steps: &[Step]) -> Result<Pressed, String> {
+        self.presses += 1;
+        let mark = self.world.mark().await.map_err(|stop| stop.actual)?;
+        let pressed = self.press_once(steps, mark).await?;
+        if matches!(pressed, Pressed::Started(_)) {
+            return Ok(pressed);
+        }
+        match refusals::look(self.world, mark).await? {
+            refusals::Refusal::None => Ok(pressed),
+            refusals::Refusal::Registered => self.press_once(steps, mark).await,
+            refusals::Refusal::Sentence(sentence) => {
+                self.refusal.get_or_insert(sentence);
+                Ok(pressed)
+            }
+        }
+    }
+
+    async fn press_once(&self, steps: &[Step], mark: u64) -> Result<Pressed, String> {
+        let tape = Tape::start();
+        let mut browser = self.world.browser("browser", &tape);
+        let Ok(mut page) = browser.open(&self.world.start).await else {
+            return Ok(Pressed::Nothing);
+        };
+        for step in steps {
+            let Some(visit) = step.from_page(&page) else {
+                return Ok(Pressed::Nothing);
+            };
+            let is_broker = |url: &Url| self.world.is_broker(url);
+            let arrival = if is_broker(&visit.url) {
+                Arrival::Stopped(visit)
+            } else {
+                match browser.visit_until(visit, is_broker).await {
+                    Ok(arrival) => arrival,
+                    Err(_) => return Ok(Pressed::Nothing),
+                }
+            };
+            match arrival {
+                Arrival::Stopped(visit) => {
+                    return self.started(browser, steps, visit, mark).await;
+                }
+                Arrival::Page(next) => page = next,
+            }
+        }
+        Ok(if self.world.is_app(&page.url) {
+            Pressed::Page(page)
+        } else {
+            Pressed::Nothing
+        })
+    }
+
+    /// Follows a visit of the broker to the provider, which the page's control does not
+    /// tell.
+    async fn started(
+        &self,
+        mut browser: Browser,
+        steps: &[Step],
+        visit: Visit,
+        mark: u64,
+    ) -> Result<Pressed, String> {
+        let flow = match visit.url.path() {
+            "/authorize" => Flow::Legacy,
+            path if path.starts_with("/login/") => Flow::Clean,
+            _ => return Ok(Pressed::Nothing),
+        };
+        let app = crate::app::App {
+            ways: Vec::new(),
+            whoami: String::new(),
+            sign_out: None,
+            sign_out_page: String::new(),
+            session_cookies: Vec::new(),
+            client_secret: None,
+            client_id: String::new(),
+        };
+        let trial = Trial::new(self.world, &app, flow);
+        let Ok(page) = trial.to_provider(&mut browser, visit).await else {
+            return Ok(Pressed::Nothing);
+        };
+        let provider = self.world.provider_at(&page.url).unwrap_or("google");
+        let calls = self.world.calls(mark).await.map_err(|stop| stop.actual)?;
+        let project = calls.iter().rev().find_map(|call| call.project.clone());
+        Ok(Pressed::Started(FoundWay {
+            way: Way {
+                flow,
+                provider,
+                steps: steps.to_vec(),
+                callback: String::new(),
+            },
+            project: project.unwrap_or_default(),
+        }))
+    }
+}
+
+fn likely_first(mut controls: Vec<Control>) -> Vec<Control> {
+    controls.sort_by_key(|control| {
+        let text = control.describe().to_lowercase();
+        !LIKELY.iter().any(|word| text.contains(word))
+    });
+    controls
+}
+
+/// The sentence for a page on which nothing starts a login.
+fn nothing_found(world: &World, start: &Page, presses: usize) -> String {
+    let path = start.url.path();
+    let has_password = start.forms().iter().any(|form| form.has_password);
+    let has_script = start.body.contains("<script") || start.body.contains("onclick=");
+    if has_password {
+        format!(
+            "{path} asks for a password of the app's own before anything can be pressed: give a page that a visitor sees without it"
+        )
+    } else if presses == 0 && has_script {
+        format!(
+            "{path} has no link and no form that works without scripts: name the request that your script makes, like sign_in = {{ google = \"POST /login/google\" }} in examine.toml"
+        )
+    } else if presses == 0 {
+        format!(
+            "{path} has no link and no form to press: give the page on which a visitor chooses to sign in"
+        )
+    } else {
+        let script = if has_script {
+            ", or name the request of its script, like sign_in = { google = \"POST /login/google\" }"
+        } else {
+            ""
+        };
+        format!(
+            "{presses} links and buttons were pressed from {path} on, and none reached the broker at {}: give the app that address as SIGNIN_BASE_URL, give another start page{script}",
+            world.addresses.broker
+        )
+    }
+}

@@ -1,0 +1,110 @@
+//! The way to sign out.
+
+use super::{Hints, cannot_learn};
+use crate::app::{App, Step, path_and_query};
+use crate::browser::{Control, Page};
+use crate::person::Person;
+use crate::trial::Trial;
+use crate::world::World;
+
+/// The number of controls that are tried; each costs a sign-in.
+const MAX_PRESSES: usize = 6;
+
+/// The words of controls that sign out, also in addresses.
+const WORDS: [&str; 8] = [
+    "sign out", "signout", "sign-out", "sign_out", "log out", "logout", "log-out", "log_out",
+];
+
+/// Whether a text or an address speaks of signing out.
+pub(super) fn sounds_like(text: &str) -> bool {
+    let text = text.to_lowercase();
+    WORDS.iter().any(|word| text.contains(word))
+}
+
+/// Finds the step after which the app shows nobody any more.
+pub(super) async fn find(
+    world: &World,
+    hints: &Hints,
+    start: &Page,
+    app: &mut App,
+) -> Result<(), String> {
+    let flow = app.ways[0].flow;
+    if let Some(step) = &hints.sign_out {
+        let page = page_with(world, app, step).await?;
+        app.sign_out = Some(step.clone());
+        app.sign_out_page = page;
+        return Ok(());
+    }
+    let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
+    let mut candidates = Vec::new();
+    {
+        let trial = Trial::new(world, app, flow);
+        let mut browser = trial.browser("browser");
+        let landing = trial
+            .sign_in(&mut browser, &Person::new("Otto"))
+            .await
+            .map_err(cannot_learn)?;
+        let whoami = trial.whoami(&mut browser).await.map_err(cannot_learn)?;
+        let home = browser.open(&world.start).await.map_err(cannot_learn)?;
+        for page in [&whoami, &home, &landing] {
+            for control in page.controls() {
+                let step = Step::to(&control);
+                let is_new = !signed_out.contains(&step)
+                    && !candidates.iter().any(|(its, _, _)| *its == step);
+                if is_new && world.is_app(&control.target()) && !is_destructive(&control) {
+                    let is_likely = sounds_like(&control.describe());
+                    candidates.push((step, path_and_query(&page.url), is_likely));
+                }
+            }
+        }
+    }
+    candidates.sort_by_key(|(_, _, is_likely)| !is_likely);
+    for (step, page, _) in candidates.into_iter().take(MAX_PRESSES) {
+        app.sign_out = Some(step);
+        app.sign_out_page = page;
+        let trial = Trial::new(world, app, flow);
+        let mut browser = trial.browser("browser");
+        let person = Person::new("Otto");
+        trial
+            .sign_in(&mut browser, &person)
+            .await
+            .map_err(cannot_learn)?;
+        let signed_out = trial.sign_out(&mut browser).await.is_ok();
+        if signed_out
+            && !trial
+                .is_signed_in(&mut browser, &person)
+                .await
+                .map_err(cannot_learn)?
+        {
+            return Ok(());
+        }
+    }
+    app.sign_out = None;
+    Ok(())
+}
+
+/// A control that nobody presses to try something.
+fn is_destructive(control: &Control) -> bool {
+    let text = control.describe().to_lowercase();
+    ["delete", "remove", "close account"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+/// The page on which a signed-in person finds the step.
+async fn page_with(world: &World, app: &App, step: &Step) -> Result<String, String> {
+    let trial = Trial::new(world, app, app.ways[0].flow);
+    let mut browser = trial.browser("browser");
+    let landing = trial
+        .sign_in(&mut browser, &Person::new("Otto"))
+        .await
+        .map_err(cannot_learn)?;
+    let whoami = trial.whoami(&mut browser).await.map_err(cannot_learn)?;
+    let home = browser.open(&world.start).await.map_err(cannot_learn)?;
+    let page = [whoami, home, landing]
+        .into_iter()
+        .find(|page| step.from_page(page).is_some());
+    page.map(|page| path_and_query(&page.url)).ok_or_else(|| {
+        format!("sign_out: {} finds nothing on the pages of a signed-in person: give a selector of a link, a button or a form there", step.describe())
+    })
+}

@@ -1,0 +1,50 @@
+//! Grades consumers of the service: *is my application, as it runs, a correct and safe
+//! consumer, and if not, what exactly happens to my users and what do I change?*
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`cli`] | the command line: flags and `examine.toml`, made into a plan |
+//! | [`plan`] | the plan of an examination |
+//! | [`examination`] | preflight, checks, results |
+//! | [`catalogue`] | every check with its law, its consequence and its fix |
+//! | [`grade`], [`verdict`] | the grade, and the verdicts that it follows from |
+//! | [`report`] | the report: as text, JSON, JUnit's XML, Markdown |
+//! | `checks` | the steps of each check |
+//! | `learn` | what the examiner finds out about the app |
+//! | `trial` | the steps of people and attackers, of which checks are made |
+//! | `world`, `app_process` | a stack and an app of one's own |
+//! | `browser` | the examiner's own browser |
+//! | `control`, `calls` | the broker's side |
+//! | `search` | the search for secrets |
+//!
+//! # Limits
+//!
+//! Only an app on this machine is examined, and only against a stack of this kit.
+
+pub mod app;
+pub mod catalogue;
+pub mod cli;
+pub mod examination;
+pub mod grade;
+pub mod plan;
+pub mod report;
+pub mod tape;
+pub mod verdict;
+
+mod app_process;
+mod browser;
+mod calls;
+mod checks;
+mod control;
+mod learn;
+mod person;
+mod random;
+mod search;
+mod time;
+mod trial;
+mod world;
+
+pub use examination::{CheckResult, Progress, examine};
+pub use learn::PreflightStep;
+pub use plan::ExaminationPlan;
+pub use report::Report;

@@ -1,0 +1,32 @@
+//! The plan of an examination: the app, the stack, and what is to be tried.
+
+use std::path::PathBuf;
+
+use url::Url;
+
+use crate::learn::Hints;
+
+/// The control address of `just up`.
+pub const DEFAULT_CONTROL: &str = "http://127.0.0.1:8010";
+
+/// The plan of one examination.
+#[derive(Debug, Clone)]
+pub struct ExaminationPlan {
+    /// The page on which a visitor chooses to sign in.
+    pub start: Url,
+    /// The control address of the stack that a running app uses.
+    pub control: String,
+    /// The command of an app that the examiner starts; empty for one that runs.
+    pub command: Vec<String>,
+    /// The callbacks that are registered before such an app starts.
+    pub callbacks: Vec<String>,
+    /// Log files of the app, searched for secrets.
+    pub log: Vec<PathBuf>,
+    /// The checks to run; all if there is none.
+    pub only: Vec<String>,
+    /// The checks that are known to fail.
+    pub expect: Vec<String>,
+    /// The number of worlds that an app with a command is examined in at once.
+    pub worlds: usize,
+    pub(crate) hints: Hints,
+}

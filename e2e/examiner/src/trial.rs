@@ -1,0 +1,280 @@
+//! A trial: one check, in one flow, in a world that it has to itself. Its methods are the
+//! steps of people and attackers.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+
+use crate::app::{App, Flow, Step, Way};
+use crate::browser::{Arrival, Browser, Control, Page, Visit};
+use crate::calls::Call;
+use crate::person::Person;
+use crate::tape::Tape;
+use crate::verdict::{Outcome, Stop};
+use crate::world::World;
+
+/// The time without a call after which an app is done with one answer. Apps that call
+/// later, from a timer of their own, are not seen; the report says so.
+pub(crate) const IDLE: Duration = Duration::from_millis(250);
+
+/// One check in one flow.
+pub(crate) struct Trial<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) app: &'w App,
+    pub(crate) flow: Flow,
+    pub(crate) tape: Tape,
+}
+
+impl<'w> Trial<'w> {
+    pub(crate) fn new(world: &'w World, app: &'w App, flow: Flow) -> Self {
+        Self {
+            world,
+            app,
+            flow,
+            tape: Tape::start(),
+        }
+    }
+
+    /// A browser with a fresh profile; `name` is `browser A`, `the attacker's browser`.
+    pub(crate) fn browser(&self, name: &str) -> Browser {
+        self.world.browser(name, &self.tape)
+    }
+
+    /// The way to sign in by this trial's flow.
+    pub(crate) fn way(&self) -> Outcome<&'w Way> {
+        let way = self.app.way(self.flow);
+        way.ok_or_else(|| Stop::not_applicable(format!("no {} flow was found", self.flow.as_str())))
+    }
+
+    /// The address of the callback.
+    pub(crate) fn callback(&self) -> Outcome<Url> {
+        self.world.at(&self.way()?.callback)
+    }
+
+    /// Presses the sign-in control, and stops before the browser asks the broker.
+    pub(crate) async fn begin(&self, browser: &mut Browser) -> Outcome<Visit> {
+        self.begin_by(browser, self.way()?).await
+    }
+
+    /// As [`begin`](Self::begin), by a given way.
+    pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &Way) -> Outcome<Visit> {
+        let mut page = browser.open(&self.world.start).await?;
+        for step in &way.steps {
+            let visit = step.from_page(&page).ok_or_else(|| {
+                let wanted = step.describe();
+                Stop::not_testable(format!(
+                    "the page {} has no {wanted} any more",
+                    page.url.path()
+                ))
+            })?;
+            let is_broker = |url: &Url| self.world.is_broker(url);
+            match browser.visit_until(visit, is_broker).await? {
+                Arrival::Stopped(visit) => return Ok(visit),
+                Arrival::Page(next) => page = next,
+            }
+        }
+        Err(Stop::not_testable(format!(
+            "the sign-in button led to {} (status {}) and not to the broker",
+            page.url.path(),
+            page.status
+        )))
+    }
+
+    /// Follows the way from the app to the provider's sign-in page. The broker's
+    /// question, should it ask one, is answered with Continue.
+    pub(crate) async fn to_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Page> {
+        let mut page = browser.visit(visit).await?;
+        if self.world.is_broker(&page.url) && page.status == 200 {
+            let forms = page.forms().into_iter();
+            let go_on = forms
+                .into_iter()
+                .find(|form| form.action.path().ends_with("/continue"));
+            if let Some(form) = go_on {
+                let visit = Visit::press(&page, &Control::Button(form, 0));
+                page = browser.visit(visit).await?;
+            }
+        }
+        if self.world.provider_at(&page.url).is_none() {
+            return Err(Stop::not_testable(format!(
+                "the browser ended at {} (status {}) and not at the provider's page",
+                page.url.path(),
+                page.status
+            )));
+        }
+        Ok(page)
+    }
+
+    /// Signs `person` in on the provider's page, and stops before the browser asks the
+    /// app for its callback.
+    pub(crate) async fn choose(
+        &self,
+        browser: &mut Browser,
+        page: &Page,
+        person: &Person,
+    ) -> Outcome<Visit> {
+        let form = page
+            .forms()
+            .into_iter()
+            .find(|form| form.text_fields.iter().any(|it| it == "id"));
+        let mut form = form
+            .ok_or_else(|| Stop::harness("the provider's page has no form for another account"))?;
+        for (name, value) in person.form_fields() {
+            form.fill(name, &value);
+        }
+        form.buttons.clear();
+        self.leave_provider(browser, Visit::press(page, &Control::Button(form, 0)))
+            .await
+    }
+
+    /// Lets the provider fail or the person cancel (`deny`), and stops before the browser
+    /// asks the app for its callback.
+    pub(crate) async fn misbehave(
+        &self,
+        browser: &mut Browser,
+        page: &Page,
+        name: &str,
+    ) -> Outcome<Visit> {
+        let wanted = Some(("misbehave".to_owned(), name.to_owned()));
+        let controls = page.controls().into_iter();
+        let control = controls.into_iter().find(|control| match control {
+            Control::Button(form, index) => form
+                .buttons
+                .get(*index)
+                .is_some_and(|it| it.field == wanted),
+            Control::Link(_) => false,
+        });
+        let control =
+            control.ok_or_else(|| Stop::harness(format!("the provider's page cannot {name}")))?;
+        self.leave_provider(browser, Visit::press(page, &control))
+            .await
+    }
+
+    async fn leave_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Visit> {
+        let is_app = |url: &Url| self.world.is_app(url);
+        match browser.visit_until(visit, is_app).await? {
+            Arrival::Stopped(visit) => Ok(visit),
+            Arrival::Page(page) => Err(Stop::not_testable(format!(
+                "the browser ended at {} (status {}) and did not come back to the app",
+                page.url.path(),
+                page.status
+            ))),
+        }
+    }
+
+    /// Everything up to the callback, which is not asked for yet.
+    pub(crate) async fn up_to_callback(
+        &self,
+        browser: &mut Browser,
+        person: &Person,
+    ) -> Outcome<Visit> {
+        let visit = self.begin(browser).await?;
+        let page = self.to_provider(browser, visit).await?;
+        self.choose(browser, &page, person).await
+    }
+
+    /// A whole sign-in, and the page at its end; it is not checked who is signed in.
+    pub(crate) async fn try_sign_in(
+        &self,
+        browser: &mut Browser,
+        person: &Person,
+    ) -> Outcome<Page> {
+        let callback = self.up_to_callback(browser, person).await?;
+        browser.visit(callback).await
+    }
+
+    /// A good sign-in: without one the check says nothing about the app.
+    pub(crate) async fn sign_in(&self, browser: &mut Browser, person: &Person) -> Outcome<Page> {
+        let page = self.try_sign_in(browser, person).await?;
+        if self.is_signed_in(browser, person).await? {
+            return Ok(page);
+        }
+        Err(Stop::not_testable(format!(
+            "a plain sign-in did not work: afterwards {} shows nobody we know (the callback ended at {} with status {})",
+            self.app.whoami,
+            page.url.path(),
+            page.status
+        )))
+    }
+
+    /// Whether the app shows `person` to this browser.
+    pub(crate) async fn is_signed_in(
+        &self,
+        browser: &mut Browser,
+        person: &Person,
+    ) -> Outcome<bool> {
+        Ok(person.is_shown_in(&self.whoami(browser).await?.body))
+    }
+
+    /// The page that shows who is signed in.
+    pub(crate) async fn whoami(&self, browser: &mut Browser) -> Outcome<Page> {
+        browser.open(&self.world.at(&self.app.whoami)?).await
+    }
+
+    /// Signs out, as a person does. Not applicable to an app without a way to do so.
+    pub(crate) async fn sign_out(&self, browser: &mut Browser) -> Outcome<Page> {
+        let visit = self.sign_out_visit(browser).await?;
+        browser.visit(visit).await
+    }
+
+    /// The request that signs out.
+    pub(crate) async fn sign_out_visit(&self, browser: &mut Browser) -> Outcome<Visit> {
+        let step = self.sign_out_step()?;
+        let page = browser
+            .open(&self.world.at(&self.app.sign_out_page)?)
+            .await?;
+        step.from_page(&page).ok_or_else(|| {
+            Stop::not_testable(format!(
+                "the page {} has no {} any more",
+                page.url.path(),
+                step.describe()
+            ))
+        })
+    }
+
+    /// The step that signs out.
+    pub(crate) fn sign_out_step(&self) -> Outcome<&'w Step> {
+        self.app.sign_out.as_ref().ok_or_else(|| {
+            Stop::not_applicable(
+                "no way to sign out was found: name it with sign_out in examine.toml",
+            )
+        })
+    }
+
+    /// The point in the log from which [`calls`](Self::calls) counts.
+    pub(crate) async fn mark(&self) -> Outcome<u64> {
+        self.world.mark().await
+    }
+
+    /// The app's own calls at the broker since `mark`, once it is idle.
+    pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
+        let calls = self.world.calls_when_idle(mark, IDLE).await?;
+        let own: Vec<_> = calls.into_iter().filter(Call::is_by_app).collect();
+        for call in &own {
+            self.tape.add("app", "broker", call.describe());
+        }
+        Ok(own)
+    }
+
+    /// Arms a fault at the next call of `operation`.
+    pub(crate) async fn arm(&self, operation: &str, fault: &str) -> Outcome {
+        self.arm_with(operation, fault, &Value::Null).await
+    }
+
+    /// Arms a fault with further members.
+    pub(crate) async fn arm_with(&self, operation: &str, fault: &str, more: &Value) -> Outcome {
+        self.tape.add(
+            "examiner",
+            "broker",
+            format!("the next {operation} meets: {fault}"),
+        );
+        self.world.control.arm(operation, fault, more).await
+    }
+
+    /// Moves the clock ahead.
+    pub(crate) async fn advance(&self, seconds: u64) -> Outcome {
+        self.tape
+            .add("examiner", "clock", format!("{seconds} s pass"));
+        self.world.control.advance(seconds).await
+    }
+}

@@ -1,0 +1,123 @@
+//! The verdict on a check, and the reasons for which a check ends early.
+
+use serde::Serialize;
+
+/// The verdict on one check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Verdict {
+    /// The app does what the check expects.
+    #[serde(rename = "PASS")]
+    Pass,
+    /// The app does something else.
+    #[serde(rename = "FAIL")]
+    Fail,
+    /// The app never got to the point; nothing is known, which is no better than a failure.
+    #[serde(rename = "NOT TESTABLE")]
+    NotTestable,
+    /// The check does not concern this app.
+    #[serde(rename = "NOT APPLICABLE")]
+    NotApplicable,
+    /// A tool that the check needs is missing.
+    #[serde(rename = "NOT TESTED")]
+    NotTested,
+    /// The examiner itself failed.
+    #[serde(rename = "HARNESS")]
+    Harness,
+}
+
+impl Verdict {
+    /// Every verdict, the most severe one first.
+    pub const ALL: [Self; 6] = [
+        Self::Fail,
+        Self::NotTestable,
+        Self::Harness,
+        Self::NotTested,
+        Self::Pass,
+        Self::NotApplicable,
+    ];
+
+    /// The label in a report: `NOT TESTABLE`.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Pass => "PASS",
+            Self::Fail => "FAIL",
+            Self::NotTestable => "NOT TESTABLE",
+            Self::NotApplicable => "NOT APPLICABLE",
+            Self::NotTested => "NOT TESTED",
+            Self::Harness => "HARNESS",
+        }
+    }
+
+    /// Whether the app has to change, or has to be made testable.
+    pub fn is_red(self) -> bool {
+        matches!(self, Self::Fail | Self::NotTestable)
+    }
+
+    /// The position in [`Verdict::ALL`].
+    pub(crate) fn rank(self) -> usize {
+        let position = Self::ALL.iter().position(|it| *it == self);
+        position.unwrap_or(Self::ALL.len())
+    }
+}
+
+/// The reason for which a check ended without a pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stop {
+    pub(crate) verdict: Verdict,
+    /// The observation, as a sentence without secrets.
+    pub(crate) actual: String,
+    /// Whether an attacker was seen in another person's account.
+    pub(crate) is_takeover: bool,
+}
+
+impl Stop {
+    fn new(verdict: Verdict, actual: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            actual: actual.into(),
+            is_takeover: false,
+        }
+    }
+
+    /// The app broke the rule.
+    pub(crate) fn fail(actual: impl Into<String>) -> Self {
+        Self::new(Verdict::Fail, actual)
+    }
+
+    /// The app broke the rule, and the attacker was seen as the victim.
+    pub(crate) fn takeover(actual: impl Into<String>) -> Self {
+        Self {
+            is_takeover: true,
+            ..Self::fail(actual)
+        }
+    }
+
+    pub(crate) fn not_testable(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::NotTestable, reason)
+    }
+
+    pub(crate) fn not_applicable(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::NotApplicable, reason)
+    }
+
+    pub(crate) fn not_tested(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::NotTested, reason)
+    }
+
+    pub(crate) fn harness(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::Harness, reason)
+    }
+}
+
+/// The outcome of a check, or of a step of one.
+pub(crate) type Outcome<T = ()> = Result<T, Stop>;
+
+/// Ends the check as a failure unless `holds`.
+pub(crate) fn require(holds: bool, actual: impl FnOnce() -> String) -> Outcome {
+    if holds {
+        Ok(())
+    } else {
+        Err(Stop::fail(actual()))
+    }
+}

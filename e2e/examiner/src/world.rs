@@ -1,0 +1,251 @@
+//! A world: one stack and one running app, which the checks have to themselves.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use reqwest::Client;
+use stack::{Stack, StackSettings};
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+use url::Url;
+
+use crate::app_process::AppProcess;
+use crate::browser::{Browser, Parties};
+use crate::calls::{self, Call};
+use crate::control::{Control, Project, StackAddresses, origin};
+use crate::tape::Tape;
+use crate::time::{Stopwatch, pause};
+use crate::verdict::{Outcome, Stop};
+
+/// The time that an app has for one answer to a browser. Checks that measure a silent
+/// broker allow more than an app should take.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A stack and an app.
+pub(crate) struct World {
+    pub(crate) control: Control,
+    pub(crate) addresses: StackAddresses,
+    /// The page on which a visitor chooses to sign in.
+    pub(crate) start: Url,
+    /// The project of an app that the examiner starts; that of another app is learnt.
+    pub(crate) project: Option<Project>,
+    launched: Option<Launched>,
+    client: Client,
+    browsers: AtomicUsize,
+}
+
+/// What the examiner itself has started.
+struct Launched {
+    _stack: Stack,
+    command: Vec<String>,
+    environment: Vec<(String, String)>,
+    process: Mutex<AppProcess>,
+}
+
+impl World {
+    /// The stack at `control`, and an app that runs already.
+    pub(crate) async fn attach(control: &str, start: &Url) -> Result<Self, String> {
+        let control = Control::at(control)?;
+        let addresses = control.addresses().await.map_err(|error| {
+            format!(
+                "{error}. Start one with `just up`, name another with --control, or give the app's command after -- \
+                 and the examiner starts both"
+            )
+        })?;
+        Self::new(control, addresses, start, None, None)
+    }
+
+    /// A stack of its own, and an app that `command` starts with its settings in the
+    /// environment.
+    pub(crate) async fn launch(
+        start: &Url,
+        command: &[String],
+        callbacks: &[String],
+    ) -> Result<Self, String> {
+        let host = start.host_str().unwrap_or("localhost");
+        let port = start.port_or_known_default().unwrap_or(80);
+        if TcpStream::connect((host, port)).await.is_ok() {
+            return Err(format!(
+                "another program listens on port {port}: stop it, give a start page with another port, or leave out the command to examine what runs there"
+            ));
+        }
+        let settings = StackSettings {
+            automatic: false,
+            ..StackSettings::for_tests()
+        };
+        let stack = Stack::start(settings).await;
+        let stack = stack.map_err(|error| format!("no stack can be started here: {error}"))?;
+        let control = Control::at(&stack.urls().control)?;
+        let addresses = control.addresses().await?;
+        let mut callbacks = callbacks.to_vec();
+        if callbacks.is_empty() {
+            // A project has a callback; the app's own is registered when it names it.
+            callbacks.push(format!("{}/callback", origin(start)));
+        }
+        let project = control
+            .register("The app under examination", &callbacks)
+            .await?;
+        let environment = environment(&control, &addresses, &project, start);
+        let mut process = AppProcess::start(command, &environment)?;
+        process.listens_at(host, port).await?;
+        let launched = Launched {
+            _stack: stack,
+            command: command.to_vec(),
+            environment,
+            process: Mutex::new(process),
+        };
+        Self::new(control, addresses, start, Some(project), Some(launched))
+    }
+
+    fn new(
+        control: Control,
+        addresses: StackAddresses,
+        start: &Url,
+        project: Option<Project>,
+        launched: Option<Launched>,
+    ) -> Result<Self, String> {
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            // A reused connection that the app closes meanwhile would look like its fault.
+            .pool_max_idle_per_host(0)
+            .tls_danger_accept_invalid_certs(true)
+            .timeout(ANSWER_TIMEOUT);
+        let client = client.build();
+        Ok(Self {
+            control,
+            addresses,
+            start: start.clone(),
+            project,
+            launched,
+            client: client.map_err(|error| format!("no HTTP client can be made here: {error}"))?,
+            browsers: AtomicUsize::new(0),
+        })
+    }
+
+    /// A browser with a fresh profile.
+    pub(crate) fn browser(&self, name: &str, tape: &Tape) -> Browser {
+        self.browsers.fetch_add(1, Ordering::Relaxed);
+        Browser::new(name, self.client.clone(), tape.clone(), self.parties())
+    }
+
+    fn parties(&self) -> Parties {
+        Parties(vec![
+            (origin(&self.start), "app".to_owned()),
+            (self.addresses.broker.clone(), "broker".to_owned()),
+            (self.addresses.upstreams.google.clone(), "google".to_owned()),
+            (self.addresses.upstreams.github.clone(), "github".to_owned()),
+        ])
+    }
+
+    /// An address of the app.
+    pub(crate) fn at(&self, path: &str) -> Outcome<Url> {
+        let url = self.start.join(path);
+        url.map_err(|_| Stop::harness(format!("{path} is no path of the app")))
+    }
+
+    pub(crate) fn is_app(&self, url: &Url) -> bool {
+        url.origin() == self.start.origin()
+    }
+
+    pub(crate) fn is_broker(&self, url: &Url) -> bool {
+        origin(url) == self.addresses.broker
+    }
+
+    /// The provider whose page `url` is.
+    pub(crate) fn provider_at(&self, url: &Url) -> Option<&'static str> {
+        match origin(url) {
+            it if it == self.addresses.upstreams.google => Some("google"),
+            it if it == self.addresses.upstreams.github => Some("github"),
+            _ => None,
+        }
+    }
+
+    /// Whether the examiner has started the app itself.
+    pub(crate) fn owns_app(&self) -> bool {
+        self.launched.is_some()
+    }
+
+    /// Everything that the app has printed; none of one that ran already.
+    pub(crate) async fn output(&self) -> Option<String> {
+        let launched = self.launched.as_ref()?;
+        Some(launched.process.lock().await.output())
+    }
+
+    /// Ends the app, as a crash would, and starts it again; the stack goes on.
+    pub(crate) async fn restart_app(&self) -> Outcome {
+        let Some(launched) = &self.launched else {
+            return Err(Stop::not_applicable(
+                "the examiner did not start this app: give its command after -- to try a restart",
+            ));
+        };
+        let mut process = launched.process.lock().await;
+        process.stop().await;
+        let restarted = AppProcess::start(&launched.command, &launched.environment);
+        *process = restarted.map_err(Stop::not_testable)?;
+        let port = self.start.port_or_known_default().unwrap_or(80);
+        let host = self.start.host_str().unwrap_or("localhost");
+        process
+            .listens_at(host, port)
+            .await
+            .map_err(Stop::not_testable)
+    }
+
+    /// The number of the latest event.
+    pub(crate) async fn mark(&self) -> Outcome<u64> {
+        let events = self.control.events(0).await.map_err(Stop::harness)?;
+        Ok(events.last().map_or(0, |event| event.seq))
+    }
+
+    /// The calls at the broker after `mark`.
+    pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
+        let events = self.control.events(mark).await.map_err(Stop::harness)?;
+        Ok(calls::from_events(&events))
+    }
+
+    /// The calls at the broker after `mark`, once none has come for `idle`: an app may
+    /// call after it has answered.
+    pub(crate) async fn calls_when_idle(&self, mark: u64, idle: Duration) -> Outcome<Vec<Call>> {
+        let mut calls = self.calls(mark).await?;
+        let mut since = Stopwatch::start();
+        while since.elapsed() < idle {
+            pause(Duration::from_millis(50)).await;
+            let now = self.calls(mark).await?;
+            if now.len() != calls.len() {
+                since = Stopwatch::start();
+                calls = now;
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Ends the app, if the examiner has started it.
+    pub(crate) async fn stop(&self) {
+        if let Some(launched) = &self.launched {
+            launched.process.lock().await.stop().await;
+        }
+    }
+}
+
+/// The settings of an app that the examiner starts.
+fn environment(
+    control: &Control,
+    addresses: &StackAddresses,
+    project: &Project,
+    start: &Url,
+) -> Vec<(String, String)> {
+    let port = start.port_or_known_default().unwrap_or(80);
+    let pairs = [
+        ("SIGNIN_BASE_URL", addresses.broker.clone()),
+        ("SIGNIN_CLIENT_ID", project.client_id.clone()),
+        ("SIGNIN_CLIENT_SECRET", project.client_secret.clone()),
+        ("CONSUMER_BASE_URL", origin(start)),
+        ("PORT", port.to_string()),
+        ("KIT_CLOCK_URL", format!("{}/api/clock", control.url())),
+    ];
+    let pairs = pairs.into_iter();
+    pairs
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
