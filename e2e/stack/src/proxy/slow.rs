@@ -39,10 +39,7 @@ pub(super) fn dripping(response: Response<Bytes>) -> Response<ClientBody> {
 
 /// A response of JSON that never ends.
 pub(super) fn endless() -> Response<ClientBody> {
-    let mut response = Response::new(faulty(EndlessBody {
-        ticks: ticks(PIECE_INTERVAL),
-        limit: limit(),
-    }));
+    let mut response = Response::new(faulty(EndlessBody::limited_to(LIMIT)));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
@@ -68,6 +65,19 @@ struct DrippingBody {
 struct EndlessBody {
     ticks: Interval,
     limit: Pin<Box<Sleep>>,
+}
+
+impl EndlessBody {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a client waits in real time, whatever our clock shows"
+    )]
+    fn limited_to(limit: Duration) -> Self {
+        Self {
+            ticks: ticks(PIECE_INTERVAL),
+            limit: Box::pin(sleep(limit)),
+        }
+    }
 }
 
 impl Body for DrippingBody {
@@ -121,10 +131,15 @@ fn ticks(period: Duration) -> Interval {
     ticks
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a client waits in real time, whatever our clock shows"
-)]
-fn limit() -> Pin<Box<Sleep>> {
-    Box::pin(sleep(LIMIT))
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_endless_body_breaks_off_at_its_limit() {
+        let frame = EndlessBody::limited_to(Duration::ZERO).frame().await;
+        assert!(matches!(frame, Some(Err(Closed))), "{frame:?}");
+    }
 }

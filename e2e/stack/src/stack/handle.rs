@@ -100,6 +100,9 @@ impl Stack {
     /// let mine = stack.projects().register("My app".parse()?, vec![callback]);
     /// println!("client_id {}, client_secret {}", mine.client_id, mine.client_secret.expose());
     ///
+    /// // The app turned out to run on another port.
+    /// stack.projects().allow_callback(&mine.client_id, "http://localhost:5174/callback".parse()?)?;
+    ///
     /// stack.reset().await?;
     /// assert!(stack.projects().list().iter().any(|it| it.client_id == mine.client_id));
     /// # Ok(()) }
