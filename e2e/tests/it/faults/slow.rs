@@ -13,7 +13,8 @@ use tokio::net::TcpStream;
 use super::{arm, operation};
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
-use testkit::http::{REFUSED, client};
+use testkit::browser::Browser;
+use testkit::http::{Http, REFUSED, client};
 
 /// The faults during which a client waits.
 const SLOW: [Fault; 4] = [Fault::Silence, Fault::Drip, Fault::Endless, Fault::Delay];
@@ -123,11 +124,14 @@ async fn a_dripping_answer_has_its_head_at_once_and_its_body_byte_by_byte() {
 #[tokio::test]
 async fn an_answer_without_a_body_does_not_drip() {
     let stack = TestStack::start().await;
-    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
-    let token = stack.backend.token(&transaction, &code).await;
-    arm(&stack, "POST /v1/revoke", Fault::Drip);
-    stack.backend.revoke(&token).await;
+    let login = stack.backend.start_login(GOOGLE).await;
+    arm(&stack, "GET /login/{handle}", Fault::Drip);
+    let page = Browser::new().open(&login.authorization_url).await;
+    assert_eq!((page.status, page.text()), (303, ""));
     assert_eq!(met(&stack, 1).await, ["drip"]);
+    let login = stack.event_log().logins(1).remove(0);
+    let login = stack.login_status(&login).await.expect("it is known");
+    assert!(login.calls.last().expect("the visit").is_received);
 }
 
 #[tokio::test]
@@ -202,7 +206,8 @@ async fn a_reset_does_not_wait_for_a_client_that_waits() {
         (Method::DELETE, "/api/faults"),
         (Method::POST, "/api/reset"),
     ] {
-        assert_eq!(stack.control(method, path, None).await.status, 204);
+        let call = Http::at(&stack.urls().control).request(method, path);
+        assert_eq!(call.timeout(PATIENCE).send().await.status, 204);
     }
     assert!(stack.backend.start_login(GOOGLE).await.session_key.len() > 40);
     drop(waiting);
