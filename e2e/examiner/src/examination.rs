@@ -13,7 +13,7 @@ use crate::learn::{self, PreflightStep};
 use crate::person::Person;
 use crate::plan::ExaminationPlan;
 use crate::report::Report;
-use crate::tape::{Tape, TapeLine};
+use crate::tape::TapeLine;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, Verdict};
 use crate::world::World;
