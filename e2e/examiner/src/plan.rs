@@ -9,6 +9,9 @@ use crate::learn::Hints;
 /// The control address of `just up`.
 pub const DEFAULT_CONTROL: &str = "http://127.0.0.1:8010";
 
+/// The number of worlds at once: one for each of two cores, and one that waits.
+pub const DEFAULT_WORLDS: usize = 3;
+
 /// The plan of one examination.
 #[derive(Debug, Clone)]
 pub struct ExaminationPlan {
@@ -29,4 +32,21 @@ pub struct ExaminationPlan {
     /// The number of worlds that an app with a command is examined in at once.
     pub worlds: usize,
     pub(crate) hints: Hints,
+}
+
+impl ExaminationPlan {
+    /// Every check on the app at `start`, which runs and uses the stack of `just up`.
+    pub fn new(start: Url) -> Self {
+        Self {
+            start,
+            control: DEFAULT_CONTROL.to_owned(),
+            command: Vec::new(),
+            callbacks: Vec::new(),
+            log: Vec::new(),
+            only: Vec::new(),
+            expect: Vec::new(),
+            worlds: DEFAULT_WORLDS,
+            hints: Hints::default(),
+        }
+    }
 }

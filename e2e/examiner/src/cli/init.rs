@@ -7,7 +7,7 @@ use std::path::Path;
 use super::settings::{InitSettings, start_page};
 use crate::app::{App, path_and_query};
 use crate::examination;
-use crate::learn::{Hints, PreflightStep};
+use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
 
 /// Writes `examine.toml`; an existing file stays as it is.
@@ -20,15 +20,9 @@ pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
         ));
     }
     let plan = ExaminationPlan {
-        start: start_page(&settings.start)?,
         control: settings.control.clone(),
         command: settings.command.clone(),
-        callbacks: Vec::new(),
-        log: Vec::new(),
-        only: Vec::new(),
-        expect: Vec::new(),
-        worlds: 1,
-        hints: Hints::default(),
+        ..ExaminationPlan::new(start_page(&settings.start)?)
     };
     let (app, found) = examination::preflight(&plan).await?;
     let text = config(&plan, &app);

@@ -9,10 +9,7 @@ use super::config_file::{ConfigFile, parse_step};
 use crate::browser::is_loopback;
 use crate::catalogue;
 use crate::learn::Hints;
-use crate::plan::{DEFAULT_CONTROL, ExaminationPlan};
-
-/// The number of worlds at once: one for each of two cores, and one that waits.
-const DEFAULT_WORLDS: usize = 3;
+use crate::plan::{DEFAULT_CONTROL, DEFAULT_WORLDS, ExaminationPlan};
 
 /// What is examined, and how.
 #[derive(Debug, Args)]
@@ -139,7 +136,6 @@ impl Settings {
         }
         let sign_out = self.sign_out.clone().or(file.sign_out);
         Ok(ExaminationPlan {
-            start: start_page(&start)?,
             control: self
                 .control
                 .clone()
@@ -161,6 +157,7 @@ impl Settings {
                     .map(|step| parse_step("sign_out", &step))
                     .transpose()?,
             },
+            ..ExaminationPlan::new(start_page(&start)?)
         })
     }
 }
