@@ -2,7 +2,7 @@
 //! that it can be followed from call to call and from program to program.
 //!
 //! In an exchange every value is masked that is not known to be harmless. For other texts
-//! there are [`scrub`] and [`url`], which go by the form of a secret.
+//! there are [`scrub`] and [`url()`], which go by the form of a secret.
 
 #[cfg(test)]
 mod tests;
