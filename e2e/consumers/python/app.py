@@ -1,0 +1,200 @@
+"""A reference consumer of the Federated Sign-In Service, on Flask: both flows, both providers.
+Sessions and accounts are in memory; in an application of yours they are tables."""
+import asyncio, base64, contextlib, hashlib, os, re, secrets, socket, sys, threading, time
+from urllib.parse import urlencode
+
+import waitress
+from flask import Flask, abort, g, redirect, render_template, request, session
+from flask.sessions import SessionInterface, SessionMixin
+from werkzeug.exceptions import HTTPException, InternalServerError
+
+from broker import Problem, call, check_profile, check_start, check_token, require, send
+
+# Settings, from the environment. Secrets travel over https, or within this machine.
+
+def setting(name, default="", pattern=r".+"):
+    value = os.environ.get(name) or default
+    if not re.fullmatch(pattern, value):
+        print(f"{name} is {'not what it must be' if value else 'missing'}: set it in the environment.", file=sys.stderr)
+        sys.exit(2)
+    return value
+
+ORIGIN = r"https://[\w.-]+(:\d+)?|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+BROKER, HERE = setting("SIGNIN_BASE_URL", "", ORIGIN), setting("CONSUMER_BASE_URL", "http://localhost:5000", ORIGIN)
+PROJECT = {name: setting(f"SIGNIN_{name.upper()}") for name in ("client_id", "client_secret")}
+PORT, CLOCK = int(setting("PORT", "5000", r"\d{1,5}")), os.environ.get("KIT_CLOCK_URL")  # the clock of tests
+LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS = 600, 8 * 3600, 5, 5
+ERRORS = ("access_denied", "invalid_provider_response", "provider_unavailable")
+app = Flask(__name__)
+app.config["MAX_CONTENT_LENGTH"] = 16 * 1024  # of a form
+
+# The clean flow: the callback carries nothing; the result is read with a key that stays here.
+
+@app.post("/login/<any(google, github):provider>")
+def start_clean(provider):
+    key = secrets.token_urlsafe(32)  # fresh for each login
+    fields = {"session_key": key, "provider": provider, "redirect_uri": HERE + "/callback"}
+    started = call("POST", BROKER + "/v1/login/session", PROJECT | fields)
+    address = check_start(started, BROKER)
+    renew_session(clean={"key": key, "provider": provider, "looks": LOOKS, "ends": g.now + LOGIN_SECONDS})
+    return redirect(address, 303)
+
+@app.get("/callback")
+def finish_clean():
+    kept = SESSIONS.get(session.sid, {})
+    login = kept.pop("clean", None)  # taken: one of twenty callbacks gets it; in a table, DELETE … RETURNING
+    if not login and account():
+        return redirect("/", 303)
+    require(login and g.now < login["ends"], "nothing")
+    fields = {"session_key": login["key"], "redirect_uri": HERE + "/callback"}
+    match call("POST", BROKER + "/v1/login/result", PROJECT | fields):
+        case {"status": "succeeded", "profile": profile}:
+            return sign_in(profile, login["provider"])
+        case {"status": "failed", "error": error} if error in ERRORS:
+            raise Problem(error)
+        case {"status": "pending"}:  # not consumed: the user may look again, a few times
+            require(login["looks"] > 1, "refused")
+            kept.setdefault("clean", login | {"looks": login["looks"] - 1})
+            raise Problem("pending")
+    raise Problem("lost")
+
+# The legacy flow: state and code come back through the browser, the verifier stays here.
+
+@app.post("/legacy/login/<any(google, github):provider>")
+def start_legacy(provider):
+    state, verifier = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    renew_session(legacy={"state": state, "verifier": verifier, "provider": provider, "ends": g.now + LOGIN_SECONDS})
+    query = {"client_id": PROJECT["client_id"], "redirect_uri": HERE + "/legacy/callback", "provider": provider,
+             "state": state, "code_challenge": challenge, "code_challenge_method": "S256"}
+    return redirect(f"{BROKER}/authorize?{urlencode(query)}", 303)
+
+@app.get("/legacy/callback")
+def finish_legacy():  # by a redirect, always: no page has the code in its address
+    state, code, error = (request.args.getlist(name) for name in ("state", "code", "error"))
+    kept = SESSIONS.get(session.sid, {})
+    login = kept.get("legacy", {"state": "", "ends": 0})
+    require(len(state) == 1 and secrets.compare_digest(state[0].encode(), login["state"].encode()), "refused")
+    # Consumed before anything else is looked at: by success and by failure, once.
+    require(kept.pop("legacy", None) is login and g.now < login["ends"], "refused")
+    if not code and len(error) == 1 and error[0] in ERRORS:
+        raise Problem(error[0])
+    require(not error and len(code) == 1 and 0 < len(code[0]) <= 200, "refused")
+    fields = {"grant_type": "authorization_code", "code": code[0], "code_verifier": login["verifier"]}
+    answer = call("POST", BROKER + "/v1/token", PROJECT | fields | {"redirect_uri": HERE + "/legacy/callback"})
+    token = check_token(answer)
+    try:
+        profile = call("GET", BROKER + "/v1/profile", token=token)
+    finally:  # it has had its one use; should this fail, it ends by itself
+        with contextlib.suppress(Problem):
+            call("POST", BROKER + "/v1/revoke", token=token)
+    return sign_in(profile, login["provider"])
+
+def sign_in(profile, provider):
+    check_profile(profile, provider)
+    require(session.sid in SESSIONS, "nothing")  # else signed out in another tab meanwhile
+    with LOCK:  # the key is the subject and nothing else: e-mail addresses change hands
+        found = ACCOUNTS.setdefault(profile["subject"], {"number": len(ACCOUNTS) + 1, "sign_ins": 0, "note": ""})
+        found |= {"profile": profile, "sign_ins": found["sign_ins"] + 1}
+    renew_session(subject=profile["subject"], until=g.now + SESSION_SECONDS)
+    return redirect("/", 303)
+
+# Sessions: all on the server, by the random id in the cookie.
+
+SESSIONS, ACCOUNTS, LOCK, IS_SECURE = {}, {}, threading.Lock(), HERE.startswith("https:")
+COOKIE = "__Host-flask_session" if IS_SECURE else "flask_session"  # this app's: cookies know no ports
+
+class Session(dict, SessionMixin):
+    sid = max_age = None  # with a max_age, the answer sets the cookie
+
+class Sessions(SessionInterface):
+    def open_session(self, app, request):
+        g.deadline, g.now = time.monotonic() + CALL_SECONDS, time.time()
+        with contextlib.suppress(Exception):
+            g.now = asyncio.run(send("GET", CLOCK))[1]["now"] if CLOCK else g.now
+        # Byte for byte: a parser that decodes names takes `%5F%5FHost-…`, which a sister host
+        # may set, for ours. Of two with one name, one was planted, and neither is taken.
+        pairs = [pair.strip(" ").partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
+        ids = [value for name, _, value in pairs if name == COOKIE]
+        kept = SESSIONS.get(ids[0], {}) if len(ids) == 1 else {}
+        opened = Session(kept if g.now < kept.get("ends", 0) else {})
+        opened.sid = ids[0] if opened else None  # never one that a browser made up
+        return opened
+
+    def save_session(self, app, session, response):
+        if session.max_age is not None:  # Lax: a Strict cookie does not come back from a provider
+            response.set_cookie(COOKIE, session.sid, session.max_age, secure=IS_SECURE, httponly=True, samesite="Lax")
+
+app.session_interface = Sessions()
+
+def renew_session(**changes):
+    """Gives the browser a new id, at the start of a login and at its end. The old one, which an
+    attacker may have planted, is dead at once: while the user is away, and afterwards."""
+    for sid in [sid for sid, it in list(SESSIONS.items()) if it["ends"] <= g.now]:
+        SESSIONS.pop(sid, None)
+    kept = SESSIONS.pop(session.sid, {"subject": None, "until": 0})
+    kept |= changes
+    kept["ends"] = max(kept["until"], g.now + LOGIN_SECONDS)
+    session.sid, session.max_age = secrets.token_urlsafe(32), int(kept["ends"] - g.now)
+    SESSIONS[session.sid] = kept
+
+def account():
+    return ACCOUNTS.get(session["subject"]) if g.now < session.get("until", 0) else None
+
+# Pages
+
+@app.get("/")
+@app.get("/problem/<name>")
+def home(name=None):
+    status = {"nothing": 400, "refused": 400, "lost": 400}.get(name, 200 if name in (None, "pending", *ERRORS) else 404)
+    return render_template("page.html", account=account(), problem=name if status < 404 else "404 Not Found"), status
+
+@app.post("/note")
+def save_note():
+    if found := account():
+        found["note"] = request.form.get("note", "")[:1000]
+    return redirect("/", 303)
+
+@app.post("/logout")
+def sign_out():
+    SESSIONS.pop(session.sid, None)  # on the server: a copy of the cookie is worth nothing
+    session.sid, session.max_age = "", 0
+    return redirect("/", 303)
+
+@app.before_request
+def check_request():
+    # Any page can send a form here, but a browser says from where. HEAD and a prefetch read nothing.
+    origin, site = request.headers.get("Origin", HERE), request.headers.get("Sec-Fetch-Site", "none")
+    if request.method == "POST" and (origin != HERE or site not in ("same-origin", "none")):
+        abort(403)
+    is_prefetch = "prefetch" in request.headers.get("Sec-Purpose", "").lower()
+    if request.path.endswith("/callback") and (is_prefetch or request.method == "HEAD"):
+        return "", 503 if is_prefetch else 200
+
+@app.after_request
+def add_headers(response):
+    # No `form-action`: browsers apply it to the redirects after a form, up to the provider. No
+    # `no-referrer`: the broker checks that a login begins on a page of ours.
+    response.headers |= {
+        "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+        "Referrer-Policy": "strict-origin-when-cross-origin",
+        "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+    }
+    return response
+
+@app.errorhandler(Exception)
+def error_page(error):
+    if isinstance(error, Problem):
+        return redirect(f"/problem/{error}", 303)
+    if not isinstance(error, HTTPException):
+        app.logger.error("A request ended by a %s", type(error).__name__)  # its own text may quote a secret
+        error = InternalServerError()
+    response = error.get_response()
+    response.set_data(render_template("page.html", account=account(), problem=response.status))
+    return response
+
+if __name__ == "__main__":
+    listeners = [socket.create_server(("127.0.0.1", PORT))]
+    with contextlib.suppress(OSError):  # `localhost` may mean either
+        listeners.append(socket.create_server(("::1", PORT), family=socket.AF_INET6))
+    waitress.serve(app, sockets=listeners, threads=64, ident=None)
