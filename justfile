@@ -57,11 +57,18 @@ test-trust: _chromium _certutil _python _node _java
 test-storage: _postgres
     cargo test --locked -p broker --features postgres --test it storage::
 
-# Run the example consumers' own tests, in Rust, Python and JavaScript
-test-examples: _python _node
+# Run the tests of the reference consumers on Flask and Express, and of the example in Rust
+test-examples: _python _npm
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=e2e/consumers installed=target/consumers
+    {{ just_executable() }} _node-modules $folder/node
+    {{ just_executable() }} _python-packages $folder/python $installed/python
+    {{ start_stack }}
+    # They share the stack: one after the other.
+    $installed/python/bin/python $folder/python/test_app.py
+    node --test $folder/node/app.test.mjs
     cargo test --locked -p e2e --test consumer_test
-    python3 e2e/examples/consumer_test.py
-    node --test e2e/examples/consumer.test.mjs
 
 # Run only the real client libraries against the imitated Google and GitHub
 test-clients: _python _npm
@@ -91,11 +98,13 @@ test-sandboxes: _chromium _python _npm
 
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
 test-dist: _python _npm _programs
+    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
     packaging/test_packages.sh {{ programs }}
 
 # Test the containers' files, of a debug build, without a container engine: start them, sign in, stop
 test-container: _python _programs
-    python3 packaging/test_container.py {{ programs }}
+    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
+    target/consumers/python/bin/python packaging/test_container.py {{ programs }}
 
 # Check the code: format, lints, the published contract, the systemd unit, the Kubernetes manifest, licences and sources of dependencies
 check: lint check-contract check-service check-kubernetes _cargo-deny

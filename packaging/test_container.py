@@ -1,7 +1,7 @@
 """Runs what packaging/Containerfile puts into its images, without a container engine: the
 same files in a bare folder, as process 1 of that folder, as the image's user.
 
-    python3 packaging/test_container.py PROGRAMS
+    just test-container
 
 It shows that the programs need nothing else in their image. It does not test the images:
 not that they build, and not their network.
@@ -13,19 +13,19 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from urllib.request import BaseHandler
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e/examples"))
-import consumer_test  # noqa: E402
+sys.path.insert(0, str(HERE.parent / "e2e/consumers/python"))
+import test_app  # noqa: E402
 
 PROGRAMS = Path(sys.argv[1]).resolve()
 AS_ROOT = os.geteuid() == 0
@@ -141,25 +141,23 @@ def free_port():
         return server.getsockname()[1]
 
 
-def sign_in(broker, public, consumer):
-    """Signs a user in at the consumer, whose broker is reached at another address."""
-    browser = consumer_test.Browser()
+def sign_in(broker, public, project, callback):
+    """Signs a user in at the broker, which the browser reaches at another address."""
+    login = project | {"session_key": secrets.token_urlsafe(32), "redirect_uri": callback}
+    started = test_app.call("POST", broker + "/v1/login/session", login | {"provider": "google"})
+    browser = test_app.Browser()
     browser.opener.add_handler(BehindProxy(public, broker))
-    threading.Thread(target=consumer.serve_forever).start()
-    try:
-        page = browser.press(consumer.url + "/login")
-    finally:
-        consumer.shutdown()
-    assert "Signed in as Ada Lovelace." in page, page
+    assert browser.go("GET", started["authorization_url"], stop_at=callback) == callback
+    result = test_app.call("POST", broker + "/v1/login/result", login)
+    assert result["profile"]["name"] == "Ada Lovelace", result["status"]
 
 
 def test_broker(public, google):
     """The broker signs in with the imitated Google of a stack, which knows the callback of
     its own broker's address: so that is the public one."""
-    bind, consumer = f"127.0.0.1:{free_port()}", consumer_test.Consumer()
-    consumer.broker = f"http://{bind}"
-    consumer.project = {"client_id": "prj_test", "client_secret": "a secret of this test"}
-    digest = hashlib.sha256(consumer.project["client_secret"].encode()).digest()
+    bind, callback = f"127.0.0.1:{free_port()}", "http://localhost:5000/callback"
+    project = {"client_id": "prj_test", "client_secret": "a secret of this test"}
+    digest = hashlib.sha256(project["client_secret"].encode()).digest()
     config = f"""
         base_url = "{public}"
         bind = "{bind}"
@@ -170,14 +168,14 @@ def test_broker(public, google):
         client_secret = "mock-upstream-secret"
         [[project]]
         name = "A test"
-        client_id = "{consumer.project["client_id"]}"
+        client_id = "{project["client_id"]}"
         client_secret_sha256 = "{base64.urlsafe_b64encode(digest).decode().rstrip("=")}"
-        redirect_uris = ["{consumer.callback}"]
+        redirect_uris = ["{callback}"]
     """
-    with consumer, Container("broker", files=[("etc/broker/broker.toml", config)]) as broker:
+    with Container("broker", files=[("etc/broker/broker.toml", config)]) as broker:
         broker.printed(r"serving (address)")
         assert broker.is_healthy()
-        sign_in(consumer.broker, public, consumer)
+        sign_in(f"http://{bind}", public, project, callback)
         assert (broker.folder / "var/lib/broker/broker.db").exists()
         broker.stop()
         assert not broker.is_healthy()
@@ -191,7 +189,7 @@ def test_stack():
         google = stack.printed(r"^ *imitated Google +(\S+)")
         assert stack.is_healthy(f"--control={control}")
         environment = os.environ | {"STACK_CONTROL": f"http://{control}"}
-        subprocess.run([sys.executable, consumer_test.__file__], env=environment, check=True)
+        subprocess.run([sys.executable, test_app.__file__], env=environment, check=True)
         test_broker(public, google)
         stack.stop()
         assert not stack.is_healthy(f"--control={control}")

@@ -3,6 +3,9 @@
 # it: a stack starts, users sign in with it, SIGINT ends it.
 #
 #   packaging/test_packages.sh PROGRAMS
+#
+# The users sign in at the reference consumer on Flask, whose packages are in
+# target/consumers/python: `just test-dist` installs them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 programs=$1
@@ -26,7 +29,7 @@ start() {
     [ -n "$control" ] || { echo "The stack did not start." >&2; exit 1; }
 }
 sign_in() {
-    STACK_CONTROL=$control python3 e2e/examples/consumer_test.py
+    STACK_CONTROL=$control target/consumers/python/bin/python e2e/consumers/python/test_app.py
 }
 stop() {
     kill -INT "$pid"

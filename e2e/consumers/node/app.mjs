@@ -29,6 +29,8 @@ const PROBLEMS = [...ERRORS, 'pending', 'nothing', 'refused', 'lost']
 const IS_SECURE = HERE.startsWith('https:')
 const secret = () => randomBytes(32).toString('base64url')
 const app = express().disable('x-powered-by').disable('etag')
+// Else /CALLBACK/ is the callback, too, and not what `endsWith` below takes for it.
+app.enable('strict routing').enable('case sensitive routing')
 
 // Sessions: on the server, by the random id in the cookie.
 

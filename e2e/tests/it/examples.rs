@@ -3,7 +3,7 @@
 #[test]
 fn the_excerpt_in_the_readme_is_in_its_example() {
     let readme = include_str!("../../README.md");
-    let example = include_str!("../../examples/consumer_test.py");
+    let example = include_str!("../../consumers/python/test_app.py");
     let (_, rest) = readme.split_once("```python\n").expect("an excerpt");
     let (excerpt, _) = rest.split_once("```").expect("its end");
     assert!(excerpt.lines().count() > 5, "{excerpt}");
