@@ -211,6 +211,11 @@ class ConsumerTest(unittest.TestCase):
 
         self.assertIn("Signed in as", self.sign_in(), "one click starts again")
 
+    def test_a_code_is_not_sent_again(self):
+        self.stack("POST", "/api/faults", {"operation": TOKEN, "fault": "lose_response"})
+        self.assertIn("Please start again.", self.sign_in("/legacy/login"))
+        self.assertEqual(self.calls(TOKEN), [False], "one call, and no answer")
+
     # The browser in which a login ends.
 
     def test_a_head_request_and_a_prefetch_read_nothing(self):
