@@ -317,19 +317,19 @@ _certutil:
 _java:
     command -v javac >/dev/null || {{ just_executable() }} _install default-jdk-headless
 
-# The interpreters of two of the examples
+# The interpreters of two of the consumers
 _python:
     python3 -c "import venv, ensurepip" 2>/dev/null || {{ just_executable() }} _install python3 python3-venv
 
 _node:
     command -v node >/dev/null || {{ just_executable() }} _install nodejs
 
-# npm and a newer Node than the examples need
+# npm, and a Node that is new enough
 _npm: _node
     #!/usr/bin/env bash
     set -euo pipefail
     if [ "$(node --print 'Number.parseInt(process.versions.node)')" -lt 20 ]; then
-        echo "The client libraries need Node 20 or newer; found $(node --version)." >&2
+        echo "The consumers and the client libraries need Node 20 or newer; found $(node --version)." >&2
         exit 1
     fi
     command -v npm >/dev/null || {{ just_executable() }} _install npm

@@ -179,11 +179,14 @@ test('a user who cancels sees why and may start again', async () => {
 
 test('a login ends after 600 seconds', async () => {
   for (const flow of Object.keys(FLOWS)) {
-    browser = new Browser()
-    const callback = await signInUpToTheCallback(flow)
-    await stack('POST', '/api/clock/advance', { seconds: 600 })
-    assert.match(await browser.go('GET', callback), /took too long|under way/)
-    assert.match(await home(), /You are signed out\./)
+    for (const user of ['You are signed out.', 'Ada Lovelace']) {
+      browser = new Browser()
+      if (user === 'Ada Lovelace') await signIn()
+      const callback = await signInUpToTheCallback(flow)
+      await stack('POST', '/api/clock/advance', { seconds: 600 })
+      assert.match(await browser.go('GET', callback), /took too long|under way/)
+      assert.ok((await home()).includes(user))
+    }
   }
   assert.deepEqual(await calls(TOKEN), [])
 })
@@ -214,6 +217,7 @@ test('a HEAD request and a prefetch read nothing', async () => {
 test('twenty callbacks at once read once', async () => {
   for (const [flow, operation] of [['/login', RESULT], ['/legacy/login', TOKEN]]) {
     const callback = await signInUpToTheCallback(flow)
+    await stack('POST', '/api/faults', { operation, fault: 'delay' })
     const Cookie = browser.cookies(consumer)
     const twenty = Array.from({ length: 20 }, () => new Browser().send('GET', callback, { Cookie }))
     const answers = await Promise.all(twenty)
@@ -362,7 +366,7 @@ test('an answer that is none is a page, and nothing is sent again', async (t) =>
   now = [200, json, right]
   assert.equal((await browser.send('POST', `${other}/login/google`)).to, right.authorization_url)
   for (const wrong of [
-    [201, json, right], [302, json, right], [307, json, right], [421, json, right],
+    [201, json, right], [303, json, right], [307, json, right], [421, json, right],
     [503, json, { error: 'request_failed' }], [200, 'text/html', right], [200, json, []],
     [200, json, { ...right, authorization_url: 'https://evil.example/login/x' }],
     [200, json, { ...right, authorization_url: `${broker}/login/x?y=z` }],

@@ -190,12 +190,15 @@ class ConsumerTest(unittest.TestCase):
 
     def test_a_login_ends_after_600_seconds(self):
         for flow in FLOWS:
-            with self.subTest(flow=flow):
-                self.browser = Browser()
-                callback = self.sign_in_up_to_the_callback(flow)
-                self.stack("POST", "/api/clock/advance", {"seconds": 600})
-                self.assertRegex(self.browser.go("GET", callback), "took too long|under way")
-                self.assertIn("You are signed out.", self.home())
+            for user in ("You are signed out.", "Ada Lovelace"):
+                with self.subTest(flow=flow, user=user):
+                    self.browser = Browser()
+                    if user == "Ada Lovelace":
+                        self.sign_in()
+                    callback = self.sign_in_up_to_the_callback(flow)
+                    self.stack("POST", "/api/clock/advance", {"seconds": 600})
+                    self.assertRegex(self.browser.go("GET", callback), "took too long|under way")
+                    self.assertIn(user, self.home())
         self.assertEqual(self.calls(TOKEN), [])
 
     def test_a_lost_answer_is_not_asked_for_again(self):
@@ -231,6 +234,7 @@ class ConsumerTest(unittest.TestCase):
         for flow, operation in zip(FLOWS, (RESULT, TOKEN)):
             with self.subTest(flow=flow):
                 callback = self.sign_in_up_to_the_callback(flow)
+                self.stack("POST", "/api/faults", {"operation": operation, "fault": "delay"})
                 cookie = "; ".join(f"{name}={value}" for name, value in self.browser.cookies().items())
                 with ThreadPoolExecutor(20) as pool:
                     answers = list(pool.map(lambda _: Browser().send("GET", callback, Cookie=cookie), range(20)))
@@ -388,7 +392,7 @@ class ConsumerTest(unittest.TestCase):
         answers = [(200, "application/json", right)]
         self.assertEqual(Browser().send("POST", other + "/login/google")[1], broker + "/login/x")
         for wrong in [
-            (201, "application/json", right), (302, "application/json", right), (307, "application/json", right),
+            (201, "application/json", right), (303, "application/json", right), (307, "application/json", right),
             (421, "application/json", right), (503, "application/json", {"error": "request_failed"}),
             (200, "text/html", right), (200, "application/json", []), (200, "application/json", elsewhere),
             (200, "application/json", right | {"authorization_url": broker + "/login/x?y=z"}),
