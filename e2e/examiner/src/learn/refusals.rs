@@ -81,18 +81,17 @@ async fn wrong_client(world: &World, client_id: Option<String>) -> Result<String
     })
 }
 
-/// A member of the request in a masked exchange: of its body, or of its query.
+/// A member of the request in a masked exchange: of its JSON, or of its query.
 fn named_in(exchange: &Value, member: &str) -> Option<String> {
-    let body = &exchange["request"]["body"];
+    let request = &exchange["request"];
+    let body = request["body"].as_str().unwrap_or_default();
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
     if let Some(text) = body[member].as_str() {
         return Some(text.to_owned());
     }
-    let start = exchange["request"]["start"].as_str()?;
-    let query = start.split_once('?')?.1.split(' ').next()?;
-    let pairs: Vec<_> = query
-        .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .collect();
-    let (_, value) = pairs.into_iter().find(|(name, _)| *name == member)?;
+    let (_, query) = request["start"].as_str()?.split_once('?')?;
+    // The start is shown decoded.
+    let mut pairs = query.split(' ').next()?.split('&').filter_map(|pair| pair.split_once('='));
+    let (_, value) = pairs.find(|(name, _)| *name == member)?;
     Some(value.to_owned())
 }

@@ -1,0 +1,117 @@
+//! The law of the examiner: the good consumers pass every check, and each fault of the
+//! table, put into a copy of one, fails exactly its checks.
+//!
+//! `just test-examiner` installs what the consumers need and runs this. The published
+//! matrix is `e2e/consumers/MATRIX.md`; `just examiner-matrix` writes it.
+
+mod consumer;
+mod fault;
+mod matrix;
+mod rust_builds;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+use examiner::verdict::Verdict;
+use examiner::{ExaminationPlan, Report};
+use tokio::sync::Semaphore;
+
+use consumer::{Consumer, Copy};
+use fault::Fault;
+
+/// Examinations at once: each waits about as long as it computes.
+static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(3));
+
+/// Examines a copy of a consumer, in one world.
+async fn examine(copy: &Copy) -> Report {
+    let plan = ExaminationPlan {
+        command: copy.command(),
+        worlds: 1,
+        ..ExaminationPlan::new(copy.start())
+    };
+    let report = examiner::examine(&plan, &mut |_| ()).await;
+    report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()))
+}
+
+/// The checks that failed, with what they saw.
+fn red(report: &Report) -> Vec<(String, String)> {
+    let red = report.results.iter().filter(|it| !is_fine(it.verdict));
+    red.map(|it| (it.check.id.clone(), format!("{}: {}", it.verdict.label(), it.actual)))
+        .collect()
+}
+
+fn is_fine(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Pass | Verdict::NotApplicable)
+}
+
+async fn a_good_consumer_passes(consumer: Consumer) {
+    let copy = Copy::good(consumer);
+    let report = examine(&copy).await;
+    assert_eq!(red(&report), [], "{consumer:?}");
+    assert_eq!(report.grade.as_str(), "A+", "{consumer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_flask_consumer_passes_every_check() {
+    a_good_consumer_passes(Consumer::Python).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_express_consumer_passes_every_check() {
+    a_good_consumer_passes(Consumer::Node).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_demo_passes_every_check() {
+    a_good_consumer_passes(Consumer::Rust).await;
+}
+
+/// One line of what went wrong, if a fault fails other checks than its own.
+async fn difference(fault: Arc<Fault>) -> Option<String> {
+    let permit = PERMITS.acquire().await;
+    let copy = Copy::with_fault(&fault).await;
+    let report = examine(&copy).await;
+    drop(permit);
+    let found = red(&report);
+    let ids: BTreeSet<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
+    let wanted: BTreeSet<&str> = fault.fails.iter().map(String::as_str).collect();
+    (ids != wanted).then(|| format!("{}: {wanted:?} expected, but {found:?}", fault.id))
+}
+
+async fn each_fault_fails_exactly_its_checks(consumer: Consumer) {
+    let mut running = tokio::task::JoinSet::new();
+    for fault in fault::all().into_iter().filter(|it| it.consumer == consumer) {
+        running.spawn(difference(Arc::new(fault)));
+    }
+    assert!(running.len() >= 15, "every language has at least fifteen faults");
+    let differences: Vec<_> = running.join_all().await.into_iter().flatten().collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_of_the_flask_consumer_fails_exactly_its_checks() {
+    each_fault_fails_exactly_its_checks(Consumer::Python).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_of_the_express_consumer_fails_exactly_its_checks() {
+    each_fault_fails_exactly_its_checks(Consumer::Node).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_fault_of_the_demo_fails_exactly_its_checks() {
+    each_fault_fails_exactly_its_checks(Consumer::Rust).await;
+}
+
+#[test]
+fn every_check_is_broken_by_a_fault() {
+    let broken: BTreeSet<_> = fault::all().into_iter().flat_map(|it| it.fails).collect();
+    let checks = examiner::catalogue::checks().iter().map(|check| check.id.clone());
+    let unbroken: Vec<_> = checks.filter(|id| !broken.contains(id)).collect();
+    assert_eq!(unbroken, Vec::<String>::new());
+}
+
+#[test]
+fn the_published_matrix_is_that_of_the_table() {
+    matrix::compare_or_publish(&fault::all());
+}
