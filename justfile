@@ -58,17 +58,27 @@ test-storage: _postgres
     cargo test --locked -p broker --features postgres --test it storage::
 
 # Run the tests of the reference consumers on Flask and Express, and of the example in Rust
-test-examples: _python _npm
+test-examples: _consumers
     #!/usr/bin/env bash
     set -euo pipefail
     folder=e2e/consumers installed=target/consumers
-    {{ just_executable() }} _node-modules $folder/node
-    {{ just_executable() }} _python-packages $folder/python $installed/python
     {{ start_stack }}
     # They share the stack: one after the other.
     $installed/python/bin/python $folder/python/test_app.py
     node --test $folder/node/app.test.mjs
     cargo test --locked -p e2e --test consumer_test
+
+# Grade a consumer: is this app, as it runs, correct and safe? (all flags: just examine --help)
+examine *FLAGS:
+    cargo run --locked --quiet -p examiner -- "$@"
+
+# Run only the examiner's own tests: good consumers pass, each fault fails exactly its checks
+test-examiner: _chromium _consumers
+    cargo test --locked -p consumer-demo -p examiner --features examiner/consumers --test law --test odd_apps --test command_line
+
+# Publish which fault fails which check
+examiner-matrix:
+    PUBLISH_MATRIX=1 cargo test --locked -p examiner --features consumers --test law the_published_matrix
 
 # Run only the real client libraries against the imitated Google and GitHub
 test-clients: _python _npm
@@ -338,6 +348,11 @@ _npm: _node
 # tests: after a run of those, nothing is compiled again.
 _programs:
     cargo build --locked --workspace --features {{ suites }} --bins --test command_line
+
+# What the reference consumers on Flask and Express need
+_consumers: _python _npm
+    {{ just_executable() }} _node-modules e2e/consumers/node
+    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
 
 # The locked packages of a folder, installed into the tree, and again only when the lock changes
 _node-modules FOLDER:

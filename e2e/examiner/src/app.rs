@@ -146,6 +146,21 @@ impl Step {
         }
     }
 
+    /// The request that the step makes from a tab that was opened earlier: many pages hide
+    /// the sign-in from a user who is signed in.
+    pub(crate) fn from_another_tab(&self, page: &Page) -> Option<Visit> {
+        let Self::Target { method, path, field } = self else {
+            return None;
+        };
+        let body = field.as_slice().iter().cloned().collect::<Vec<_>>();
+        let request = Self::Request {
+            method: method.clone(),
+            path: path.clone(),
+            body: encode(&body),
+        };
+        request.from_page(page)
+    }
+
     /// The step as `examine.toml` and the report show it.
     pub(crate) fn describe(&self) -> String {
         match self {

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::signal::{self, unix::SignalKind};
 
 use crate::{Progress, Report};
 pub use settings::{InitSettings, Settings};
@@ -81,7 +82,11 @@ async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
     let mut shown = show_progress::ShownProgress::new();
     let mut progress = |step: Progress<'_>| shown.step(&step);
-    let report = crate::examine(&plan, &mut progress).await;
+    // Dropped at a signal, the examination ends the apps that it has started.
+    let report = tokio::select! {
+        report = crate::examine(&plan, &mut progress) => report,
+        signal = signal() => Err(format!("interrupted by {signal}")),
+    };
     shown.end();
     let report = report?;
     write_reports(settings, &report)?;
@@ -92,6 +97,19 @@ async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+/// Waits for a signal that ends programs.
+async fn signal() -> &'static str {
+    let interrupted = tokio::signal::ctrl_c();
+    let Ok(mut terminated) = signal::unix::signal(SignalKind::terminate()) else {
+        let _ = interrupted.await;
+        return "Ctrl-C";
+    };
+    tokio::select! {
+        _ = interrupted => "Ctrl-C",
+        _ = terminated.recv() => "SIGTERM",
+    }
 }
 
 fn write_reports(settings: &Settings, report: &Report) -> Result<(), String> {

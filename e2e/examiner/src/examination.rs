@@ -85,7 +85,8 @@ async fn examine_in(
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
-    let results = workers::run_all(plan, world, &app, chosen, progress).await;
+    let worlds = workers::number(plan, learnt.latency);
+    let results = workers::run_all(plan, worlds, world, &app, chosen, progress).await;
     let good = good_run(world, &app).await;
     Ok(Report::new(plan, &app, learnt.preflight, results, good))
 }

@@ -6,6 +6,8 @@ mod refusals;
 mod sign_in;
 mod sign_out;
 
+use std::time::Duration;
+
 use url::Url;
 
 use crate::app::{App, Step, Way, cookie_names, path_and_query};
@@ -13,6 +15,7 @@ use crate::browser::{Browser, Control, Page};
 use crate::control::Project;
 use crate::person::Person;
 use crate::tape::Tape;
+use crate::time::Stopwatch;
 use crate::trial::Trial;
 use crate::verdict::Stop;
 use crate::world::World;
@@ -39,7 +42,12 @@ pub struct PreflightStep {
 pub(crate) struct Learnt {
     pub(crate) app: App,
     pub(crate) preflight: Vec<PreflightStep>,
+    /// The time that the start page took.
+    pub(crate) latency: Duration,
 }
+
+/// An answer after this time is slow.
+pub(crate) const SLOW: Duration = Duration::from_millis(500);
 
 /// Learns the app of `world`.
 ///
@@ -52,11 +60,17 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
 
     let tape = Tape::start();
     let mut browser = world.browser("browser", &tape);
+    let watch = Stopwatch::start();
     let start = reach(world, &mut browser).await?;
-    found(
-        "reachable",
-        format!("{} answers with status {}", world.start, start.status),
-    );
+    let latency = watch.elapsed();
+    let slow = if latency > SLOW {
+        let seconds = latency.as_secs_f64();
+        format!(", but only after {seconds:.1} s: the examination takes minutes")
+    } else {
+        String::new()
+    };
+    let status = start.status;
+    found("reachable", format!("{} answers with status {status}{slow}", world.start));
 
     let ways = sign_in::find(world, hints, &start).await?;
     let names: Vec<_> = ways.iter().map(describe).collect();
@@ -98,7 +112,7 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
             "no way to sign out was found; if there is one, name it with sign_out".to_owned(),
         ),
     }
-    Ok(Learnt { app, preflight })
+    Ok(Learnt { app, preflight, latency })
 }
 
 /// A way with the call that it made.

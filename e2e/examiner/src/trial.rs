@@ -61,7 +61,7 @@ impl<'w> Trial<'w> {
     pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &Way) -> Outcome<Visit> {
         let mut page = browser.open(&self.world.start).await?;
         for step in &way.steps {
-            let visit = step.from_page(&page).ok_or_else(|| {
+            let visit = step.from_page(&page).or_else(|| step.from_another_tab(&page)).ok_or_else(|| {
                 let wanted = step.describe();
                 Stop::not_testable(format!(
                     "the page {} has no {wanted} any more",

@@ -6,6 +6,7 @@
 //! | `broker` | `broker` |
 //! | `consumer` | `consumer-demo` |
 //! | `conformance` | `conformance` |
+//! | `examine` | `examine` |
 //!
 //! Flags, environment variables, messages and exit statuses are those of the programs,
 //! because both call the same code.
@@ -14,7 +15,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// A sign-in broker, imitations of Google and GitHub, a demo, and a conformance runner.
+/// A sign-in broker, imitations of Google and GitHub, a demo, a conformance runner, and an
+/// examiner of consumers.
 #[derive(Parser)]
 #[command(name = "signin-kit", version)]
 enum Cli {
@@ -27,6 +29,9 @@ enum Cli {
     /// Test any broker against the contract
     #[command(after_help = conformance::cli::after_help("signin-kit conformance"))]
     Conformance(conformance::cli::Settings),
+    /// Grade a consumer: is this app correct and safe?
+    #[command(after_help = examiner::cli::after_help("signin-kit examine"))]
+    Examine(examiner::cli::Cli),
 }
 
 #[tokio::main]
@@ -36,5 +41,6 @@ async fn main() -> ExitCode {
         Cli::Broker(broker) => broker.run().await,
         Cli::Consumer(demo) => demo.serve().await,
         Cli::Conformance(settings) => settings.run().await,
+        Cli::Examine(examine) => examine.run().await,
     }
 }

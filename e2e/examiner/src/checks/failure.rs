@@ -26,7 +26,8 @@ pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
             .await?;
         let mark = trial.mark().await?;
         trial.arm(operation, fault).await?;
-        browser.visit(callback).await?;
+        // Whether the app answers its browser is another check's concern.
+        let _ = browser.visit(callback).await;
         let calls = trial.calls(mark).await?;
         trial.world.control.disarm().await?;
         let made: Vec<_> = calls

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -11,24 +12,37 @@ use url::Url;
 use super::{CheckResult, Progress, run_check, still_works};
 use crate::app::App;
 use crate::catalogue::Check;
-use crate::plan::ExaminationPlan;
+use crate::learn::SLOW;
+use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
 use crate::world::World;
 
 type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
 
+/// The worlds for a slow app, which costs waiting and no computing.
+const MAX_WORLDS: usize = 12;
+
+/// The number of worlds for an app that answers after `latency`.
+pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
+    if plan.command.is_empty() {
+        1
+    } else if latency > SLOW && plan.worlds == DEFAULT_WORLDS {
+        MAX_WORLDS
+    } else {
+        plan.worlds
+    }
+}
+
 /// Runs every check of `chosen`, and returns the results in the order of the catalogue.
 pub(super) async fn run_all(
     plan: &ExaminationPlan,
+    worlds: usize,
     first: &Arc<World>,
     app: &Arc<App>,
     chosen: VecDeque<&'static Check>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Vec<CheckResult> {
     let order: Vec<&str> = chosen.iter().map(|check| check.id.as_str()).collect();
-    let more = match plan.command.is_empty() {
-        true => 0,
-        false => plan.worlds.min(chosen.len()).saturating_sub(1),
-    };
+    let more = worlds.min(chosen.len()).saturating_sub(1);
     let queue: Queue = Arc::new(Mutex::new(longest_first(chosen)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut workers = JoinSet::new();
