@@ -202,7 +202,7 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
         Some(path) => {
             let url = world.at(path).map_err(|stop| stop.actual)?;
             let page = browser.open(&url).await.map_err(cannot_learn)?;
-            person.is_shown_in(&page.body).then(|| path.clone())
+            (page.status == 200 && person.is_shown_in(&page.body)).then(|| path.clone())
         }
         None => shown_on(world, &mut browser, &person, &landing).await,
     };
