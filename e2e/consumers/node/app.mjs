@@ -10,18 +10,22 @@ import { page } from './page.mjs'
 
 // Settings, from the environment. Secrets travel over https, or within this machine.
 
-function setting(name, initial = '', pattern = /^.+$/) {
+function setting(name, kind, initial = '', pattern = /^.+$/) {
   const value = process.env[name] || initial
   if (pattern.test(value)) return value
-  console.error(`${name} is ${value ? 'not what it must be' : 'missing'}: set it in the environment.`)
+  console.error(`${name} is ${value ? 'not' : 'missing: set it to'} ${kind}.`)
   process.exit(2)
 }
 
 const ORIGIN = /^(https:\/\/[\w.-]+(:\d+)?|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)$/
-const BROKER = setting('SIGNIN_BASE_URL', '', ORIGIN)
-const HERE = setting('CONSUMER_BASE_URL', 'http://localhost:5000', ORIGIN)
-const PROJECT = { client_id: setting('SIGNIN_CLIENT_ID'), client_secret: setting('SIGNIN_CLIENT_SECRET') }
-const PORT = Number(setting('PORT', '5000', /^\d{1,5}$/))
+const AN_ORIGIN = 'an address such as https://signin.example (http only within this machine), without a path'
+const BROKER = setting('SIGNIN_BASE_URL', AN_ORIGIN, '', ORIGIN)
+const HERE = setting('CONSUMER_BASE_URL', AN_ORIGIN, 'http://localhost:5000', ORIGIN)
+const PROJECT = {
+  client_id: setting('SIGNIN_CLIENT_ID', "the project's client_id"),
+  client_secret: setting('SIGNIN_CLIENT_SECRET', "the project's client_secret"),
+}
+const PORT = Number(setting('PORT', 'a number', '5000', /^\d{1,5}$/))
 const CLOCK = process.env.KIT_CLOCK_URL // the clock of tests
 const [LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS] = [600, 8 * 3600, 5, 5]
 const ERRORS = ['access_denied', 'invalid_provider_response', 'provider_unavailable']

@@ -34,7 +34,8 @@ class Browser {
   /** One request: the status, the address to go on to, and the page. */
   async send(method, url, { body, ...headers } = {}) {
     headers = { Cookie: this.cookies(url), ...headers }
-    const answer = await fetch(url, { method, headers, body, redirect: 'manual' })
+    const signal = AbortSignal.timeout(20_000)
+    const answer = await fetch(url, { method, headers, body, redirect: 'manual', signal })
     for (const line of answer.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)
       this.jar(url).set(name, value)
@@ -44,10 +45,11 @@ class Browser {
   }
 
   /** Follows redirects to a page, or to the address that begins with `stopAt`. */
-  async go(method, url, stopAt) {
+  async go(method, url, stopAt, redirects = 10) {
     const { to, page } = await this.send(method, url)
     if (!to) return page
-    return stopAt && to.startsWith(stopAt) ? to : this.go('GET', to, stopAt)
+    assert.ok(redirects > 0, `${url} redirects for ever`)
+    return stopAt && to.startsWith(stopAt) ? to : this.go('GET', to, stopAt, redirects - 1)
   }
 }
 
@@ -393,10 +395,30 @@ test('a broker that drips keeps no user waiting', async (t) => {
   assert.deepEqual(served, [200], 'others are served meanwhile')
 })
 
-test('a missing setting is named', () => {
-  for (const name of ['SIGNIN_BASE_URL', 'SIGNIN_CLIENT_ID', 'SIGNIN_CLIENT_SECRET']) {
-    const env = { SIGNIN_BASE_URL: broker, SIGNIN_CLIENT_ID: 'x', SIGNIN_CLIENT_SECRET: 'x', [name]: '' }
-    const { status, stderr } = spawnSync(process.execPath, [APP], { env, encoding: 'utf8' })
-    assert.deepEqual([status, stderr], [2, `${name} is missing: set it in the environment.\n`])
+test('a setting that is missing or wrong is named', () => {
+  const right = { SIGNIN_BASE_URL: broker, SIGNIN_CLIENT_ID: 'x', SIGNIN_CLIENT_SECRET: 'x' }
+  for (const [name, value, sentence] of [
+    ['SIGNIN_BASE_URL', '', 'is missing: set it to an address such as '],
+    ['SIGNIN_BASE_URL', 'http://signin.example', 'is not an address such as '],
+    ['CONSUMER_BASE_URL', 'http://localhost:5000/path', 'is not an address such as '],
+    ['SIGNIN_CLIENT_ID', '', "is missing: set it to the project's client_id."],
+    ['SIGNIN_CLIENT_SECRET', '', "is missing: set it to the project's client_secret."],
+    ['PORT', 'many', 'is not a number.'],
+  ]) {
+    const env = { ...right, [name]: value }
+    const ended = spawnSync(process.execPath, [APP], { env, encoding: 'utf8', timeout: 10_000 })
+    assert.deepEqual([ended.status, ended.stdout, ended.stderr.split('\n').length], [2, '', 2])
+    assert.ok(ended.stderr.startsWith(`${name} ${sentence}`), ended.stderr)
   }
+})
+
+test('over https the cookie is of this host only', async () => {
+  const [port, origin] = [await freePort(), 'https://app.example']
+  await startConsumer(broker, port, { CONSUMER_BASE_URL: origin })
+  const start = `http://127.0.0.1:${port}/legacy/login/google`
+  const answer = await fetch(start, { method: 'POST', headers: { origin }, redirect: 'manual' })
+  const [pair, ...attributes] = answer.headers.getSetCookie()[0].split('; ')
+  assert.match(pair, /^__Host-\w+=\S{43,}$/)
+  const names = attributes.map((it) => it.replace(/^(Expires)=.*/, '$1')).sort()
+  assert.deepEqual(names, ['Expires', 'HttpOnly', 'Path=/', 'SameSite=Lax', 'Secure'])
 })

@@ -1,5 +1,6 @@
 """A reference consumer of the Federated Sign-In Service, on Flask: both flows, both providers.
 Sessions and accounts are in memory; in an application of yours they are tables."""
+
 import asyncio, base64, contextlib, hashlib, os, re, secrets, socket, sys, threading, time
 from urllib.parse import urlencode
 
@@ -12,21 +13,22 @@ from broker import Problem, call, check_profile, check_start, check_token, requi
 
 # Settings, from the environment. Secrets travel over https, or within this machine.
 
-def setting(name, default="", pattern=r".+"):
+def setting(name, default="", pattern=r".+", kind="a text"):
     value = os.environ.get(name) or default
     if not re.fullmatch(pattern, value):
-        print(f"{name} is {'not what it must be' if value else 'missing'}: set it in the environment.", file=sys.stderr)
+        print(f"{name} is {'not' if value else 'missing: set it to'} {kind}.", file=sys.stderr)
         sys.exit(2)
     return value
 
-ORIGIN = r"https://[\w.-]+(:\d+)?|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
-BROKER, HERE = setting("SIGNIN_BASE_URL", "", ORIGIN), setting("CONSUMER_BASE_URL", "http://localhost:5000", ORIGIN)
-PROJECT = {name: setting(f"SIGNIN_{name.upper()}") for name in ("client_id", "client_secret")}
-PORT, CLOCK = int(setting("PORT", "5000", r"\d{1,5}")), os.environ.get("KIT_CLOCK_URL")  # the clock of tests
+ORIGIN = (r"https://[\w.-]+(:\d+)?|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?",
+          "an address such as https://signin.example (http only within this machine), without a path")
+BROKER, HERE = setting("SIGNIN_BASE_URL", "", *ORIGIN), setting("CONSUMER_BASE_URL", "http://localhost:5000", *ORIGIN)
+PROJECT = {name: setting(f"SIGNIN_{name.upper()}", kind=f"the project's {name}") for name in ("client_id", "client_secret")}
+PORT, CLOCK = int(setting("PORT", "5000", r"\d{1,5}", "a number")), os.environ.get("KIT_CLOCK_URL")  # the clock of tests
 LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS = 600, 8 * 3600, 5, 5
 ERRORS = ("access_denied", "invalid_provider_response", "provider_unavailable")
-app = Flask(__name__)
-app.config["MAX_CONTENT_LENGTH"] = 16 * 1024  # of a form
+app = Flask(__name__, static_folder=None)
+app.config["MAX_CONTENT_LENGTH"] = 16 * 1024
 
 # The clean flow: the callback carries nothing; the result is read with a key that stays here.
 
@@ -175,11 +177,9 @@ def check_request():
 def add_headers(response):
     # No `form-action`: browsers apply it to the redirects after a form, up to the provider. No
     # `no-referrer`: the broker checks that a login begins on a page of ours.
-    response.headers |= {
-        "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
-        "Referrer-Policy": "strict-origin-when-cross-origin",
-        "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
-    }
+    response.headers["Content-Security-Policy"] = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+    response.headers["Referrer-Policy"] = "strict-origin-when-cross-origin"
+    response.headers |= {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
     return response
 
 @app.errorhandler(Exception)

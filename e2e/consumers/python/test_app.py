@@ -62,13 +62,14 @@ class Browser:
 
     def go(self, method, url, stop_at=None):
         """Follows redirects to a page, or to the address that begins with `stop_at`."""
-        while True:
+        for _ in range(10):
             _, following, page = self.send(method, url)
             if following is None:
                 return page
             if stop_at and following.startswith(stop_at):
                 return following
             method, url = "GET", following
+        raise AssertionError(f"{url} redirects for ever")
 
     def cookies(self):
         return {cookie.name: cookie.value for cookie in self.jar}
@@ -418,13 +419,35 @@ class ConsumerTest(unittest.TestCase):
         self.assertIn("did not answer as it should", Browser().go("POST", other + "/login/google"))
         self.assertEqual(served, [200], "others are served meanwhile")
 
-    def test_a_missing_setting_is_named(self):
-        for name in ("SIGNIN_BASE_URL", "SIGNIN_CLIENT_ID", "SIGNIN_CLIENT_SECRET"):
-            environment = {"SIGNIN_BASE_URL": self.broker, "SIGNIN_CLIENT_ID": "x", "SIGNIN_CLIENT_SECRET": "x"}
+    def test_a_setting_that_is_missing_or_wrong_is_named(self):
+        right = {"SIGNIN_BASE_URL": self.broker, "SIGNIN_CLIENT_ID": "x", "SIGNIN_CLIENT_SECRET": "x"}
+        for name, value, sentence in [
+            ("SIGNIN_BASE_URL", "", "is missing: set it to an address such as "),
+            ("SIGNIN_BASE_URL", "http://signin.example", "is not an address such as "),
+            ("CONSUMER_BASE_URL", "http://localhost:5000/path", "is not an address such as "),
+            ("SIGNIN_CLIENT_ID", "", "is missing: set it to the project's client_id."),
+            ("SIGNIN_CLIENT_SECRET", "", "is missing: set it to the project's client_secret."),
+            ("PORT", "many", "is not a number."),
+        ]:
             command = [sys.executable, "-B", FOLDER / "app.py"]
-            ended = subprocess.run(command, env=environment | {name: ""}, capture_output=True, text=True)
-            self.assertEqual((ended.returncode, ended.stdout), (2, ""))
-            self.assertEqual(ended.stderr, f"{name} is missing: set it in the environment.\n")
+            ended = subprocess.run(command, env=right | {name: value}, capture_output=True, text=True, timeout=10)
+            self.assertEqual((ended.returncode, ended.stdout, ended.stderr.count("\n")), (2, "", 1))
+            self.assertTrue(ended.stderr.startswith(f"{name} {sentence}"), ended.stderr)
+
+    def test_over_https_the_cookie_is_of_this_host_only(self):
+        port = free_port()
+        settings = {"CONSUMER_BASE_URL": "https://app.example"}
+        consumer = start_consumer(subprocess.DEVNULL, self.broker, port, **settings)
+        self.addCleanup(consumer.wait)
+        self.addCleanup(consumer.terminate)
+        request = Request(f"http://127.0.0.1:{port}/legacy/login/google", b"", {"Origin": "https://app.example"})
+        with self.assertRaises(HTTPError) as answer:
+            build_opener(NoRedirects).open(request, timeout=10)
+        pair, *attributes = answer.exception.headers["Set-Cookie"].split("; ")
+        answer.exception.close()
+        self.assertRegex(pair, r"^__Host-\w+=\S{43,}$")
+        attributes = sorted(it for it in attributes if not it.startswith("Expires="))
+        self.assertEqual(attributes, ["HttpOnly", "Max-Age=600", "Path=/", "SameSite=Lax", "Secure"])
 
 
 if __name__ == "__main__":
