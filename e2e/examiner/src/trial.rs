@@ -59,7 +59,17 @@ impl<'w> Trial<'w> {
 
     /// As [`begin`](Self::begin), by a given way.
     pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &Way) -> Outcome<Visit> {
-        let mut page = browser.open(&self.world.start).await?;
+        let page = browser.open(&self.world.start).await?;
+        self.begin_on(browser, way, page).await
+    }
+
+    /// As [`begin_by`](Self::begin_by), on a start page that the browser has opened.
+    pub(crate) async fn begin_on(
+        &self,
+        browser: &mut Browser,
+        way: &Way,
+        mut page: Page,
+    ) -> Outcome<Visit> {
         for step in &way.steps {
             let visit = step.from_page(&page).or_else(|| step.from_another_tab(&page)).ok_or_else(|| {
                 let wanted = step.describe();
