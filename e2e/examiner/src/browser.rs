@@ -113,6 +113,7 @@ impl Visit {
         Self { method, ..self }
     }
 
+    /// With a further header, or another value of one; without it if the value is empty.
     pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
@@ -271,7 +272,10 @@ impl Browser {
             headers.insert(COOKIE, value);
         }
         for (name, value) in &visit.headers {
-            if let Ok(value) = HeaderValue::from_str(value) {
+            if value.is_empty() {
+                headers.remove(*name);
+            // As bytes: a cookie may have a name beyond ASCII.
+            } else if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
                 headers.insert(HeaderName::from_static(name), value);
             }
         }
