@@ -2,10 +2,13 @@
 
 mod callback;
 mod cookie;
+mod cookie_content;
 mod failure;
+mod headers;
 mod key;
 mod legacy;
 mod secret;
+mod start;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -35,10 +38,12 @@ macro_rules! checks {
 }
 
 checks! {
+    "start-needs-action" => start::start_needs_action,
     "key-fresh" => key::key_fresh,
     "key-not-in-browser" => key::key_not_in_browser,
     "secret-not-in-browser" => secret::secret_not_in_browser,
     "cookie-attributes" => cookie::cookie_attributes,
+    "cookie-holds-no-secret" => cookie_content::cookie_holds_no_secret,
     "binding-required" => callback::binding_required,
     "callback-replay" => callback::callback_replay,
     "no-retry-result" => failure::no_retry,
@@ -46,6 +51,9 @@ checks! {
     "state-checked" => legacy::state_checked,
     "pkce" => legacy::pkce,
     "failure-page" => failure::failure_page,
+    "no-store" => headers::no_store,
+    "frame" => headers::frame,
+    "headers" => headers::headers,
 }
 
 /// The steps of the check with this id.

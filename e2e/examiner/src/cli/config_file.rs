@@ -80,10 +80,7 @@ mod tests {
     fn an_unknown_key_is_named_with_the_known_ones() {
         let error =
             ConfigFile::parse("start = \"http://localhost/\"\nwhoam = \"/me\"\n").unwrap_err();
-        assert!(
-            error.starts_with("unknown field `whoam`"),
-            "{error}"
-        );
+        assert!(error.starts_with("unknown field `whoam`"), "{error}");
         assert!(error.contains("`whoami`"), "{error}");
     }
 
