@@ -1,5 +1,6 @@
 //! The checks: for each id of the catalogue, the steps that try it.
 
+mod answers;
 mod callback;
 mod cookie;
 mod cookie_content;
@@ -7,8 +8,11 @@ mod failure;
 mod headers;
 mod key;
 mod legacy;
+mod redirects;
+mod restart;
 mod secret;
 mod start;
+mod trouble;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -48,6 +52,10 @@ checks! {
     "callback-replay" => callback::callback_replay,
     "no-retry-result" => failure::no_retry,
     "no-retry-token" => failure::no_retry,
+    "restart-offered" => restart::restart_offered,
+    "redirects-not-followed" => redirects::redirects_not_followed,
+    "answer-checked" => answers::answer_checked,
+    "authorization-url-checked" => answers::authorization_url_checked,
     "state-checked" => legacy::state_checked,
     "pkce" => legacy::pkce,
     "failure-page" => failure::failure_page,
