@@ -16,7 +16,7 @@ use crate::world::World;
 
 /// The time without a call after which an app is done with one answer. Apps that call
 /// later, from a timer of their own, are not seen; the report says so.
-pub(crate) const IDLE: Duration = Duration::from_millis(250);
+pub(crate) const IDLE: Duration = Duration::from_millis(150);
 
 /// One check in one flow.
 pub(crate) struct Trial<'w> {
