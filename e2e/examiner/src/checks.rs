@@ -2,6 +2,7 @@
 
 mod answers;
 mod callback;
+mod callback_visit;
 mod cookie;
 mod cookie_content;
 mod failure;
@@ -11,8 +12,10 @@ mod legacy;
 mod redirects;
 mod restart;
 mod secret;
+mod simultaneous;
 mod start;
 mod trouble;
+mod tabs;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -49,7 +52,12 @@ checks! {
     "cookie-attributes" => cookie::cookie_attributes,
     "cookie-holds-no-secret" => cookie_content::cookie_holds_no_secret,
     "binding-required" => callback::binding_required,
+    "binding-own" => simultaneous::binding_own,
+    "callback-parameters-ignored" => callback_visit::callback_parameters_ignored,
+    "two-tabs" => tabs::two_tabs,
+    "concurrent-callback" => simultaneous::concurrent_callback,
     "callback-replay" => callback::callback_replay,
+    "callback-head" => callback_visit::callback_head,
     "no-retry-result" => failure::no_retry,
     "no-retry-token" => failure::no_retry,
     "restart-offered" => restart::restart_offered,
@@ -59,6 +67,8 @@ checks! {
     "state-checked" => legacy::state_checked,
     "pkce" => legacy::pkce,
     "failure-page" => failure::failure_page,
+    "relogin-replaces" => tabs::relogin_replaces,
+    "users-apart" => simultaneous::users_apart,
     "no-store" => headers::no_store,
     "frame" => headers::frame,
     "headers" => headers::headers,

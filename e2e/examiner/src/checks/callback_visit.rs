@@ -1,0 +1,230 @@
+//! Requests of the callback that are no plain visit: by HEAD, by a prefetch, with
+//! parameters, bodies and headers that nobody asked for.
+
+use reqwest::Method;
+
+use crate::browser::{Browser, Visit, encode};
+use crate::person::Person;
+use crate::random;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, require};
+
+/// `callback-head`: a HEAD or a prefetch, and then the visit.
+pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
+    type Change = fn(Visit) -> Visit;
+    let ways: [(&str, Change); 3] = [
+        ("a HEAD", |visit| visit.with_method(Method::HEAD)),
+        ("a prefetch", |visit| {
+            visit.with_header("sec-purpose", "prefetch")
+        }),
+        ("a prefetch with prerendering", |visit| {
+            visit.with_header("sec-purpose", "prefetch;prerender")
+        }),
+    ];
+    for (way, change) in ways {
+        let person = Person::new("Ada");
+        let mut browser = trial.browser("browser A");
+        let callback = trial.up_to_callback(&mut browser, &person).await?;
+        let mark = trial.mark().await?;
+        browser.send(&change(callback.clone())).await?;
+        let calls = trial.calls(mark).await?;
+        require(calls.is_empty(), || {
+            let made: Vec<_> = calls.iter().map(|call| call.describe()).collect();
+            format!(
+                "{way} of the callback made the app call {}",
+                made.join("; ")
+            )
+        })?;
+        browser.visit(callback).await?;
+        let ends_well = trial.is_signed_in(&mut browser, &person).await?;
+        require(ends_well, || {
+            format!("after {way} of the callback, the user's visit does not sign in")
+        })?;
+    }
+    Ok(())
+}
+
+/// `callback-parameters-ignored`: without a login, and at the end of one.
+pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
+    let victim = Person::new("Vera");
+    trial
+        .sign_in(&mut trial.browser("the victim's browser"), &victim)
+        .await?;
+    for (what, fields) in groups(&victim) {
+        for way in Way::ALL {
+            without_login(trial, &victim, way, what, &fields).await?;
+            at_the_end(trial, &victim, way, what, &fields).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The parameters, by the idea behind them.
+fn groups(victim: &Person) -> [(&'static str, Vec<(String, String)>); 3] {
+    let email = victim.email.clone().unwrap_or_default();
+    let name = victim.name.clone().unwrap_or_default();
+    let username = victim.username.clone().unwrap_or_default();
+    let subject = format!("google:{}", victim.id);
+    let pairs = |pairs: &[(&str, &str)]| {
+        let owned = pairs.iter();
+        owned
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    };
+    let (key, code, state) = (random::secret(), random::secret(), random::secret());
+    [
+        (
+            "another user's profile",
+            pairs(&[
+                ("subject", &subject),
+                ("sub", &subject),
+                ("id", &victim.id),
+                ("user_id", &victim.id),
+                ("providerSubject", &victim.id),
+                ("email", &email),
+                ("name", &name),
+                ("username", &username),
+                ("user", &username),
+            ]),
+        ),
+        (
+            "a session key, a code and a state",
+            pairs(&[
+                ("session_key", &key),
+                ("key", &key),
+                ("code", &code),
+                ("state", &state),
+                ("access_token", &code),
+                ("token", &code),
+            ]),
+        ),
+        (
+            "the outcome of a login",
+            pairs(&[
+                ("status", "failed"),
+                ("error", "access_denied"),
+                ("error_description", "cancelled"),
+            ]),
+        ),
+    ]
+}
+
+/// The place of the parameters.
+#[derive(Clone, Copy)]
+enum Way {
+    Query,
+    /// The body of a GET.
+    Body,
+    Form,
+    Headers,
+}
+
+impl Way {
+    const ALL: [Self; 4] = [Self::Query, Self::Body, Self::Form, Self::Headers];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "in the query",
+            Self::Body => "in a body",
+            Self::Form => "in a form",
+            Self::Headers => "in headers",
+        }
+    }
+
+    fn apply(self, mut visit: Visit, fields: &[(String, String)]) -> Visit {
+        match self {
+            Self::Query => visit.url.set_query(Some(&encode(fields))),
+            Self::Body => visit.fields = Some(fields.to_vec()),
+            Self::Form => {
+                visit.method = Method::POST;
+                visit.fields = Some(fields.to_vec());
+            }
+            Self::Headers => {
+                for (name, header) in HEADERS {
+                    if let Some((_, value)) = fields.iter().find(|(its, _)| its == name) {
+                        visit = visit.with_header(header, value);
+                    }
+                }
+            }
+        }
+        visit
+    }
+}
+
+/// The headers that carry a parameter, where proxies and careless apps use one.
+const HEADERS: [(&str, &str); 9] = [
+    ("subject", "x-subject"),
+    ("user_id", "x-user-id"),
+    ("username", "x-forwarded-user"),
+    ("user", "remote-user"),
+    ("email", "x-forwarded-email"),
+    ("session_key", "x-session-key"),
+    ("token", "x-token"),
+    ("status", "x-status"),
+    ("error", "x-error"),
+];
+
+async fn without_login(
+    trial: &Trial<'_>,
+    victim: &Person,
+    way: Way,
+    what: &str,
+    fields: &[(String, String)],
+) -> Outcome {
+    let mut attacker = trial.browser("the attacker's browser");
+    attacker.open(&trial.world.start).await?;
+    let mark = trial.mark().await?;
+    let visit = way.apply(Visit::typed(&trial.callback()?), fields);
+    attacker.visit(visit).await?;
+    not_the_victim(trial, &mut attacker, victim, way, what).await?;
+    let calls = trial.world.calls(mark).await?;
+    require(!calls.iter().any(|call| call.is_fetch()), || {
+        format!(
+            "the callback with {what} {} makes the app ask the broker, without a login",
+            way.as_str()
+        )
+    })
+}
+
+async fn at_the_end(
+    trial: &Trial<'_>,
+    victim: &Person,
+    way: Way,
+    what: &str,
+    fields: &[(String, String)],
+) -> Outcome {
+    let person = Person::new("Ada");
+    let mut browser = trial.browser("browser A");
+    let callback = trial.up_to_callback(&mut browser, &person).await?;
+    browser.visit(way.apply(callback.clone(), fields)).await?;
+    not_the_victim(trial, &mut browser, victim, way, what).await?;
+    let mut ends_well = trial.is_signed_in(&mut browser, &person).await?;
+    if !ends_well && matches!(way, Way::Body | Way::Form) {
+        // No browser sends such a request; an app may refuse it, but not end the login.
+        browser.visit(callback).await?;
+        not_the_victim(trial, &mut browser, victim, way, what).await?;
+        ends_well = trial.is_signed_in(&mut browser, &person).await?;
+    }
+    require(ends_well, || {
+        format!(
+            "a login whose callback has {what} {} does not end well",
+            way.as_str()
+        )
+    })
+}
+
+async fn not_the_victim(
+    trial: &Trial<'_>,
+    browser: &mut Browser,
+    victim: &Person,
+    way: Way,
+    what: &str,
+) -> Outcome {
+    if !trial.is_signed_in(browser, victim).await? {
+        return Ok(());
+    }
+    Err(Stop::takeover(format!(
+        "the callback with {what} {} shows that user's account",
+        way.as_str()
+    )))
+}
