@@ -5,13 +5,19 @@ mod callback;
 mod callback_visit;
 mod cookie;
 mod cookie_content;
+mod cookie_name;
+mod error_page;
 mod failure;
 mod headers;
 mod key;
 mod legacy;
 mod redirects;
+mod app_restart;
 mod restart;
+mod return_to;
 mod secret;
+mod session;
+mod sign_out;
 mod simultaneous;
 mod start;
 mod trouble;
@@ -67,8 +73,15 @@ checks! {
     "state-checked" => legacy::state_checked,
     "pkce" => legacy::pkce,
     "failure-page" => failure::failure_page,
+    "session-rotated" => session::session_rotated,
+    "cookie-name-exact" => cookie_name::cookie_name_exact,
     "relogin-replaces" => tabs::relogin_replaces,
+    "sign-out-server" => sign_out::sign_out_server,
+    "sign-out-same-site" => sign_out::sign_out_same_site,
+    "return-to" => return_to::return_to,
+    "restart-of-app" => app_restart::restart_of_app,
     "users-apart" => simultaneous::users_apart,
+    "error-page-clean" => error_page::error_page_clean,
     "no-store" => headers::no_store,
     "frame" => headers::frame,
     "headers" => headers::headers,

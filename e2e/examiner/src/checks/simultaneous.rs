@@ -41,9 +41,9 @@ async fn foreign_callback(trial: &Trial<'_>) -> Outcome {
 
     let foreign = Visit::typed(&callback.url);
     let (one, two, three) = tokio::join!(
-        attacker.visit(foreign.clone()),
+        user.visit(foreign.clone()),
+        attacker.visit(foreign),
         own.visit(callback),
-        user.visit(foreign),
     );
     for page in [one?, two?, three?] {
         check_status(&page)?;

@@ -1,0 +1,239 @@
+//! Parameters that name a page to return to: none leads outside.
+
+use futures_util::future::try_join_all;
+use reqwest::Method;
+use reqwest::header::LOCATION;
+use url::Url;
+
+use crate::app::{Flow, Step};
+use crate::browser::{Arrival, Browser, Page, Visit};
+use crate::control::origin;
+use crate::person::Person;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, require};
+
+/// The host outside.
+const OUTSIDE: &str = "evil.example";
+
+/// The names of such parameters. `redirect_uri` is not among those of a callback, since
+/// the flows have it elsewhere; an app may take it at its own start.
+const NAMES: [&str; 14] = [
+    "next",
+    "return_to",
+    "returnTo",
+    "return_url",
+    "returnUrl",
+    "redirect",
+    "redirect_to",
+    "redirect_uri",
+    "redirectUrl",
+    "url",
+    "continue",
+    "target",
+    "dest",
+    "goto",
+];
+
+/// `return-to`: whole sign-ins and sign-outs with every name, in every spelling.
+pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
+    trial
+        .sign_in(&mut trial.browser("browser A"), &Person::new("Ada"))
+        .await?;
+    let corpus = corpus(&origin(&trial.world.start));
+    let starts = corpus.iter().map(|value| with_value(trial, value));
+    try_join_all(starts).await.map(drop)
+}
+
+/// Addresses outside, as they are written for apps that look at their beginning.
+fn corpus(own: &str) -> Vec<String> {
+    let fixed = [
+        "https://evil.example/",
+        "//evil.example/",
+        "///evil.example/",
+        "/\\evil.example/",
+        "\\\\evil.example/",
+        "/\t/evil.example/",
+        "/%09/evil.example/",
+        "/%5cevil.example/",
+        "/%2fevil.example/",
+        "/./\\evil.example/",
+        "https:evil.example/",
+        "javascript:location='//evil.example'",
+    ];
+    let mut all: Vec<_> = fixed.into_iter().map(str::to_owned).collect();
+    all.push(format!("{own}@{OUTSIDE}/"));
+    all
+}
+
+async fn with_value(trial: &Trial<'_>, value: &str) -> Outcome {
+    let probe = Probe { trial, value };
+    let person = Person::new("Ada");
+    let mut browser = trial.browser("browser A");
+    // What the app refuses leads nowhere.
+    if let Some(callback) = probe.up_to_callback(&mut browser, &person).await? {
+        probe.follow(&mut browser, callback).await?;
+        probe.sign_out(&mut browser).await?;
+    }
+    let mut browser = trial.browser("browser B");
+    let mut callback = trial.up_to_callback(&mut browser, &person).await?;
+    if trial.flow == Flow::Clean {
+        probe.extend(&mut callback.url);
+    }
+    probe.follow(&mut browser, callback).await.map(drop)
+}
+
+/// One value, which every parameter gets.
+struct Probe<'t, 'w> {
+    trial: &'t Trial<'w>,
+    value: &'t str,
+}
+
+impl Probe<'_, '_> {
+    /// Begins a login with the parameters at the start page and at the start itself;
+    /// `None` if the app refuses it.
+    async fn up_to_callback(
+        &self,
+        browser: &mut Browser,
+        person: &Person,
+    ) -> Outcome<Option<Visit>> {
+        let mut start = self.trial.world.start.clone();
+        self.extend(&mut start);
+        // A link on a page outside, which some apps return to by its `Referer`.
+        let visit = Visit::typed(&start).by_page_of("https://evil.example/");
+        let Arrival::Page(mut page) = self.follow(browser, visit).await? else {
+            return Ok(None);
+        };
+        for step in &self.trial.way()?.steps {
+            let mut visit = match find_again(step, &page) {
+                Some(visit) => visit,
+                None => return Ok(None),
+            };
+            self.extend(&mut visit.url);
+            if visit.method == Method::POST {
+                visit.fields.get_or_insert_default().extend(self.fields());
+            }
+            match self.follow(browser, visit).await? {
+                Arrival::Page(next) => page = next,
+                Arrival::Stopped(visit) => {
+                    let page = self.trial.to_provider(browser, visit).await?;
+                    return self.trial.choose(browser, &page, person).await.map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn sign_out(&self, browser: &mut Browser) -> Outcome {
+        if self.trial.app.sign_out.is_none() {
+            return Ok(());
+        }
+        // A user whom the app did not sign in has nothing to sign out of.
+        let Ok(mut visit) = self.trial.sign_out_visit(browser).await else {
+            return Ok(());
+        };
+        self.extend(&mut visit.url);
+        if visit.method == Method::POST {
+            visit.fields.get_or_insert_default().extend(self.fields());
+        }
+        self.follow(browser, visit).await.map(drop)
+    }
+
+    /// Follows the app's redirects, as long as they stay within the app.
+    async fn follow(&self, browser: &mut Browser, visit: Visit) -> Outcome<Arrival> {
+        let begin = browser.seen.len();
+        let is_foreign = |url: &Url| !self.trial.world.is_app(url);
+        let arrival = browser.visit_until(visit, is_foreign).await;
+        for page in &browser.seen[begin..] {
+            require(!leads_outside(page), || {
+                format!(
+                    "with {} as next, return_to, redirect and the like, {} sends the browser outside",
+                    self.value.escape_default(),
+                    page.url.path()
+                )
+            })?;
+        }
+        arrival
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (String, String)> {
+        let value = self.value;
+        NAMES
+            .iter()
+            .map(move |name| ((*name).to_owned(), value.to_owned()))
+    }
+
+    fn extend(&self, url: &mut Url) {
+        let fields = self.fields();
+        url.query_pairs_mut().extend_pairs(fields);
+    }
+}
+
+/// The step on a page whose addresses may have a query of the parameters.
+fn find_again(step: &Step, page: &Page) -> Option<Visit> {
+    step.from_page(page).or_else(|| {
+        let path = step.path()?.split('?').next()?;
+        let controls = page.controls();
+        let control = controls.iter().find(|it| it.target().path() == path)?;
+        Some(Visit::press(page, control))
+    })
+}
+
+/// Whether the answer sends a browser, which resolves addresses in its own way, outside.
+fn leads_outside(page: &Page) -> bool {
+    let location = page.headers.get(LOCATION);
+    let location = location.and_then(|it| it.to_str().ok());
+    let is_redirect = (300..400).contains(&page.status);
+    let target = location
+        .filter(|_| is_redirect)
+        .and_then(|it| page.url.join(it).ok());
+    let refresh = page.header("refresh");
+    let refresh = refresh.split_once('=');
+    let refreshed = refresh.and_then(|(_, it)| page.url.join(it).ok());
+    [target, refreshed, page.refresh()]
+        .into_iter()
+        .flatten()
+        .any(|url| url.host_str() == Some(OUTSIDE) || url.scheme() == "javascript")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderMap, HeaderValue};
+
+    fn redirect(location: &str) -> Page {
+        let mut headers = HeaderMap::new();
+        headers.insert(LOCATION, HeaderValue::from_str(location).unwrap());
+        Page {
+            url: "http://localhost:5000/callback".parse().unwrap(),
+            status: 303,
+            headers,
+            body: String::new(),
+        }
+    }
+
+    #[test]
+    fn spellings_that_browsers_take_for_another_host_lead_outside() {
+        for location in [
+            "//evil.example/",
+            "/\\evil.example/",
+            "/\t/evil.example/",
+            "https:evil.example/",
+            "javascript:alert(1)",
+            "http://localhost:5000@evil.example/",
+        ] {
+            assert!(leads_outside(&redirect(location)), "{location}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_only_contains_another_host_stays_inside() {
+        for location in [
+            "/",
+            "/%09/evil.example",
+            "/%5cevil.example",
+            "/?next=//evil.example",
+        ] {
+            assert!(!leads_outside(&redirect(location)), "{location}");
+        }
+    }
+}
