@@ -4,18 +4,21 @@
 //! bodies and in the `Authorization` header, never in an address, because addresses
 //! end up in logs, histories and `Referer` headers.
 
+mod token;
+
 use contract::{
     ApiError, AuthorizationUrl, CodeVerifier, GrantType, HandoffCode, LoginResult,
     LoginResultRequest, LoginSessionRequest, LoginSessionResponse, PresentedClientId, Profile,
     Provider, ProviderStatus, RedirectUri, Scope, SessionKey, TokenLifetime, TokenRequest,
     TokenType,
 };
-use reqwest::header::ACCEPT;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Certificate, Client, RequestBuilder, Response, redirect, retry};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::config::{Config, StartError};
+pub(crate) use token::BearerToken;
+use token::TokenAnswer;
 
 /// The limit on an answer's size. None of the specification's comes near it.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
@@ -200,11 +203,24 @@ fn authorities(config: &Config) -> Result<Vec<Certificate>, StartError> {
 
 /// Sends `request`, and reads the answer's body as a `T`.
 async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> CallResult<T> {
-    let body = read(send(request).await?).await?;
-    // A proxy between us and the broker may answer 200 with a page of its own. The
-    // parser's error is dropped: it can quote what it read.
+    let response = send(request).await?;
+    // A proxy between us and the broker may answer 200 with a page of its own.
+    if !is_json(&response) {
+        return Err(CallError::Ambiguous("the answer is not application/json"));
+    }
+    let body = read(response).await?;
+    // The parser's error is dropped: it can quote what it read.
     serde_json::from_slice(&body)
         .map_err(|_| CallError::Ambiguous("the answer is none of the specification's"))
+}
+
+/// Whether the answer says of itself that it is JSON, with or without parameters.
+fn is_json(response: &Response) -> bool {
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let media_type = content_type
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next());
+    media_type.is_some_and(|it| it.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// Sends `request` once, and returns a response only if its status is 2xx.
@@ -255,46 +271,5 @@ fn connection_error(error: reqwest::Error) -> CallError {
         error if error.is_timeout() => CallError::Ambiguous("it timed out"),
         error if error.is_connect() => CallError::Ambiguous("no connection"),
         _ => CallError::Ambiguous("the connection broke"),
-    }
-}
-
-/// The answer of `POST /v1/token`: one value, and three constants as types that
-/// parse from nothing else. (The contract's own type fixes the token's prefix.)
-#[derive(Deserialize)]
-struct TokenAnswer {
-    access_token: BearerToken,
-    token_type: TokenType,
-    expires_in: TokenLifetime,
-    scope: Scope,
-}
-
-/// The access token: a prefix, an underscore and 43 characters of
-/// `[A-Za-z0-9_-]`.
-///
-/// The specification fixes the prefix and doesn't show it. This application is
-/// meant for any broker, so it accepts any prefix that a header can carry.
-#[derive(Clone, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct BearerToken(String);
-
-impl BearerToken {
-    /// The text, for the `Authorization` header.
-    fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl TryFrom<String> for BearerToken {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        let bytes = text.as_bytes();
-        match bytes.len().checked_sub(44) {
-            Some(prefix @ 1..) if bytes[prefix] == b'_' && bytes.iter().copied().all(is_plain) => {
-                Ok(Self(text))
-            }
-            _ => Err("an access token is a prefix, an underscore and 43 characters"),
-        }
     }
 }

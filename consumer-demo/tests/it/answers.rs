@@ -56,6 +56,24 @@ async fn c14_a_200_that_is_not_the_answer_is_a_lost_answer() {
 }
 
 #[rocket::async_test]
+async fn c14_an_answer_of_another_content_type_is_a_lost_answer() {
+    let right = json!({"status": "succeeded", "profile": ada()}).to_string();
+    let of_type = |media| ResponseTemplate::new(200).set_body_raw(right.clone(), media);
+    check_lost(of_type("text/html")).await;
+    check_lost(of_type("text/plain; charset=utf-8")).await;
+    check_lost(of_type("application/json5")).await;
+    // Without any Content-Type.
+    check_lost(ResponseTemplate::new(200).set_body_bytes(right.clone())).await;
+
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
+    browser.start_clean("google").await;
+    let with_parameter = of_type("Application/JSON; charset=utf-8");
+    consumer.broker.answer_next(RESULT, with_parameter);
+    assert_eq!(browser.get("/callback").await.location(), "/profile");
+}
+
+#[rocket::async_test]
 async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
     let mut profile = ada();
     profile["name"] = "a".repeat(64 * 1024).into();
