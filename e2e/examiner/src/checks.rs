@@ -10,7 +10,9 @@ mod error_page;
 mod failure;
 mod headers;
 mod key;
+mod late;
 mod legacy;
+mod pending;
 mod redirects;
 mod app_restart;
 mod restart;
@@ -20,6 +22,10 @@ mod session;
 mod sign_out;
 mod simultaneous;
 mod start;
+mod revocation;
+mod secret;
+mod slow;
+mod state;
 mod trouble;
 mod tabs;
 
@@ -67,11 +73,19 @@ checks! {
     "no-retry-result" => failure::no_retry,
     "no-retry-token" => failure::no_retry,
     "restart-offered" => restart::restart_offered,
+    "pending-bounded" => pending::pending_bounded,
+    "result-after-browser" => pending::result_after_browser,
+    "time-limit" => slow::time_limit,
     "redirects-not-followed" => redirects::redirects_not_followed,
     "answer-checked" => answers::answer_checked,
     "authorization-url-checked" => answers::authorization_url_checked,
+    "late-return" => late::late_return,
+    "state-present" => state::state_present,
     "state-checked" => legacy::state_checked,
+    "state-bound" => state::state_bound,
+    "state-once" => state::state_once,
     "pkce" => legacy::pkce,
+    "token-revoked" => revocation::token_revoked,
     "failure-page" => failure::failure_page,
     "session-rotated" => session::session_rotated,
     "cookie-name-exact" => cookie_name::cookie_name_exact,

@@ -1,0 +1,135 @@
+//! A broker that is slow without an end: silent, dripping, endless.
+
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use super::trouble::{calls_of, login_before};
+use crate::app::Flow;
+use crate::browser::Browser;
+use crate::person::Person;
+use crate::time::{Stopwatch, pause, within};
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, require};
+
+/// The time in which the app answers its browser, whatever the broker does.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+
+/// The time in which the app serves other people meanwhile.
+const OTHERS_LIMIT: Duration = Duration::from_secs(5);
+
+/// The time in which a pressed button has made the app call the broker.
+const CALL_LIMIT: Duration = Duration::from_secs(5);
+
+/// The faults, with their names in a sentence.
+const SLOW: [(&str, &str); 3] = [
+    ("silence", "a silent broker"),
+    ("drip", "a broker that sends a byte now and then"),
+    ("endless", "a broker whose answer has no end"),
+];
+
+/// The browsers that wait, each with its trouble in words, and the result.
+type Waiting = JoinSet<(String, Option<Outcome<u16>>)>;
+
+/// `time-limit`: every slow answer at every call, at once, beside other people.
+pub(super) async fn time_limit(trial: &Trial<'_>) -> Outcome {
+    // All flows wait together: the limit is waited for once.
+    let flows = trial.app.flows();
+    if flows.first() != Some(&trial.flow) {
+        return Ok(());
+    }
+    let judged = try_all(trial, &flows).await;
+    if judged.is_err() && trial.world.owns_app() {
+        // The calls that still wait would be the next check's trouble.
+        trial.world.control.disarm().await?;
+        trial.world.restart_app().await?;
+    }
+    judged
+}
+
+async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
+    let mut waiting = Waiting::new();
+    // Three calls that wait are few enough for a small app to serve others beside them.
+    wait_at(trial, trial.flow.one_time_call(), &mut waiting).await?;
+    require_others_served(trial).await?;
+    for flow in flows {
+        let of_flow = Trial {
+            world: trial.world,
+            app: trial.app,
+            flow: *flow,
+            tape: trial.tape.clone(),
+        };
+        let further = calls_of(*flow).into_iter();
+        for operation in further.filter(|it| *it != trial.flow.one_time_call()) {
+            wait_at(&of_flow, operation, &mut waiting).await?;
+        }
+    }
+    while let Some(ended) = waiting.join_next().await {
+        let (trouble, answer) = ended.map_err(|error| Stop::harness(error.to_string()))?;
+        require(answer.is_some(), || {
+            let limit = ANSWER_LIMIT.as_secs();
+            format!("with {trouble}, the user waits for more than {limit} s and sees nothing")
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes the app call `operation` once for each slow answer, and goes on while they wait.
+async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> Outcome {
+    for (fault, words) in SLOW {
+        let mut login = login_before(trial, operation).await?;
+        trial.arm(operation, fault).await?;
+        let trouble = format!("{words} at {operation}");
+        waiting.spawn(async move {
+            let answered = within(ANSWER_LIMIT, login.browser.send(&login.next)).await;
+            let status = answered.map(|page| page.map(|page| page.status));
+            (trouble, status)
+        });
+        until_met(trial, operation).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the app has made the call, so that the next one meets no fault.
+async fn until_met(trial: &Trial<'_>, operation: &str) -> Outcome {
+    let watch = Stopwatch::start();
+    while trial.world.control.armed().await? > 0 {
+        if watch.elapsed() > CALL_LIMIT {
+            return Err(Stop::not_testable(format!(
+                "a login did not make the app call {operation}"
+            )));
+        }
+        pause(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// Another browser loads the start page and signs in.
+async fn require_others_served(trial: &Trial<'_>) -> Outcome {
+    let mut other = trial.browser("browser B");
+    let opened = served(&mut other, trial, false).await?;
+    require(opened, || too_slow("does not load the start page"))?;
+    let signed_in = served(&mut other, trial, true).await?;
+    require(signed_in, || too_slow("cannot sign in"))
+}
+
+fn too_slow(what: &str) -> String {
+    format!(
+        "while three users wait for a slow broker, another user {what} within {} s",
+        OTHERS_LIMIT.as_secs()
+    )
+}
+
+async fn served(browser: &mut Browser, trial: &Trial<'_>, signs_in: bool) -> Outcome<bool> {
+    let visit = async {
+        if signs_in {
+            trial.sign_in(browser, &Person::new("Ben")).await.map(drop)
+        } else {
+            browser.open(&trial.world.start).await.map(drop)
+        }
+    };
+    match within(OTHERS_LIMIT, visit).await {
+        Some(served) => served.map(|()| true),
+        None => Ok(false),
+    }
+}
