@@ -149,7 +149,12 @@ impl Step {
     /// The request that the step makes from a tab that was opened earlier: many pages hide
     /// the sign-in from a user who is signed in.
     pub(crate) fn from_another_tab(&self, page: &Page) -> Option<Visit> {
-        let Self::Target { method, path, field } = self else {
+        let Self::Target {
+            method,
+            path,
+            field,
+        } = self
+        else {
             return None;
         };
         let body = field.as_slice().iter().cloned().collect::<Vec<_>>();

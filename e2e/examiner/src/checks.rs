@@ -1,8 +1,10 @@
 //! The checks: for each id of the catalogue, the steps that try it.
 
 mod answers;
+mod app_restart;
 mod callback;
 mod callback_visit;
+mod chromium;
 mod cookie;
 mod cookie_content;
 mod cookie_name;
@@ -14,20 +16,18 @@ mod late;
 mod legacy;
 mod pending;
 mod redirects;
-mod app_restart;
 mod restart;
 mod return_to;
+mod revocation;
 mod secret;
 mod session;
 mod sign_out;
 mod simultaneous;
-mod start;
-mod revocation;
-mod secret;
 mod slow;
+mod start;
 mod state;
-mod trouble;
 mod tabs;
+mod trouble;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -38,18 +38,18 @@ use crate::verdict::Outcome;
 /// A check on its way.
 type Running<'t> = Pin<Box<dyn Future<Output = Outcome> + Send + 't>>;
 
-/// The steps of one check.
+/// The steps of one check, or of that part of it which needs a real browser.
 #[derive(Clone, Copy)]
 pub(crate) struct CheckSteps {
     pub(crate) id: &'static str,
     pub(crate) run: for<'t, 'w> fn(&'t Trial<'w>) -> Running<'t>,
 }
 
-/// Lists the checks with their functions.
+/// Lists checks with their functions.
 macro_rules! checks {
-    ($($id:literal => $module:ident::$function:ident,)+) => {
-        /// Every check that has steps.
-        pub(crate) const ALL: &[CheckSteps] = &[$(CheckSteps {
+    ($(#[$doc:meta])* $name:ident: $($id:literal => $module:ident::$function:ident,)+) => {
+        $(#[$doc])*
+        const $name: &[CheckSteps] = &[$(CheckSteps {
             id: $id,
             run: |trial| Box::pin($module::$function(trial)),
         }),+];
@@ -57,6 +57,8 @@ macro_rules! checks {
 }
 
 checks! {
+    /// The checks without Chromium.
+    PLAIN:
     "start-needs-action" => start::start_needs_action,
     "key-fresh" => key::key_fresh,
     "key-not-in-browser" => key::key_not_in_browser,
@@ -86,6 +88,7 @@ checks! {
     "state-once" => state::state_once,
     "pkce" => legacy::pkce,
     "token-revoked" => revocation::token_revoked,
+    "token-not-in-browser" => legacy::token_not_in_browser,
     "failure-page" => failure::failure_page,
     "session-rotated" => session::session_rotated,
     "cookie-name-exact" => cookie_name::cookie_name_exact,
@@ -101,7 +104,28 @@ checks! {
     "headers" => headers::headers,
 }
 
-/// The steps of the check with this id.
-pub(crate) fn steps_of(id: &str) -> Option<CheckSteps> {
-    ALL.iter().copied().find(|it| it.id == id)
+checks! {
+    /// The checks in Chromium, and those parts of others that need it.
+    IN_CHROMIUM:
+    "start-same-site" => chromium::start_same_site,
+    "key-not-in-browser" => chromium::key_not_in_browser,
+    "cookie-survives-sites" => chromium::cookie_survives_sites,
+    "back-button" => chromium::back_button,
+    "pkce" => chromium::pkce,
+    "code-not-kept" => chromium::code_not_kept,
+    "token-not-in-browser" => chromium::token_not_in_browser,
+    "relay" => chromium::relay,
+    "cookie-name-exact" => chromium::cookie_name_exact,
+    "sign-out-same-site" => chromium::sign_out_same_site,
+}
+
+/// The parts of the check with this id, in their order; none if it has no steps.
+pub(crate) fn parts_of(id: &str) -> Vec<CheckSteps> {
+    let all = PLAIN.iter().chain(IN_CHROMIUM).copied();
+    all.filter(|it| it.id == id).collect()
+}
+
+/// Whether the check, or a part of it, needs Chromium.
+pub(crate) fn has_chromium_part(id: &str) -> bool {
+    IN_CHROMIUM.iter().any(|it| it.id == id)
 }

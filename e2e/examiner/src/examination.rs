@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::app::{App, Flow};
 use crate::catalogue::{self, Check};
 use crate::checks;
+use crate::chromium::Chromium;
 use crate::learn::{self, PreflightStep};
 use crate::person::Person;
 use crate::plan::ExaminationPlan;
@@ -56,10 +57,12 @@ pub async fn examine(
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Report, String> {
     progress(Progress::Preflight);
-    let world = Arc::new(first_world(plan).await?);
+    let chromium = Chromium::new(&plan.chromium);
+    let world = Arc::new(first_world(plan).await?.with_chromium(&chromium));
     let restored = Interactive::switch(&world).await?;
     let examined = examine_in(plan, &world, progress).await;
     restored.restore(&world).await;
+    chromium.stop().await;
     world.stop().await;
     examined
 }
@@ -81,7 +84,7 @@ async fn examine_in(
     let app = Arc::new(learnt.app);
     let chosen: VecDeque<&'static Check> = catalogue::checks()
         .iter()
-        .filter(|check| checks::steps_of(&check.id).is_some())
+        .filter(|check| !checks::parts_of(&check.id).is_empty())
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
@@ -135,11 +138,7 @@ async fn run_in_flow(
     has_both: bool,
 ) -> CheckResult {
     let trial = Trial::new(world, app, flow);
-    let Some(steps) = checks::steps_of(&check.id) else {
-        let stop = Stop::harness("this check has no steps");
-        return CheckResult::new(check, Err(stop), None, Vec::new());
-    };
-    let mut outcome = (steps.run)(&trial).await;
+    let (mut outcome, untried) = run_parts(&trial, check).await;
     let cleared = world.control.disarm().await;
     if outcome.is_ok() {
         outcome = cleared;
@@ -147,7 +146,29 @@ async fn run_in_flow(
     if outcome.is_ok() {
         outcome = still_works(world, app, flow).await;
     }
-    CheckResult::new(check, outcome, has_both.then_some(flow), trial.tape.lines())
+    let flow = has_both.then_some(flow);
+    let mut result = CheckResult::new(check, outcome, flow, trial.tape.lines());
+    if let Some(reason) = untried.filter(|_| result.verdict == Verdict::Pass) {
+        result.actual = format!("As expected, as far as it was tried; for the rest {reason}.");
+    }
+    result
+}
+
+/// Runs the parts of a check, and returns the reason for which one was left out. A check
+/// of which nothing can be tried is NOT TESTED.
+async fn run_parts(trial: &Trial<'_>, check: &Check) -> (Outcome, Option<String>) {
+    let parts = checks::parts_of(&check.id);
+    let mut untried = None;
+    for part in &parts {
+        match (part.run)(trial).await {
+            Err(stop) if stop.verdict == Verdict::NotTested && parts.len() > 1 => {
+                untried = Some(stop.actual);
+            }
+            Err(stop) => return (Err(stop), None),
+            Ok(()) => {}
+        }
+    }
+    (Ok(()), untried)
 }
 
 /// The good sign-in after a check. It is also the one before the next.
@@ -160,7 +181,15 @@ async fn still_works(world: &World, app: &App, flow: Flow) -> Outcome {
     })
 }
 
+/// The observation of a check that passes.
+const AS_EXPECTED: &str = "As expected.";
+
 impl CheckResult {
+    /// Whether a part of a check that passes was not tried.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.verdict == Verdict::Pass && self.actual != AS_EXPECTED
+    }
+
     fn new(
         check: &'static Check,
         outcome: Outcome,
@@ -168,7 +197,7 @@ impl CheckResult {
         evidence: Vec<TapeLine>,
     ) -> Self {
         let (verdict, actual, is_takeover) = match outcome {
-            Ok(()) => (Verdict::Pass, "As expected.".to_owned(), false),
+            Ok(()) => (Verdict::Pass, AS_EXPECTED.to_owned(), false),
             Err(stop) => (stop.verdict, sentence(&stop.actual), stop.is_takeover),
         };
         Self {
@@ -224,10 +253,12 @@ impl Interactive {
 
 /// The preflight alone, for `examine init`.
 pub(crate) async fn preflight(plan: &ExaminationPlan) -> Result<(App, Vec<PreflightStep>), String> {
-    let world = first_world(plan).await?;
+    let chromium = Chromium::new(&plan.chromium);
+    let world = first_world(plan).await?.with_chromium(&chromium);
     let restored = Interactive::switch(&world).await?;
     let learnt = learn::learn(&world, &plan.hints).await;
     restored.restore(&world).await;
+    chromium.stop().await;
     world.stop().await;
     let learnt = learnt?;
     Ok((learnt.app, learnt.preflight))

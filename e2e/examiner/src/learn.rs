@@ -70,7 +70,10 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
         String::new()
     };
     let status = start.status;
-    found("reachable", format!("{} answers with status {status}{slow}", world.start));
+    found(
+        "reachable",
+        format!("{} answers with status {status}{slow}", world.start),
+    );
 
     let ways = sign_in::find(world, hints, &start).await?;
     let names: Vec<_> = ways.iter().map(describe).collect();
@@ -112,7 +115,11 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
             "no way to sign out was found; if there is one, name it with sign_out".to_owned(),
         ),
     }
-    Ok(Learnt { app, preflight, latency })
+    Ok(Learnt {
+        app,
+        preflight,
+        latency,
+    })
 }
 
 /// A way with the call that it made.

@@ -14,6 +14,7 @@
 //! | `trial` | the steps of people and attackers, of which checks are made |
 //! | `world`, `app_process` | a stack and an app of one's own |
 //! | `browser` | the examiner's own browser |
+//! | `chromium` | a real browser, for what only that shows |
 //! | `control`, `calls` | the broker's side |
 //! | `search` | the search for secrets |
 //!
@@ -35,6 +36,7 @@ mod app_process;
 mod browser;
 mod calls;
 mod checks;
+mod chromium;
 mod control;
 mod learn;
 mod person;
@@ -44,6 +46,7 @@ mod time;
 mod trial;
 mod world;
 
+pub use chromium::ChromiumSettings;
 pub use examination::{CheckResult, Progress, examine};
 pub use learn::PreflightStep;
 pub use plan::ExaminationPlan;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use crate::chromium::ChromiumSettings;
 use crate::learn::Hints;
 
 /// The control address of `just up`.
@@ -31,6 +32,8 @@ pub struct ExaminationPlan {
     pub expect: Vec<String>,
     /// The number of worlds that an app with a command is examined in at once.
     pub worlds: usize,
+    /// The real browser, for the checks that need one.
+    pub chromium: ChromiumSettings,
     pub(crate) hints: Hints,
 }
 
@@ -46,6 +49,7 @@ impl ExaminationPlan {
             only: Vec::new(),
             expect: Vec::new(),
             worlds: DEFAULT_WORLDS,
+            chromium: ChromiumSettings::default(),
             hints: Hints::default(),
         }
     }

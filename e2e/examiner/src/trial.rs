@@ -71,13 +71,16 @@ impl<'w> Trial<'w> {
         mut page: Page,
     ) -> Outcome<Visit> {
         for step in &way.steps {
-            let visit = step.from_page(&page).or_else(|| step.from_another_tab(&page)).ok_or_else(|| {
-                let wanted = step.describe();
-                Stop::not_testable(format!(
-                    "the page {} has no {wanted} any more",
-                    page.url.path()
-                ))
-            })?;
+            let visit = step
+                .from_page(&page)
+                .or_else(|| step.from_another_tab(&page))
+                .ok_or_else(|| {
+                    let wanted = step.describe();
+                    Stop::not_testable(format!(
+                        "the page {} has no {wanted} any more",
+                        page.url.path()
+                    ))
+                })?;
             let is_broker = |url: &Url| self.world.is_broker(url);
             match browser.visit_until(visit, is_broker).await? {
                 Arrival::Stopped(visit) => return Ok(visit),

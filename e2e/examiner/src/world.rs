@@ -12,6 +12,7 @@ use url::Url;
 use crate::app_process::AppProcess;
 use crate::browser::{Browser, Parties};
 use crate::calls::{self, Call};
+use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses, origin};
 use crate::tape::Tape;
 use crate::time::{Stopwatch, pause};
@@ -29,6 +30,7 @@ pub(crate) struct World {
     pub(crate) start: Url,
     /// The project of an app that the examiner starts; that of another app is learnt.
     pub(crate) project: Option<Project>,
+    pub(crate) chromium: Chromium,
     launched: Option<Launched>,
     client: Client,
     browsers: AtomicUsize,
@@ -118,10 +120,17 @@ impl World {
             addresses,
             start: start.clone(),
             project,
+            chromium: Chromium::new(&ChromiumSettings::Off),
             launched,
             client: client.map_err(|error| format!("no HTTP client can be made here: {error}"))?,
             browsers: AtomicUsize::new(0),
         })
+    }
+
+    /// The same world, with a real browser for the checks that need one.
+    pub(crate) fn with_chromium(mut self, chromium: &Chromium) -> Self {
+        self.chromium = chromium.clone();
+        self
     }
 
     /// A browser with a fresh profile.
@@ -130,7 +139,8 @@ impl World {
         Browser::new(name, self.client.clone(), tape.clone(), self.parties())
     }
 
-    fn parties(&self) -> Parties {
+    /// The parties of this world, for the evidence.
+    pub(crate) fn parties(&self) -> Parties {
         Parties(vec![
             (origin(&self.start), "app".to_owned()),
             (self.addresses.broker.clone(), "broker".to_owned()),
@@ -151,6 +161,12 @@ impl World {
 
     pub(crate) fn is_broker(&self, url: &Url) -> bool {
         origin(url) == self.addresses.broker
+    }
+
+    /// The host of the broker.
+    pub(crate) fn broker_host(&self) -> Option<String> {
+        let url = Url::parse(&self.addresses.broker).ok()?;
+        url.host_str().map(str::to_owned)
     }
 
     /// The provider whose page `url` is.

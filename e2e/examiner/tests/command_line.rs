@@ -8,12 +8,16 @@ use support::{Examine, free_port, odd_app};
 #[test]
 fn an_app_that_answers_200_to_everything_passes_nothing() {
     let run = Examine::odd("answers-200").run();
-    run.is_trouble("/ has no link and no form to press: give the page on which a visitor chooses to sign in");
+    run.is_trouble(
+        "/ has no link and no form to press: give the page on which a visitor chooses to sign in",
+    );
 }
 
 #[test]
 fn an_app_that_answers_500_is_to_be_mended_first() {
-    Examine::odd("answers-500").run().is_trouble("answers with status 500");
+    Examine::odd("answers-500")
+        .run()
+        .is_trouble("answers with status 500");
 }
 
 #[test]
@@ -31,14 +35,25 @@ fn a_page_that_needs_scripts_is_told_from_an_empty_one() {
 
 #[test]
 fn the_request_of_a_script_can_be_named() {
-    let flags = ["--no-chromium", "--sign-in", "github=POST /api/login", "--whoami", "/api/me"];
-    let run = Examine::odd("scripted").flags(&flags).only("binding-required").run();
+    let flags = [
+        "--no-chromium",
+        "--sign-in",
+        "github=POST /api/login",
+        "--whoami",
+        "/api/me",
+    ];
+    let run = Examine::odd("scripted")
+        .flags(&flags)
+        .only("binding-required")
+        .run();
     run.has_verdict("binding-required", "PASS");
 }
 
 #[test]
 fn a_password_page_is_named() {
-    Examine::odd("own-login").run().is_trouble("asks for a password of the app's own");
+    Examine::odd("own-login")
+        .run()
+        .is_trouble("asks for a password of the app's own");
 }
 
 #[test]
@@ -57,7 +72,9 @@ fn a_plain_app_needs_no_setting_but_its_start_page() {
 #[test]
 fn an_app_that_does_not_run_is_named() {
     let start = format!("http://localhost:{}/", free_port());
-    let run = Examine::nothing().flags(&[&start, "--control", "http://127.0.0.1:1"]).run();
+    let run = Examine::nothing()
+        .flags(&[&start, "--control", "http://127.0.0.1:1"])
+        .run();
     run.is_trouble("no stack at the control address http://127.0.0.1:1");
 }
 
@@ -72,12 +89,16 @@ fn a_wrong_secret_is_found_by_the_brokers_refusal() {
 #[test]
 fn an_unknown_project_is_named() {
     let wrong = format!("SIGNIN_CLIENT_ID=nobody exec {}", odd_app("plain"));
-    Examine::shell(&wrong).run().is_trouble("the broker has no project nobody");
+    Examine::shell(&wrong)
+        .run()
+        .is_trouble("the broker has no project nobody");
 }
 
 #[test]
 fn a_selector_that_finds_nothing_is_named() {
-    let run = Examine::odd("plain").flags(&["--sign-in", "google=css:#google"]).run();
+    let run = Examine::odd("plain")
+        .flags(&["--sign-in", "google=css:#google"])
+        .run();
     run.is_trouble("sign_in.google: css:#google finds nothing on /");
 }
 
@@ -97,7 +118,9 @@ fn a_command_that_ends_at_once_shows_its_last_words() {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let start = format!("http://localhost:{}/", free_port());
-    let run = Examine::nothing().flags(&[&start, "--", "no-such-program"]).run();
+    let run = Examine::nothing()
+        .flags(&[&start, "--", "no-such-program"])
+        .run();
     run.is_trouble("there is no program `no-such-program`");
 }
 
@@ -112,13 +135,17 @@ fn a_port_that_is_taken_is_named() {
 
 #[test]
 fn an_unknown_key_of_the_file_is_named() {
-    let run = Examine::nothing().file("start = \"http://localhost:5000/\"\nwhoam = \"/me\"\n").run();
+    let run = Examine::nothing()
+        .file("start = \"http://localhost:5000/\"\nwhoam = \"/me\"\n")
+        .run();
     run.is_trouble("examine.toml: unknown field `whoam`");
 }
 
 #[test]
 fn an_unknown_check_is_named_with_the_nearest() {
-    let run = Examine::nothing().flags(&["http://localhost:5000/", "--only", "callback-reply"]).run();
+    let run = Examine::nothing()
+        .flags(&["http://localhost:5000/", "--only", "callback-reply"])
+        .run();
     run.is_trouble("--only: there is no check callback-reply; the nearest is callback-replay");
 }
 
@@ -139,7 +166,10 @@ fn init_writes_what_it_found_and_examine_reads_it() {
     let run = init.run();
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     let written = init.read("examine.toml");
-    assert!(written.contains("callback = [\"http://localhost:"), "{written}");
+    assert!(
+        written.contains("callback = [\"http://localhost:"),
+        "{written}"
+    );
     let again = init.run();
     again.is_trouble("examine.toml exists already");
     let examined = init.examine_by_file("callback-replay").run();

@@ -59,7 +59,7 @@ pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
     }
 }
 
-fn logins_of(calls: &[Call]) -> HashSet<String> {
+pub(super) fn logins_of(calls: &[Call]) -> HashSet<String> {
     calls.iter().filter_map(|call| call.login.clone()).collect()
 }
 

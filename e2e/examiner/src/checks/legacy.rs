@@ -103,6 +103,18 @@ pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
     }
 }
 
+/// `token-not-in-browser`: searched in everything that the browser saw of a whole login.
+pub(super) async fn token_not_in_browser(trial: &Trial<'_>) -> Outcome {
+    let mut browser = trial.browser("browser A");
+    trial.sign_in(&mut browser, &Person::new("Ada")).await?;
+    super::key::open_everything(trial, &mut browser).await?;
+    let haystacks = search::haystacks_of(&browser, |_| true);
+    match search::find_token(&haystacks) {
+        None => Ok(()),
+        Some(place) => require(false, || format!("the access token is in {place}")),
+    }
+}
+
 /// The challenges of verifiers that a careless app makes of the state.
 fn derived_from(state: &str) -> HashSet<String> {
     let twice = format!("{state}{state}");

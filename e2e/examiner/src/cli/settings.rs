@@ -8,6 +8,7 @@ use url::Url;
 use super::config_file::{ConfigFile, parse_step};
 use crate::browser::is_loopback;
 use crate::catalogue;
+use crate::chromium::ChromiumSettings;
 use crate::learn::Hints;
 use crate::plan::{DEFAULT_CONTROL, DEFAULT_WORLDS, ExaminationPlan};
 
@@ -62,6 +63,18 @@ pub struct Settings {
     /// The number of copies of the app that are examined at once, if it was started here
     #[arg(long, value_name = "N", default_value_t = DEFAULT_WORLDS)]
     worlds: usize,
+
+    /// Leave out Chromium, and with it the checks that need a real browser
+    #[arg(long, conflicts_with_all = ["webdriver", "show"])]
+    no_chromium: bool,
+
+    /// The address of a ChromeDriver that runs already [default: chromedriver from PATH]
+    #[arg(long, value_name = "URL", conflicts_with = "show")]
+    webdriver: Option<String>,
+
+    /// Show Chromium, slowly enough to follow, with one copy of the app
+    #[arg(long)]
+    show: bool,
 
     /// Print JSON instead of text
     #[arg(long)]
@@ -149,7 +162,12 @@ impl Settings {
             },
             only: self.only.clone(),
             expect,
-            worlds: self.worlds.clamp(1, 16),
+            worlds: if self.show {
+                1
+            } else {
+                self.worlds.clamp(1, 16)
+            },
+            chromium: self.chromium()?,
             hints: Hints {
                 whoami: self.whoami.clone().or(file.whoami),
                 sign_in,
@@ -160,6 +178,36 @@ impl Settings {
             ..ExaminationPlan::new(start_page(&start)?)
         })
     }
+
+    fn chromium(&self) -> Result<ChromiumSettings, String> {
+        if self.no_chromium {
+            return Ok(ChromiumSettings::Off);
+        }
+        if let Some(url) = &self.webdriver {
+            let parsed = Url::parse(url).ok().filter(|url| url.scheme() == "http");
+            return parsed.map(ChromiumSettings::At).ok_or_else(|| {
+                format!("--webdriver {url}: expected an address like http://127.0.0.1:9515")
+            });
+        }
+        match (self.show, has_display()) {
+            (true, false) => Err(
+                "--show needs a display, and DISPLAY and WAYLAND_DISPLAY are empty: leave it out, or run `xvfb-run`"
+                    .to_owned(),
+            ),
+            (true, true) => Ok(ChromiumSettings::Shown),
+            (false, _) => Ok(ChromiumSettings::Hidden),
+        }
+    }
+}
+
+/// Whether a window can be shown here.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a display is known from the environment alone"
+)]
+fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
 /// The start page: an address on this machine.

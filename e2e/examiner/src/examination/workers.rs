@@ -12,6 +12,8 @@ use url::Url;
 use super::{CheckResult, Progress, run_check, still_works};
 use crate::app::App;
 use crate::catalogue::Check;
+use crate::checks;
+use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
 use crate::world::World;
@@ -54,10 +56,11 @@ pub(super) async fn run_all(
     ));
     for _ in 0..more {
         let (plan, app, queue, sender) = (plan.clone(), app.clone(), queue.clone(), sender.clone());
+        let chromium = first.chromium.clone();
         workers.spawn(async move {
             // An app that takes no other port is examined in one world.
             if let Some(world) = another(&plan, &app).await {
-                let world = Arc::new(world);
+                let world = Arc::new(world.with_chromium(&chromium));
                 work(world.clone(), app, queue, sender).await;
                 world.stop().await;
             }
@@ -81,11 +84,9 @@ async fn work(
     results: mpsc::UnboundedSender<CheckResult>,
 ) {
     loop {
-        let next = queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
-        let Some(check) = next else { return };
+        let Some(check) = next(&queue, &world.chromium) else {
+            return;
+        };
         let result = run_check(&world, &app, check).await;
         if results.send(result).is_err() {
             return;
@@ -93,11 +94,23 @@ async fn work(
     }
 }
 
-/// The checks that wait for an app's own timer come first, so that the others run beside
-/// them.
+/// The next check. One Chromium runs at a time: meanwhile the other worlds take the checks
+/// that need none, so that no world waits for it while there is other work.
+fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
+    let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_chosen = |check: &&Check| !(chromium.is_busy() && checks::has_chromium_part(&check.id));
+    let position = queue.iter().position(is_chosen).unwrap_or(0);
+    queue.remove(position)
+}
+
+/// The checks that wait for an app's own timer come first, then those for which the one
+/// Chromium is needed, so that the others run beside them.
 fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
     let mut chosen = Vec::from(chosen);
-    chosen.sort_by_key(|check| !LONG.contains(&check.id.as_str()));
+    chosen.sort_by_key(|check| {
+        let is_long = LONG.contains(&check.id.as_str());
+        (!is_long, !checks::has_chromium_part(&check.id))
+    });
     chosen.into()
 }
 

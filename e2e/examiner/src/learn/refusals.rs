@@ -91,7 +91,11 @@ fn named_in(exchange: &Value, member: &str) -> Option<String> {
     }
     let (_, query) = request["start"].as_str()?.split_once('?')?;
     // The start is shown decoded.
-    let mut pairs = query.split(' ').next()?.split('&').filter_map(|pair| pair.split_once('='));
+    let mut pairs = query
+        .split(' ')
+        .next()?
+        .split('&')
+        .filter_map(|pair| pair.split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == member)?;
     Some(value.to_owned())
 }

@@ -32,6 +32,7 @@ impl Report {
         for result in &self.results {
             let reason = match result.verdict {
                 Verdict::NotApplicable | Verdict::NotTested => format!(": {}", result.actual),
+                Verdict::Pass if result.is_partial() => format!(": {}", result.actual),
                 _ => String::new(),
             };
             let label = result.verdict.label();

@@ -34,7 +34,11 @@ pub(crate) struct Copy {
 /// The top of the tree.
 pub(crate) fn top() -> PathBuf {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder.ancestors().nth(2).expect("the crate is two folders below the top").to_owned()
+    crate_folder
+        .ancestors()
+        .nth(2)
+        .expect("the crate is two folders below the top")
+        .to_owned()
 }
 
 impl Consumer {
@@ -66,7 +70,9 @@ impl Copy {
     pub(crate) async fn with_fault(fault: &Fault) -> Self {
         let folder = TempDir::new().expect("a temporary folder can be made");
         let command = if fault.consumer == Consumer::Rust {
-            vec![program(&rust_builds::with_fault(fault, folder.path()).await)]
+            vec![program(
+                &rust_builds::with_fault(fault, folder.path()).await,
+            )]
         } else {
             copy_folder(&fault.consumer.sources(), folder.path());
             apply(fault, folder.path());
@@ -103,7 +109,8 @@ impl Copy {
 pub(crate) fn apply(fault: &Fault, folder: &Path) {
     for edit in &fault.edit {
         let path = folder.join(&edit.file);
-        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         fs::write(&path, edit.apply(&fault.id, &text)).expect("the copy can be written");
     }
 }
@@ -124,7 +131,10 @@ fn program(path: &Path) -> String {
 
 /// Copies sources; installed packages are linked.
 fn copy_folder(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("the consumer is there").map_while(Result::ok) {
+    for entry in fs::read_dir(from)
+        .expect("the consumer is there")
+        .map_while(Result::ok)
+    {
         let target = to.join(entry.file_name());
         let kind = entry.file_type().expect("a file has a type");
         if entry.file_name() == "node_modules" {

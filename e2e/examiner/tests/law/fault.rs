@@ -49,7 +49,10 @@ impl Edit {
     pub(crate) fn apply(&self, fault: &str, text: &str) -> String {
         let occurrences = text.matches(&self.find).count();
         let file = self.file.display();
-        assert_eq!(occurrences, 1, "{fault}: its text must occur once in {file}");
+        assert_eq!(
+            occurrences, 1,
+            "{fault}: its text must occur once in {file}"
+        );
         text.replacen(&self.find, &self.replace, 1)
     }
 }

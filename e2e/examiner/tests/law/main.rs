@@ -36,8 +36,13 @@ async fn examine(copy: &Copy) -> Report {
 /// The checks that failed, with what they saw.
 fn red(report: &Report) -> Vec<(String, String)> {
     let red = report.results.iter().filter(|it| !is_fine(it.verdict));
-    red.map(|it| (it.check.id.clone(), format!("{}: {}", it.verdict.label(), it.actual)))
-        .collect()
+    red.map(|it| {
+        (
+            it.check.id.clone(),
+            format!("{}: {}", it.verdict.label(), it.actual),
+        )
+    })
+    .collect()
 }
 
 fn is_fine(verdict: Verdict) -> bool {
@@ -80,10 +85,16 @@ async fn difference(fault: Arc<Fault>) -> Option<String> {
 
 async fn each_fault_fails_exactly_its_checks(consumer: Consumer) {
     let mut running = tokio::task::JoinSet::new();
-    for fault in fault::all().into_iter().filter(|it| it.consumer == consumer) {
+    for fault in fault::all()
+        .into_iter()
+        .filter(|it| it.consumer == consumer)
+    {
         running.spawn(difference(Arc::new(fault)));
     }
-    assert!(running.len() >= 15, "every language has at least fifteen faults");
+    assert!(
+        running.len() >= 15,
+        "every language has at least fifteen faults"
+    );
     let differences: Vec<_> = running.join_all().await.into_iter().flatten().collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
@@ -106,7 +117,9 @@ async fn each_fault_of_the_demo_fails_exactly_its_checks() {
 #[test]
 fn every_check_is_broken_by_a_fault() {
     let broken: BTreeSet<_> = fault::all().into_iter().flat_map(|it| it.fails).collect();
-    let checks = examiner::catalogue::checks().iter().map(|check| check.id.clone());
+    let checks = examiner::catalogue::checks()
+        .iter()
+        .map(|check| check.id.clone());
     let unbroken: Vec<_> = checks.filter(|id| !broken.contains(id)).collect();
     assert_eq!(unbroken, Vec::<String>::new());
 }

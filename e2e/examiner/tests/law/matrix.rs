@@ -17,7 +17,10 @@ pub(crate) fn compare_or_publish(faults: &[Fault]) {
         return;
     }
     let published = fs::read_to_string(&path).unwrap_or_default();
-    assert!(published == matrix, "the matrix is old: `just examiner-matrix` writes it");
+    assert!(
+        published == matrix,
+        "the matrix is old: `just examiner-matrix` writes it"
+    );
 }
 
 fn matrix(faults: &[Fault]) -> String {
@@ -34,13 +37,27 @@ fn matrix(faults: &[Fault]) -> String {
     for fault in faults {
         let consumer = format!("{:?}", fault.consumer).to_lowercase();
         let fails: Vec<_> = fault.fails.iter().map(|id| format!("`{id}`")).collect();
-        let _ = writeln!(text, "| {} | {consumer} | {} | {} |", fault.id, fault.says, fails.join(", "));
+        let _ = writeln!(
+            text,
+            "| {} | {consumer} | {} | {} |",
+            fault.id,
+            fault.says,
+            fails.join(", ")
+        );
     }
     text.push_str("\n| check | severity | broken by |\n|---|---|---|\n");
     for check in checks {
-        let by = faults.iter().filter(|fault| fault.fails.contains(&check.id));
+        let by = faults
+            .iter()
+            .filter(|fault| fault.fails.contains(&check.id));
         let by: Vec<_> = by.map(|fault| fault.id.as_str()).collect();
-        let _ = writeln!(text, "| `{}` | {} | {} |", check.id, check.severity.as_str(), by.join(", "));
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} |",
+            check.id,
+            check.severity.as_str(),
+            by.join(", ")
+        );
     }
     text
 }

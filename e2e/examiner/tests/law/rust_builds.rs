@@ -16,9 +16,16 @@ static BUILDING: Mutex<()> = Mutex::const_new(());
 /// The demo as the workspace builds it.
 pub(crate) fn good() -> PathBuf {
     let tests = std::env::current_exe().expect("a test is a program");
-    let programs = tests.ancestors().nth(2).expect("tests are in `deps`, below the programs");
+    let programs = tests
+        .ancestors()
+        .nth(2)
+        .expect("tests are in `deps`, below the programs");
     let demo = programs.join("consumer-demo");
-    assert!(demo.exists(), "{} is missing: `just test-examiner` builds it", demo.display());
+    assert!(
+        demo.exists(),
+        "{} is missing: `just test-examiner` builds it",
+        demo.display()
+    );
     demo
 }
 
@@ -52,9 +59,16 @@ pub(crate) async fn with_fault(fault: &Fault, folder: &Path) -> PathBuf {
 /// Copies every tracked file that differs, so that cargo sees as few changes as there are.
 fn copy_tree(tree: &Path) {
     let top = top();
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(&top).output();
+    let listed = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(&top)
+        .output();
     let listed = listed.expect("git is there");
-    for name in listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    for name in listed
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+    {
         let name = std::str::from_utf8(name).expect("file names are UTF-8");
         let (from, to) = (top.join(name), tree.join(name));
         // A file that is deleted and not committed yet.
@@ -62,7 +76,8 @@ fn copy_tree(tree: &Path) {
         if fs::read(&to).is_ok_and(|old| old == text) {
             continue;
         }
-        fs::create_dir_all(to.parent().expect("a file has a folder")).expect("a folder can be made");
+        fs::create_dir_all(to.parent().expect("a file has a folder"))
+            .expect("a folder can be made");
         fs::write(&to, text).expect("a file can be copied");
     }
 }

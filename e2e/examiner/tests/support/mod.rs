@@ -130,12 +130,20 @@ impl Run {
         assert_eq!(self.status, Some(2), "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stdout, "", "there is no report");
         let last = self.stderr.lines().last().unwrap_or_default();
-        assert!(last.starts_with("examine: ") && last.contains(text), "{last}");
+        assert!(
+            last.starts_with("examine: ") && last.contains(text),
+            "{last}"
+        );
     }
 
     /// Asserts the verdict of a check in the text report.
     pub(crate) fn has_verdict(&self, id: &str, verdict: &str) {
         let is_line = |line: &&str| line.starts_with(verdict) && line.contains(id);
-        assert!(self.stdout.lines().any(|line| is_line(&line)), "{}{}", self.stdout, self.stderr);
+        assert!(
+            self.stdout.lines().any(|line| is_line(&line)),
+            "{}{}",
+            self.stdout,
+            self.stderr
+        );
     }
 }

@@ -1,0 +1,214 @@
+//! ChromeDriver as a process of the examiner, and the browsers that it starts.
+
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use tempfile::TempDir;
+use thirtyfour::common::capabilities::chromium::ChromiumLikeCapabilities as _;
+use thirtyfour::{ChromeCapabilities, LoggingPrefsLogLevel, WebDriver};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+use super::ChromiumSettings;
+
+/// ChromeDriver takes any free port of `[::1]` and then the same one of `127.0.0.1`; it
+/// ends if that one is in use, as a port is for a minute after a connection.
+const START_ATTEMPTS: usize = 20;
+
+/// Runs the driver until standard input closes, which it does with this process however
+/// it ends; then the whole process group ends, and its temporary folder goes. Standard
+/// output closes as soon as the driver ends.
+const UNTIL_WE_END: &str = r#"exec 3<&0
+    command -v chromedriver >/dev/null || { echo missing; exit; }
+    for name in chromium google-chrome google-chrome-stable chromium-browser; do
+        command -v $name && break
+    done | sed 's/^/browser: /'
+    chromedriver --port=0 2>&1 3<&- &
+    driver=$!
+    { read -r _ <&3; kill $driver; rm -rf "$TMPDIR"; kill -KILL 0; } >/dev/null 2>&1 &
+    exec >/dev/null 2>&1
+    wait $driver"#;
+
+const INSTALL: &str = "install chromium and chromedriver (Debian: apt install chromium chromium-driver; Ubuntu: snap install chromium; macOS: brew install --cask chromium chromedriver), or give a running ChromeDriver with --webdriver URL";
+
+/// The arguments of every browser.
+const ARGUMENTS: [&str; 8] = [
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    // It makes no calls of its own.
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--no-first-run",
+    "--window-size=1200,1000",
+];
+
+/// A running ChromeDriver.
+pub(super) struct Driver {
+    url: String,
+    is_shown: bool,
+    browser: Option<String>,
+    process: Option<DriverProcess>,
+}
+
+struct DriverProcess {
+    /// The driver ends when its standard input does.
+    child: tokio::sync::Mutex<Child>,
+    group: Option<Pid>,
+    /// The profiles, and whatever else Chromium leaves in a temporary folder.
+    folder: Mutex<Option<TempDir>>,
+}
+
+impl Driver {
+    /// Starts a driver.
+    ///
+    /// # Errors
+    ///
+    /// One sentence with the way out.
+    pub(super) async fn start(settings: &ChromiumSettings) -> Result<Self, String> {
+        match settings {
+            ChromiumSettings::Off => {
+                return Err("it needs Chromium, which --no-chromium leaves out".to_owned());
+            }
+            ChromiumSettings::At(url) => {
+                return Ok(Self {
+                    url: url.as_str().trim_end_matches('/').to_owned(),
+                    is_shown: false,
+                    browser: None,
+                    process: None,
+                });
+            }
+            ChromiumSettings::Hidden | ChromiumSettings::Shown => {}
+        }
+        let mut last_words = String::new();
+        for _ in 0..START_ATTEMPTS {
+            match Self::try_start(*settings == ChromiumSettings::Shown).await {
+                Ok(driver) => return Ok(driver),
+                Err(output) if output.trim() == "missing" => {
+                    return Err(format!(
+                        "it needs Chromium, and there is no program `chromedriver`: {INSTALL}"
+                    ));
+                }
+                Err(output) => last_words = output,
+            }
+        }
+        let last = last_words.lines().last().unwrap_or("it prints nothing");
+        Err(format!(
+            "it needs Chromium, and chromedriver does not start ({last}): {INSTALL}"
+        ))
+    }
+
+    /// Starts a driver, or returns what it printed before it ended.
+    async fn try_start(is_shown: bool) -> Result<Self, String> {
+        let folder = tempfile::Builder::new().prefix("examine-").tempdir();
+        let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
+        let mut child = Command::new("sh")
+            .args(["-c", UNTIL_WE_END])
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("no shell: {error}"))?;
+        let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
+        let output = child.stdout.take().ok_or("no standard output")?;
+        let process = DriverProcess {
+            child: tokio::sync::Mutex::new(child),
+            group,
+            folder: Mutex::new(Some(folder)),
+        };
+        let mut lines = BufReader::new(output).lines();
+        let (mut printed, mut browser) = (String::new(), None);
+        while let Ok(Some(line)) = lines.next_line().await {
+            if let Some(path) = line.strip_prefix("browser: ") {
+                browser = Some(path.to_owned());
+            } else if let Some((_, port)) = line.split_once("successfully on port ") {
+                return Ok(Self {
+                    url: format!("http://127.0.0.1:{}", port.trim_end_matches('.')),
+                    is_shown,
+                    browser,
+                    process: Some(process),
+                });
+            } else {
+                printed.push_str(&line);
+                printed.push('\n');
+            }
+        }
+        Err(printed)
+    }
+
+    /// A browser with a profile of its own.
+    ///
+    /// # Errors
+    ///
+    /// One sentence with the way out.
+    pub(super) async fn session(&self) -> Result<WebDriver, String> {
+        let cannot = |error: thirtyfour::error::WebDriverError| {
+            let error = error.to_string();
+            let line = error.lines().find(|it| !it.trim().is_empty()).unwrap_or("");
+            format!(
+                "it needs Chromium, and ChromeDriver at {} starts none ({line}): {INSTALL}",
+                self.url
+            )
+        };
+        let capabilities = self.capabilities().map_err(cannot)?;
+        WebDriver::new(&self.url, capabilities)
+            .await
+            .map_err(cannot)
+    }
+
+    fn capabilities(&self) -> thirtyfour::error::WebDriverResult<ChromeCapabilities> {
+        let mut chromium = ChromeCapabilities::new();
+        for argument in ARGUMENTS {
+            chromium.add_arg(argument)?;
+        }
+        if !self.is_shown {
+            chromium.add_arg("--headless=new")?;
+        }
+        if geteuid().is_root() {
+            // Chromium's sandbox does not start for root.
+            chromium.add_arg("--no-sandbox")?;
+        }
+        if let Some(browser) = &self.browser {
+            chromium.set_binary(browser)?;
+        }
+        chromium.set_logging_prefs("performance", LoggingPrefsLogLevel::All)?;
+        Ok(chromium)
+    }
+
+    pub(super) async fn stop(&self) {
+        if let Some(process) = &self.process {
+            process.kill();
+            let _ = process.child.lock().await.wait().await;
+            process.remove_folder();
+        }
+    }
+}
+
+impl DriverProcess {
+    fn kill(&self) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    fn remove_folder(&self) {
+        let folder = self
+            .folder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        drop(folder);
+    }
+}
+
+impl Drop for DriverProcess {
+    fn drop(&mut self) {
+        self.kill();
+        self.remove_folder();
+    }
+}

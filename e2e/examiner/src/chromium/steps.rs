@@ -1,0 +1,235 @@
+//! The steps of a person in Chromium: from the app's page through the broker's question and
+//! the provider's page back to the app.
+
+use serde_json::{Value, json};
+use url::Url;
+
+use super::tab::{Tab, trouble};
+use crate::app::{Step, Way};
+use crate::person::Person;
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop};
+use crate::world::World;
+
+/// The page at which a press of the sign-in control ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Led {
+    /// The provider's page.
+    ToProvider,
+    /// The broker's confirmation page.
+    ToQuestion,
+    /// No page of the broker or the provider.
+    Nowhere,
+}
+
+/// Finds the control of a step: arguments are its method, its path, its field's name and
+/// value.
+const FIND_CONTROL: &str = r#"
+const [method, path, name, value] = arguments;
+const here = url => { const it = new URL(url, document.baseURI); return it.pathname + it.search; };
+if (method === 'GET') for (const link of document.querySelectorAll('a[href]'))
+  if (here(link.href) === path) return link;
+for (const form of document.forms) {
+  if (form.method.toUpperCase() !== method) continue;
+  const buttons = [...form.querySelectorAll('button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')];
+  for (const button of buttons) {
+    const action = button.getAttribute('formaction') || form.getAttribute('action') || location.href;
+    if (here(action) === path && (name === null || (button.name === name && button.value === value))) return button;
+  }
+  if (!buttons.length && here(form.getAttribute('action') || location.href) === path) {
+    const button = form.appendChild(document.createElement('button'));
+    button.textContent = 'Send';
+    return button;
+  }
+}
+return null;"#;
+
+/// Makes the request of a script, and goes where its answer leads: to the broker's address
+/// in it, or by its redirect.
+const MAKE_REQUEST: &str = r#"
+const [method, path, body, broker, done] = arguments;
+const kind = body.startsWith('{') ? 'application/json' : 'application/x-www-form-urlencoded';
+const request = method === 'GET' ? {} : { body, headers: { 'Content-Type': kind } };
+fetch(path, { method, redirect: 'manual', ...request }).then(async answer => {
+  if (answer.type === 'opaqueredirect') {
+    const form = document.body.appendChild(document.createElement('form'));
+    form.method = method; form.action = path;
+    for (const [name, value] of new URLSearchParams(body)) {
+      const field = form.appendChild(document.createElement('input'));
+      field.type = 'hidden'; field.name = name; field.value = value;
+    }
+    done(true); form.submit();
+  } else {
+    const text = JSON.stringify(await answer.json());
+    const found = text.match(new RegExp('"(' + broker.replaceAll('.', '\\.') + '/[^"]*)"'));
+    done(Boolean(found));
+    if (found) location.assign(JSON.parse(found[0]));
+  }
+}).catch(() => done(false));"#;
+
+impl Tab {
+    /// Opens the start page and takes the steps of `way`.
+    pub(crate) async fn begin(&mut self, world: &World, way: &Way) -> Outcome<Led> {
+        self.open(&world.start).await?;
+        let (last, first) = way
+            .steps
+            .split_last()
+            .ok_or_else(|| Stop::harness("a way to sign in has no steps"))?;
+        for step in first {
+            let before = self.address().await?;
+            self.take(world, step).await?;
+            self.arrives(|url| *url != before).await?;
+        }
+        self.take(world, last).await?;
+        self.where_led(world).await
+    }
+
+    /// The page of the broker or the provider that a press has led to.
+    pub(crate) async fn where_led(&mut self, world: &World) -> Outcome<Led> {
+        let is_end = |url: &Url| world.provider_at(url).is_some() || world.is_broker(url);
+        let limit = std::time::Duration::from_secs(4);
+        if !self.arrives_within(limit, is_end).await? {
+            return Ok(Led::Nowhere);
+        }
+        if world.provider_at(&self.address().await?).is_some() {
+            return Ok(Led::ToProvider);
+        }
+        let script = "return Boolean(document.querySelector('main[data-question=relay]'))";
+        let is_question = self.run(script, Vec::new()).await? == Value::Bool(true);
+        Ok(if is_question {
+            Led::ToQuestion
+        } else {
+            Led::Nowhere
+        })
+    }
+
+    /// Presses the control of a step, or makes its request.
+    pub(crate) async fn take(&mut self, world: &World, step: &Step) -> Outcome {
+        match step {
+            Step::Css(css) => {
+                let script = "const it = document.querySelector(arguments[0]); return it && it.tagName === 'FORM' ? it.querySelector('button:not([type=button]), input[type=submit]') || it : it;";
+                self.press_found(script, vec![json!(css)], step).await
+            }
+            Step::Target {
+                method,
+                path,
+                field,
+            } => {
+                let (name, value) = field.clone().unzip();
+                let control = vec![json!(method), json!(path), json!(name), json!(value)];
+                self.press_found(FIND_CONTROL, control, step).await
+            }
+            Step::Request { method, path, body } => {
+                let broker = &world.addresses.broker;
+                let request = vec![json!(method), json!(path), json!(body), json!(broker)];
+                let made = self.run_async(MAKE_REQUEST, request).await?;
+                if made != Value::Bool(true) {
+                    return Err(Stop::not_testable(format!(
+                        "the answer to {} in Chromium does not lead to the broker",
+                        step.describe()
+                    )));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn press_found(&mut self, script: &str, arguments: Vec<Value>, step: &Step) -> Outcome {
+        let found = self.session()?.execute(script, arguments).await;
+        let found = found.map_err(trouble)?;
+        if found.json().is_null() {
+            return Err(Stop::not_testable(format!(
+                "in Chromium the page {} has no {}",
+                self.address().await?.path(),
+                step.describe()
+            )));
+        }
+        let element = found.element().map_err(trouble)?;
+        self.click(&element).await
+    }
+
+    /// Presses Continue on the broker's confirmation page, once that can be pressed.
+    pub(crate) async fn go_on(&mut self, world: &World) -> Outcome {
+        let awake = "return Boolean(document.querySelector(\"form[action$='/continue'] button.scripted:not([disabled]):not([aria-disabled])\"))";
+        let watch = crate::time::Stopwatch::start();
+        while self.run(awake, Vec::new()).await? != Value::Bool(true) {
+            if watch.elapsed() > super::tab::ARRIVAL_TIMEOUT {
+                return Err(Stop::harness("the broker's Continue cannot be pressed"));
+            }
+            crate::time::pause(std::time::Duration::from_millis(50)).await;
+        }
+        self.press("form[action$='/continue'] button.scripted")
+            .await?;
+        self.arrives(|url| world.provider_at(url).is_some())
+            .await
+            .map(drop)
+    }
+
+    /// Chooses `person` on the provider's page, and waits for the app's page after it.
+    pub(crate) async fn choose(&mut self, world: &World, person: &Person) -> Outcome<Url> {
+        for (name, value) in person.form_fields() {
+            let script = "const field = document.querySelector('#other').form.elements[arguments[0]]; \
+                if (!field || field.tagName !== 'INPUT') return; \
+                if (field.type === 'checkbox') field.checked = true; else field.value = arguments[1];";
+            self.run(script, vec![json!(name), json!(value)]).await?;
+        }
+        self.press("#other").await?;
+        if self.arrives(|url| world.is_app(url)).await? {
+            return self.address().await;
+        }
+        Err(Stop::not_testable(format!(
+            "in Chromium the browser ended at {} and did not come back to the app",
+            self.address().await?.path()
+        )))
+    }
+}
+
+impl Trial<'_> {
+    /// A real browser with a fresh profile. NOT TESTED if there is none here.
+    pub(crate) async fn chromium(&self, name: &str) -> Outcome<Tab> {
+        let tab = self.world.chromium.open().await?;
+        Ok(tab.recorded_as(name, &self.tape, self.world.parties()))
+    }
+
+    /// From the start page to the provider's page, through the broker's question if need be.
+    pub(crate) async fn to_provider_in(&self, tab: &mut Tab) -> Outcome {
+        match tab.begin(self.world, self.way()?).await? {
+            Led::ToProvider => Ok(()),
+            Led::ToQuestion => tab.go_on(self.world).await,
+            Led::Nowhere => Err(Stop::not_testable(format!(
+                "in Chromium the sign-in button leads to {} and not to the broker",
+                tab.address().await?.path()
+            ))),
+        }
+    }
+
+    /// A whole sign-in, and the address at its end; it is not checked who is signed in.
+    pub(crate) async fn try_sign_in_in(&self, tab: &mut Tab, person: &Person) -> Outcome<Url> {
+        self.to_provider_in(tab).await?;
+        tab.choose(self.world, person).await
+    }
+
+    /// A good sign-in: without one the check says nothing about the app.
+    pub(crate) async fn sign_in_in(&self, tab: &mut Tab, person: &Person) -> Outcome<Url> {
+        let landing = self.try_sign_in_in(tab, person).await?;
+        self.require_signed_in_in(tab, person).await?;
+        Ok(landing)
+    }
+
+    /// NOT TESTABLE unless the app shows `person` to this browser.
+    pub(crate) async fn require_signed_in_in(&self, tab: &mut Tab, person: &Person) -> Outcome {
+        if self.is_signed_in_in(tab, person).await? {
+            return Ok(());
+        }
+        Err(Stop::not_testable(format!(
+            "a plain sign-in did not work in Chromium: afterwards {} shows nobody we know",
+            self.app.whoami
+        )))
+    }
+
+    /// Whether the app shows `person` to this browser.
+    pub(crate) async fn is_signed_in_in(&self, tab: &mut Tab, person: &Person) -> Outcome<bool> {
+        tab.open(&self.world.at(&self.app.whoami)?).await?;
+        Ok(person.is_shown_in(&tab.source().await?))
+    }
+}

@@ -1,0 +1,237 @@
+//! The one tab of a Chromium: it opens, presses, waits, and reads what a page shows.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thirtyfour::error::WebDriverError;
+use thirtyfour::{By, WebDriver, WebElement};
+use tokio::sync::OwnedSemaphorePermit;
+use url::Url;
+
+use super::traffic::{self, Exchange};
+use crate::browser::Parties;
+use crate::tape::Tape;
+use crate::time::{Stopwatch, pause};
+use crate::verdict::{Outcome, Stop};
+
+/// The time that a navigation has. What is expected mostly comes within 100 ms.
+pub(super) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time between two looks at a page.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The pause before each step in a browser that a person watches.
+const SLOW: Duration = Duration::from_millis(900);
+
+/// A Chromium with one tab. It ends when it is dropped.
+pub(crate) struct Tab {
+    session: Option<(WebDriver, OwnedSemaphorePermit)>,
+    is_shown: bool,
+    /// The name in the evidence, and where the evidence goes.
+    name: String,
+    record: Option<(Tape, Parties)>,
+    exchanges: Vec<Exchange>,
+    recorded: usize,
+}
+
+impl Tab {
+    pub(super) fn new(session: WebDriver, turn: OwnedSemaphorePermit, is_shown: bool) -> Self {
+        Self {
+            session: Some((session, turn)),
+            is_shown,
+            name: String::new(),
+            record: None,
+            exchanges: Vec::new(),
+            recorded: 0,
+        }
+    }
+
+    /// The same, with its evidence on `tape`.
+    pub(crate) fn recorded_as(mut self, name: &str, tape: &Tape, parties: Parties) -> Self {
+        name.clone_into(&mut self.name);
+        self.record = Some((tape.clone(), parties));
+        self
+    }
+
+    pub(super) fn session(&self) -> Outcome<&WebDriver> {
+        let session = self.session.as_ref().map(|(session, _)| session);
+        session.ok_or_else(|| Stop::harness("this Chromium has ended"))
+    }
+
+    /// Opens a typed address, and waits until its page has loaded.
+    pub(crate) async fn open(&mut self, url: &Url) -> Outcome {
+        self.slowly().await;
+        self.session()?.goto(url.as_str()).await.map_err(trouble)?;
+        self.read_log().await
+    }
+
+    /// Presses the first element that `css` finds.
+    pub(crate) async fn press(&mut self, css: &str) -> Outcome {
+        let element = self.session()?.find(By::Css(css)).await;
+        let element = element
+            .map_err(|_| Stop::not_testable(format!("Chromium's page has no element {css}")))?;
+        self.click(&element).await
+    }
+
+    pub(super) async fn click(&mut self, element: &WebElement) -> Outcome {
+        self.slowly().await;
+        element.click().await.map_err(|_| {
+            Stop::not_testable("a control of the page cannot be pressed in Chromium: it is hidden, or something covers it")
+        })?;
+        self.read_log().await
+    }
+
+    /// Goes one entry back in the history.
+    pub(crate) async fn back(&mut self) -> Outcome {
+        self.slowly().await;
+        self.session()?.back().await.map_err(trouble)?;
+        self.settled().await?;
+        self.read_log().await
+    }
+
+    /// The address of the page.
+    pub(crate) async fn address(&self) -> Outcome<Url> {
+        self.session()?.current_url().await.map_err(trouble)
+    }
+
+    /// Waits until the loaded page's address is such, and returns whether it ever was.
+    pub(crate) async fn arrives(&mut self, is_there: impl Fn(&Url) -> bool) -> Outcome<bool> {
+        self.arrives_within(ARRIVAL_TIMEOUT, is_there).await
+    }
+
+    pub(crate) async fn arrives_within(
+        &mut self,
+        limit: Duration,
+        is_there: impl Fn(&Url) -> bool,
+    ) -> Outcome<bool> {
+        let watch = Stopwatch::start();
+        loop {
+            let has_arrived = is_there(&self.address().await?) && self.is_loaded().await?;
+            if has_arrived || watch.elapsed() > limit {
+                self.read_log().await?;
+                return Ok(has_arrived);
+            }
+            pause(LOOK_EVERY).await;
+        }
+    }
+
+    async fn is_loaded(&self) -> Outcome<bool> {
+        let state = self.run("return document.readyState", Vec::new()).await?;
+        Ok(state == "complete")
+    }
+
+    /// Waits until the page, whichever it is, has loaded.
+    pub(crate) async fn settled(&mut self) -> Outcome {
+        self.arrives(|_| true).await.map(drop)
+    }
+
+    /// The result of a script on the page.
+    pub(crate) async fn run(&self, script: &str, arguments: Vec<Value>) -> Outcome<Value> {
+        let answer = self.session()?.execute(script, arguments).await;
+        answer.map(|it| it.json().clone()).map_err(trouble)
+    }
+
+    /// The result that a script passes to its callback, its last argument.
+    pub(crate) async fn run_async(&self, script: &str, arguments: Vec<Value>) -> Outcome<Value> {
+        let answer = self.session()?.execute_async(script, arguments).await;
+        answer.map(|it| it.json().clone()).map_err(trouble)
+    }
+
+    /// The answer to a command of Chromium's own protocol.
+    pub(crate) async fn command(&self, method: &str, parameters: Value) -> Outcome<Value> {
+        let answer = self.session()?.cdp().send_raw(method, parameters).await;
+        answer.map_err(trouble)
+    }
+
+    /// Everything on the page: the document as it is now.
+    pub(crate) async fn source(&self) -> Outcome<String> {
+        self.session()?.source().await.map_err(trouble)
+    }
+
+    /// The words that a person reads.
+    pub(crate) async fn text(&self) -> Outcome<String> {
+        let script = "return document.body ? document.body.innerText : ''";
+        let text = self.run(script, Vec::new()).await?;
+        Ok(text.as_str().unwrap_or_default().trim().to_owned())
+    }
+
+    /// The addresses in the history of the tab, oldest first.
+    pub(crate) async fn history(&self) -> Outcome<Vec<String>> {
+        let history = self.command("Page.getNavigationHistory", json!({})).await?;
+        let entries = history["entries"].as_array().cloned().unwrap_or_default();
+        let urls = entries.iter().filter_map(|it| it["url"].as_str());
+        Ok(urls.map(str::to_owned).collect())
+    }
+
+    /// Every cookie that the browser holds, as Chromium's protocol writes it.
+    pub(crate) async fn cookies(&self) -> Outcome<Vec<Value>> {
+        let all = self.command("Storage.getCookies", json!({})).await?;
+        Ok(all["cookies"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Everything that the browser asked for.
+    pub(crate) fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// Reads the log of the network, and adds its pages and calls to the evidence.
+    pub(crate) async fn read_log(&mut self) -> Outcome {
+        let lines = self
+            .session()?
+            .get_log("performance")
+            .await
+            .map_err(trouble)?;
+        for line in lines {
+            traffic::add(&mut self.exchanges, &line.message);
+        }
+        if let Some((tape, parties)) = &self.record {
+            for exchange in &self.exchanges[self.recorded..] {
+                if exchange.is_page_or_call() {
+                    let party = parties.name_of(&exchange.url);
+                    tape.add(&self.name, &party, describe(exchange));
+                }
+            }
+        }
+        self.recorded = self.exchanges.len();
+        Ok(())
+    }
+
+    async fn slowly(&self) {
+        if self.is_shown {
+            pause(SLOW).await;
+        }
+    }
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        if let Some((session, turn)) = self.session.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move {
+                // A browser that is gone already needs no end.
+                let _ = session.quit().await;
+                drop(turn);
+            });
+        }
+    }
+}
+
+fn describe(exchange: &Exchange) -> String {
+    let path = crate::app::path_and_query(&exchange.url);
+    let status = exchange.status;
+    let status = status.map_or("no answer".to_owned(), |it| it.to_string());
+    format!(
+        "{} {} \u{2192} {status}, in Chromium",
+        exchange.method,
+        stack::mask::url(&path)
+    )
+}
+
+/// The first line of the driver's complaint.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+pub(super) fn trouble(error: WebDriverError) -> Stop {
+    let error = error.to_string();
+    let line = error.lines().find(|it| !it.trim().is_empty());
+    Stop::harness(format!("Chromium: {}", line.unwrap_or("no reason given")))
+}
