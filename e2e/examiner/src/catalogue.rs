@@ -128,9 +128,20 @@ pub struct AsvsRequirement {
     pub seen: bool,
 }
 
+/// A name that the fixes share.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedName {
+    /// The name, as Python spells it: `call_broker`.
+    pub name: String,
+    /// Its meaning in a few words.
+    pub meaning: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Catalogue {
+    name: Vec<SharedName>,
     check: Vec<Check>,
 }
 
@@ -151,6 +162,11 @@ static ASVS: LazyLock<Asvs> = LazyLock::new(|| {
 /// Every check, in the order of a login.
 pub fn checks() -> &'static [Check] {
     &CATALOGUE.check
+}
+
+/// The names that the fixes share, which are excerpts of one application.
+pub fn shared_names() -> &'static [SharedName] {
+    &CATALOGUE.name
 }
 
 /// The requirements of ASVS that apply to consumers.

@@ -120,6 +120,7 @@ fn write_reports(settings: &Settings, report: &Report) -> Result<(), String> {
             Report::junit as fn(&Report) -> String,
         ),
         ("--markdown", &settings.markdown, Report::markdown),
+        ("--html", &settings.html, Report::html),
     ];
     for (flag, path, text) in files {
         if let Some(path) = path {

@@ -139,6 +139,11 @@ async fn run_in_flow(
 ) -> CheckResult {
     let trial = Trial::new(world, app, flow);
     let (mut outcome, untried) = run_parts(&trial, check).await;
+    if let Err(stop) = &outcome
+        && stop.verdict.is_red()
+    {
+        trial.tape.mark_wrong();
+    }
     let cleared = world.control.disarm().await;
     if outcome.is_ok() {
         outcome = cleared;

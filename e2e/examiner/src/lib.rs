@@ -8,7 +8,7 @@
 //! | [`examination`] | preflight, checks, results |
 //! | [`catalogue`] | every check with its law, its consequence and its fix |
 //! | [`grade`], [`verdict`] | the grade, and the verdicts that it follows from |
-//! | [`report`] | the report: as text, JSON, JUnit's XML, Markdown |
+//! | [`report`] | the report: as text, HTML, JSON, JUnit's XML, Markdown |
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial` | the steps of people and attackers, of which checks are made |

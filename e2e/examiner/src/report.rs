@@ -1,9 +1,18 @@
 //! The report: the grade, what to fix first, and every check with its evidence.
 
+mod asvs;
+mod fix;
+mod html;
 mod json;
 mod junit;
 mod markdown;
+mod printable;
+mod run;
+#[cfg(test)]
+mod tests;
 mod text;
+
+use std::cmp::Reverse;
 
 use crate::app::{App, Flow};
 use crate::catalogue::Effect;
@@ -13,6 +22,7 @@ use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
 use crate::tape::TapeLine;
 use crate::verdict::Verdict;
+use printable::{printable, printable_tape};
 
 /// Everything that an examination found.
 #[derive(Debug, Clone)]
@@ -47,7 +57,7 @@ impl Report {
             [flow] => flow.as_str(),
             _ => "both",
         };
-        Self {
+        let report = Self {
             target: plan.start.to_string(),
             flow,
             grade: Grade::of(&results),
@@ -56,60 +66,102 @@ impl Report {
             expected: plan.expect.clone(),
             good,
             command: plan.command.clone(),
+        };
+        report.printable()
+    }
+
+    /// The report without what an app could steer a terminal by.
+    fn printable(mut self) -> Self {
+        for step in &mut self.preflight {
+            step.says = printable(&step.says);
         }
+        for result in &mut self.results {
+            result.actual = printable(&result.actual);
+            printable_tape(&mut result.evidence);
+        }
+        for (_, tape) in &mut self.good {
+            printable_tape(tape);
+        }
+        self
+    }
+
+    /// This report with the results of a newer one, which repeats some of its checks.
+    #[must_use]
+    pub fn updated(self, mut newer: Self) -> Self {
+        for old in self.results {
+            if !newer.results.iter().any(|it| it.check.id == old.check.id) {
+                newer.results.push(old);
+            }
+        }
+        let order = crate::catalogue::checks();
+        newer
+            .results
+            .sort_by_key(|it| order.iter().position(|check| check.id == it.check.id));
+        newer.grade = Grade::of(&newer.results);
+        newer
     }
 
     /// The number of checks with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.results
-            .iter()
-            .filter(|it| it.verdict == verdict)
-            .count()
+        self.with(verdict).len()
+    }
+
+    /// The checks with this verdict, in the order of the catalogue.
+    pub fn with(&self, verdict: Verdict) -> Vec<&CheckResult> {
+        let results = self.results.iter();
+        results.filter(|it| it.verdict == verdict).collect()
+    }
+
+    /// The failures, what could not be tried, and trouble of the examiner's own; the worst
+    /// first, and known failures last.
+    pub fn findings(&self) -> Vec<&CheckResult> {
+        let results = self.results.iter();
+        let mut findings: Vec<_> = results
+            .filter(|it| it.verdict.is_red() || it.verdict == Verdict::Harness)
+            .collect();
+        // Of equals the first of the catalogue stays first: later checks often fail for
+        // the same reason.
+        findings.sort_by_key(|it| {
+            (
+                self.is_expected(it),
+                it.verdict.rank(),
+                Reverse(it.is_takeover),
+                it.check.if_broken != Effect::Attack,
+                it.check.severity,
+                Reverse(it.check.if_broken),
+            )
+        });
+        findings
     }
 
     /// The failure whose fix closes the worst attack.
     pub fn fix_first(&self) -> Option<&CheckResult> {
-        let red = self.results.iter().filter(|it| it.verdict.is_red());
-        red.max_by_key(|it| {
-            let is_failure = it.verdict == Verdict::Fail;
-            let is_attack = it.check.if_broken == Effect::Attack;
-            // Of equals the first: later checks often fail for the same reason.
-            let position = self
-                .results
-                .iter()
-                .position(|other| std::ptr::eq(other, *it));
-            (
-                it.is_takeover,
-                is_failure,
-                is_attack,
-                std::cmp::Reverse(it.check.severity),
-                std::cmp::Reverse(position),
-            )
-        })
+        let findings = self.findings().into_iter();
+        findings.into_iter().find(|it| it.verdict.is_red())
+    }
+
+    /// Whether the check is known to fail.
+    pub fn is_expected(&self, result: &CheckResult) -> bool {
+        self.expected.contains(&result.check.id)
     }
 
     /// The checks that were expected to fail and passed.
     pub fn unexpected_passes(&self) -> Vec<&CheckResult> {
-        let passes = self.results.iter().filter(|it| it.verdict == Verdict::Pass);
-        passes
-            .filter(|it| self.expected.contains(&it.check.id))
-            .collect()
+        let passes = self.with(Verdict::Pass).into_iter();
+        passes.filter(|it| self.is_expected(it)).collect()
     }
 
     /// Whether the app may be used: the grade is A or better, except for known failures,
     /// and every known failure is still one.
     pub fn is_good(&self) -> bool {
-        let unknown = self
-            .results
-            .iter()
-            .filter(|it| !self.expected.contains(&it.check.id));
+        let unknown = self.results.iter().filter(|it| !self.is_expected(it));
         let unknown: Vec<_> = unknown.cloned().collect();
-        let grade = if unknown.is_empty() {
-            self.grade
-        } else {
-            Grade::of(&unknown)
+        let is_good = match unknown.as_slice() {
+            // Every check that ran is a known failure.
+            [] => !self.results.is_empty(),
+            unknown => Grade::of(unknown).is_good(),
         };
-        grade.is_good() && self.unexpected_passes().is_empty()
+        is_good && self.unexpected_passes().is_empty()
     }
 
     /// Whether the examiner itself failed somewhere.
@@ -117,20 +169,23 @@ impl Report {
         self.count(Verdict::Harness) > 0
     }
 
+    /// The plain sign-in to compare this result with.
+    fn good_for(&self, result: &CheckResult) -> Option<&[TapeLine]> {
+        let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
+        let found = self.good.iter().find(wanted);
+        found.map(|(_, tape)| tape.as_slice())
+    }
+
     /// The command that repeats one check.
     pub fn repeat(&self, id: &str) -> String {
-        let command = match self.command.as_slice() {
-            [] => String::new(),
-            words => format!(
-                " -- {}",
-                words
-                    .iter()
-                    .map(|it| quoted(it))
-                    .collect::<Vec<_>>()
-                    .join(" ")
-            ),
-        };
-        format!("just examine {} --only {id}{command}", self.target)
+        let mut words = vec!["just".to_owned(), "examine".to_owned()];
+        words.push(quoted(&self.target));
+        words.extend(["--only".to_owned(), id.to_owned()]);
+        if !self.command.is_empty() {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|it| quoted(it)));
+        }
+        words.join(" ")
     }
 }
 

@@ -21,6 +21,15 @@ pub struct TapeLine {
     pub to: String,
     /// The request and its answer, in one line.
     pub what: String,
+    /// Whether the app went wrong here, as far as the examiner can tell.
+    #[serde(skip)]
+    pub is_wrong: bool,
+}
+
+impl TapeLine {
+    fn concerns_app(&self) -> bool {
+        self.from == "app" || self.to == "app"
+    }
 }
 
 /// The record of one trial, shared by its browsers.
@@ -47,7 +56,17 @@ impl Tape {
                 from: from.to_owned(),
                 to: to.to_owned(),
                 what: what.into(),
+                is_wrong: false,
             });
+        }
+    }
+
+    /// Marks the last exchange with the app: the one before a check failed.
+    pub(crate) fn mark_wrong(&self) {
+        let mut lines = self.lock();
+        let last = lines.iter_mut().rev().find(|it| it.concerns_app());
+        if let Some(line) = last {
+            line.is_wrong = true;
         }
     }
 
@@ -58,5 +77,21 @@ impl Tape {
 
     fn lock(&self) -> MutexGuard<'_, Vec<TapeLine>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_exchange_with_the_app_is_the_wrong_one() {
+        let tape = Tape::start();
+        tape.add("browser A", "app", "GET / \u{2192} 200");
+        tape.add("browser A", "app", "GET /callback \u{2192} 303");
+        tape.add("examiner", "clock", "600 s pass");
+        tape.mark_wrong();
+        let wrong: Vec<_> = tape.lines().iter().map(|it| it.is_wrong).collect();
+        assert_eq!(wrong, [false, true, false]);
     }
 }

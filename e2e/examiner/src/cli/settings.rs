@@ -84,6 +84,10 @@ pub struct Settings {
     #[arg(long, value_name = "FILE")]
     pub(super) junit: Option<PathBuf>,
 
+    /// Write a page to FILE as well, with diagrams and every fix
+    #[arg(long, value_name = "FILE")]
+    pub(super) html: Option<PathBuf>,
+
     /// Write Markdown to FILE as well
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,

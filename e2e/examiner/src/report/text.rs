@@ -1,14 +1,20 @@
 //! The report for a terminal.
 
-use std::fmt::Write as _;
+use std::fmt::{Result, Write as _};
+
+use textwrap::Options;
 
 use super::Report;
-use crate::catalogue::asvs;
+use super::fix::Language;
 use crate::examination::CheckResult;
 use crate::verdict::Verdict;
 
+/// The width of the lines, except for code and commands, which are copied as they are.
+const COLUMNS: usize = 100;
+
 impl Report {
-    /// The report as text: failures with what to change, then one line for each check.
+    /// The report as text: the failures, the worst first, then one line for each other
+    /// check, the grade, and what to fix first.
     pub fn text(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -16,129 +22,123 @@ impl Report {
         text
     }
 
-    fn write_text(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(text, "{}  {} flow", self.target, self.flow)?;
+    fn write_text(&self, text: &mut String) -> Result {
+        let flow = match self.flow {
+            "both" => "both flows".to_owned(),
+            flow => format!("{flow} flow"),
+        };
+        writeln!(text, "{}  {flow}", self.target)?;
         for step in &self.preflight {
-            writeln!(text, "  {:<10} {}", step.step, step.says)?;
+            write_item(text, &format!("  {:<11}", step.step), &step.says)?;
         }
-        for result in self
-            .results
-            .iter()
-            .filter(|it| it.verdict.is_red() || it.verdict == Verdict::Harness)
-        {
+        for result in self.findings() {
             self.write_finding(text, result)?;
         }
         writeln!(text)?;
-        for result in &self.results {
-            let reason = match result.verdict {
-                Verdict::NotApplicable | Verdict::NotTested => format!(": {}", result.actual),
-                Verdict::Pass if result.is_partial() => format!(": {}", result.actual),
-                _ => String::new(),
-            };
-            let label = result.verdict.label();
-            writeln!(
-                text,
-                "{label:<14} {:<28} {}{reason}",
-                result.check.id, result.check.title
-            )?;
+        for verdict in [Verdict::NotTested, Verdict::NotApplicable, Verdict::Pass] {
+            for result in self.with(verdict) {
+                write_line(text, result)?;
+            }
         }
-        self.write_end(text)
+        self.write_end(text)?;
+        self.write_fix(text)
     }
 
-    fn write_finding(&self, text: &mut String, result: &CheckResult) -> std::fmt::Result {
+    fn write_finding(&self, text: &mut String, result: &CheckResult) -> Result {
         let check = result.check;
-        let flow = result
-            .flow
-            .map_or(String::new(), |flow| format!(", {} flow", flow.as_str()));
-        writeln!(
-            text,
-            "\n{} {} ({}{flow})",
-            result.verdict.label(),
-            check.id,
-            check.severity.as_str()
-        )?;
-        writeln!(text, "  what happened  {}", result.actual)?;
-        writeln!(text, "  expected       {}", check.expected)?;
-        writeln!(text, "  consequence    {}", check.consequence)?;
-        writeln!(text, "  law            {}", check.law.join("; "))?;
+        let mut about = vec![check.severity.as_str().to_owned()];
+        about.extend(result.flow.map(|flow| format!("{} flow", flow.as_str())));
+        if self.is_expected(result) {
+            about.push("known failure".to_owned());
+        }
+        let label = result.verdict.label();
+        writeln!(text, "\n{label} {} ({})", check.id, about.join(", "))?;
+        write_item(text, "  what happened  ", &result.actual)?;
+        if result.verdict.is_red() && !self.is_expected(result) {
+            write_item(text, "  expected       ", &check.expected)?;
+            write_item(text, "  consequence    ", &check.consequence)?;
+            write_item(text, "  law            ", &check.law.join("; "))?;
+        }
         writeln!(text, "  repeat         {}", self.repeat(&check.id))
     }
 
-    fn write_end(&self, text: &mut String) -> std::fmt::Result {
+    fn write_end(&self, text: &mut String) -> Result {
         for result in self.unexpected_passes() {
+            let id = &result.check.id;
+            writeln!(text, "\n{id} passes: remove it from `expect`.")?;
+        }
+        let (grade, meaning) = (self.grade.as_str(), self.grade.meaning());
+        writeln!(text)?;
+        write_item(text, "", &format!("Grade {grade}. {meaning}"))?;
+        let counts = self.counts().into_iter();
+        let counts: Vec<_> = counts
+            .map(|(count, verdict)| format!("{count} {}", verdict.label()))
+            .collect();
+        writeln!(text, "{}.", counts.join(", "))?;
+        let untested = self.count(Verdict::NotTested);
+        if untested > 0 {
             writeln!(
                 text,
-                "\n{} passes: remove it from `expect`.",
-                result.check.id
+                "The grade leaves out the {untested} that were not tested."
             )?;
         }
-        let counts: Vec<_> = Verdict::ALL
-            .into_iter()
-            .filter(|verdict| self.count(*verdict) > 0)
-            .map(|verdict| format!("{} {}", self.count(verdict), verdict.label()))
-            .collect();
+        let asvs = self.asvs().counts();
+        write_item(text, "", &format!("{asvs} (--html has their numbers)."))
+    }
+
+    fn write_fix(&self, text: &mut String) -> Result {
+        let Some(first) = self.fix_first() else {
+            return Ok(());
+        };
+        let (id, title) = (&first.check.id, &first.check.title);
+        writeln!(text)?;
+        write_item(text, "", &format!("Fix this first: {id}. {title}."))?;
+        writeln!(text)?;
+        let language = Language::of_command(&self.command);
+        let code = language.code(&first.check.fix);
+        for line in code.lines() {
+            writeln!(text, "{}", format!("    {line}").trim_end())?;
+        }
+        writeln!(text)?;
+        for (name, shared) in language.names_in(code) {
+            write_item(text, &format!("  {name:<13} "), &shared.meaning)?;
+        }
+        let language = language.name();
         writeln!(
             text,
-            "\nGrade {}. {}",
-            self.grade.as_str(),
-            self.grade.meaning()
-        )?;
-        writeln!(text, "{}.", counts.join(", "))?;
-        let untested = self.untested();
-        if !untested.is_empty() {
-            writeln!(
-                text,
-                "The grade leaves out what was not tested: {}.",
-                untested.join(", ")
-            )?;
-        }
-        writeln!(text, "{}", self.asvs_line())?;
-        if let Some(first) = self.fix_first() {
-            writeln!(
-                text,
-                "\nFix this first: {}. {}",
-                first.check.id, first.check.title
-            )?;
-            for line in first.check.fix.python.trim().lines() {
-                writeln!(text, "    {line}")?;
-            }
-            writeln!(
-                text,
-                "(In Python; --json, --html and --markdown have it in JavaScript and Rust, too.)"
-            )?;
-        }
-        Ok(())
-    }
-
-    /// The checks for which a tool is missing.
-    pub(super) fn untested(&self) -> Vec<&str> {
-        let untested = self
-            .results
-            .iter()
-            .filter(|it| it.verdict == Verdict::NotTested);
-        untested.map(|it| it.check.id.as_str()).collect()
-    }
-
-    /// How much of the standard was tried.
-    pub(super) fn asvs_line(&self) -> String {
-        let tried = |id: &str| {
-            let law = format!("ASVS {id}");
-            let ran = self
-                .results
-                .iter()
-                .filter(|it| matches!(it.verdict, Verdict::Pass | Verdict::Fail));
-            ran.into_iter().any(|it| it.check.law.contains(&law))
-        };
-        let number = asvs().iter().filter(|it| tried(&it.id)).count();
-        let unseen: Vec<_> = asvs()
-            .iter()
-            .filter(|it| !it.seen)
-            .map(|it| it.id.as_str())
-            .collect();
-        format!(
-            "ASVS 5.0: {number} of {} requirements that apply were tried; these cannot be seen from outside: {}.",
-            asvs().len(),
-            unseen.join(", ")
+            "(In {language}; --html and --markdown have it in each language.)"
         )
     }
+}
+
+/// A text with a label before its first line, and indented by as much below.
+fn write_item(text: &mut String, label: &str, says: &str) -> Result {
+    let indent = " ".repeat(label.chars().count());
+    let options = Options::new(COLUMNS)
+        .initial_indent(label)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    writeln!(text, "{}", textwrap::fill(says, options))
+}
+
+/// A check that needs no change: one line for a pass, the reason for each other verdict.
+fn write_line(text: &mut String, result: &CheckResult) -> Result {
+    let label = format!("{:<14} {:<27} ", result.verdict.label(), result.check.id);
+    match result.verdict {
+        Verdict::Pass if !result.is_partial() => {
+            let room = COLUMNS.saturating_sub(label.chars().count());
+            writeln!(text, "{label}{}", shortened(&result.check.title, room))
+        }
+        _ => write_item(text, &label, &result.actual),
+    }
+}
+
+/// The text, cut to this number of characters.
+fn shortened(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{}\u{2026}", start.trim_end())
 }
