@@ -113,7 +113,11 @@ impl Broker {
             session_key: session_key.clone(),
             redirect_uri: callback.clone(),
         };
-        answer(self.post("/v1/login/result").json(&body)).await
+        let result = answer(self.post("/v1/login/result").json(&body)).await?;
+        if let LoginResult::Succeeded { profile } = &result {
+            check_subject(profile)?;
+        }
+        Ok(result)
     }
 
     /// `POST /v1/token`: exchanges the handoff code for an access token, **once**.
@@ -145,7 +149,9 @@ impl Broker {
     /// `GET /v1/profile`: the profile of the user for whom `token` was issued.
     pub(crate) async fn profile(&self, token: &BearerToken) -> CallResult<Profile> {
         let request = self.http.get(self.address("/v1/profile"));
-        answer(request.bearer_auth(token.expose())).await
+        let profile = answer(request.bearer_auth(token.expose())).await?;
+        check_subject(&profile)?;
+        Ok(profile)
     }
 
     /// `POST /v1/revoke`: ends the token now rather than after its 900 seconds.
@@ -212,6 +218,14 @@ async fn answer<T: DeserializeOwned>(request: RequestBuilder) -> CallResult<T> {
     // The parser's error is dropped: it can quote what it read.
     serde_json::from_slice(&body)
         .map_err(|_| CallError::Ambiguous("the answer is none of the specification's"))
+}
+
+/// Refuses a profile without a subject: all users of such would share one account.
+fn check_subject(profile: &Profile) -> CallResult<()> {
+    if profile.subject.as_str().is_empty() {
+        return Err(CallError::Ambiguous("the profile has an empty subject"));
+    }
+    Ok(())
 }
 
 /// Whether the answer says of itself that it is JSON, with or without parameters.

@@ -74,6 +74,15 @@ async fn c14_an_answer_of_another_content_type_is_a_lost_answer() {
 }
 
 #[rocket::async_test]
+async fn c14_a_profile_without_a_subject_is_a_lost_answer() {
+    for subject in [json!(""), json!(null), json!(7)] {
+        let mut profile = ada();
+        profile["subject"] = subject;
+        check_lost(succeeded(&profile)).await;
+    }
+}
+
+#[rocket::async_test]
 async fn c14_no_more_than_64_kib_of_an_answer_are_read() {
     let mut profile = ada();
     profile["name"] = "a".repeat(64 * 1024).into();
