@@ -1,6 +1,9 @@
 //! Pages about errors: without a stack trace, and without a debug console.
 
+use std::collections::BTreeSet;
+
 use reqwest::Method;
+use url::Url;
 
 use crate::browser::{Browser, Page, Visit};
 use crate::person::Person;
@@ -13,7 +16,14 @@ use crate::verdict::{Outcome, require};
 pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
     let mut user = trial.browser("browser A");
     trial.sign_in(&mut user, &Person::new("Ada")).await?;
-    for visit in odd_visits(trial)? {
+    // A page about a failure often has an address of its own.
+    let mut stranger = trial.browser("browser B");
+    stranger.open(&trial.callback()?).await?;
+    let asked = [user.asked.as_slice(), &stranger.asked].concat();
+    for visit in odd_visits(trial)?
+        .into_iter()
+        .chain(odd_segments(trial, &asked))
+    {
         for browser in [&mut trial.browser("browser B"), &mut user.clone()] {
             browser.visit(visit.clone()).await?;
             check(trial, browser)?;
@@ -46,13 +56,7 @@ fn odd_visits(trial: &Trial<'_>) -> Outcome<Vec<Visit>> {
     let starts = trial.way()?.steps.iter().filter_map(|step| step.path());
     let mut visits = Vec::new();
     let unknown = format!("/{}", random::letters());
-    for path in [
-        unknown.as_str(),
-        "/%E0%A4%A",
-        "/%00",
-        "/console",
-        "/../../etc/passwd",
-    ] {
+    for path in [unknown.as_str(), "/%00", "/console", "/../../etc/passwd"] {
         visits.push(Visit::typed(&trial.world.at(path)?));
     }
     for path in [start, callback, &trial.app.whoami]
@@ -72,6 +76,14 @@ fn odd_visits(trial: &Trial<'_>) -> Outcome<Vec<Visit>> {
         }
     }
     Ok(visits)
+}
+
+/// The addresses of the app among these, each with a last segment that is no UTF-8.
+fn odd_segments(trial: &Trial<'_>, asked: &[Url]) -> Vec<Visit> {
+    let asked = asked.iter().filter(|url| trial.world.is_app(url));
+    let odd = asked.filter_map(|url| url.join("%E0%A4%A").ok());
+    let distinct: BTreeSet<Url> = odd.collect();
+    distinct.iter().map(Visit::typed).collect()
 }
 
 /// Queries that parsers stumble over.

@@ -147,7 +147,7 @@ impl Probe<'_, '_> {
             require(!leads_outside(page), || {
                 format!(
                     "with {} as next, return_to, redirect and the like, {} sends the browser outside",
-                    self.value.escape_default(),
+                    self.value.replace('\t', "<tab>"),
                     page.url.path()
                 )
             })?;

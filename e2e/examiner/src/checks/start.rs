@@ -24,11 +24,11 @@ pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
         let is_broker = |url: &url::Url| trial.world.is_broker(url);
         let arrival = browser.visit_until(visit, is_broker).await?;
         require(matches!(arrival, Arrival::Page(_)), || {
-            format!("{way} of {path} starts a login: the browser is sent to the broker")
+            format!("{way} asks for {path}, and a login starts: the browser is sent to the broker")
         })?;
         let calls = trial.world.calls(mark).await?;
         require(!calls.iter().any(is_start), || {
-            format!("{way} of {path} starts a login at the broker")
+            format!("{way} asks for {path}, and a login starts at the broker")
         })?;
     }
     let calls = trial.calls(mark).await?;
