@@ -1,9 +1,11 @@
 //! Requests of the callback that are no plain visit: by HEAD, by a prefetch, with
 //! parameters, bodies and headers that nobody asked for.
 
+use futures_util::future::try_join_all;
 use reqwest::Method;
 
 use crate::browser::{Browser, Visit, encode};
+use crate::calls::Call;
 use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
@@ -29,7 +31,7 @@ pub(super) async fn callback_head(trial: &Trial<'_>) -> Outcome {
         browser.send(&change(callback.clone())).await?;
         let calls = trial.calls(mark).await?;
         require(calls.is_empty(), || {
-            let made: Vec<_> = calls.iter().map(|call| call.describe()).collect();
+            let made: Vec<_> = calls.iter().map(Call::describe).collect();
             format!(
                 "{way} of the callback made the app call {}",
                 made.join("; ")
@@ -50,13 +52,17 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     trial
         .sign_in(&mut trial.browser("the victim's browser"), &victim)
         .await?;
-    for (what, fields) in groups(&victim) {
-        for way in Way::ALL {
-            without_login(trial, &victim, way, what, &fields).await?;
-            at_the_end(trial, &victim, way, what, &fields).await?;
-        }
+    let groups = groups(&victim);
+    let tries = groups
+        .iter()
+        .flat_map(|(what, fields)| Way::ALL.map(|way| (way, *what, fields)));
+    let tries: Vec<_> = tries.collect();
+    for (way, what, fields) in &tries {
+        without_login(trial, &victim, *way, what, fields).await?;
     }
-    Ok(())
+    let ends = tries.iter();
+    let ends = ends.map(|(way, what, fields)| at_the_end(trial, &victim, *way, what, fields));
+    try_join_all(ends).await.map(drop)
 }
 
 /// The parameters, by the idea behind them.
@@ -178,7 +184,7 @@ async fn without_login(
     attacker.visit(visit).await?;
     not_the_victim(trial, &mut attacker, victim, way, what).await?;
     let calls = trial.world.calls(mark).await?;
-    require(!calls.iter().any(|call| call.is_fetch()), || {
+    require(!calls.iter().any(Call::is_fetch), || {
         format!(
             "the callback with {what} {} makes the app ask the broker, without a login",
             way.as_str()

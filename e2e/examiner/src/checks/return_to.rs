@@ -104,9 +104,8 @@ impl Probe<'_, '_> {
             return Ok(None);
         };
         for step in &self.trial.way()?.steps {
-            let mut visit = match find_again(step, &page) {
-                Some(visit) => visit,
-                None => return Ok(None),
+            let Some(mut visit) = find_again(step, &page) else {
+                return Ok(None);
             };
             self.extend(&mut visit.url);
             if visit.method == Method::POST {
