@@ -1,6 +1,6 @@
 //! A world: one stack and one running app, which the checks have to themselves.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use reqwest::Client;
@@ -33,7 +33,7 @@ pub(crate) struct World {
     pub(crate) chromium: Chromium,
     launched: Option<Launched>,
     client: Client,
-    browsers: AtomicUsize,
+    last_mark: AtomicU64,
 }
 
 /// What the examiner itself has started.
@@ -123,7 +123,7 @@ impl World {
             chromium: Chromium::new(&ChromiumSettings::Off),
             launched,
             client: client.map_err(|error| format!("no HTTP client can be made here: {error}"))?,
-            browsers: AtomicUsize::new(0),
+            last_mark: AtomicU64::new(0),
         })
     }
 
@@ -135,7 +135,6 @@ impl World {
 
     /// A browser with a fresh profile.
     pub(crate) fn browser(&self, name: &str, tape: &Tape) -> Browser {
-        self.browsers.fetch_add(1, Ordering::Relaxed);
         Browser::new(name, self.client.clone(), tape.clone(), self.parties())
     }
 
@@ -210,8 +209,12 @@ impl World {
 
     /// The number of the latest event.
     pub(crate) async fn mark(&self) -> Outcome<u64> {
-        let events = self.control.events(0).await.map_err(Stop::harness)?;
-        Ok(events.last().map_or(0, |event| event.seq))
+        // From the last mark on: the whole log grows with the examination.
+        let after = self.last_mark.load(Ordering::Relaxed);
+        let events = self.control.events(after).await.map_err(Stop::harness)?;
+        let mark = events.last().map_or(after, |event| event.seq);
+        self.last_mark.fetch_max(mark, Ordering::Relaxed);
+        Ok(mark)
     }
 
     /// The calls at the broker after `mark`.
