@@ -14,7 +14,7 @@ use crate::tape::Tape;
 use crate::verdict::{Outcome, Stop};
 
 pub(crate) use cookies::{Cookie, CookieJar, SameSite};
-pub(crate) use page::{Control, Page, encode};
+pub(crate) use page::{Control, Form, Page, encode};
 pub(crate) use site::{Relation, is_loopback};
 
 use cookies::CookieRequest;

@@ -1,5 +1,6 @@
 //! The checks: for each id of the catalogue, the steps that try it.
 
+mod account;
 mod answers;
 mod app_restart;
 mod callback;
@@ -14,7 +15,10 @@ mod headers;
 mod key;
 mod late;
 mod legacy;
+mod log;
+mod look;
 mod pending;
+mod profile;
 mod redirects;
 mod restart;
 mod return_to;
@@ -102,6 +106,11 @@ checks! {
     "no-store" => headers::no_store,
     "frame" => headers::frame,
     "headers" => headers::headers,
+    "profile-hostile" => profile::profile_hostile,
+    "profile-null" => profile::profile_null,
+    "account-by-subject" => account::account_by_subject,
+    "unverified-email" => account::unverified_email,
+    "log-clean" => log::log_clean,
 }
 
 checks! {

@@ -11,6 +11,7 @@ use crate::catalogue::{self, Check};
 use crate::checks;
 use crate::chromium::Chromium;
 use crate::learn::{self, PreflightStep};
+use crate::log_file::LogFile;
 use crate::person::Person;
 use crate::plan::ExaminationPlan;
 use crate::report::Report;
@@ -68,11 +69,14 @@ pub async fn examine(
 }
 
 async fn first_world(plan: &ExaminationPlan) -> Result<World, String> {
-    if plan.command.is_empty() {
+    // Before the app starts: what it writes then counts as well.
+    let logs: Vec<_> = plan.log.iter().map(|it| LogFile::from_now(it)).collect();
+    let world = if plan.command.is_empty() {
         World::attach(&plan.control, &plan.start).await
     } else {
         World::launch(&plan.start, &plan.command, &plan.callbacks).await
-    }
+    };
+    Ok(world?.with_logs(&logs))
 }
 
 async fn examine_in(

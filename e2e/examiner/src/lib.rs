@@ -16,6 +16,7 @@
 //! | `browser` | the examiner's own browser |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `control`, `calls` | the broker's side |
+//! | `log_file` | the app's log files |
 //! | `search` | the search for secrets |
 //!
 //! # Limits
@@ -39,6 +40,7 @@ mod checks;
 mod chromium;
 mod control;
 mod learn;
+mod log_file;
 mod person;
 mod random;
 mod search;

@@ -14,6 +14,7 @@ use crate::browser::{Browser, Parties};
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses, origin};
+use crate::log_file::LogFile;
 use crate::tape::Tape;
 use crate::time::{Stopwatch, pause};
 use crate::verdict::{Outcome, Stop};
@@ -31,6 +32,8 @@ pub(crate) struct World {
     /// The project of an app that the examiner starts; that of another app is learnt.
     pub(crate) project: Option<Project>,
     pub(crate) chromium: Chromium,
+    /// The app's log files, from the beginning of the examination on.
+    pub(crate) logs: Vec<LogFile>,
     launched: Option<Launched>,
     client: Client,
     last_mark: AtomicU64,
@@ -121,6 +124,7 @@ impl World {
             start: start.clone(),
             project,
             chromium: Chromium::new(&ChromiumSettings::Off),
+            logs: Vec::new(),
             launched,
             client: client.map_err(|error| format!("no HTTP client can be made here: {error}"))?,
             last_mark: AtomicU64::new(0),
@@ -130,6 +134,12 @@ impl World {
     /// The same world, with a real browser for the checks that need one.
     pub(crate) fn with_chromium(mut self, chromium: &Chromium) -> Self {
         self.chromium = chromium.clone();
+        self
+    }
+
+    /// The same world, with the app's log files.
+    pub(crate) fn with_logs(mut self, logs: &[LogFile]) -> Self {
+        self.logs = logs.to_vec();
         self
     }
 

@@ -4,10 +4,11 @@ mod corpus;
 
 use serde_json::Value;
 
+use super::look::SignedInLook;
 use super::trouble::{
     Login, PROFILE, SESSION, TOKEN, answer, calls_of, expect_met, login_before, require_page,
 };
-use crate::browser::{Arrival, Browser, Page};
+use crate::browser::Arrival;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 use corpus::{Wrong, profile_of, session_answer, token_answer};
@@ -69,6 +70,21 @@ async fn arm(trial: &Trial<'_>, operation: &str, body: &Value) -> Outcome {
     trial.arm_with(operation, "answer", &more).await
 }
 
+/// Answers the next call with the right profile of this login's person, after a change.
+pub(super) async fn arm_right(
+    trial: &Trial<'_>,
+    operation: &str,
+    login: &Login,
+    change: impl FnOnce(&mut Value),
+) -> Outcome {
+    let mut right = right_answer(trial, login, operation).await?;
+    match right.pointer_mut("/profile") {
+        Some(profile) => change(profile),
+        None => change(&mut right),
+    }
+    arm(trial, operation, &right).await
+}
+
 async fn right_answer(trial: &Trial<'_>, login: &Login, operation: &str) -> Outcome<Value> {
     let profile = || {
         profile_of(
@@ -128,37 +144,6 @@ async fn require_refused(
         || looks.is_shown_to(trial, &mut login.browser).await?;
     require(!is_in, || format!("{trouble}, the app signs the user in"))?;
     require_page(trial, page, trouble)
-}
-
-/// The sign of a session where no name shows: the way to sign out, which a visitor lacks.
-struct SignedInLook {
-    is_sign_out_telling: bool,
-}
-
-impl SignedInLook {
-    async fn learn(trial: &Trial<'_>) -> Outcome<Self> {
-        let mut look = Self {
-            is_sign_out_telling: trial.app.sign_out.is_some(),
-        };
-        let mut visitor = trial.browser("browser B");
-        look.is_sign_out_telling &= !look.is_shown_to(trial, &mut visitor).await?;
-        Ok(look)
-    }
-
-    async fn is_shown_to(&self, trial: &Trial<'_>, browser: &mut Browser) -> Outcome<bool> {
-        let Some(step) = trial
-            .app
-            .sign_out
-            .as_ref()
-            .filter(|_| self.is_sign_out_telling)
-        else {
-            return Ok(false);
-        };
-        let page: Page = browser
-            .open(&trial.world.at(&trial.app.sign_out_page)?)
-            .await?;
-        Ok(step.from_page(&page).is_some())
-    }
 }
 
 /// `authorization-url-checked`: addresses that are not below the broker's origin.

@@ -56,11 +56,11 @@ pub(super) async fn run_all(
     ));
     for _ in 0..more {
         let (plan, app, queue, sender) = (plan.clone(), app.clone(), queue.clone(), sender.clone());
-        let chromium = first.chromium.clone();
+        let (chromium, logs) = (first.chromium.clone(), first.logs.clone());
         workers.spawn(async move {
             // An app that takes no other port is examined in one world.
             if let Some(world) = another(&plan, &app).await {
-                let world = Arc::new(world.with_chromium(&chromium));
+                let world = Arc::new(world.with_chromium(&chromium).with_logs(&logs));
                 work(world.clone(), app, queue, sender).await;
                 world.stop().await;
             }

@@ -1,0 +1,206 @@
+//! The app's output and its log files.
+
+use std::collections::HashSet;
+
+use url::Url;
+
+use super::legacy::parameter;
+use super::trouble::{calls_of, login_before};
+
+use crate::browser::{Browser, Visit};
+use crate::person::Person;
+use crate::random;
+use crate::search::{self, Haystack};
+use crate::trial::Trial;
+use crate::verdict::{Outcome, Stop, require};
+
+/// `log-clean`: after a good login, and after everything that makes an app write more.
+pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
+    if !trial.world.owns_app() && trial.world.logs.is_empty() {
+        return Err(Stop::not_applicable(
+            "the examiner did not start this app, and no log file is named: give its command after --, or its log with --log",
+        ));
+    }
+    let mut secrets = Secrets::default();
+    let mark = trial.mark().await?;
+    let mut browser = trial.browser("browser A");
+    let callback = trial
+        .up_to_callback(&mut browser, &Person::new("Ada"))
+        .await?;
+    browser.visit(callback).await?;
+    trial.sign_out(&mut browser).await.ok();
+    secrets.learn(&browser);
+    let mut pages = Vec::new();
+    for operation in calls_of(trial.flow) {
+        for fault in ["lose_response", "html_502", "truncate"] {
+            let mut login = login_before(trial, operation).await?;
+            trial.arm(operation, fault).await?;
+            login.browser.visit(login.next.clone()).await?;
+            trial.world.control.disarm().await?;
+            secrets.learn(&login.browser);
+            pages.extend(error_pages(trial, &login.browser));
+        }
+    }
+    let stray = stray_visits(trial).await?;
+    secrets.learn(&stray);
+    pages.extend(error_pages(trial, &stray));
+    // An app logs after it has answered.
+    trial.calls(mark).await?;
+    let everything = trial.world.calls(0).await?;
+    secrets.logins = everything
+        .into_iter()
+        .filter_map(|call| call.login)
+        .collect();
+
+    let mut haystacks = written(trial).await?;
+    haystacks.extend(pages);
+    let found = secrets.find(&haystacks, trial.app.client_secret.as_deref());
+    require(found.is_none(), || {
+        let (secret, place) = found.unwrap_or_default();
+        format!("{secret} is in {place}")
+    })
+}
+
+/// Visits that end in errors: an unknown address and a callback out of turn, each with a
+/// code, and a callback with a strange parameter.
+async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
+    let mut browser = trial.browser("browser B");
+    trial.begin(&mut browser).await?;
+    let callback = trial.callback()?;
+    let queries = [
+        format!("code={}&state={}", random::secret(), random::secret()),
+        "error=%00&state=%FF".to_owned(),
+    ];
+    let unknown = trial.world.at("/no-such-page")?;
+    for address in [&callback, &unknown] {
+        for query in &queries {
+            let mut url: Url = address.clone();
+            url.set_query(Some(query));
+            browser.visit(Visit::typed(&url)).await?;
+        }
+    }
+    Ok(browser)
+}
+
+/// The app's error pages, as this browser saw them.
+fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
+    let is_error =
+        |page: &&crate::browser::Page| page.status >= 400 && trial.world.is_app(&page.url);
+    let pages = browser.seen.iter().filter(is_error);
+    pages
+        .map(|page| Haystack {
+            place: format!("the error page {}", page.url.path()),
+            text: page.body.clone(),
+        })
+        .collect()
+}
+
+/// The output of the app and its logs, each line once.
+async fn written(trial: &Trial<'_>) -> Outcome<Vec<Haystack>> {
+    let mut all = Vec::new();
+    if let Some(output) = trial.world.output().await {
+        all.push(lines_once("the app's output", &output));
+    }
+    for log in &trial.world.logs {
+        let name = log.path.display().to_string();
+        let text = log.appended().map_err(|error| {
+            Stop::not_testable(format!(
+                "the log {name} cannot be read ({error}): name the app's log with --log"
+            ))
+        })?;
+        all.push(lines_once(&format!("the log {name}"), &text));
+    }
+    Ok(all)
+}
+
+/// A log repeats itself; a line is searched once.
+fn lines_once(place: &str, text: &str) -> Haystack {
+    let mut known = HashSet::new();
+    let lines: Vec<_> = text.lines().filter(|line| known.insert(*line)).collect();
+    Haystack {
+        place: place.to_owned(),
+        text: lines.join("\n"),
+    }
+}
+
+/// The secrets of the trial's logins, as far as the examiner knows them.
+#[derive(Default)]
+struct Secrets {
+    codes: Vec<String>,
+    challenges: HashSet<String>,
+    logins: HashSet<String>,
+}
+
+impl Secrets {
+    /// Learns the codes and the challenges that this browser carried.
+    fn learn(&mut self, browser: &Browser) {
+        for url in &browser.asked {
+            self.codes.extend(parameter(url, "code").ok());
+            self.challenges
+                .extend(parameter(url, "code_challenge").ok());
+        }
+    }
+
+    /// The first secret that is written, and its place.
+    fn find(&self, haystacks: &[Haystack], client_secret: Option<&str>) -> Option<(&str, String)> {
+        let text = |needle: &str| search::find_text(haystacks, needle);
+        let code = || self.codes.iter().find_map(|code| text(code));
+        let found = [
+            ("the client secret", client_secret.and_then(text)),
+            ("a session key", search::find_key(haystacks, &self.logins)),
+            ("a handoff code", code()),
+            ("an access token", search::find_token(haystacks)),
+            (
+                "a code_verifier",
+                search::find_verifier(haystacks, &self.challenges),
+            ),
+        ];
+        let mut found = found.into_iter();
+        found.find_map(|(secret, place)| Some((secret, place?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_secret_is_found_in_a_log() {
+        let code = random::secret();
+        let verifier = random::secret();
+        let secrets = Secrets {
+            codes: vec![code.clone()],
+            challenges: HashSet::from([search::challenge(&verifier)]),
+            ..Secrets::default()
+        };
+        let token = format!("fsi_{}", random::secret());
+        for (line, expected) in [
+            (
+                format!("GET /cb?code={code}&state=x 303"),
+                Some("a handoff code"),
+            ),
+            (
+                format!("{{'code_verifier': '{verifier}'}}"),
+                Some("a code_verifier"),
+            ),
+            (
+                format!("Authorization: Bearer {token}"),
+                Some("an access token"),
+            ),
+            (
+                "client_secret=s3cret-s3cret".to_owned(),
+                Some("the client secret"),
+            ),
+            (format!("request {}", random::secret()), None),
+        ] {
+            let text = lines_once("the log", &format!("start\n{line}\n{line}\n"));
+            let found = secrets.find(&[text], Some("s3cret-s3cret"));
+            assert_eq!(found.map(|(secret, _)| secret), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_line_is_searched_once() {
+        assert_eq!(lines_once("x", "a\nb\na\n").text, "a\nb");
+    }
+}

@@ -1,0 +1,143 @@
+//! The look of a page: who is signed in where no name shows, and what a value became.
+
+use scraper::{Html, Selector};
+
+use crate::browser::{Browser, Page};
+use crate::trial::Trial;
+use crate::verdict::Outcome;
+
+/// The sign of a session where no name shows: the way to sign out, which a visitor lacks;
+/// without one, a page that shows another text than to a visitor.
+pub(super) struct SignedInLook {
+    is_sign_out_telling: bool,
+    visitors_text: String,
+}
+
+impl SignedInLook {
+    pub(super) async fn learn(trial: &Trial<'_>) -> Outcome<Self> {
+        let mut visitor = trial.browser("browser B");
+        let visitors_text = trial.whoami(&mut visitor).await?.text();
+        let shows_sign_out = has_sign_out(trial, &mut visitor).await?;
+        Ok(Self {
+            is_sign_out_telling: shows_sign_out == Some(false),
+            visitors_text,
+        })
+    }
+
+    /// Whether the app shows this browser, surely, that it is signed in.
+    pub(super) async fn is_shown_to(
+        &self,
+        trial: &Trial<'_>,
+        browser: &mut Browser,
+    ) -> Outcome<bool> {
+        if !self.is_sign_out_telling {
+            return Ok(false);
+        }
+        Ok(has_sign_out(trial, browser).await? == Some(true))
+    }
+
+    /// As [`is_shown_to`](Self::is_shown_to), with a guess where the app has no such sign.
+    pub(super) async fn seems_shown_to(
+        &self,
+        trial: &Trial<'_>,
+        browser: &mut Browser,
+    ) -> Outcome<bool> {
+        if self.is_sign_out_telling {
+            return self.is_shown_to(trial, browser).await;
+        }
+        let page = trial.whoami(browser).await?;
+        Ok(page.status == 200 && page.text() != self.visitors_text)
+    }
+}
+
+/// Whether the page has the step that signs out; `None` if no such step is known.
+async fn has_sign_out(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Option<bool>> {
+    let Some(step) = &trial.app.sign_out else {
+        return Ok(None);
+    };
+    let page = browser
+        .open(&trial.world.at(&trial.app.sign_out_page)?)
+        .await?;
+    Ok(Some(step.from_page(&page).is_some()))
+}
+
+/// The harm that a value does in a page, in words; `needle` names its elements and begins
+/// its text. None if it is shown as text.
+pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
+    if !page.is_html() || !page.body.contains(needle) {
+        return None;
+    }
+    let html = Html::parse_document(&page.body);
+    let all = Selector::parse("*").expect("this selector is valid");
+    for element in html.select(&all) {
+        let name = element.value().name();
+        if name.contains(needle) {
+            return Some("becomes an element of the page".to_owned());
+        }
+        if element
+            .value()
+            .attrs()
+            .any(|(name, _)| name.contains(needle))
+        {
+            return Some(format!("becomes an attribute of the element {name}"));
+        }
+        let text: String = element.text().collect();
+        if name == "script" && text.contains(&format!("{needle}\"")) {
+            return Some("ends a text in a script of the page".to_owned());
+        }
+        let source = element.attr("src").unwrap_or_default();
+        if source.contains(needle) && !source.starts_with("https://") && !source.starts_with('/') {
+            return Some(format!(
+                "is loaded by the element {name} from an address that is not https"
+            ));
+        }
+    }
+    let text = page.text();
+    text.contains(&format!("{needle}&lt;"))
+        .then(|| "is escaped twice and shown with &lt;".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(body: &str) -> Page {
+        let mut headers = reqwest::header::HeaderMap::new();
+        headers.insert("content-type", "text/html".parse().unwrap());
+        Page {
+            url: "http://localhost:5000/".parse().unwrap(),
+            status: 200,
+            headers,
+            body: body.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_value_that_becomes_markup_is_harm() {
+        let wrong = [
+            "<p>Hello <needle x=1>",
+            "<input value=x needle=1>",
+            "<script>let name = \"needle\"; alert(1)</script>",
+            "<img src='http://people.example/needle.png'>",
+            "<img src='javascript:needle'>",
+            "<p>needle&amp;lt;b&amp;gt;",
+        ];
+        for body in wrong {
+            assert!(harm_of(&page(body), "needle").is_some(), "{body}");
+        }
+    }
+
+    #[test]
+    fn an_escaped_value_is_no_harm() {
+        let right = [
+            "<p>needle&lt;needle x=1&gt;",
+            "<input value='needle&quot;needle=1'>",
+            "<script>let name = \"needle\\\"\"</script>",
+            "<img src='https://people.example/needle.png'>",
+            "<p>nothing",
+        ];
+        for body in right {
+            assert_eq!(harm_of(&page(body), "needle"), None, "{body}");
+        }
+    }
+}
