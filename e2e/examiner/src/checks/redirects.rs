@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::trouble::{answer, calls_of, expect_met, login_before, require_page};
+use super::trouble::{answer, calls_of, expect_met, login_before};
 use crate::browser::Arrival;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
@@ -33,7 +33,7 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
             expect_met(trial, mark, operation).await?;
             let trouble = format!("answered {operation} with a redirect ({status})");
             elsewhere.require_untouched(trial, &trouble)?;
-            let Arrival::Page(page) = arrival else {
+            let Arrival::Page(_) = arrival else {
                 return Err(Stop::fail(format!(
                     "{trouble}, the app sends the browser on"
                 )));
@@ -42,7 +42,6 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
                 .is_signed_in(&mut login.browser, &login.person)
                 .await?;
             require(!is_in, || format!("{trouble}, the app signs the user in"))?;
-            require_page(trial, &page, &trouble)?;
         }
     }
     Ok(())
