@@ -80,7 +80,7 @@ fn require_random(state: &str) -> Outcome {
     require(different.len() >= MIN_DIFFERENT_BYTES, || {
         "the state is not random: its bytes repeat".to_owned()
     })?;
-    require(!bytes.iter().all(|it| it.is_ascii_graphic()), || {
+    require(!bytes.iter().all(u8::is_ascii_graphic), || {
         "the state is not random: it is a text in base64url".to_owned()
     })
 }
