@@ -79,6 +79,9 @@ pub(crate) struct App {
     pub(crate) sign_out_page: String,
     /// The cookies that carry the session.
     pub(crate) session_cookies: Vec<String>,
+    /// Whether browsers withhold such a cookie on the way back from the provider. One check
+    /// finds that; in all others the callback is opened as if it were typed.
+    pub(crate) has_strict_cookie: bool,
     /// The project's secret, to be searched for; `None` if it is not known.
     pub(crate) client_secret: Option<String>,
     pub(crate) client_id: String,

@@ -138,3 +138,17 @@ pub(crate) fn parts_of(id: &str) -> Vec<CheckSteps> {
 pub(crate) fn has_chromium_part(id: &str) -> bool {
     IN_CHROMIUM.iter().any(|it| it.id == id)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{self, Tap};
+
+    #[test]
+    fn a_check_names_chromium_as_a_source_if_a_part_of_it_runs_there() {
+        for check in catalogue::checks() {
+            let names_it = check.taps.contains(&Tap::Chromium);
+            assert_eq!(names_it, has_chromium_part(&check.id), "{}", check.id);
+        }
+    }
+}

@@ -10,6 +10,7 @@ mod tab;
 mod traffic;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
@@ -44,6 +45,8 @@ struct Shared {
     driver: OnceCell<Result<Driver, String>>,
     /// Held by the one browser that runs.
     turn: Arc<Semaphore>,
+    /// Whether the app's Content-Security-Policy keeps Chromium from the broker.
+    has_blocking_policy: AtomicBool,
 }
 
 impl Chromium {
@@ -52,6 +55,7 @@ impl Chromium {
             settings: settings.clone(),
             driver: OnceCell::new(),
             turn: Arc::new(Semaphore::new(1)),
+            has_blocking_policy: AtomicBool::new(false),
         }))
     }
 
@@ -73,6 +77,14 @@ impl Chromium {
         self.0.settings == ChromiumSettings::Shown
     }
 
+    pub(crate) fn has_blocking_policy(&self) -> bool {
+        self.0.has_blocking_policy.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn found_blocking_policy(&self) {
+        self.0.has_blocking_policy.store(true, Ordering::Relaxed);
+    }
+
     async fn driver(&self) -> Result<&Driver, String> {
         let settings = &self.0.settings;
         let driver = self.0.driver.get_or_init(|| Driver::start(settings));
@@ -86,5 +98,79 @@ impl Chromium {
         if let Some(Ok(driver)) = self.0.driver.get() {
             driver.stop().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::Visit;
+    use crate::verdict::Verdict;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_form_of_the_foreign_site_arrives_with_the_fields_of_the_visit() {
+        let chromium = Chromium::new(&ChromiumSettings::Hidden);
+        let (site, other) = (
+            ForeignSite::start().await.unwrap(),
+            "http://127.0.0.1:9/a?b=c&d",
+        );
+        let mut tab = chromium.open().await.unwrap();
+        let visit = Visit {
+            fields: Some(vec![("token".to_owned(), "a \"&< b".to_owned())]),
+            ..Visit::typed(&Url::parse(other).unwrap())
+        };
+        tab.open(&site.with_form(&visit)).await.unwrap();
+        let script =
+            "const form = document.forms[0]; return form.action + ' ' + form.elements.token.value";
+        let form = tab.run(script, Vec::new()).await.unwrap();
+        assert_eq!(form, format!("{other} a \"&< b"));
+        drop(tab);
+        chromium.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn chromium_keeps_no_profile_and_no_process_after_its_end() {
+        let chromium = Chromium::new(&ChromiumSettings::Hidden);
+        let mut tab = chromium.open().await.unwrap();
+        assert!(chromium.is_busy());
+        tab.open(&Url::parse("about:blank").unwrap()).await.unwrap();
+        let (folder, group) = chromium.driver().await.unwrap().traces();
+        assert!(std::fs::read_dir(&folder).unwrap().count() > 0);
+        drop(tab);
+        chromium.stop().await;
+        assert!(!folder.exists());
+        // A process that has ended may wait to be collected by init.
+        let watch = crate::time::Stopwatch::start();
+        while rustix::process::test_kill_process_group(group).is_ok() {
+            assert!(watch.elapsed().as_secs() < 10, "Chromium runs on");
+            crate::time::pause(std::time::Duration::from_millis(20)).await;
+        }
+        assert_eq!(
+            chromium.open().await.err().map(|it| it.verdict),
+            Some(Verdict::Harness)
+        );
+    }
+
+    #[tokio::test]
+    async fn a_chromium_that_was_left_out_is_not_tested() {
+        let chromium = Chromium::new(&ChromiumSettings::Off);
+        let stop = chromium.open().await.err().unwrap();
+        assert_eq!(stop.verdict, Verdict::NotTested);
+        assert!(stop.actual.contains("--no-chromium"), "{}", stop.actual);
+        assert!(!chromium.is_busy(), "the turn is given back");
+    }
+
+    #[tokio::test]
+    async fn a_driver_that_does_not_answer_is_named_with_the_way_out() {
+        let nowhere = Url::parse("http://127.0.0.1:9").unwrap();
+        let chromium = Chromium::new(&ChromiumSettings::At(nowhere));
+        let stop = chromium.open().await.err().unwrap();
+        assert_eq!(stop.verdict, Verdict::NotTested);
+        assert!(
+            stop.actual.contains("http://127.0.0.1:9"),
+            "{}",
+            stop.actual
+        );
+        assert!(stop.actual.contains("--webdriver"), "{}", stop.actual);
     }
 }

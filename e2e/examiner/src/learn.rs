@@ -11,7 +11,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::app::{App, Step, Way, cookie_names, path_and_query};
-use crate::browser::{Browser, Control, Page};
+use crate::browser::{Browser, Control, Page, SameSite};
 use crate::control::Project;
 use crate::person::Person;
 use crate::tape::Tape;
@@ -91,6 +91,7 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
         sign_out: None,
         sign_out_page: path_and_query(&world.start),
         session_cookies: Vec::new(),
+        has_strict_cookie: false,
         client_secret: Some(project.client_secret),
         client_id: project.client_id,
     };
@@ -104,7 +105,16 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
         ),
     );
 
-    find_person(world, hints, &mut app).await?;
+    if let Err(stop) = find_person(world, hints, &mut app).await {
+        app.has_strict_cookie = gets_strict_cookie(world, &app).await;
+        if !app.has_strict_cookie || find_person(world, hints, &mut app).await.is_err() {
+            return Err(stop);
+        }
+        found(
+            "cookies",
+            "nobody can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
+        );
+    }
     found("whoami", format!("{} shows who is signed in", app.whoami));
 
     sign_out::find(world, hints, &start, &mut app).await?;
@@ -219,6 +229,16 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
     app.whoami = whoami;
     app.session_cookies = cookies;
     Ok(())
+}
+
+/// Whether a cookie that the app sets at the start of a login is SameSite=Strict.
+async fn gets_strict_cookie(world: &World, app: &App) -> bool {
+    let trial = Trial::new(world, app, app.ways[0].flow);
+    let mut browser = trial.browser("browser");
+    let begun = trial.begin(&mut browser).await;
+    let cookies = browser.jar.of(&world.start);
+    let mut policies = cookies.iter().map(|cookie| cookie.same_site);
+    begun.is_ok() && policies.any(|policy| policy == Some(SameSite::Strict))
 }
 
 /// The path of a page that shows `person`: the start page, the one after sign-in, or one

@@ -166,6 +166,10 @@ impl<'w> Trial<'w> {
     async fn leave_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Visit> {
         let is_app = |url: &Url| self.world.is_app(url);
         match browser.visit_until(visit, is_app).await? {
+            Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(Visit {
+                from: None,
+                ..visit
+            }),
             Arrival::Stopped(visit) => Ok(visit),
             Arrival::Page(page) => Err(Stop::not_testable(format!(
                 "the browser ended at {} (status {}) and did not come back to the app",

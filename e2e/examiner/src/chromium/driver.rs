@@ -189,6 +189,17 @@ impl Driver {
     }
 }
 
+#[cfg(test)]
+impl Driver {
+    /// The folder and the process group of a driver that runs.
+    pub(super) fn traces(&self) -> (std::path::PathBuf, Pid) {
+        let process = self.process.as_ref().unwrap();
+        let folder = process.folder.lock().unwrap();
+        let folder = folder.as_ref().unwrap().path().to_owned();
+        (folder, process.group.unwrap())
+    }
+}
+
 impl DriverProcess {
     fn kill(&self) {
         if let Some(group) = self.group {

@@ -143,6 +143,12 @@ impl Tab {
         answer.map_err(trouble)
     }
 
+    /// Ignores the Content-Security-Policy of the pages from now on.
+    pub(crate) async fn ignore_policies(&self) -> Outcome {
+        let ignore = self.command("Page.setBypassCSP", json!({ "enabled": true }));
+        ignore.await.map(drop)
+    }
+
     /// Everything on the page: the document as it is now.
     pub(crate) async fn source(&self) -> Outcome<String> {
         self.session()?.source().await.map_err(trouble)

@@ -171,7 +171,7 @@ impl Settings {
             } else {
                 self.worlds.clamp(1, 16)
             },
-            chromium: self.chromium()?,
+            chromium: self.chromium(has_display())?,
             hints: Hints {
                 whoami: self.whoami.clone().or(file.whoami),
                 sign_in,
@@ -183,7 +183,7 @@ impl Settings {
         })
     }
 
-    fn chromium(&self) -> Result<ChromiumSettings, String> {
+    fn chromium(&self, has_display: bool) -> Result<ChromiumSettings, String> {
         if self.no_chromium {
             return Ok(ChromiumSettings::Off);
         }
@@ -193,9 +193,9 @@ impl Settings {
                 format!("--webdriver {url}: expected an address like http://127.0.0.1:9515")
             });
         }
-        match (self.show, has_display()) {
+        match (self.show, has_display) {
             (true, false) => Err(
-                "--show needs a display, and DISPLAY and WAYLAND_DISPLAY are empty: leave it out, or run `xvfb-run`"
+                "--show needs a display, and DISPLAY and WAYLAND_DISPLAY are empty: leave the flag out, or run this where windows are shown"
                     .to_owned(),
             ),
             (true, true) => Ok(ChromiumSettings::Shown),
@@ -253,4 +253,51 @@ fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        settings: Settings,
+    }
+
+    #[track_caller]
+    fn chromium(flags: &[&str], has_display: bool) -> Result<ChromiumSettings, String> {
+        let words = ["examine"].iter().chain(flags);
+        let flags = Flags::try_parse_from(words).unwrap();
+        flags.settings.chromium(has_display)
+    }
+
+    #[test]
+    fn chromium_is_hidden_unless_a_flag_says_otherwise() {
+        assert_eq!(chromium(&[], false), Ok(ChromiumSettings::Hidden));
+        assert_eq!(chromium(&["--show"], true), Ok(ChromiumSettings::Shown));
+        assert_eq!(
+            chromium(&["--no-chromium"], true),
+            Ok(ChromiumSettings::Off)
+        );
+        let driver = Url::parse("http://127.0.0.1:9515").unwrap();
+        assert_eq!(
+            chromium(&["--webdriver", "http://127.0.0.1:9515"], true),
+            Ok(ChromiumSettings::At(driver))
+        );
+    }
+
+    #[test]
+    fn a_visible_browser_needs_a_display() {
+        let error = chromium(&["--show"], false).unwrap_err();
+        assert!(error.starts_with("--show needs a display"), "{error}");
+    }
+
+    #[test]
+    fn an_address_without_http_is_no_driver() {
+        let error = chromium(&["--webdriver", "127.0.0.1:9515"], true).unwrap_err();
+        assert!(error.starts_with("--webdriver 127.0.0.1:9515:"), "{error}");
+    }
 }

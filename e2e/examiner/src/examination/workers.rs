@@ -146,3 +146,29 @@ fn callbacks_of(plan: &ExaminationPlan, app: &App, start: &Url) -> Vec<String> {
     all.dedup();
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::chromium::ChromiumSettings;
+
+    fn queue(ids: &[&str]) -> Queue {
+        let check = |id: &&str| catalogue::checks().iter().find(|it| it.id == **id);
+        Arc::new(Mutex::new(ids.iter().filter_map(check).collect()))
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_world_waits_for_chromium_only_when_nothing_else_is_left() {
+        let chromium = Chromium::new(&ChromiumSettings::Hidden);
+        let taken = |queue: &Queue| next(queue, &chromium).map(|it| it.id.as_str());
+        let queue = queue(&["relay", "back-button", "key-fresh"]);
+        assert_eq!(taken(&queue), Some("relay"));
+        let tab = chromium.open().await.unwrap();
+        assert_eq!(taken(&queue), Some("key-fresh"));
+        assert_eq!(taken(&queue), Some("back-button"));
+        assert_eq!(taken(&queue), None);
+        drop(tab);
+        chromium.stop().await;
+    }
+}

@@ -200,6 +200,7 @@ impl Search<'_> {
             sign_out: None,
             sign_out_page: String::new(),
             session_cookies: Vec::new(),
+            has_strict_cookie: false,
             client_secret: None,
             client_id: String::new(),
         };

@@ -17,7 +17,8 @@ pub(in super::super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcom
     }
     let person = Person::new("Ada");
     let mut tab = trial.chromium("Chromium").await?;
-    let landing = trial.try_sign_in_in(&mut tab, &person).await?;
+    trial.to_provider_in(&mut tab).await?;
+    let landing = tab.choose(trial.world, &person).await?;
     let is_in = trial.is_signed_in_in(&mut tab, &person).await?;
     if is_in {
         return Ok(());

@@ -29,7 +29,7 @@ pub(in super::super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
     })?;
 
     tab.open(&provider).await?;
-    tab.choose(trial.world, &victim).await?;
+    trial.choose_in(&mut tab, &victim).await?;
     require(trial.is_signed_in_in(&mut tab, &victim).await?, || {
         "after a form on a page of another site, the user's own login fails".to_owned()
     })

@@ -105,7 +105,7 @@ async fn from_own_page(trial: &Trial<'_>) -> Outcome {
         }
         Led::Nowhere => return Err(blocked(trial, &tab).await?),
     }
-    tab.choose(trial.world, &person).await?;
+    trial.choose_in(&mut tab, &person).await?;
     trial.require_signed_in_in(&mut tab, &person).await
 }
 
