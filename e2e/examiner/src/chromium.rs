@@ -173,4 +173,40 @@ mod tests {
         );
         assert!(stop.actual.contains("--webdriver"), "{}", stop.actual);
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_secret_is_found_wherever_a_script_has_stored_it() {
+        let chromium = Chromium::new(&ChromiumSettings::Hidden);
+        let site = ForeignSite::start().await.unwrap();
+        let mut tab = chromium.open().await.unwrap();
+        let page = site.with_cookies(&["cookie=needle; HttpOnly".to_owned()]);
+        tab.open(&page).await.unwrap();
+        let store = r#"const done = arguments[0];
+            localStorage.setItem('key', 'needle'); sessionStorage.setItem('length', 'needle'); window.name = 'needle';
+            history.replaceState({ it: 'needle' }, '');
+            const opening = indexedDB.open('shop');
+            opening.onupgradeneeded = () => opening.result.createObjectStore('basket').add({ it: 'needle' }, 1);
+            opening.onsuccess = () => { opening.result.close();
+                caches.open('pages').then(it => it.put('/a', new Response('needle'))).then(() => done()); };"#;
+        tab.run_async(store, Vec::new()).await.unwrap();
+        let held = tab.holdings(&page).await.unwrap();
+        let mut places: Vec<_> = held
+            .iter()
+            .filter(|it| it.text.contains("needle"))
+            .collect();
+        places.sort_by_key(|it| it.place.clone());
+        let places: Vec<_> = places.iter().map(|it| it.place.as_str()).collect();
+        let expected = [
+            "IndexedDB shop, basket",
+            "history.state",
+            "localStorage under key",
+            "sessionStorage under length",
+            "the cache pages",
+            "the cookie cookie",
+            "window.name",
+        ];
+        assert_eq!(places, expected);
+        drop(tab);
+        chromium.stop().await;
+    }
 }

@@ -1,34 +1,40 @@
 //! Everything that a Chromium holds of an app, so that secrets can be searched for in it.
 
 use serde_json::{Value, json};
+use url::Url;
 
 use super::tab::Tab;
 use crate::search::Haystack;
-use crate::verdict::Outcome;
-use crate::world::World;
+use crate::verdict::{Outcome, Stop};
 
-/// Names and values of everything that the page's origin has stored, as JSON.
+/// Names and values of everything that the page's origin has stored: pairs of a place and a
+/// text. A place that cannot be read comes with `null`. What the page has put over the
+/// methods of its storage does not count.
 const READ_STORAGE: &str = r#"
 const done = arguments[0];
 const all = [];
 const add = (place, text) => all.push([place, typeof text === 'string' ? text : JSON.stringify(text) || '']);
-const read = async () => {
-  for (const [name, storage] of [['localStorage', localStorage], ['sessionStorage', sessionStorage]])
-    for (let index = 0; index < storage.length; index++) {
-      const key = storage.key(index);
-      add(`${name} under ${key}`, `${key}=${storage.getItem(key)}`);
-    }
-  add('window.name', window.name);
-  add('history.state', history.state);
+const wait = request => new Promise((ok, no) => { request.onsuccess = () => ok(request.result); request.onerror = no; });
+const items = name => () => {
+  const [storage, own] = [window[name], Storage.prototype];
+  const length = Object.getOwnPropertyDescriptor(own, 'length').get.call(storage);
+  for (let index = 0; index < length; index++) {
+    const key = own.key.call(storage, index);
+    add(`${name} under ${key}`, `${key}=${own.getItem.call(storage, key)}`);
+  }
+};
+const databases = async () => {
   for (const { name } of await indexedDB.databases()) {
     const database = await wait(indexedDB.open(name));
     for (const store of database.objectStoreNames) {
-      const objects = database.transaction(store).objectStore(store);
-      add(`IndexedDB ${name}, ${store}`, [await wait(objects.getAllKeys()), await wait(database.transaction(store).objectStore(store).getAll())]);
+      const objects = () => database.transaction(store).objectStore(store);
+      add(`IndexedDB ${name}, ${store}`, [await wait(objects().getAllKeys()), await wait(objects().getAll())]);
     }
     database.close();
   }
-  if (window.caches) for (const name of await caches.keys()) {
+};
+const cached = async () => {
+  for (const name of await caches.keys()) {
     const cache = await caches.open(name);
     for (const request of await cache.keys()) {
       add(`the cache ${name}`, request.url);
@@ -36,12 +42,21 @@ const read = async () => {
     }
   }
 };
-const wait = request => new Promise((ok, no) => { request.onsuccess = () => ok(request.result); request.onerror = no; });
-read().catch(() => {}).then(() => done(all));"#;
+const places = {
+  localStorage: items('localStorage'), sessionStorage: items('sessionStorage'), IndexedDB: databases,
+  'the caches': window.caches ? cached : () => {},
+  'window.name': () => add('window.name', window.name), 'history.state': () => add('history.state', history.state),
+};
+(async () => {
+  for (const [place, read] of Object.entries(places))
+    // A page in a sandbox has no storage.
+    try { await read(); } catch (error) { if (error?.name !== 'SecurityError') all.push([place, null]); }
+  done(all);
+})();"#;
 
 impl Tab {
-    /// What the browser holds of the page it shows, its cookies, and all its addresses.
-    pub(crate) async fn holdings(&mut self, world: &World) -> Outcome<Vec<Haystack>> {
+    /// The page that the browser shows, all that it holds of `app`, and all that it asked.
+    pub(crate) async fn holdings(&mut self, app: &Url) -> Outcome<Vec<Haystack>> {
         self.settled().await?;
         let mut all = vec![Haystack {
             place: format!("the page {} in Chromium", self.address().await?.path()),
@@ -49,15 +64,18 @@ impl Tab {
         }];
         let stored = self.run_async(READ_STORAGE, Vec::new()).await?;
         for entry in stored.as_array().into_iter().flatten() {
-            let text = |index: usize| entry[index].as_str().unwrap_or_default().to_owned();
+            let place = entry[0].as_str().unwrap_or_default().to_owned();
+            let text = entry[1].as_str().ok_or_else(|| {
+                Stop::harness(format!("in Chromium {place} of the app cannot be read"))
+            })?;
             all.push(Haystack {
-                place: text(0),
-                text: text(1),
+                place,
+                text: text.to_owned(),
             });
         }
         for cookie in self.cookies().await? {
             let text = |member: &str| cookie[member].as_str().unwrap_or_default().to_owned();
-            if Some(text("domain").trim_start_matches('.')) == world.start.host_str() {
+            if Some(text("domain").trim_start_matches('.')) == app.host_str() {
                 all.push(Haystack {
                     place: format!("the cookie {}", text("name")),
                     text: text("value"),
@@ -70,13 +88,13 @@ impl Tab {
                 text: url,
             });
         }
-        all.extend(self.asked(world).await);
+        all.extend(self.asked(app).await);
         Ok(all)
     }
 
     /// The addresses that the browser asked for, what it sent, and the answers to scripts
     /// that Chromium still has.
-    async fn asked(&self, world: &World) -> Vec<Haystack> {
+    async fn asked(&self, app: &Url) -> Vec<Haystack> {
         let mut all = Vec::new();
         for exchange in self.exchanges() {
             let path = exchange.url.path();
@@ -90,7 +108,7 @@ impl Tab {
             if let Some(body) = exchange
                 .body
                 .as_deref()
-                .filter(|_| world.is_app(&exchange.url))
+                .filter(|_| exchange.url.origin() == app.origin())
             {
                 add(format!("what the page sends to {path}"), body);
             }

@@ -297,7 +297,10 @@ mod tests {
 
     #[test]
     fn an_address_without_http_is_no_driver() {
-        let error = chromium(&["--webdriver", "127.0.0.1:9515"], true).unwrap_err();
-        assert!(error.starts_with("--webdriver 127.0.0.1:9515:"), "{error}");
+        for address in ["127.0.0.1:9515", "ftp://127.0.0.1/"] {
+            let error = chromium(&["--webdriver", address], true).unwrap_err();
+            let start = format!("--webdriver {address}: expected an address");
+            assert!(error.starts_with(&start), "{error}");
+        }
     }
 }

@@ -51,11 +51,11 @@ async fn held_in_a_login(trial: &Trial<'_>, tab: &mut Tab) -> Outcome<Vec<Haysta
     // A page that is opened while a login is under way sees what was stored for it.
     trial.to_provider_in(tab).await?;
     tab.open(&trial.world.start).await?;
-    let mut held = tab.holdings(trial.world).await?;
+    let mut held = tab.holdings(&trial.world.start).await?;
     trial.try_sign_in_in(tab, &Person::new("Ada")).await?;
-    held.extend(tab.holdings(trial.world).await?);
+    held.extend(tab.holdings(&trial.world.start).await?);
     let person = Person::new("Ada");
     trial.sign_in_in(tab, &person).await?;
-    held.extend(tab.holdings(trial.world).await?);
+    held.extend(tab.holdings(&trial.world.start).await?);
     Ok(held)
 }
