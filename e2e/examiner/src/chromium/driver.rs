@@ -26,7 +26,14 @@ const UNTIL_WE_END: &str = r#"exec 3<&0
     done | sed 's/^/browser: /'
     chromedriver --port=0 2>&1 3<&- &
     driver=$!
-    { read -r _ <&3; kill $driver; rm -rf "$TMPDIR"; kill -KILL 0; } >/dev/null 2>&1 &
+    {
+        read -r _ <&3
+        trap '' TERM
+        kill -TERM 0
+        # Chromium writes as long as it runs.
+        for _ in 1 2 3 4 5 6 7 8 9; do rm -rf "$TMPDIR"; sleep 0.1; done
+        kill -KILL 0
+    } >/dev/null 2>&1 &
     exec >/dev/null 2>&1
     wait $driver"#;
 

@@ -52,10 +52,10 @@ async fn held_in_a_login(trial: &Trial<'_>, tab: &mut Tab) -> Outcome<Vec<Haysta
     trial.to_provider_in(tab).await?;
     tab.open(&trial.world.start).await?;
     let mut held = tab.holdings(&trial.world.start).await?;
-    trial.try_sign_in_in(tab, &Person::new("Ada")).await?;
-    held.extend(tab.holdings(&trial.world.start).await?);
     let person = Person::new("Ada");
-    trial.sign_in_in(tab, &person).await?;
+    trial.try_sign_in_in(tab, &person).await?;
+    held.extend(tab.holdings(&trial.world.start).await?);
+    trial.require_signed_in_in(tab, &person).await?;
     held.extend(tab.holdings(&trial.world.start).await?);
     Ok(held)
 }
