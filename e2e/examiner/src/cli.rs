@@ -1,22 +1,27 @@
 //! The command line of the program `examine`: its progress, its reports, its exit status.
 
+mod changes;
 mod config_file;
 mod init;
 mod settings;
 mod show_progress;
+mod watch;
 
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tokio::signal::{self, unix::SignalKind};
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::{Progress, Report};
+use crate::{ExaminationPlan, Progress, Report};
 pub use settings::{InitSettings, Settings};
 
 /// The exit status of wrong usage, and of trouble that is not the app's.
 const TROUBLE: u8 = 2;
+
+/// The exit status of an examination that was interrupted, as shells write it.
+const INTERRUPTED: u8 = 130;
 
 /// Grades a consumer of the service: is this app, as it runs, correct and safe?
 ///
@@ -60,6 +65,7 @@ Examples:
   {program} http://localhost:5000/                    an app that runs
   {program} http://localhost:5000/ -- python app.py   an app to start
   {program} init http://localhost:5000/               write examine.toml
+  {program} --watch                                   again at each change of a file
   {program} --only callback-replay                    one check, all else from examine.toml"
     )
 }
@@ -69,6 +75,7 @@ impl Cli {
     pub async fn run(self) -> ExitCode {
         let done = match &self.command {
             Some(Command::Init(settings)) => init::run(settings).await.map(|()| ExitCode::SUCCESS),
+            None if self.settings.watch => watch::run(&self.settings).await,
             None => examine(&self.settings).await,
         };
         done.unwrap_or_else(|error| {
@@ -80,58 +87,70 @@ impl Cli {
 
 async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
+    let report = tokio::select! {
+        biased;
+        () = interrupted() => return Ok(INTERRUPTED.into()),
+        report = examine_shown(&plan) => report?,
+    };
+    write_files(settings, &report)?;
+    print(&if settings.json {
+        report.json()
+    } else {
+        report.text()
+    })?;
+    Ok(status_of(&report))
+}
+
+/// Examines the app, and shows the progress.
+async fn examine_shown(plan: &ExaminationPlan) -> Result<Report, String> {
     let mut shown = show_progress::ShownProgress::new();
     let mut progress = |step: Progress<'_>| shown.step(&step);
-    // Dropped at a signal, the examination ends the apps that it has started.
-    let report = tokio::select! {
-        report = crate::examine(&plan, &mut progress) => report,
-        signal = signal() => Err(format!("interrupted by {signal}")),
-    };
+    let report = crate::examine(plan, &mut progress).await;
     shown.end();
-    let report = report?;
-    write_reports(settings, &report)?;
-    Ok(if report.has_harness_trouble() {
+    report
+}
+
+/// The exit status of an examination.
+fn status_of(report: &Report) -> ExitCode {
+    if report.has_harness_trouble() {
         TROUBLE.into()
     } else if report.is_good() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    })
-}
-
-/// Waits for a signal that ends programs.
-async fn signal() -> &'static str {
-    let interrupted = tokio::signal::ctrl_c();
-    let Ok(mut terminated) = signal::unix::signal(SignalKind::terminate()) else {
-        let _ = interrupted.await;
-        return "Ctrl-C";
-    };
-    tokio::select! {
-        _ = interrupted => "Ctrl-C",
-        _ = terminated.recv() => "SIGTERM",
     }
 }
 
-fn write_reports(settings: &Settings, report: &Report) -> Result<(), String> {
-    let files = [
-        (
-            "--junit",
-            &settings.junit,
-            Report::junit as fn(&Report) -> String,
-        ),
-        ("--markdown", &settings.markdown, Report::markdown),
+/// Waits for Ctrl-C, or a request to end. The app is in a process group of its own, so
+/// that neither reaches it: it ends when what is under way is dropped.
+async fn interrupted() {
+    let Ok(mut ended) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        Ok(()) = tokio::signal::ctrl_c() => {}
+        Some(()) = ended.recv() => {}
+        else => std::future::pending().await,
+    }
+}
+
+/// Writes the reports that go into files.
+fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
+    type Format = fn(&Report) -> String;
+    let files: [(_, _, Format); 3] = [
         ("--html", &settings.html, Report::html),
+        ("--junit", &settings.junit, Report::junit),
+        ("--markdown", &settings.markdown, Report::markdown),
     ];
     for (flag, path, text) in files {
         if let Some(path) = path {
             write_file(flag, path, &text(report))?;
         }
     }
-    let text = if settings.json {
-        report.json()
-    } else {
-        report.text()
-    };
+    Ok(())
+}
+
+fn print(text: &str) -> Result<(), String> {
     match io::stdout().write_all(text.as_bytes()) {
         // A pager that was closed is no error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -9,7 +9,7 @@ mod markdown;
 mod printable;
 mod run;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 
 use std::cmp::Reverse;

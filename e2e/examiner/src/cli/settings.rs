@@ -75,6 +75,9 @@ pub struct Settings {
     /// Show Chromium, slowly enough to follow, with one copy of the app
     #[arg(long)]
     show: bool,
+    /// Repeat what failed when a file below the current folder changes, until Ctrl-C
+    #[arg(long, conflicts_with = "json")]
+    pub(super) watch: bool,
 
     /// Print JSON instead of text
     #[arg(long)]

@@ -67,7 +67,7 @@ fn report(results: Vec<CheckResult>) -> Report {
     report.printable()
 }
 
-fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
+pub(crate) fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
     let results = verdicts
         .iter()
         .map(|(id, verdict)| result(check(id), *verdict));

@@ -1,0 +1,95 @@
+use super::*;
+
+fn names(files: &BTreeSet<PathBuf>) -> Vec<&str> {
+    files.iter().filter_map(|it| it.to_str()).collect()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn write(folder: &tempfile::TempDir, file: &str) {
+    let path = folder.path().join(file);
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    std::fs::write(path, "text").expect("a file");
+}
+
+/// The next change, which comes within seconds.
+async fn next(changes: &mut Changes) -> BTreeSet<PathBuf> {
+    let next = within(Duration::from_secs(20), changes.next()).await;
+    next.expect("in time").expect("a change")
+}
+
+#[test]
+fn what_tools_make_is_no_change_and_what_people_edit_is() {
+    let folder = folder();
+    write(&folder, "env39/pyvenv.cfg");
+    let tree = Tree::new(folder.path(), &["out/report.html".into()]);
+    let relevant = |file: &str| tree.relevant(&folder.path().join(file)).is_some();
+    for edited in [
+        "app.py",
+        ".env",
+        "src/main.rs",
+        "templates/page.html",
+        "my_target/a.js",
+    ] {
+        assert!(relevant(edited), "{edited}");
+    }
+    for made in [
+        ".git/index",
+        "target/debug/app",
+        "web/node_modules/a/index.js",
+        "__pycache__/app.pyc",
+        "env39/lib/flask.py",
+        ".venv/lib/flask.py",
+        "app.py~",
+        ".app.py.swp",
+        "out/report.html",
+    ] {
+        assert!(!relevant(made), "{made}");
+    }
+    assert_eq!(tree.relevant(Path::new("/elsewhere/app.py")), None);
+}
+
+#[test]
+fn a_file_that_changes_in_every_round_is_the_app_s_own() {
+    let files = |names: &[&str]| -> BTreeSet<PathBuf> { names.iter().map(Into::into).collect() };
+    assert_eq!(
+        names(&fresh(&files(&["app.db", "app.py"]), &files(&["app.db"]))),
+        ["app.py"]
+    );
+    assert_eq!(names(&fresh(&files(&["app.db"]), &files(&[]))), ["app.db"]);
+}
+
+#[test]
+fn reading_a_file_and_touching_its_rights_change_nothing() {
+    use notify::event::{AccessKind, CreateKind, DataChange, MetadataKind, RemoveKind, RenameMode};
+    for kind in [
+        EventKind::Create(CreateKind::File),
+        EventKind::Modify(ModifyKind::Data(DataChange::Any)),
+        EventKind::Modify(ModifyKind::Name(RenameMode::To)),
+        EventKind::Remove(RemoveKind::File),
+    ] {
+        assert!(changes_content(&kind), "{kind:?}");
+    }
+    for kind in [
+        EventKind::Access(AccessKind::Read),
+        EventKind::Modify(ModifyKind::Metadata(MetadataKind::Permissions)),
+    ] {
+        assert!(!changes_content(&kind), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_saved_file_begins_a_round_and_so_does_one_in_a_new_folder() {
+    let folder = folder();
+    write(&folder, "app.py");
+    let mut changes = Changes::below(folder.path(), &[]).expect("a watched folder");
+    write(&folder, "app.py");
+    assert_eq!(names(&next(&mut changes).await), ["app.py"]);
+
+    write(&folder, "node_modules/a/index.js");
+    write(&folder, "views/deep/page.html");
+    let changed = next(&mut changes).await;
+    assert_eq!(names(&changed), ["views/deep/page.html"]);
+}
