@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+use super::log::client_secret;
 use super::trouble::{answer, calls_of, expect_met, login_before};
 use crate::browser::Arrival;
 use crate::trial::Trial;
@@ -73,7 +74,7 @@ impl Elsewhere {
         let Some(request) = received.first() else {
             return Ok(());
         };
-        let carries = carried(request, trial.app.client_secret.as_deref());
+        let carries = carried(request, client_secret(trial));
         Err(Stop::fail(format!(
             "{trouble}, the app calls the other host{carries}"
         )))
