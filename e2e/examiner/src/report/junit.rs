@@ -40,8 +40,8 @@ impl Report {
             (Verdict::Pass, false) => Case::Passed,
             (Verdict::Pass, true) => Case::UnexpectedPass,
             (Verdict::Fail | Verdict::NotTestable, false) => Case::Failed,
-            (Verdict::Fail | Verdict::NotTestable, true) => Case::Skipped,
-            (Verdict::NotTested | Verdict::NotApplicable, _) => Case::Skipped,
+            (Verdict::Fail | Verdict::NotTestable, true)
+            | (Verdict::NotTested | Verdict::NotApplicable, _) => Case::Skipped,
             (Verdict::Harness, _) => Case::Error,
         }
     }
