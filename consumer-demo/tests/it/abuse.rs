@@ -68,7 +68,7 @@ async fn an_account_without_any_name_has_a_page() {
     }
     let page = consumer.signed_in(&profile).await.get("/profile").await;
     for field in ["name", "username", "email", "avatarUrl"] {
-        assert_eq!(page.field(field), "null — legitimate");
+        assert_eq!(page.field(field), "not given");
     }
     assert!(page.body.contains("<strong>sub_ada</strong>"));
 }

@@ -23,7 +23,7 @@ async fn a_login_ends_on_the_profile() {
     let profile = browser.get("/profile").await;
     assert_eq!(profile.field("subject"), "sub_ada");
     assert_eq!(profile.field("email"), "ada@example.org");
-    assert_eq!(profile.field("username"), "null — legitimate");
+    assert_eq!(profile.field("username"), "not given");
 }
 
 #[rocket::async_test]

@@ -162,7 +162,7 @@ async fn two_tabs(order: [usize; 2]) {
         let tabs = [user.tab().await?, user.opens_tab().await?];
         let plans = [
             (Flow::Clean, "google", "ada", "Ada Lovelace"),
-            (Flow::Clean, "github", "grace", "null — legitimate"),
+            (Flow::Clean, "github", "grace", "not given"),
         ];
         for (tab, (flow, provider, ..)) in tabs.iter().zip(plans) {
             user.switches_to(tab).await?;
@@ -212,7 +212,7 @@ async fn a_user_entered_in_the_form_signs_in_and_an_unusual_name_survives() {
         user.enters_another_user().await?;
         user.sees_field("providerSubject", "4711").await?;
         user.sees_field("name", "<script>alert(1)</script>").await?;
-        user.sees_field("email", "null — legitimate").await?;
+        user.sees_field("email", "not given").await?;
         user.takes_picture("another-person").await?;
     });
 }
