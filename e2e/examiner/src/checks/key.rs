@@ -16,13 +16,14 @@ const LOGINS: usize = 4;
 pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
     let mark = trial.mark().await?;
     let mut one = trial.browser("browser A");
+    let mut begun = Ok(());
     for _ in 0..LOGINS / 2 {
-        trial.begin(&mut one).await?;
+        begun = begun.and(trial.begin(&mut one).await.map(drop));
     }
     for _ in LOGINS / 2..LOGINS {
-        trial.begin(&mut trial.browser("browser B")).await?;
+        let mut other = trial.browser("browser B");
+        begun = begun.and(trial.begin(&mut other).await.map(drop));
     }
-    trial.sign_in(&mut one, &Person::new("Ada")).await?;
     let calls = trial.calls(mark).await?;
     let refused = calls
         .iter()
@@ -30,6 +31,8 @@ pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
     require(!refused, || {
         "the app sent a session key that the broker had seen before".to_owned()
     })?;
+    begun?;
+    trial.sign_in(&mut one, &Person::new("Ada")).await?;
     let started = calls
         .iter()
         .filter(|call| call.operation == "POST /v1/login/session");
