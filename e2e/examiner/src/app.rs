@@ -84,7 +84,6 @@ pub(crate) struct App {
     pub(crate) has_strict_cookie: bool,
     /// The project's secret, to be searched for; `None` if it is not known.
     pub(crate) client_secret: Option<String>,
-    pub(crate) client_id: String,
 }
 
 impl App {
@@ -122,7 +121,7 @@ impl Step {
     }
 
     /// The request that the step makes from `page`; none if the page lacks it.
-    pub(crate) fn from_page(&self, page: &Page) -> Option<Visit> {
+    pub(crate) fn on_page(&self, page: &Page) -> Option<Visit> {
         match self {
             Self::Css(css) => {
                 let found = page.find(css).ok()?;
@@ -151,7 +150,7 @@ impl Step {
 
     /// The request that the step makes from a tab that was opened earlier: many pages hide
     /// the sign-in from a user who is signed in.
-    pub(crate) fn from_another_tab(&self, page: &Page) -> Option<Visit> {
+    pub(crate) fn in_another_tab(&self, page: &Page) -> Option<Visit> {
         let Self::Target {
             method,
             path,
@@ -160,13 +159,13 @@ impl Step {
         else {
             return None;
         };
-        let body = field.as_slice().iter().cloned().collect::<Vec<_>>();
+        let body = field.as_slice().to_vec();
         let request = Self::Request {
             method: method.clone(),
             path: path.clone(),
             body: encode(&body),
         };
-        request.from_page(page)
+        request.on_page(page)
     }
 
     /// The step as `examine.toml` and the report show it.

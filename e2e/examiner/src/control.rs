@@ -39,7 +39,6 @@ pub(crate) struct Upstreams {
 pub(crate) struct Project {
     pub(crate) client_id: String,
     pub(crate) client_secret: String,
-    pub(crate) redirect_uris: Vec<String>,
 }
 
 /// An event of the stack, as far as checks read it.

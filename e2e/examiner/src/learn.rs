@@ -93,7 +93,6 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
         session_cookies: Vec::new(),
         has_strict_cookie: false,
         client_secret: Some(project.client_secret),
-        client_id: project.client_id,
     };
     complete_callbacks(world, &mut app).await?;
     let callbacks: Vec<_> = app.ways.iter().map(|way| way.callback.as_str()).collect();
@@ -197,7 +196,7 @@ async fn complete_callbacks(world: &World, app: &mut App) -> Result<(), String> 
             let page = trial.to_provider(&mut browser, visit).await?;
             trial.choose(&mut browser, &page, &person).await
         };
-        let callback = arrived.await.map_err(cannot_learn)?;
+        let callback = arrived.await.map_err(|stop| cannot_learn(&stop))?;
         way.callback = callback.url.path().to_owned();
     }
     app.ways = ways;
@@ -213,12 +212,12 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
     let landing = trial
         .try_sign_in(&mut browser, &person)
         .await
-        .map_err(cannot_learn)?;
+        .map_err(|stop| cannot_learn(&stop))?;
     let cookies = cookie_names(&browser, &world.start);
     let whoami = match &hints.whoami {
         Some(path) => {
             let url = world.at(path).map_err(|stop| stop.actual)?;
-            let page = browser.open(&url).await.map_err(cannot_learn)?;
+            let page = browser.open(&url).await.map_err(|stop| cannot_learn(&stop))?;
             (page.status == 200 && person.is_shown_in(&page.body)).then(|| path.clone())
         }
         None => shown_on(world, &mut browser, &person, &landing).await,
@@ -289,6 +288,6 @@ fn not_shown(hints: &Hints, landing: &Page) -> String {
     }
 }
 
-pub(crate) fn cannot_learn(stop: Stop) -> String {
+pub(crate) fn cannot_learn(stop: &Stop) -> String {
     format!("a plain sign-in cannot be finished: {}", stop.actual)
 }

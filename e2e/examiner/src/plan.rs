@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
-use crate::chromium::ChromiumSettings;
+pub use crate::chromium::ChromiumSettings;
 use crate::learn::Hints;
 
 /// The control address of `just up`.

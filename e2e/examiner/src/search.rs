@@ -105,7 +105,7 @@ fn decoded(text: &str) -> Vec<String> {
             [Some(bytes), inflated]
                 .into_iter()
                 .flatten()
-                .filter_map(readable),
+                .filter_map(|bytes| readable(&bytes)),
         );
     }
     found
@@ -134,13 +134,13 @@ fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The bytes as text, if most of them are.
-fn readable(bytes: Vec<u8>) -> Option<String> {
+fn readable(bytes: &[u8]) -> Option<String> {
     let printable = bytes
         .iter()
         .filter(|byte| byte.is_ascii_graphic() || **byte == b' ')
         .count();
     (bytes.len() >= 8 && printable * 10 >= bytes.len() * 8)
-        .then(|| String::from_utf8_lossy(&bytes).into_owned())
+        .then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// The place of a session key whose login is one of `logins`.

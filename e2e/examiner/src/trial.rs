@@ -72,8 +72,8 @@ impl<'w> Trial<'w> {
     ) -> Outcome<Visit> {
         for step in &way.steps {
             let visit = step
-                .from_page(&page)
-                .or_else(|| step.from_another_tab(&page))
+                .on_page(&page)
+                .or_else(|| step.in_another_tab(&page))
                 .ok_or_else(|| {
                     let wanted = step.describe();
                     Stop::not_testable(format!(
@@ -240,7 +240,7 @@ impl<'w> Trial<'w> {
         let page = browser
             .open(&self.world.at(&self.app.sign_out_page)?)
             .await?;
-        step.from_page(&page).ok_or_else(|| {
+        step.on_page(&page).ok_or_else(|| {
             Stop::not_testable(format!(
                 "the page {} has no {} any more",
                 page.url.path(),

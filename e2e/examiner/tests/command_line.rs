@@ -1,6 +1,8 @@
 //! The program `examine`, from outside: odd apps and bad input. Each ends before any
 //! verdict, in one sentence with the way out and status 2.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use support::{Examine, free_port, odd_app};

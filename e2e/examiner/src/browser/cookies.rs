@@ -173,14 +173,9 @@ impl CookieJar {
     }
 
     /// Every cookie.
+    #[cfg(test)]
     pub(crate) fn all(&self) -> &[Cookie] {
         &self.0
-    }
-
-    /// Removes every cookie that `url` receives.
-    pub(crate) fn clear_for(&mut self, url: &Url) {
-        let host = url.host_str().unwrap_or_default().to_owned();
-        self.0.retain(|cookie| cookie.host != host);
     }
 }
 

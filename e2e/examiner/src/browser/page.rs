@@ -96,7 +96,7 @@ impl Page {
             return header;
         }
         let html = Html::parse_document(&self.body);
-        let meta = html.select(&REFERRER).last();
+        let meta = html.select(&REFERRER).next_back();
         let content = meta.and_then(|it| it.attr("content"));
         content.unwrap_or_default().to_owned()
     }

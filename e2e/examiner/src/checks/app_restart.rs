@@ -80,7 +80,7 @@ async fn is_usable(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
     let has_step = way
         .steps
         .first()
-        .is_some_and(|it| it.from_page(&page).is_some());
+        .is_some_and(|it| it.on_page(&page).is_some());
     if !has_step {
         // The session outlived the restart, and the page offers no second sign-in.
         return require(page.status < 400, || {

@@ -113,7 +113,7 @@ pub(super) fn offers_restart(trial: &Trial<'_>, page: &Page) -> bool {
     let first_steps = trial.app.ways.iter().filter_map(|way| way.steps.first());
     let has_step = first_steps
         .into_iter()
-        .any(|step| step.from_page(page).is_some());
+        .any(|step| step.on_page(page).is_some());
     let start = trial.world.start.path();
     let is_start = page.url.path() == start;
     has_step

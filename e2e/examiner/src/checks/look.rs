@@ -58,7 +58,7 @@ async fn has_sign_out(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Optio
     let page = browser
         .open(&trial.world.at(&trial.app.sign_out_page)?)
         .await?;
-    Ok(Some(step.from_page(&page).is_some()))
+    Ok(Some(step.on_page(&page).is_some()))
 }
 
 /// The harm that a value does in a page, in words; `needle` names its elements and begins

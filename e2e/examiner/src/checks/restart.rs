@@ -68,7 +68,7 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
 async fn restart_from(trial: &Trial<'_>, browser: &mut Browser, page: &Page) -> Outcome<Visit> {
     let steps = &trial.way()?.steps;
     let visit = steps.first().filter(|_| steps.len() == 1);
-    let Some(visit) = visit.and_then(|step| step.from_page(page)) else {
+    let Some(visit) = visit.and_then(|step| step.on_page(page)) else {
         return trial.begin(browser).await;
     };
     let is_broker = |url: &Url| trial.world.is_broker(url);

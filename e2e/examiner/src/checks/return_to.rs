@@ -169,7 +169,7 @@ impl Probe<'_, '_> {
 
 /// The step on a page whose addresses may have a query of the parameters.
 fn find_again(step: &Step, page: &Page) -> Option<Visit> {
-    step.from_page(page).or_else(|| {
+    step.on_page(page).or_else(|| {
         let path = step.path()?.split('?').next()?;
         let controls = page.controls();
         let control = controls.iter().find(|it| it.target().path() == path)?;

@@ -97,10 +97,10 @@ async fn last_press(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Visit> 
     let missing = || Stop::not_testable("the sign-in button is gone from a fresh browser's page");
     for step in before {
         page = browser
-            .visit(step.from_page(&page).ok_or_else(missing)?)
+            .visit(step.on_page(&page).ok_or_else(missing)?)
             .await?;
     }
-    last.from_page(&page).ok_or_else(missing)
+    last.on_page(&page).ok_or_else(missing)
 }
 
 fn is_start(call: &Call) -> bool {

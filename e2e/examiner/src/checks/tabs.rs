@@ -144,7 +144,7 @@ async fn begin_again(trial: &Trial<'_>, browser: &mut Browser, old_tab: Page) ->
     let has_step = way
         .steps
         .first()
-        .is_some_and(|it| it.from_page(&now).is_some());
+        .is_some_and(|it| it.on_page(&now).is_some());
     let page = if has_step { now } else { old_tab };
     trial.begin_on(browser, way, page).await
 }

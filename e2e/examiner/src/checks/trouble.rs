@@ -55,11 +55,11 @@ async fn before_start(trial: &Trial<'_>, browser: &mut Browser, way: &Way) -> Ou
         .split_last()
         .ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
     for step in first {
-        let visit = step.from_page(&page);
+        let visit = step.on_page(&page);
         let visit = visit.ok_or_else(|| no_step(&page, &step.describe()))?;
         page = browser.visit(visit).await?;
     }
-    last.from_page(&page)
+    last.on_page(&page)
         .ok_or_else(|| no_step(&page, &last.describe()))
 }
 

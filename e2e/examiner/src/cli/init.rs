@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use super::settings::{InitSettings, start_page};
-use crate::app::{App, path_and_query};
+use crate::app::{App, Step, path_and_query};
 use crate::examination;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
@@ -56,12 +56,12 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     if app.whoami != path_and_query(&plan.start) {
         let _ = writeln!(text, "whoami   = {}", quoted(&app.whoami));
     }
-    let found = app.sign_out.as_ref().map(|step| step.describe());
+    let found = app.sign_out.as_ref().map(Step::describe);
     if let Some(step) = found {
         let _ = writeln!(text, "# sign-out found: {step}");
     }
     for way in &app.ways {
-        let steps: Vec<_> = way.steps.iter().map(|step| step.describe()).collect();
+        let steps: Vec<_> = way.steps.iter().map(Step::describe).collect();
         let _ = writeln!(
             text,
             "# sign-in found: {} ({}, {} flow)",

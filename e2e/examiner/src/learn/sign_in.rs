@@ -91,7 +91,7 @@ impl Search<'_> {
 
     async fn press_hinted(&mut self, hints: &Hints, start: &Page) -> Result<(), String> {
         for (provider, step) in &hints.sign_in {
-            if step.from_page(start).is_none() {
+            if step.on_page(start).is_none() {
                 return Err(format!(
                     "sign_in.{provider}: {} finds nothing on {}: give a selector of a link, a button or a form there",
                     step.describe(),
@@ -154,7 +154,7 @@ impl Search<'_> {
             return Ok(Pressed::Nothing);
         };
         for step in steps {
-            let Some(visit) = step.from_page(&page) else {
+            let Some(visit) = step.on_page(&page) else {
                 return Ok(Pressed::Nothing);
             };
             let is_broker = |url: &Url| self.world.is_broker(url);
@@ -202,7 +202,6 @@ impl Search<'_> {
             session_cookies: Vec::new(),
             has_strict_cookie: false,
             client_secret: None,
-            client_id: String::new(),
         };
         let trial = Trial::new(self.world, &app, flow);
         let Ok(page) = trial.to_provider(&mut browser, visit).await else {

@@ -43,9 +43,9 @@ pub(super) async fn find(
         let landing = trial
             .sign_in(&mut browser, &Person::new("Otto"))
             .await
-            .map_err(cannot_learn)?;
-        let whoami = trial.whoami(&mut browser).await.map_err(cannot_learn)?;
-        let home = browser.open(&world.start).await.map_err(cannot_learn)?;
+            .map_err(|stop| cannot_learn(&stop))?;
+        let whoami = trial.whoami(&mut browser).await.map_err(|stop| cannot_learn(&stop))?;
+        let home = browser.open(&world.start).await.map_err(|stop| cannot_learn(&stop))?;
         for page in [&whoami, &home, &landing] {
             for control in page.controls() {
                 let step = Step::to(&control);
@@ -68,13 +68,13 @@ pub(super) async fn find(
         trial
             .sign_in(&mut browser, &person)
             .await
-            .map_err(cannot_learn)?;
+            .map_err(|stop| cannot_learn(&stop))?;
         let signed_out = trial.sign_out(&mut browser).await.is_ok();
         if signed_out
             && !trial
                 .is_signed_in(&mut browser, &person)
                 .await
-                .map_err(cannot_learn)?
+                .map_err(|stop| cannot_learn(&stop))?
         {
             return Ok(());
         }
@@ -98,12 +98,12 @@ async fn page_with(world: &World, app: &App, step: &Step) -> Result<String, Stri
     let landing = trial
         .sign_in(&mut browser, &Person::new("Otto"))
         .await
-        .map_err(cannot_learn)?;
-    let whoami = trial.whoami(&mut browser).await.map_err(cannot_learn)?;
-    let home = browser.open(&world.start).await.map_err(cannot_learn)?;
+        .map_err(|stop| cannot_learn(&stop))?;
+    let whoami = trial.whoami(&mut browser).await.map_err(|stop| cannot_learn(&stop))?;
+    let home = browser.open(&world.start).await.map_err(|stop| cannot_learn(&stop))?;
     let page = [whoami, home, landing]
         .into_iter()
-        .find(|page| step.from_page(page).is_some());
+        .find(|page| step.on_page(page).is_some());
     page.map(|page| path_and_query(&page.url)).ok_or_else(|| {
         format!("sign_out: {} finds nothing on the pages of a signed-in person: give a selector of a link, a button or a form there", step.describe())
     })

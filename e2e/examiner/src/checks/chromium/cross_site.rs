@@ -49,7 +49,7 @@ async fn start_request(trial: &Trial<'_>) -> Outcome<Visit> {
     let mut page = browser.open(&trial.world.start).await?;
     let steps = &trial.way()?.steps;
     for (index, step) in steps.iter().enumerate() {
-        let visit = step.from_page(&page).ok_or_else(|| {
+        let visit = step.on_page(&page).ok_or_else(|| {
             Stop::not_testable(format!(
                 "the page {} has no {} any more",
                 page.url.path(),
