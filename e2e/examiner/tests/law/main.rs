@@ -26,12 +26,10 @@ static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(3));
 
 /// Examines a copy of a consumer, in one world.
 async fn examine(copy: &Copy, chromium: ChromiumSettings) -> Report {
-    let plan = ExaminationPlan {
-        command: copy.command(),
-        worlds: 1,
-        chromium,
-        ..ExaminationPlan::new(copy.start())
-    };
+    let mut plan = ExaminationPlan::new(copy.start());
+    plan.command = copy.command();
+    plan.worlds = 1;
+    plan.chromium = chromium;
     let report = examiner::examine(&plan, &mut |_| ()).await;
     report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()))
 }
