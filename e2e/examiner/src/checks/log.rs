@@ -7,6 +7,7 @@ use url::Url;
 use super::legacy::parameter;
 use super::trouble::{calls_of, login_before};
 
+use crate::app::Flow;
 use crate::browser::{Browser, Visit};
 use crate::person::Person;
 use crate::random;
@@ -29,7 +30,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
         .await?;
     browser.visit(callback).await?;
     trial.sign_out(&mut browser).await.ok();
-    secrets.learn(&browser);
+    secrets.learn(trial.flow, &browser);
     let mut pages = Vec::new();
     for operation in calls_of(trial.flow) {
         for fault in ["lose_response", "html_502", "truncate"] {
@@ -37,12 +38,12 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
             trial.arm(operation, fault).await?;
             login.browser.visit(login.next.clone()).await?;
             trial.world.control.disarm().await?;
-            secrets.learn(&login.browser);
+            secrets.learn(trial.flow, &login.browser);
             pages.extend(error_pages(trial, &login.browser));
         }
     }
     let stray = stray_visits(trial).await?;
-    secrets.learn(&stray);
+    secrets.learn(trial.flow, &stray);
     pages.extend(error_pages(trial, &stray));
     // An app logs after it has answered.
     trial.calls(mark).await?;
@@ -140,10 +141,13 @@ struct Secrets {
 }
 
 impl Secrets {
-    /// Learns the codes and the challenges that this browser carried.
-    fn learn(&mut self, browser: &Browser) {
+    /// Learns the codes and the challenges that this browser carried. By the clean flow an
+    /// app receives no code.
+    fn learn(&mut self, flow: Flow, browser: &Browser) {
         for url in &browser.asked {
-            self.codes.extend(parameter(url, "code").ok());
+            if flow == Flow::Legacy {
+                self.codes.extend(parameter(url, "code").ok());
+            }
             self.challenges
                 .extend(parameter(url, "code_challenge").ok());
         }
