@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, 
 use reqwest::{Client, Method};
 use url::Url;
 
-use crate::tape::Tape;
+use crate::tape::{MAX_REQUESTS, Tape};
 use crate::verdict::{Outcome, Stop};
 
 pub(crate) use cookies::{Cookie, CookieJar, SameSite};
@@ -148,6 +148,11 @@ impl Browser {
 
     /// Makes one request and follows no redirect.
     pub(crate) async fn send(&mut self, visit: &Visit) -> Outcome<Page> {
+        if !self.tape.may_send() {
+            return Err(Stop::harness(format!(
+                "a check sends at most {MAX_REQUESTS} requests"
+            )));
+        }
         let headers = self.headers(visit);
         let mut request = self
             .client

@@ -15,7 +15,8 @@ use clap::{Parser, Subcommand};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{ExaminationPlan, Progress, Report};
-pub use settings::{InitSettings, Settings};
+pub use init::InitSettings;
+pub use settings::Settings;
 
 /// The exit status of wrong usage, and of trouble that is not the app's.
 const TROUBLE: u8 = 2;

@@ -2,6 +2,7 @@
 //! page, each in a fresh browser, and looking which press reached the broker; then it
 //! signs in, looks where the person's name shows, and finds the way to sign out.
 
+mod reach;
 mod refusals;
 mod sign_in;
 mod sign_out;
@@ -60,8 +61,9 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
 
     let tape = Tape::start();
     let mut browser = world.browser("browser", &tape);
+    reach::permitted(world, &mut browser).await?;
     let watch = Stopwatch::start();
-    let start = reach(world, &mut browser).await?;
+    let start = reach::start_page(world, &mut browser).await?;
     let latency = watch.elapsed();
     let slow = if latency > SLOW {
         let seconds = latency.as_secs_f64();
@@ -150,27 +152,6 @@ fn unique<'a>(names: &[&'a str]) -> Vec<&'a str> {
     names
 }
 
-/// The start page, if there is an app at all.
-async fn reach(world: &World, browser: &mut Browser) -> Result<Page, String> {
-    let start = &world.start;
-    let page = browser.open(start).await.map_err(|_| {
-        format!("no app answers at {start}: start it, or give its command after -- and the examiner starts it")
-    })?;
-    if page.status >= 400 {
-        return Err(format!(
-            "{start} answers with status {}: give the page on which a visitor chooses to sign in, and mend the app if this is it",
-            page.status
-        ));
-    }
-    if !world.is_app(&page.url) {
-        return Err(format!(
-            "{start} leads to {}: give the app's own address as the start page",
-            crate::control::origin(&page.url)
-        ));
-    }
-    Ok(page)
-}
-
 /// The project of the app, with its secret.
 async fn project_of(world: &World, ways: &[FoundWay]) -> Result<Project, String> {
     if let Some(project) = &world.project {
@@ -217,7 +198,10 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
     let whoami = match &hints.whoami {
         Some(path) => {
             let url = world.at(path).map_err(|stop| stop.actual)?;
-            let page = browser.open(&url).await.map_err(|stop| cannot_learn(&stop))?;
+            let page = browser
+                .open(&url)
+                .await
+                .map_err(|stop| cannot_learn(&stop))?;
             (page.status == 200 && person.is_shown_in(&page.body)).then(|| path.clone())
         }
         None => shown_on(world, &mut browser, &person, &landing).await,

@@ -1,6 +1,7 @@
 //! The record of one trial: each exchange that the examiner saw, in order, without
 //! secrets.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
@@ -9,6 +10,9 @@ use crate::time::Stopwatch;
 
 /// The number of lines that a tape keeps; a loop of redirects must not fill the report.
 const MAX_LINES: usize = 400;
+
+/// The requests of one trial to the app, the broker and the providers.
+pub(crate) const MAX_REQUESTS: usize = 1_000;
 
 /// One exchange, as the report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,6 +41,7 @@ impl TapeLine {
 pub(crate) struct Tape {
     watch: Stopwatch,
     lines: Arc<Mutex<Vec<TapeLine>>>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Tape {
@@ -44,6 +49,7 @@ impl Tape {
         Self {
             watch: Stopwatch::start(),
             lines: Arc::default(),
+            requests: Arc::default(),
         }
     }
 
@@ -68,6 +74,11 @@ impl Tape {
         if let Some(line) = last {
             line.is_wrong = true;
         }
+    }
+
+    /// Counts a request, and returns whether the trial may send it.
+    pub(crate) fn may_send(&self) -> bool {
+        self.requests.fetch_add(1, Ordering::Relaxed) < MAX_REQUESTS
     }
 
     /// The lines so far.

@@ -15,6 +15,7 @@ pub(super) async fn cookie_attributes(trial: &Trial<'_>) -> Outcome {
     let mut browser = trial.browser("browser A");
     trial.begin(&mut browser).await?;
     check_all(trial, &browser)?;
+    let mut browser = trial.browser("browser B");
     trial.sign_in(&mut browser, &Person::new("Ada")).await?;
     check_all(trial, &browser)
 }

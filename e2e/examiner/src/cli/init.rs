@@ -2,13 +2,36 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::settings::{InitSettings, start_page};
+use clap::Args;
+
+use super::config_file::FILE_NAME;
+use super::settings::start_page;
 use crate::app::{App, Step, path_and_query};
 use crate::examination;
 use crate::learn::PreflightStep;
-use crate::plan::ExaminationPlan;
+use crate::plan::{DEFAULT_CONTROL, ExaminationPlan};
+
+/// The app that `examine init` looks at.
+#[derive(Debug, Args)]
+pub struct InitSettings {
+    /// The page on which a visitor chooses to sign in
+    #[arg(value_name = "START")]
+    start: String,
+
+    /// The command that starts the app, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+
+    /// The control address of the stack that a running app uses
+    #[arg(long, value_name = "URL", default_value = DEFAULT_CONTROL)]
+    control: String,
+
+    /// The file to write
+    #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
+    output: PathBuf,
+}
 
 /// Writes `examine.toml`; an existing file stays as it is.
 pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
@@ -22,7 +45,7 @@ pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
     let plan = ExaminationPlan {
         control: settings.control.clone(),
         command: settings.command.clone(),
-        ..ExaminationPlan::new(start_page(&settings.start)?)
+        ..ExaminationPlan::new(start_page(&settings.start, None)?)
     };
     let (app, found) = examination::preflight(&plan).await?;
     let text = config(&plan, &app);

@@ -60,6 +60,10 @@ pub struct Settings {
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
 
+    /// Examine an app on this other host, which serves /.well-known/examine-permission
+    #[arg(long, value_name = "HOST")]
+    i_may_attack: Option<String>,
+
     /// The number of copies of the app that are examined at once, if it was started here
     #[arg(long, value_name = "N", default_value_t = DEFAULT_WORLDS)]
     worlds: usize,
@@ -94,26 +98,6 @@ pub struct Settings {
     /// Write Markdown to FILE as well
     #[arg(long, value_name = "FILE")]
     pub(super) markdown: Option<PathBuf>,
-}
-
-/// The app that `examine init` looks at.
-#[derive(Debug, Args)]
-pub struct InitSettings {
-    /// The page on which a visitor chooses to sign in
-    #[arg(value_name = "START")]
-    pub(super) start: String,
-
-    /// The command that starts the app, after --
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(super) command: Vec<String>,
-
-    /// The control address of the stack that a running app uses
-    #[arg(long, value_name = "URL", default_value = DEFAULT_CONTROL)]
-    pub(super) control: String,
-
-    /// The file to write
-    #[arg(long, value_name = "FILE", default_value = super::config_file::FILE_NAME)]
-    pub(super) output: PathBuf,
 }
 
 impl Settings {
@@ -182,7 +166,7 @@ impl Settings {
                     .map(|step| parse_step("sign_out", &step))
                     .transpose()?,
             },
-            ..ExaminationPlan::new(start_page(&start)?)
+            ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
         })
     }
 
@@ -217,18 +201,19 @@ fn has_display() -> bool {
     cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// The start page: an address on this machine.
-pub(super) fn start_page(text: &str) -> Result<Url, String> {
+/// The start page: an address on this machine, or on the host that may be attacked.
+pub(super) fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
     let url = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https"));
     let url = url.ok_or_else(|| {
         format!("{text} is no address: give the start page, like http://localhost:5000/")
     })?;
-    if !is_loopback(&url) {
+    if !is_loopback(&url) && url.host_str() != other_host {
+        let host = url.host_str().unwrap_or_default();
         return Err(format!(
-            "{} is not on this machine: the examiner attacks an app, and does so here only",
-            url.host_str().unwrap_or_default()
+            "{host} is not on this machine: the examiner attacks an app. If you may do that there, give \
+             --i-may-attack {host}"
         ));
     }
     Ok(url)

@@ -44,8 +44,14 @@ pub(super) async fn find(
             .sign_in(&mut browser, &Person::new("Otto"))
             .await
             .map_err(|stop| cannot_learn(&stop))?;
-        let whoami = trial.whoami(&mut browser).await.map_err(|stop| cannot_learn(&stop))?;
-        let home = browser.open(&world.start).await.map_err(|stop| cannot_learn(&stop))?;
+        let whoami = trial
+            .whoami(&mut browser)
+            .await
+            .map_err(|stop| cannot_learn(&stop))?;
+        let home = browser
+            .open(&world.start)
+            .await
+            .map_err(|stop| cannot_learn(&stop))?;
         for page in [&whoami, &home, &landing] {
             for control in page.controls() {
                 let step = Step::to(&control);
@@ -99,8 +105,14 @@ async fn page_with(world: &World, app: &App, step: &Step) -> Result<String, Stri
         .sign_in(&mut browser, &Person::new("Otto"))
         .await
         .map_err(|stop| cannot_learn(&stop))?;
-    let whoami = trial.whoami(&mut browser).await.map_err(|stop| cannot_learn(&stop))?;
-    let home = browser.open(&world.start).await.map_err(|stop| cannot_learn(&stop))?;
+    let whoami = trial
+        .whoami(&mut browser)
+        .await
+        .map_err(|stop| cannot_learn(&stop))?;
+    let home = browser
+        .open(&world.start)
+        .await
+        .map_err(|stop| cannot_learn(&stop))?;
     let page = [whoami, home, landing]
         .into_iter()
         .find(|page| step.on_page(page).is_some());
