@@ -229,9 +229,10 @@ impl Browser {
             }
             visit = next;
         }
-        Err(Stop::fail(format!(
-            "{} redirects without an end",
-            self.parties.name_of(&visit.url)
+        let party = self.parties.name_of(&visit.url);
+        let path = visit.url.path();
+        Err(Stop::not_testable(format!(
+            "the {party} redirects without an end, at last to {path}"
         )))
     }
 

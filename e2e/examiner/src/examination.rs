@@ -128,10 +128,17 @@ pub(crate) async fn run_check(world: &World, app: &App, check: &'static Check) -
     let worst = results
         .into_iter()
         .min_by_key(|result| result.verdict.rank());
-    worst.unwrap_or_else(|| {
+    let Some(worst) = worst else {
         let reason = format!("the app does not use the {} flow", check.flow_names());
-        CheckResult::new(check, Err(Stop::not_applicable(reason)), None, Vec::new())
-    })
+        return CheckResult::new(check, Err(Stop::not_applicable(reason)), None, Vec::new());
+    };
+    if worst.verdict != Verdict::Pass {
+        return worst;
+    }
+    match still_works(world, app, flows[0]).await {
+        Ok(()) => worst,
+        outcome => CheckResult::new(check, outcome, worst.flow, worst.evidence),
+    }
 }
 
 async fn run_in_flow(
@@ -151,9 +158,6 @@ async fn run_in_flow(
     let cleared = world.control.disarm().await;
     if outcome.is_ok() {
         outcome = cleared;
-    }
-    if outcome.is_ok() {
-        outcome = still_works(world, app, flow).await;
     }
     let flow = has_both.then_some(flow);
     let mut result = CheckResult::new(check, outcome, flow, trial.tape.lines());

@@ -204,7 +204,7 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
                 .map_err(|stop| cannot_learn(&stop))?;
             (page.status == 200 && person.is_shown_in(&page.body)).then(|| path.clone())
         }
-        None => shown_on(world, &mut browser, &person, &landing).await,
+        None => shown_on(world, app, &mut browser, &person, &landing).await,
     };
     let Some(whoami) = whoami else {
         return Err(not_shown(hints, &landing));
@@ -228,6 +228,7 @@ async fn gets_strict_cookie(world: &World, app: &App) -> bool {
 /// that these link to.
 async fn shown_on(
     world: &World,
+    app: &App,
     browser: &mut Browser,
     person: &Person,
     landing: &Page,
@@ -236,7 +237,9 @@ async fn shown_on(
     if person.is_shown_in(&start.body) {
         return Some(path_and_query(&world.start));
     }
-    let is_callback = landing.url.path().contains("callback");
+    // Asked for again, the callback may finish a login instead of showing one.
+    let mut ways = app.ways.iter();
+    let is_callback = ways.any(|way| way.callback == landing.url.path());
     if person.is_shown_in(&landing.body) && !is_callback {
         return Some(path_and_query(&landing.url));
     }

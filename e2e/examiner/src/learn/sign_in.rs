@@ -38,12 +38,12 @@ pub(super) async fn find(
     } else {
         search.press_hinted(hints, start).await?;
     }
-    if !search.ways.is_empty() {
-        return Ok(search.ways);
+    match search.refusal {
+        // Also if another way works: its flow would look like one that the app lacks.
+        Some(refusal) => Err(refusal),
+        None if search.ways.is_empty() => Err(nothing_found(world, start, search.presses)),
+        None => Ok(search.ways),
     }
-    Err(search
-        .refusal
-        .unwrap_or_else(|| nothing_found(world, start, search.presses)))
 }
 
 struct Search<'a> {
