@@ -7,7 +7,9 @@ use url::Url;
 use crate::browser::{Browser, Control, Page, Visit, encode};
 
 /// A flow of the specification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Flow {
     /// `POST /v1/login/session`, then `POST /v1/login/result`.

@@ -84,7 +84,7 @@ async fn examine_in(
     world: &Arc<World>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Report, String> {
-    let learnt = learn::learn(world, &plan.hints).await?;
+    let learnt = learn::learn(world, &plan.hints, plan.flow).await?;
     let app = Arc::new(learnt.app);
     let chosen: VecDeque<&'static Check> = catalogue::checks()
         .iter()
@@ -269,7 +269,7 @@ pub(crate) async fn preflight(plan: &ExaminationPlan) -> Result<(App, Vec<Prefli
     let chromium = Chromium::new(&plan.chromium);
     let world = first_world(plan).await?.with_chromium(&chromium);
     let restored = Interactive::switch(&world).await?;
-    let learnt = learn::learn(&world, &plan.hints).await;
+    let learnt = learn::learn(&world, &plan.hints, plan.flow).await;
     restored.restore(&world).await;
     chromium.stop().await;
     world.stop().await;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::app::{App, Step, Way, cookie_names, path_and_query};
+use crate::app::{App, Flow, Step, Way, cookie_names, path_and_query};
 use crate::browser::{Browser, Control, Page, SameSite};
 use crate::control::Project;
 use crate::person::Person;
@@ -55,7 +55,11 @@ pub(crate) const SLOW: Duration = Duration::from_millis(500);
 /// # Errors
 ///
 /// If it cannot be examined: one sentence with the way out.
-pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String> {
+pub(crate) async fn learn(
+    world: &World,
+    hints: &Hints,
+    flow: Option<Flow>,
+) -> Result<Learnt, String> {
     let mut preflight = Vec::new();
     let mut found = |step, says: String| preflight.push(PreflightStep { step, says });
 
@@ -77,7 +81,16 @@ pub(crate) async fn learn(world: &World, hints: &Hints) -> Result<Learnt, String
         format!("{} answers with status {status}{slow}", world.start),
     );
 
-    let ways = sign_in::find(world, hints, &start).await?;
+    let mut ways = sign_in::find(world, hints, &start).await?;
+    if let Some(flow) = flow {
+        ways.retain(|found| found.way.flow == flow);
+    }
+    if ways.is_empty() {
+        let name = flow.map_or("", Flow::as_str);
+        return Err(format!(
+            "the app does not use the {name} flow: leave out --flow"
+        ));
+    }
     let names: Vec<_> = ways.iter().map(describe).collect();
     found("sign_in", format!("sign-in starts by {}", names.join("; ")));
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use url::Url;
 
+use crate::app::Flow;
 pub use crate::chromium::ChromiumSettings;
 use crate::learn::Hints;
 
@@ -26,6 +27,8 @@ pub struct ExaminationPlan {
     pub callbacks: Vec<String>,
     /// Log files of the app, searched for secrets.
     pub log: Vec<PathBuf>,
+    /// The one flow to examine; every flow that the app offers if there is none.
+    pub flow: Option<Flow>,
     /// The checks to run; all if there is none.
     pub only: Vec<String>,
     /// The checks that are known to fail.
@@ -46,6 +49,7 @@ impl ExaminationPlan {
             command: Vec::new(),
             callbacks: Vec::new(),
             log: Vec::new(),
+            flow: None,
             only: Vec::new(),
             expect: Vec::new(),
             worlds: DEFAULT_WORLDS,

@@ -6,6 +6,7 @@ use clap::Args;
 use url::Url;
 
 use super::config_file::{ConfigFile, parse_step};
+use crate::app::Flow;
 use crate::browser::is_loopback;
 use crate::catalogue;
 use crate::chromium::ChromiumSettings;
@@ -51,6 +52,10 @@ pub struct Settings {
     /// A log file of the app, to be searched for secrets; repeat for more
     #[arg(long, value_name = "FILE")]
     log: Vec<PathBuf>,
+
+    /// Examine this flow alone
+    #[arg(long, value_enum)]
+    flow: Option<Flow>,
 
     /// A check that is known to fail; repeat for more
     #[arg(long, value_name = "ID")]
@@ -151,6 +156,7 @@ impl Settings {
             } else {
                 self.log.clone()
             },
+            flow: self.flow,
             only: self.only.clone(),
             expect,
             worlds: if self.show {

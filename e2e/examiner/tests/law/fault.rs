@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use examiner::app::Flow;
 use serde::Deserialize;
 
 use crate::consumer::Consumer;
@@ -15,9 +16,22 @@ pub(crate) struct Fault {
     pub(crate) consumer: Consumer,
     /// The fault in one sentence.
     pub(crate) says: String,
+    /// The flow in which it is examined; by default the one that its checks concern.
+    flow: Option<Flow>,
     /// The checks that fail, and no other.
     pub(crate) fails: Vec<String>,
     pub(crate) edit: Vec<Edit>,
+}
+
+impl Fault {
+    /// The flow in which the fault shows. Examining one flow costs half of both.
+    pub(crate) fn flow(&self) -> Flow {
+        let checks = examiner::catalogue::checks().iter();
+        let mut own = checks.filter(|check| self.fails.contains(&check.id));
+        let is_legacy = own.any(|check| !check.concerns(Flow::Clean));
+        let by_checks = if is_legacy { Flow::Legacy } else { Flow::Clean };
+        self.flow.unwrap_or(by_checks)
+    }
 }
 
 /// A replacement in one file.

@@ -12,6 +12,7 @@ mod rust_builds;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use examiner::app::Flow;
 use examiner::catalogue::Tap;
 use examiner::plan::ChromiumSettings;
 use examiner::verdict::Verdict;
@@ -25,10 +26,11 @@ use fault::Fault;
 static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(3));
 
 /// Examines a copy of a consumer, in one world.
-async fn examine(copy: &Copy, chromium: ChromiumSettings) -> Report {
+async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) -> Report {
     let mut plan = ExaminationPlan::new(copy.start());
     plan.command = copy.command();
     plan.worlds = 1;
+    plan.flow = flow;
     plan.chromium = chromium;
     let report = examiner::examine(&plan, &mut |_| ()).await;
     report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()))
@@ -62,7 +64,7 @@ fn is_fine(verdict: Verdict) -> bool {
 
 async fn a_good_consumer_passes(consumer: Consumer) {
     let copy = Copy::good(consumer);
-    let report = examine(&copy, ChromiumSettings::Hidden).await;
+    let report = examine(&copy, None, ChromiumSettings::Hidden).await;
     assert_eq!(red(&report), [], "{consumer:?}");
     assert_eq!(report.grade.as_str(), "A+", "{consumer:?}");
 }
@@ -86,7 +88,7 @@ async fn the_demo_passes_every_check() {
 async fn difference(fault: Arc<Fault>) -> Option<String> {
     let permit = PERMITS.acquire().await;
     let copy = Copy::with_fault(&fault).await;
-    let report = examine(&copy, chromium_for(&fault)).await;
+    let report = examine(&copy, Some(fault.flow()), chromium_for(&fault)).await;
     drop(permit);
     let found = red(&report);
     let ids: BTreeSet<&str> = found.iter().map(|(id, _)| id.as_str()).collect();
