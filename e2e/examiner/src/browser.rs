@@ -165,6 +165,7 @@ impl Browser {
         }
         self.asked.push(visit.url.clone());
         let party = self.parties.name_of(&visit.url);
+        let at = self.tape.now();
         let asked = format!("{} {}", visit.method, stack::mask::url(path_of(&visit.url)));
         match read(request).await {
             Ok(page) => {
@@ -173,12 +174,12 @@ impl Browser {
                 let to =
                     location.map_or(String::new(), |to| format!(" to {}", stack::mask::url(to)));
                 let what = format!("{asked} \u{2192} {}{to}", page.status);
-                self.tape.add(&self.name, &party, what);
+                self.tape.add_at(at, &self.name, &party, what);
                 self.receive(page)
             }
             Err(error) => {
                 let what = format!("{asked} \u{2192} {error}");
-                self.tape.add(&self.name, &party, what);
+                self.tape.add_at(at, &self.name, &party, what);
                 Err(Stop::not_testable(format!(
                     "{party} did not answer {asked}: {error}"
                 )))

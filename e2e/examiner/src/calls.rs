@@ -6,6 +6,8 @@ use crate::control::Event;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) request_id: String,
+    /// The stack's time, in Unix milliseconds.
+    pub(crate) at: i64,
     /// `POST /v1/login/result`
     pub(crate) operation: String,
     pub(crate) project: Option<String>,
@@ -42,6 +44,7 @@ impl Call {
     fn new(event: &Event) -> Self {
         Self {
             request_id: event.request_id.clone(),
+            at: event.at,
             operation: event.operation.clone(),
             project: event.project.clone(),
             login: event.login.clone(),

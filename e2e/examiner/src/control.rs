@@ -45,6 +45,8 @@ pub(crate) struct Project {
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Event {
     pub(crate) seq: u64,
+    /// The stack's time, in Unix milliseconds.
+    pub(crate) at: i64,
     pub(crate) request_id: String,
     pub(crate) from: String,
     pub(crate) to: String,
@@ -124,6 +126,12 @@ impl Control {
         let body = json!({ "mode": mode });
         let path = format!("/api/upstreams/{provider}");
         self.call(Method::PUT, &path, Some(&body)).await.map(drop)
+    }
+
+    /// The time by which the stack's clock is ahead of the system's, in milliseconds.
+    pub(crate) async fn advanced_ms(&self) -> Outcome<i64> {
+        let clock: Value = self.get("/api/clock").await.map_err(Stop::harness)?;
+        Ok(advanced_in(&clock))
     }
 
     /// Moves the clock of the whole stack ahead.
@@ -225,6 +233,15 @@ impl Control {
             self.url
         )
     }
+}
+
+/// The advance of a clock's reading, in milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a test moves a clock by days"
+)]
+fn advanced_in(clock: &Value) -> i64 {
+    (clock["advanced_seconds"].as_f64().unwrap_or_default() * 1000.0) as i64
 }
 
 /// The origin of an address, without a trailing slash.

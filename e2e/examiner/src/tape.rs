@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use crate::time::Stopwatch;
+use crate::time::{Stopwatch, unix_ms};
 
 /// The number of lines that a tape keeps; a loop of redirects must not fill the report.
 const MAX_LINES: usize = 400;
@@ -40,6 +40,9 @@ impl TapeLine {
 #[derive(Debug, Clone)]
 pub(crate) struct Tape {
     watch: Stopwatch,
+    started_ms: i64,
+    /// The steps of the stack's clock, each with its time on the tape.
+    steps: Arc<Mutex<Vec<(u64, i64)>>>,
     lines: Arc<Mutex<Vec<TapeLine>>>,
     requests: Arc<AtomicUsize>,
 }
@@ -48,17 +51,29 @@ impl Tape {
     pub(crate) fn start() -> Self {
         Self {
             watch: Stopwatch::start(),
+            started_ms: unix_ms(),
+            steps: Arc::default(),
             lines: Arc::default(),
             requests: Arc::default(),
         }
     }
 
-    /// Adds a line. `what` must be free of secrets.
+    /// The time on the tape.
+    pub(crate) fn now(&self) -> u64 {
+        self.watch.elapsed_ms()
+    }
+
+    /// Adds a line of this moment. `what` must be free of secrets.
     pub(crate) fn add(&self, from: &str, to: &str, what: impl Into<String>) {
+        self.add_at(self.now(), from, to, what);
+    }
+
+    /// Adds a line of an earlier moment.
+    pub(crate) fn add_at(&self, at: u64, from: &str, to: &str, what: impl Into<String>) {
         let mut lines = self.lock();
         if lines.len() < MAX_LINES {
             lines.push(TapeLine {
-                at: self.watch.elapsed_ms(),
+                at,
                 from: from.to_owned(),
                 to: to.to_owned(),
                 what: what.into(),
@@ -76,14 +91,37 @@ impl Tape {
         }
     }
 
+    /// Notes that the stack's clock is moved ahead now.
+    pub(crate) fn step(&self, step_ms: i64) {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.push((self.now(), step_ms));
+    }
+
+    /// The time on the tape of a moment in the stack's time, whose clock is `advanced_ms`
+    /// ahead of the system's by now.
+    pub(crate) fn at_stack_time(&self, stack_ms: i64, advanced_ms: i64) -> u64 {
+        let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        let own: i64 = steps.iter().map(|(_, step)| step).sum();
+        let mut at = stack_ms - (advanced_ms - own) - self.started_ms;
+        for (step_at, step) in steps.iter() {
+            let after = at - step;
+            if u64::try_from(after).is_ok_and(|after| after >= *step_at) {
+                at = after;
+            }
+        }
+        u64::try_from(at).unwrap_or(0)
+    }
+
     /// Counts a request, and returns whether the trial may send it.
     pub(crate) fn may_send(&self) -> bool {
         self.requests.fetch_add(1, Ordering::Relaxed) < MAX_REQUESTS
     }
 
-    /// The lines so far.
+    /// The lines so far, in the order of time.
     pub(crate) fn lines(&self) -> Vec<TapeLine> {
-        self.lock().clone()
+        let mut lines = self.lock().clone();
+        lines.sort_by_key(|line| line.at);
+        lines
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<TapeLine>> {
@@ -94,6 +132,17 @@ impl Tape {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_has_its_place_before_and_after_a_step_of_the_clock() {
+        let tape = Tape::start();
+        let ahead = 50_000;
+        tape.steps.lock().unwrap().push((700, 600_000));
+        let before = tape.started_ms + ahead + 300;
+        let after = tape.started_ms + ahead + 600_000 + 900;
+        assert_eq!(tape.at_stack_time(before, ahead + 600_000), 300);
+        assert_eq!(tape.at_stack_time(after, ahead + 600_000), 900);
+    }
 
     #[test]
     fn the_last_exchange_with_the_app_is_the_wrong_one() {

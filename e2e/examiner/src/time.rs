@@ -24,6 +24,13 @@ impl Stopwatch {
     }
 }
 
+/// The system's time, in Unix milliseconds: the stack's clock without what was added to it.
+#[expect(clippy::disallowed_methods, reason = "the stack's log is in its time")]
+pub(crate) fn unix_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
+}
+
 /// Waits between two looks at another program.
 #[expect(
     clippy::disallowed_methods,

@@ -267,8 +267,10 @@ impl<'w> Trial<'w> {
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
         let calls = self.world.calls_when_idle(mark, IDLE).await?;
         let own: Vec<_> = calls.into_iter().filter(Call::is_by_app).collect();
+        let advanced = self.world.control.advanced_ms().await?;
         for call in &own {
-            self.tape.add("app", "broker", call.describe());
+            let at = self.tape.at_stack_time(call.at, advanced);
+            self.tape.add_at(at, "app", "broker", call.describe());
         }
         Ok(own)
     }
@@ -292,6 +294,8 @@ impl<'w> Trial<'w> {
     pub(crate) async fn advance(&self, seconds: u64) -> Outcome {
         self.tape
             .add("examiner", "clock", format!("{seconds} s pass"));
+        self.tape
+            .step(i64::try_from(seconds).unwrap_or_default() * 1000);
         self.world.control.advance(seconds).await
     }
 }
