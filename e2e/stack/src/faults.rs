@@ -232,7 +232,8 @@ impl Faults {
     }
 
     /// The fault for this call of `operation`, if one is due. Every fault that waits for
-    /// such a call counts it; if two are due, the older one triggers.
+    /// such a call counts it; if two are due, the older one triggers, and the other at the
+    /// next call.
     pub(crate) fn trigger(
         &self,
         operation: BrokerOperation,
@@ -241,22 +242,23 @@ impl Faults {
         let CallOwner { login, project } = owner;
         let mut triggered = None;
         self.lock().triggers.retain_mut(|trigger| {
-            if triggered.is_some() || !trigger.injection.is_for(operation, project.as_ref()) {
+            if !trigger.injection.is_for(operation, project.as_ref()) {
                 return true;
             }
             match &mut trigger.state {
+                TriggerState::Waiting(passes @ 1..) => {
+                    *passes -= 1;
+                    true
+                }
+                _ if triggered.is_some() => true,
                 TriggerState::Sticking(own) if Some(&*own) == login.as_ref() => {
                     triggered = Some(trigger.injection.clone());
                     true
                 }
                 TriggerState::Sticking(_) => true,
-                TriggerState::Waiting(0) => {
+                TriggerState::Waiting(_) => {
                     triggered = Some(trigger.injection.clone());
                     trigger.stick_to(login.as_ref())
-                }
-                TriggerState::Waiting(passes) => {
-                    *passes -= 1;
-                    true
                 }
             }
         });

@@ -70,3 +70,24 @@ fn a_sticky_fault_for_a_project_spares_the_login_in_another_project() {
     assert!(!triggers(&faults, Some("b")));
     assert!(triggers(&faults, Some("a")));
 }
+
+#[test]
+fn a_fault_counts_the_call_at_which_an_older_one_triggers() {
+    let faults = Faults::default();
+    for nth in 1..=3 {
+        faults.arm(FaultInjection::next(read(), Fault::Refuse).nth(nth));
+    }
+    assert!((1..=3).all(|_| triggers(&faults, None)));
+    assert!(faults.armed().is_empty());
+}
+
+#[test]
+fn of_two_faults_that_are_due_the_younger_one_waits_for_the_next_call() {
+    let faults = Faults::default();
+    for _ in 0..2 {
+        faults.arm(FaultInjection::next(read(), Fault::Refuse));
+    }
+    assert!(triggers(&faults, None));
+    assert_eq!(faults.armed().len(), 1);
+    assert!(triggers(&faults, None));
+}
