@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::trouble::{calls_of, login_before};
+use super::trouble::{calls_of, login_before, require_page};
 use crate::app::Flow;
-use crate::browser::Browser;
+use crate::browser::{Browser, Page};
 use crate::person::Person;
 use crate::time::{Stopwatch, pause, within};
 use crate::trial::Trial;
@@ -28,8 +28,9 @@ const SLOW: [(&str, &str); 3] = [
     ("endless", "a broker whose answer has no end"),
 ];
 
-/// The browsers that wait, each with its trouble in words, and the result.
-type Waiting = JoinSet<(String, Option<Outcome<u16>>)>;
+/// The browsers that wait, each with its trouble in words, and the page at the end; none
+/// if none came in time.
+type Waiting = JoinSet<(String, Option<Outcome<Page>>)>;
 
 /// `time-limit`: every slow answer at every call, at once, beside other people.
 pub(super) async fn time_limit(trial: &Trial<'_>) -> Outcome {
@@ -66,12 +67,23 @@ async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
     }
     while let Some(ended) = waiting.join_next().await {
         let (trouble, answer) = ended.map_err(|error| Stop::harness(error.to_string()))?;
-        require(answer.is_some(), || {
-            let limit = ANSWER_LIMIT.as_secs();
-            format!("with {trouble}, the user waits for more than {limit} s and sees nothing")
-        })?;
+        check_answer(trial, &trouble, answer)?;
     }
     Ok(())
+}
+
+/// A page in words came in time.
+fn check_answer(trial: &Trial<'_>, trouble: &str, answer: Option<Outcome<Page>>) -> Outcome {
+    match answer {
+        Some(Ok(page)) => require_page(trial, &page, &format!("with {trouble}")),
+        Some(Err(stop)) => Err(Stop::fail(format!("with {trouble}, {}", stop.actual))),
+        None => {
+            let limit = ANSWER_LIMIT.as_secs();
+            Err(Stop::fail(format!(
+                "with {trouble}, the user waits for more than {limit} s and sees nothing"
+            )))
+        }
+    }
 }
 
 /// Makes the app call `operation` once for each slow answer, and goes on while they wait.
@@ -81,9 +93,8 @@ async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> O
         trial.arm(operation, fault).await?;
         let trouble = format!("{words} at {operation}");
         waiting.spawn(async move {
-            let answered = within(ANSWER_LIMIT, login.browser.send(&login.next)).await;
-            let status = answered.map(|page| page.map(|page| page.status));
-            (trouble, status)
+            let page = within(ANSWER_LIMIT, login.browser.visit(login.next)).await;
+            (trouble, page)
         });
         until_met(trial, operation).await?;
     }
