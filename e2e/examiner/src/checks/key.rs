@@ -7,7 +7,7 @@ use crate::calls::Call;
 use crate::person::Person;
 use crate::search;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, require};
+use crate::verdict::{Outcome, Stop, require};
 
 /// The number of logins whose keys are compared.
 const LOGINS: usize = 4;
@@ -37,6 +37,12 @@ pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
         .iter()
         .filter(|call| call.operation == "POST /v1/login/session");
     let logins: Vec<_> = started.filter_map(|call| call.login.as_deref()).collect();
+    if logins.len() < LOGINS {
+        return Err(Stop::not_testable(format!(
+            "{LOGINS} sign-ins were begun, but the app started {} logins at the broker",
+            logins.len()
+        )));
+    }
     let distinct: HashSet<_> = logins.iter().collect();
     require(distinct.len() == logins.len(), || {
         format!(
@@ -54,7 +60,7 @@ pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
     trial.sign_in(&mut browser, &Person::new("Ada")).await?;
     let calls = trial.calls(mark).await?;
     let haystacks = search::haystacks_of(&browser, |_| true);
-    match search::find_key(&haystacks, &logins_of(&calls)) {
+    match search::find_key(&haystacks, &logins_of(&calls)?) {
         None => Ok(()),
         Some(place) => require(false, || {
             format!("the session key of the login is in {place}")
@@ -62,8 +68,15 @@ pub(super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
     }
 }
 
-pub(super) fn logins_of(calls: &[Call]) -> HashSet<String> {
-    calls.iter().filter_map(|call| call.login.clone()).collect()
+/// The logins whose keys are looked for; without one, nothing would be found.
+pub(super) fn logins_of(calls: &[Call]) -> Outcome<HashSet<String>> {
+    let logins: HashSet<_> = calls.iter().filter_map(|call| call.login.clone()).collect();
+    if logins.is_empty() {
+        return Err(Stop::not_testable(
+            "the sign-in made no call whose login the broker knows",
+        ));
+    }
+    Ok(logins)
 }
 
 /// The addresses of the app that a browser shows, for searches beyond a login.
@@ -77,4 +90,16 @@ pub(super) async fn open_everything(trial: &Trial<'_>, browser: &mut Browser) ->
         browser.open(&url).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::Verdict;
+
+    #[test]
+    fn a_search_for_the_keys_of_no_login_is_not_testable() {
+        let stop = logins_of(&[]).unwrap_err();
+        assert_eq!(stop.verdict, Verdict::NotTestable);
+    }
 }

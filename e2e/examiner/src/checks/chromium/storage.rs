@@ -16,7 +16,7 @@ pub(in super::super) async fn key_not_in_browser(trial: &Trial<'_>) -> Outcome {
     let mut tab = trial.chromium("Chromium").await?;
     let held = held_in_a_login(trial, &mut tab).await?;
     let calls = trial.calls(mark).await?;
-    refuse(search::find_key(&held, &logins_of(&calls)), "session key")
+    refuse(search::find_key(&held, &logins_of(&calls)?), "session key")
 }
 
 /// `token-not-in-browser`, in Chromium.
