@@ -25,10 +25,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
     let mut secrets = Secrets::default();
     let mark = trial.mark().await?;
     let mut browser = trial.browser("browser A");
-    let callback = trial
-        .up_to_callback(&mut browser, &Person::new("Ada"))
-        .await?;
-    browser.visit(callback).await?;
+    trial.sign_in(&mut browser, &Person::new("Ada")).await?;
     trial.sign_out(&mut browser).await.ok();
     secrets.learn(trial.flow, &browser);
     let mut pages = Vec::new();
