@@ -22,9 +22,13 @@ const LONG: usize = 256;
 /// not verified.
 pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
     let looks = SignedInLook::learn(trial).await?;
-    // What a visitor reads is the page's own text.
+    // The page's own text is what a visitor reads, and a user who has a name.
     let mut visitor = trial.browser("browser A");
-    let usual_words = words_of(&trial.whoami(&mut visitor).await?);
+    let mut usual_words = words_of(&trial.whoami(&mut visitor).await?);
+    usual_words.extend(words_of(
+        &trial.sign_in(&mut visitor, &Person::new("Ada")).await?,
+    ));
+    usual_words.extend(words_of(&trial.whoami(&mut visitor).await?));
 
     let person = Person::with_id_alone();
     let mut browser = trial.browser("browser B");
