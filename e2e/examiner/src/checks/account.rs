@@ -118,7 +118,7 @@ impl Belongings {
         let visit = trial.begin_by(&mut browser, way).await?;
         let page = trial.to_provider(&mut browser, visit).await?;
         let callback = trial.choose(&mut browser, &page, other).await?;
-        browser.visit(callback).await?;
+        let landing = browser.visit(callback).await?;
         if let Some((text, pages)) = &self.saved
             && !showing(&mut browser, pages, text).await?.is_empty()
         {
@@ -143,7 +143,15 @@ impl Belongings {
                 "{by} is signed in as the first user"
             )));
         }
-        Ok(())
+        // An address that is not verified may be refused.
+        let is_in = other.is_shown_in(&body) || !other.is_email_verified;
+        require(is_in, || {
+            format!(
+                "{by} cannot sign in: the callback ended at {} with status {}",
+                landing.url.path(),
+                landing.status
+            )
+        })
     }
 
     /// Where nothing belongs to an account, nothing is known.
