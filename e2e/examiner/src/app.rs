@@ -138,12 +138,12 @@ impl Step {
                 let target = page.url.join(path).ok()?;
                 let visit = Visit::typed(&target).by_page_of(page.url.as_str());
                 let visit = visit.with_method(method.parse().ok()?);
+                let is_json = body.starts_with('{');
+                let fields = || url::form_urlencoded::parse(body.as_bytes()).into_owned();
                 Some(Visit {
-                    fields: (method != "GET").then(|| {
-                        url::form_urlencoded::parse(body.as_bytes())
-                            .into_owned()
-                            .collect()
-                    }),
+                    fields: (method != "GET" && !is_json).then(|| fields().collect()),
+                    json: (method != "GET" && is_json).then(|| body.clone()),
+                    is_by_script: true,
                     ..visit
                 })
             }

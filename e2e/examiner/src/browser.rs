@@ -3,6 +3,7 @@
 //! that secrets can be searched for.
 
 mod cookies;
+mod json_answer;
 mod page;
 mod site;
 
@@ -61,6 +62,10 @@ pub(crate) struct Visit {
     pub(crate) from: Option<(Url, String)>,
     /// The value of `Sec-Fetch-Dest`: `document`, `image`.
     pub(crate) destination: &'static str,
+    /// Whether a script makes the request, and goes where a JSON answer leads.
+    pub(crate) is_by_script: bool,
+    /// The JSON that a script sends in place of fields.
+    pub(crate) json: Option<String>,
     /// Further headers.
     pub(crate) headers: Vec<(&'static str, String)>,
 }
@@ -74,6 +79,8 @@ impl Visit {
             fields: None,
             from: None,
             destination: "document",
+            is_by_script: false,
+            json: None,
             headers: Vec::new(),
         }
     }
@@ -162,6 +169,10 @@ impl Browser {
             request = request
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                 .body(encode(fields));
+        } else if let Some(json) = &visit.json {
+            request = request
+                .header(CONTENT_TYPE, "application/json")
+                .body(json.clone());
         }
         self.asked.push(visit.url.clone());
         let party = self.parties.name_of(&visit.url);
@@ -222,7 +233,7 @@ impl Browser {
     ) -> Outcome<Arrival> {
         for _ in 0..MAX_REDIRECTS {
             let page = self.send(&visit).await?;
-            let Some(next) = next_visit(&visit, &page) else {
+            let Some(next) = next_visit(&visit, &page, &self.parties) else {
                 return Ok(Arrival::Page(page));
             };
             if is_end(&next.url) {
@@ -291,9 +302,12 @@ impl Browser {
 }
 
 /// The request that an answer leads to by itself; none if it is a page.
-fn next_visit(visit: &Visit, page: &Page) -> Option<Visit> {
+fn next_visit(visit: &Visit, page: &Page, parties: &Parties) -> Option<Visit> {
     if !matches!(page.status, 301..=303 | 307 | 308) {
-        let target = page.refresh()?;
+        let by_script = || json_answer::address_in(page, parties);
+        let target = page
+            .refresh()
+            .or_else(|| visit.is_by_script.then(by_script).flatten())?;
         let from = Some((page.url.clone(), page.referrer_policy()));
         return Some(Visit {
             from,
@@ -313,6 +327,7 @@ fn next_visit(visit: &Visit, page: &Page) -> Option<Visit> {
     }
     if matches!(page.status, 301..=303) {
         next.fields = None;
+        next.json = None;
         if next.method != Method::HEAD {
             next.method = Method::GET;
         }
