@@ -122,6 +122,22 @@ impl Step {
         }
     }
 
+    /// Whether the steps differ at most in tokens, which are new on each page.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.without_tokens() == other.without_tokens()
+    }
+
+    fn without_tokens(&self) -> Self {
+        let mut step = self.clone();
+        if let Self::Target { path, field, .. } = &mut step {
+            *path = target_without_tokens(path);
+            if let Some((_, value)) = field.as_mut().filter(|(_, value)| is_token(value)) {
+                value.clear();
+            }
+        }
+        step
+    }
+
     /// The request that the step makes from `page`; none if the page lacks it.
     pub(crate) fn on_page(&self, page: &Page) -> Option<Visit> {
         match self {
@@ -131,8 +147,9 @@ impl Step {
             }
             Self::Target { .. } => {
                 let controls = page.controls();
-                let control = controls.iter().find(|it| Self::to(it) == *self)?;
-                Some(Visit::press(page, control))
+                let mut found = controls.iter().filter(|it| Self::to(it).is_like(self));
+                let same = controls.iter().find(|it| Self::to(it) == *self);
+                Some(Visit::press(page, same.or_else(|| found.next())?))
             }
             Self::Request { method, path, body } => {
                 let target = page.url.join(path).ok()?;
@@ -178,14 +195,17 @@ impl Step {
                 method,
                 path,
                 field,
-            } => match field {
-                Some(field) => format!(
-                    "{method} {path} with {}",
-                    encode(std::slice::from_ref(field))
-                ),
-                None => format!("{method} {path}"),
-            },
-            Self::Request { method, path, .. } => format!("{method} {path}"),
+            } => {
+                let path = stack::mask::url(path);
+                let added = field.as_ref().map_or_else(String::new, |(name, value)| {
+                    let value = if is_token(value) { "\u{2026}" } else { value };
+                    format!(" with {name}={value}")
+                });
+                format!("{method} {path}{added}")
+            }
+            Self::Request { method, path, .. } => {
+                format!("{method} {}", stack::mask::url(path))
+            }
         }
     }
 
@@ -198,6 +218,33 @@ impl Step {
     }
 }
 
+/// The shortest value of a parameter that may be a token.
+const MIN_TOKEN: usize = 8;
+
+/// Whether the value may be a token against forged requests: `a1b2c3d4e5`, not `google`.
+fn is_token(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.=+/~:".contains(c);
+    value.len() >= MIN_TOKEN
+        && !value.starts_with('/')
+        && value.chars().all(is_part)
+        && value.contains(|c: char| c.is_ascii_digit())
+}
+
+/// The path, and the parameters with their values, except those that may be tokens.
+fn target_without_tokens(target: &str) -> String {
+    let Some((path, query)) = target.split_once('?') else {
+        return target.to_owned();
+    };
+    let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
+    let pairs: Vec<_> = pairs
+        .map(|(name, value)| match is_token(&value) {
+            true => (name, String::new()),
+            false => (name, value),
+        })
+        .collect();
+    format!("{path}?{}", encode(&pairs))
+}
+
 /// The path with its query.
 pub(crate) fn path_and_query(url: &Url) -> String {
     url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
@@ -207,4 +254,69 @@ pub(crate) fn path_and_query(url: &Url) -> String {
 pub(crate) fn cookie_names(browser: &Browser, url: &Url) -> Vec<String> {
     let own = browser.jar.of(url);
     own.into_iter().map(|cookie| cookie.name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(body: &str) -> Page {
+        Page {
+            url: "http://localhost:5000/".parse().unwrap(),
+            status: 200,
+            headers: reqwest::header::HeaderMap::new(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn step_to(link: &str) -> Step {
+        Step::to(&page(&format!("<a href='{link}'>x</a>")).controls()[0])
+    }
+
+    #[test]
+    fn a_link_is_found_again_with_another_token() {
+        let step = step_to("/logout?_wpnonce=a1b2c3d4e5&all=yes");
+        let later =
+            page("<a href='/help'>?</a><a href='/logout?_wpnonce=f6e7d8c9b0&all=yes'>x</a>");
+        let visit = step.on_page(&later).unwrap();
+        assert_eq!(visit.url.query(), Some("_wpnonce=f6e7d8c9b0&all=yes"));
+    }
+
+    #[test]
+    fn a_link_to_another_provider_is_another_one() {
+        let step = step_to("/login?provider=google&csrf=a1b2c3d4e5");
+        let other = "<a href='/login?provider=github&csrf=f6e7d8c9b0'>x</a>";
+        assert_eq!(step.on_page(&page(other)).map(|it| it.url), None);
+        let both = format!("{other}<a href='/login?provider=google&csrf=f6e7d8c9b0'>x</a>");
+        let visit = step.on_page(&page(&both)).unwrap();
+        assert_eq!(visit.url.query(), Some("provider=google&csrf=f6e7d8c9b0"));
+    }
+
+    #[test]
+    fn of_two_links_the_one_with_the_same_token_is_taken() {
+        let step = step_to("/item?id=12345678");
+        let later = page("<a href='/item?id=87654321'>x</a><a href='/item?id=12345678'>x</a>");
+        assert_eq!(
+            step.on_page(&later).unwrap().url.query(),
+            Some("id=12345678")
+        );
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        for link in [
+            "/logout?_wpnonce=a1b2c3d4e5",
+            "/out?provider=google&csrf=x1",
+        ] {
+            let printed = step_to(link).describe();
+            assert!(printed.starts_with("GET /"), "{printed}");
+            assert!(
+                !printed.contains("a1b2c3d4e5") && !printed.contains("x1"),
+                "{printed}"
+            );
+        }
+        let button = "<form><button name=csrf value=a1b2c3d4e5>Go</button></form>";
+        let printed = Step::to(&page(button).controls()[0]).describe();
+        assert_eq!(printed, "GET / with csrf=\u{2026}");
+    }
 }

@@ -129,7 +129,8 @@ pub(crate) async fn learn(
             "nobody can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
         );
     }
-    found("whoami", format!("{} shows who is signed in", app.whoami));
+    let whoami = stack::mask::url(&app.whoami);
+    found("whoami", format!("{whoami} shows who is signed in"));
 
     sign_out::find(world, hints, &start, &mut app).await?;
     match &app.sign_out {

@@ -26,17 +26,20 @@ pub(crate) enum Led {
 /// value.
 const FIND_CONTROL: &str = r#"
 const [method, path, name, value] = arguments;
-const here = url => { const it = new URL(url, document.baseURI); return it.pathname + it.search; };
+const isToken = value => value.length >= 8 && /^(?!\/)[\w\-.=+\/~:]*$/.test(value) && /[0-9]/.test(value);
+const target = url => { const it = new URL(url, document.baseURI);
+  return it.pathname + '?' + [...it.searchParams].map(([name, value]) => name + '=' + (isToken(value) ? '' : value)).join('&'); };
+const leadsThere = url => target(url) === target(path);
 if (method === 'GET') for (const link of document.querySelectorAll('a[href]'))
-  if (here(link.href) === path) return link;
+  if (leadsThere(link.href)) return link;
 for (const form of document.forms) {
   if (form.method.toUpperCase() !== method) continue;
   const buttons = [...form.querySelectorAll('button:not([type=button]):not([type=reset]), input[type=submit], input[type=image]')];
   for (const button of buttons) {
     const action = button.getAttribute('formaction') || form.getAttribute('action') || location.href;
-    if (here(action) === path && (name === null || (button.name === name && button.value === value))) return button;
+    if (leadsThere(action) && (name === null || (button.name === name && (button.value === value || isToken(value))))) return button;
   }
-  if (!buttons.length && here(form.getAttribute('action') || location.href) === path) {
+  if (!buttons.length && leadsThere(form.getAttribute('action') || location.href)) {
     const button = form.appendChild(document.createElement('button'));
     button.textContent = 'Send';
     return button;

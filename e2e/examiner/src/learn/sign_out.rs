@@ -36,7 +36,7 @@ pub(super) async fn find(
         return Ok(());
     }
     let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
-    let mut candidates = Vec::new();
+    let mut candidates: Vec<(Step, String, bool)> = Vec::new();
     {
         let trial = Trial::new(world, app, flow);
         let mut browser = trial.browser("browser");
@@ -55,8 +55,8 @@ pub(super) async fn find(
         for page in [&whoami, &home, &landing] {
             for control in page.controls() {
                 let step = Step::to(&control);
-                let is_new = !signed_out.contains(&step)
-                    && !candidates.iter().any(|(its, _, _)| *its == step);
+                let is_new = !signed_out.iter().any(|it| it.is_like(&step))
+                    && !candidates.iter().any(|(its, _, _)| its.is_like(&step));
                 if is_new && world.is_app(&control.target()) && !is_destructive(&control) {
                     let is_likely = sounds_like(&control.describe());
                     candidates.push((step, path_and_query(&page.url), is_likely));
