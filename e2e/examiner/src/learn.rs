@@ -100,6 +100,7 @@ pub(crate) async fn learn(
         format!("the app is the project {}", project.client_id),
     );
 
+    world.counts_only(&project.client_id);
     let mut app = App {
         ways: ways.into_iter().map(|found| found.way).collect(),
         whoami: path_and_query(&world.start),

@@ -287,7 +287,7 @@ impl<'w> Trial<'w> {
             "broker",
             format!("the next {operation} meets: {fault}"),
         );
-        self.world.control.arm(operation, fault, more).await
+        self.world.arm(operation, fault, more).await
     }
 
     /// Moves the clock ahead.

@@ -1,9 +1,11 @@
 //! A world: one stack and one running app, which the checks have to themselves.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use reqwest::Client;
+use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
@@ -31,6 +33,9 @@ pub(crate) struct World {
     pub(crate) start: Url,
     /// The project of an app that the examiner starts; that of another app is learnt.
     pub(crate) project: Option<Project>,
+    /// The project of an app that ran already, once it is learnt: the stack serves others
+    /// as well.
+    learnt_project: OnceLock<String>,
     pub(crate) chromium: Chromium,
     /// The app's log files, from the beginning of the examination on.
     pub(crate) logs: Vec<LogFile>,
@@ -123,6 +128,7 @@ impl World {
             addresses,
             start: start.clone(),
             project,
+            learnt_project: OnceLock::new(),
             chromium: Chromium::new(&ChromiumSettings::Off),
             logs: Vec::new(),
             launched,
@@ -230,7 +236,29 @@ impl World {
     /// The calls at the broker after `mark`.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
         let events = self.control.events(mark).await.map_err(Stop::harness)?;
-        Ok(calls::from_events(&events))
+        let mut calls = calls::from_events(&events);
+        if let Some(own) = self.learnt_project.get() {
+            calls.retain(|call| call.project.as_ref().is_none_or(|its| its == own));
+        }
+        Ok(calls)
+    }
+
+    /// Counts from now on only calls of this project, on a stack that serves others too.
+    pub(crate) fn counts_only(&self, client_id: &str) {
+        if self.launched.is_none() {
+            let _ = self.learnt_project.set(client_id.to_owned());
+        }
+    }
+
+    /// Arms a fault at the app's next call of `operation`; `more` has its further members.
+    pub(crate) async fn arm(&self, operation: &str, fault: &str, more: &Value) -> Outcome {
+        let mut more = more.as_object().cloned().unwrap_or_default();
+        let own = self.learnt_project.get();
+        // A made-up access token belongs to no project.
+        if let Some(own) = own.filter(|_| operation != "GET /v1/profile") {
+            more.insert("client_id".to_owned(), json!(own));
+        }
+        self.control.arm(operation, fault, &more.into()).await
     }
 
     /// The calls at the broker after `mark`, once none has come for `idle`: an app may

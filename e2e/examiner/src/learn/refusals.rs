@@ -16,10 +16,14 @@ pub(super) enum Refusal {
     Sentence(String),
 }
 
-/// Looks what the broker refused since `mark`.
-pub(super) async fn look(world: &World, mark: u64) -> Result<Refusal, String> {
+/// The calls that start a login. A refusal of another one ends no examination.
+const STARTS: [&str; 2] = ["POST /v1/login/session", "GET /authorize"];
+
+/// Looks which start of a login the broker refused since `mark`. `own` is the project of
+/// an app that shares its stack with others, once a way to sign in has shown it.
+pub(super) async fn look(world: &World, mark: u64, own: Option<&str>) -> Result<Refusal, String> {
     let calls = world.calls(mark).await.map_err(|stop| stop.actual)?;
-    let Some(refused) = calls.iter().rev().find(|call| call.rule.is_some()) else {
+    let Some(refused) = last_refused_start(&calls, own) else {
         return Ok(Refusal::None);
     };
     let exchange = world
@@ -27,6 +31,9 @@ pub(super) async fn look(world: &World, mark: u64) -> Result<Refusal, String> {
         .exchange(&refused.request_id)
         .await
         .unwrap_or_default();
+    if is_of_other(named_in(&exchange, "client_id").as_deref(), own) {
+        return Ok(Refusal::None);
+    }
     let rule = refused.rule.as_deref().unwrap_or_default();
     let named = |member| named_in(&exchange, member);
     Ok(match rule {
@@ -43,6 +50,17 @@ pub(super) async fn look(world: &World, mark: u64) -> Result<Refusal, String> {
             world.control.url()
         )),
     })
+}
+
+fn last_refused_start<'c>(calls: &'c [Call], own: Option<&str>) -> Option<&'c Call> {
+    let is_start = |call: &Call| STARTS.contains(&call.operation.as_str());
+    let mut calls = calls.iter().rev().filter(|call| is_start(call));
+    calls.find(|call| call.rule.is_some() && !is_of_other(call.project.as_deref(), own))
+}
+
+/// Whether the project is known, and another than the app's.
+fn is_of_other(project: Option<&str>, own: Option<&str>) -> bool {
+    own.is_some_and(|own| project.is_some_and(|its| its != own))
 }
 
 /// Registers the callback of an app that the examiner started; the project of another
@@ -98,4 +116,51 @@ fn named_in(exchange: &Value, member: &str) -> Option<String> {
         .filter_map(|pair| pair.split_once('='));
     let (_, value) = pairs.find(|(name, _)| *name == member)?;
     Some(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(operation: &str, project: &str, rule: Option<&str>) -> Call {
+        Call {
+            request_id: operation.to_owned(),
+            operation: operation.to_owned(),
+            project: Some(project.to_owned()),
+            login: None,
+            status: Some(400),
+            rule: rule.map(str::to_owned),
+            fault: None,
+            is_by_browser: false,
+            provenance: None,
+        }
+    }
+
+    #[track_caller]
+    fn found(calls: &[Call], own: Option<&str>) -> Option<String> {
+        last_refused_start(calls, own).map(|call| call.operation.clone())
+    }
+
+    #[test]
+    fn a_refused_call_that_starts_no_login_ends_nothing() {
+        let revoked = refused("POST /v1/revoke", "prj_a", Some("token.known"));
+        assert_eq!(found(std::slice::from_ref(&revoked), None), None);
+        let start = refused("GET /authorize", "prj_a", Some("authorize.scope"));
+        assert_eq!(
+            found(&[start, revoked], None).as_deref(),
+            Some("GET /authorize")
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_another_app_on_the_stack_ends_nothing() {
+        let start = refused(
+            "POST /v1/login/session",
+            "prj_b",
+            Some("redirect_uri.registered"),
+        );
+        assert_eq!(found(std::slice::from_ref(&start), Some("prj_a")), None);
+        assert!(found(std::slice::from_ref(&start), Some("prj_b")).is_some());
+        assert!(found(&[start], None).is_some(), "nothing is known yet");
+    }
 }

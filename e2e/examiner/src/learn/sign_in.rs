@@ -119,6 +119,12 @@ impl Search<'_> {
         Ok(())
     }
 
+    /// The project of an app that shares its stack, as far as its ways show it.
+    fn own_project(&self) -> Option<&str> {
+        let found = self.ways.first().filter(|_| !self.world.owns_app());
+        found.map(|found| found.project.as_str())
+    }
+
     fn add(&mut self, found: FoundWay) {
         let is_known = self.ways.iter().any(|known| {
             known.way.flow == found.way.flow && known.way.provider == found.way.provider
@@ -137,7 +143,7 @@ impl Search<'_> {
         if matches!(pressed, Pressed::Started(_)) {
             return Ok(pressed);
         }
-        match refusals::look(self.world, mark).await? {
+        match refusals::look(self.world, mark, self.own_project()).await? {
             refusals::Refusal::None => Ok(pressed),
             refusals::Refusal::Registered => self.press_once(steps, mark).await,
             refusals::Refusal::Sentence(sentence) => {
