@@ -187,7 +187,7 @@ impl Step {
         request.on_page(page)
     }
 
-    /// The step as `examine.toml` and the report show it.
+    /// The step as the report shows it, without tokens.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Css(css) => format!("css:{css}"),
@@ -196,7 +196,7 @@ impl Step {
                 path,
                 field,
             } => {
-                let path = stack::mask::url(path);
+                let path = shown_target(path);
                 let added = field.as_ref().map_or_else(String::new, |(name, value)| {
                     let value = if is_token(value) { "\u{2026}" } else { value };
                     format!(" with {name}={value}")
@@ -204,7 +204,7 @@ impl Step {
                 format!("{method} {path}{added}")
             }
             Self::Request { method, path, .. } => {
-                format!("{method} {}", stack::mask::url(path))
+                format!("{method} {}", shown_target(path))
             }
         }
     }
@@ -243,6 +243,19 @@ fn target_without_tokens(target: &str) -> String {
         })
         .collect();
     format!("{path}?{}", encode(&pairs))
+}
+
+/// The target for a person: the values that may be tokens are left out.
+pub(crate) fn shown_target(target: &str) -> String {
+    let Some((path, query)) = target.split_once('?') else {
+        return stack::mask::scrub(target);
+    };
+    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, value)) if is_token(value) => format!("{name}=\u{2026}"),
+        _ => pair.to_owned(),
+    });
+    let pairs: Vec<_> = pairs.collect();
+    stack::mask::scrub(&format!("{path}?{}", pairs.join("&")))
 }
 
 /// The path with its query.
@@ -304,17 +317,8 @@ mod tests {
 
     #[test]
     fn a_token_is_not_printed() {
-        for link in [
-            "/logout?_wpnonce=a1b2c3d4e5",
-            "/out?provider=google&csrf=x1",
-        ] {
-            let printed = step_to(link).describe();
-            assert!(printed.starts_with("GET /"), "{printed}");
-            assert!(
-                !printed.contains("a1b2c3d4e5") && !printed.contains("x1"),
-                "{printed}"
-            );
-        }
+        let link = step_to("/logout?_wpnonce=a1b2c3d4e5&all=yes").describe();
+        assert_eq!(link, "GET /logout?_wpnonce=\u{2026}&all=yes");
         let button = "<form><button name=csrf value=a1b2c3d4e5>Go</button></form>";
         let printed = Step::to(&page(button).controls()[0]).describe();
         assert_eq!(printed, "GET / with csrf=\u{2026}");

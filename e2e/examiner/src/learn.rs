@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::app::{App, Flow, Step, Way, cookie_names, path_and_query};
+use crate::app::{App, Flow, Step, Way, cookie_names, path_and_query, shown_target};
 use crate::browser::{Browser, Control, Page, SameSite};
 use crate::control::Project;
 use crate::person::Person;
@@ -130,7 +130,7 @@ pub(crate) async fn learn(
             "nobody can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
         );
     }
-    let whoami = stack::mask::url(&app.whoami);
+    let whoami = shown_target(&app.whoami);
     found("whoami", format!("{whoami} shows who is signed in"));
 
     sign_out::find(world, hints, &start, &mut app).await?;
