@@ -209,6 +209,16 @@ impl Step {
         }
     }
 
+    /// The step as `examine.toml` and a flag take it.
+    pub(crate) fn setting(&self) -> String {
+        match self {
+            Self::Css(css) => format!("css:{css}"),
+            Self::Target { method, path, .. } => format!("{method} {path}"),
+            Self::Request { method, path, body } if body.is_empty() => format!("{method} {path}"),
+            Self::Request { method, path, body } => format!("{method} {path} {body}"),
+        }
+    }
+
     /// The path that the step asks for, if it is known without a page.
     pub(crate) fn path(&self) -> Option<&str> {
         match self {

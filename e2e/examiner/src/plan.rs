@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use url::Url;
 
 use crate::app::Flow;
+use crate::browser::is_loopback;
 pub use crate::chromium::ChromiumSettings;
 use crate::learn::Hints;
 
@@ -56,5 +57,41 @@ impl ExaminationPlan {
             chromium: ChromiumSettings::default(),
             hints: Hints::default(),
         }
+    }
+
+    /// The flags of `examine` that repeat this plan, without the checks and the command.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut add = |flag: &str, value: &str| flags.extend([flag.to_owned(), value.to_owned()]);
+        if self.command.is_empty() && self.control != DEFAULT_CONTROL {
+            add("--control", &self.control);
+        }
+        for callback in &self.callbacks {
+            add("--callback", callback);
+        }
+        if let Some(path) = &self.hints.whoami {
+            add("--whoami", path);
+        }
+        for (provider, step) in &self.hints.sign_in {
+            add("--sign-in", &format!("{provider}={}", step.setting()));
+        }
+        if let Some(step) = &self.hints.sign_out {
+            add("--sign-out", &step.setting());
+        }
+        for log in &self.log {
+            add("--log", &log.display().to_string());
+        }
+        if let Some(flow) = self.flow {
+            add("--flow", flow.as_str());
+        }
+        if let Some(host) = self.start.host_str().filter(|_| !is_loopback(&self.start)) {
+            add("--i-may-attack", host);
+        }
+        match &self.chromium {
+            ChromiumSettings::At(driver) => add("--webdriver", driver.as_str()),
+            ChromiumSettings::Off => flags.push("--no-chromium".to_owned()),
+            ChromiumSettings::Hidden | ChromiumSettings::Shown => {}
+        }
+        flags
     }
 }

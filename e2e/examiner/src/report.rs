@@ -7,6 +7,7 @@ mod json;
 mod junit;
 mod markdown;
 mod printable;
+mod repeat;
 mod run;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -43,6 +44,8 @@ pub struct Report {
     pub good: Vec<(Flow, Vec<TapeLine>)>,
     /// The command of the app, as the examiner was given it.
     command: Vec<String>,
+    /// The flags of its plan.
+    flags: Vec<String>,
 }
 
 impl Report {
@@ -66,6 +69,7 @@ impl Report {
             expected: plan.expect.clone(),
             good,
             command: plan.command.clone(),
+            flags: plan.flags(),
         };
         report.printable()
     }
@@ -174,27 +178,5 @@ impl Report {
         let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
         let found = self.good.iter().find(wanted);
         found.map(|(_, tape)| tape.as_slice())
-    }
-
-    /// The command that repeats one check.
-    pub fn repeat(&self, id: &str) -> String {
-        let mut words = vec!["just".to_owned(), "examine".to_owned()];
-        words.push(quoted(&self.target));
-        words.extend(["--only".to_owned(), id.to_owned()]);
-        if !self.command.is_empty() {
-            words.push("--".to_owned());
-            words.extend(self.command.iter().map(|it| quoted(it)));
-        }
-        words.join(" ")
-    }
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

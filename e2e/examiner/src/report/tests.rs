@@ -63,6 +63,7 @@ fn report(results: Vec<CheckResult>) -> Report {
         expected: Vec::new(),
         good: vec![(Flow::Clean, vec![line("GET /callback \u{2192} 303 to /")])],
         command: vec!["python".to_owned(), "app.py".to_owned()],
+        flags: Vec::new(),
     };
     report.printable()
 }

@@ -181,3 +181,25 @@ fn the_command_to_repeat_a_check_survives_a_shell() {
         "just examine 'http://localhost:5000/?a=1&b=2' --only pkce"
     );
 }
+
+#[test]
+fn the_command_to_repeat_a_check_keeps_the_flags_of_the_plan() {
+    let mut report = report_of(&[("pkce", Verdict::Pass)]);
+    report.command.clear();
+    let mut plan = crate::ExaminationPlan::new("http://localhost:5000/".parse().unwrap());
+    "http://127.0.0.1:9010".clone_into(&mut plan.control);
+    plan.hints.whoami = Some("/me".to_owned());
+    plan.hints.sign_out = Some(crate::app::Step::Css("#out".to_owned()));
+    let request = crate::app::Step::Request {
+        method: "POST".to_owned(),
+        path: "/login".to_owned(),
+        body: String::new(),
+    };
+    plan.hints.sign_in = vec![("google".to_owned(), request)];
+    plan.flow = Some(Flow::Clean);
+    report.flags = plan.flags();
+    assert_eq!(
+        report.repeat("pkce"),
+        "just examine http://localhost:5000/ --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --flow clean --only pkce"
+    );
+}
