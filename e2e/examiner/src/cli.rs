@@ -1,5 +1,6 @@
 //! The command line of the program `examine`: its progress, its reports, its exit status.
 
+mod app_settings;
 mod changes;
 mod config_file;
 mod init;

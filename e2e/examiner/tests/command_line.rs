@@ -177,3 +177,17 @@ fn init_writes_what_it_found_and_examine_reads_it() {
     let examined = init.examine_by_file("callback-replay").run();
     examined.has_verdict("callback-replay", "PASS");
 }
+
+#[test]
+fn init_takes_the_steps_of_a_page_with_scripts() {
+    let flags = ["--sign-in", "github=POST /api/login", "--whoami", "/api/me"];
+    let init = Examine::odd("scripted").flags(&flags).init();
+    let run = init.run();
+    assert_eq!(run.status, Some(0), "{}", run.stderr);
+    let written = init.read("examine.toml");
+    assert!(
+        written.contains("sign_in.github = \"POST /api/login\""),
+        "{written}"
+    );
+    assert!(written.contains("whoami   = \"/api/me\""), "{written}");
+}

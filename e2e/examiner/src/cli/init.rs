@@ -6,27 +6,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::config_file::FILE_NAME;
-use super::settings::start_page;
+use super::app_settings::AppSettings;
+use super::config_file::{ConfigFile, FILE_NAME};
 use crate::app::{App, Step, path_and_query};
 use crate::examination;
 use crate::learn::PreflightStep;
-use crate::plan::{DEFAULT_CONTROL, ExaminationPlan};
+use crate::plan::ExaminationPlan;
 
 /// The app that `examine init` looks at.
 #[derive(Debug, Args)]
 pub struct InitSettings {
-    /// The page on which a visitor chooses to sign in
-    #[arg(value_name = "START")]
-    start: String,
-
-    /// The command that starts the app, after --
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
-
-    /// The control address of the stack that a running app uses
-    #[arg(long, value_name = "URL", default_value = DEFAULT_CONTROL)]
-    control: String,
+    #[command(flatten)]
+    app: AppSettings,
 
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
@@ -42,11 +33,7 @@ pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
             path.display()
         ));
     }
-    let plan = ExaminationPlan {
-        control: settings.control.clone(),
-        command: settings.command.clone(),
-        ..ExaminationPlan::new(start_page(&settings.start, None)?)
-    };
+    let plan = settings.app.plan(ConfigFile::default())?;
     let (app, found) = examination::preflight(&plan).await?;
     let text = config(&plan, &app);
     write_new(path, &text)?;
@@ -78,6 +65,16 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     let _ = writeln!(text, "callback = {}", list(&callbacks));
     if app.whoami != path_and_query(&plan.start) {
         let _ = writeln!(text, "whoami   = {}", quoted(&app.whoami));
+    }
+    for (provider, step) in &plan.hints.sign_in {
+        let _ = writeln!(text, "sign_in.{provider} = {}", quoted(&step.setting()));
+    }
+    if let Some(step) = &plan.hints.sign_out {
+        let _ = writeln!(text, "sign_out = {}", quoted(&step.setting()));
+    }
+    if !plan.log.is_empty() {
+        let logs: Vec<_> = plan.log.iter().map(|it| it.display().to_string()).collect();
+        let _ = writeln!(text, "log      = {}", list(&logs));
     }
     let found = app.sign_out.as_ref().map(Step::describe);
     if let Some(step) = found {

@@ -5,57 +5,21 @@ use std::path::PathBuf;
 use clap::Args;
 use url::Url;
 
-use super::config_file::{ConfigFile, parse_step};
-use crate::app::Flow;
-use crate::browser::is_loopback;
+use super::app_settings::AppSettings;
+use super::config_file::ConfigFile;
 use crate::catalogue;
 use crate::chromium::ChromiumSettings;
-use crate::learn::Hints;
-use crate::plan::{DEFAULT_CONTROL, DEFAULT_WORLDS, ExaminationPlan};
+use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
 
-/// What is examined, and how.
+/// The examination.
 #[derive(Debug, Args)]
 pub struct Settings {
-    /// The page on which a visitor chooses to sign in, like http://localhost:5000/
-    #[arg(value_name = "START")]
-    pub(super) start: Option<String>,
-
-    /// The command that starts the app, after --
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(super) command: Vec<String>,
-
-    /// The control address of the stack that a running app uses
-    /// [default: http://127.0.0.1:8010]
-    #[arg(long, value_name = "URL")]
-    control: Option<String>,
+    #[command(flatten)]
+    app: AppSettings,
 
     /// The file with the settings of this app [default: examine.toml, if there is one]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-
-    /// Register this callback before the app starts; repeat for more
-    #[arg(long, value_name = "URL")]
-    callback: Vec<String>,
-
-    /// A page that shows who is signed in, like /me, if the start page does not
-    #[arg(long, value_name = "PATH")]
-    whoami: Option<String>,
-
-    /// What starts a login: google=css:#google, or google=POST /login/google
-    #[arg(long, value_name = "PROVIDER=STEP")]
-    sign_in: Vec<String>,
-
-    /// What signs out: css:SELECTOR, or POST /logout
-    #[arg(long, value_name = "STEP")]
-    sign_out: Option<String>,
-
-    /// A log file of the app, to be searched for secrets; repeat for more
-    #[arg(long, value_name = "FILE")]
-    log: Vec<PathBuf>,
-
-    /// Examine this flow alone
-    #[arg(long, value_enum)]
-    flow: Option<Flow>,
 
     /// A check that is known to fail; repeat for more
     #[arg(long, value_name = "ID")]
@@ -64,10 +28,6 @@ pub struct Settings {
     /// Run only this check; repeat for more
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
-
-    /// Examine an app on this other host, which serves /.well-known/examine-permission
-    #[arg(long, value_name = "HOST")]
-    i_may_attack: Option<String>,
 
     /// The number of copies of the app that are examined at once, if it was started here
     #[arg(long, value_name = "N", default_value_t = DEFAULT_WORLDS)]
@@ -84,6 +44,7 @@ pub struct Settings {
     /// Show Chromium, slowly enough to follow, with one copy of the app
     #[arg(long)]
     show: bool,
+
     /// Repeat what failed when a file below the current folder changes, until Ctrl-C
     #[arg(long, conflicts_with = "json")]
     pub(super) watch: bool,
@@ -113,50 +74,13 @@ impl Settings {
     /// One sentence that names the flag or the key.
     pub(super) fn plan(&self) -> Result<ExaminationPlan, String> {
         let file = ConfigFile::read(self.config.as_deref())?;
-        let start = self.start.clone().or(file.start).ok_or(
-            "which app? Give its start page, like `examine http://localhost:5000/`, or start in examine.toml",
-        )?;
-        let or = |flags: &Vec<String>, file: Vec<String>| {
-            if flags.is_empty() {
-                file
-            } else {
-                flags.clone()
-            }
+        let expect = match self.expect.as_slice() {
+            [] => file.expect.clone(),
+            expect => expect.to_vec(),
         };
-        let expect = or(&self.expect, file.expect);
         known_ids("expect", &expect)?;
         known_ids("--only", &self.only)?;
-        let mut sign_in = Vec::new();
-        for (provider, step) in file.sign_in {
-            sign_in.push((
-                provider_name("sign_in", &provider)?,
-                parse_step("sign_in", &step)?,
-            ));
-        }
-        for flag in &self.sign_in {
-            let (provider, step) = flag.split_once('=').ok_or_else(|| {
-                format!("--sign-in {flag}: expected PROVIDER=STEP, like google=css:#google")
-            })?;
-            sign_in.retain(|(known, _)| known != provider);
-            sign_in.push((
-                provider_name("--sign-in", provider)?,
-                parse_step("--sign-in", step)?,
-            ));
-        }
-        let sign_out = self.sign_out.clone().or(file.sign_out);
         Ok(ExaminationPlan {
-            control: self
-                .control
-                .clone()
-                .unwrap_or_else(|| DEFAULT_CONTROL.to_owned()),
-            command: or(&self.command, file.command),
-            callbacks: or(&self.callback, file.callback),
-            log: if self.log.is_empty() {
-                file.log
-            } else {
-                self.log.clone()
-            },
-            flow: self.flow,
             only: self.only.clone(),
             expect,
             worlds: if self.show {
@@ -165,14 +89,7 @@ impl Settings {
                 self.worlds.clamp(1, 16)
             },
             chromium: self.chromium(has_display())?,
-            hints: Hints {
-                whoami: self.whoami.clone().or(file.whoami),
-                sign_in,
-                sign_out: sign_out
-                    .map(|step| parse_step("sign_out", &step))
-                    .transpose()?,
-            },
-            ..ExaminationPlan::new(start_page(&start, self.i_may_attack.as_deref())?)
+            ..self.app.plan(file)?
         })
     }
 
@@ -205,33 +122,6 @@ impl Settings {
 fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
-}
-
-/// The start page: an address on this machine, or on the host that may be attacked.
-pub(super) fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, String> {
-    let url = Url::parse(text)
-        .ok()
-        .filter(|url| matches!(url.scheme(), "http" | "https"));
-    let url = url.ok_or_else(|| {
-        format!("{text} is no address: give the start page, like http://localhost:5000/")
-    })?;
-    if !is_loopback(&url) && url.host_str() != other_host {
-        let host = url.host_str().unwrap_or_default();
-        return Err(format!(
-            "{host} is not on this machine: the examiner attacks an app. If you may do that there, give \
-             --i-may-attack {host}"
-        ));
-    }
-    Ok(url)
-}
-
-fn provider_name(place: &str, name: &str) -> Result<String, String> {
-    match name {
-        "google" | "github" => Ok(name.to_owned()),
-        _ => Err(format!(
-            "{place}: the providers are google and github, not {name}"
-        )),
-    }
 }
 
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
