@@ -28,7 +28,8 @@ pub(crate) struct Call {
 /// The calls at the broker, oldest first: one for each request, with its fault.
 pub(crate) fn from_events(events: &[Event]) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
-    for event in events.iter().filter(|it| it.to == "broker") {
+    // A remark about a repeated call is beside the event of the call itself.
+    for event in events.iter().filter(|it| it.to == "broker" && !it.resend) {
         match calls
             .iter_mut()
             .find(|it| it.request_id == event.request_id)

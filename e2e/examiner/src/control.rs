@@ -57,6 +57,8 @@ pub(crate) struct Event {
     pub(crate) status: Option<u16>,
     pub(crate) rule: Option<String>,
     pub(crate) fault: Option<String>,
+    /// Whether the event only remarks that a call repeats a lost one.
+    pub(crate) resend: bool,
 }
 
 impl Control {

@@ -124,6 +124,7 @@ mod tests {
 
     fn refused(operation: &str, project: &str, rule: Option<&str>) -> Call {
         Call {
+            at: 0,
             request_id: operation.to_owned(),
             operation: operation.to_owned(),
             project: Some(project.to_owned()),
