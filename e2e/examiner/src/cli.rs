@@ -4,6 +4,7 @@ mod app_settings;
 mod changes;
 mod config_file;
 mod init;
+mod interruption;
 mod settings;
 mod show_progress;
 mod watch;
@@ -12,11 +13,11 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use tokio::signal::unix::{SignalKind, signal};
-
+use crate::examination::examine_until;
 use crate::{ExaminationPlan, Progress, Report};
+use clap::{Parser, Subcommand};
 pub use init::InitSettings;
+use interruption::Interruption;
 pub use settings::Settings;
 
 /// The exit status of wrong usage, and of trouble that is not the app's.
@@ -76,7 +77,7 @@ impl Cli {
     /// Examines the app, or writes `examine.toml`; an error is one line on standard error.
     pub async fn run(self) -> ExitCode {
         let done = match &self.command {
-            Some(Command::Init(settings)) => init::run(settings).await.map(|()| ExitCode::SUCCESS),
+            Some(Command::Init(settings)) => init::run(settings).await,
             None if self.settings.watch => watch::run(&self.settings).await,
             None => examine(&self.settings).await,
         };
@@ -89,10 +90,8 @@ impl Cli {
 
 async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
-    let report = tokio::select! {
-        biased;
-        () = interrupted() => return Ok(INTERRUPTED.into()),
-        report = examine_shown(&plan) => report?,
+    let Some(report) = examine_shown(&plan, &Interruption::listen()).await? else {
+        return Ok(INTERRUPTED.into());
     };
     write_files(settings, &report)?;
     print(&if settings.json {
@@ -103,11 +102,14 @@ async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     Ok(status_of(&report))
 }
 
-/// Examines the app, and shows the progress.
-async fn examine_shown(plan: &ExaminationPlan) -> Result<Report, String> {
+/// Examines the app, and shows the progress. There is no report after an interruption.
+async fn examine_shown(
+    plan: &ExaminationPlan,
+    interruption: &Interruption,
+) -> Result<Option<Report>, String> {
     let mut shown = show_progress::ShownProgress::new();
     let mut progress = |step: Progress<'_>| shown.step(&step);
-    let report = crate::examine(plan, &mut progress).await;
+    let report = examine_until(plan, &mut progress, interruption.wait()).await;
     shown.end();
     report
 }
@@ -120,19 +122,6 @@ fn status_of(report: &Report) -> ExitCode {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
-    }
-}
-
-/// Waits for Ctrl-C, or a request to end. The app is in a process group of its own, so
-/// that neither reaches it: it ends when what is under way is dropped.
-async fn interrupted() {
-    let Ok(mut ended) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        Ok(()) = tokio::signal::ctrl_c() => {}
-        Some(()) = ended.recv() => {}
-        else => std::future::pending().await,
     }
 }
 

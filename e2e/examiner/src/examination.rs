@@ -1,9 +1,14 @@
 //! An examination: the preflight, then every check in a world that it has to itself, as
 //! many at once as there are worlds.
 
+mod interactive;
+#[cfg(test)]
+mod tests;
 mod workers;
 
 use std::collections::VecDeque;
+use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::app::{App, Flow};
@@ -19,6 +24,7 @@ use crate::tape::TapeLine;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, Verdict};
 use crate::world::World;
+use interactive::Interactive;
 
 /// The result of one check.
 #[derive(Debug, Clone)]
@@ -37,7 +43,7 @@ pub struct CheckResult {
     pub evidence: Vec<TapeLine>,
 }
 
-/// A step of an examination, for whoever shows its progress.
+/// A step of an examination, to show its progress.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// The preflight begins.
@@ -57,15 +63,53 @@ pub async fn examine(
     plan: &ExaminationPlan,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Report, String> {
+    let examined = examine_until(plan, progress, pending()).await?;
+    examined.ok_or_else(|| "the examination was interrupted".to_owned())
+}
+
+/// As [`examine`], up to an interruption: then there is no report, and the stack is left
+/// as it was found all the same.
+///
+/// # Errors
+///
+/// As of [`examine`].
+pub async fn examine_until(
+    plan: &ExaminationPlan,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    interruption: impl Future<Output = ()>,
+) -> Result<Option<Report>, String> {
     progress(Progress::Preflight);
+    let whole = async |world: &Arc<World>| examine_in(plan, world, progress).await;
+    in_first_world(plan, interruption, whole).await
+}
+
+/// The result of `work` in the first world; none after an interruption. The stack is left
+/// as it was found in any case.
+async fn in_first_world<T>(
+    plan: &ExaminationPlan,
+    interruption: impl Future<Output = ()>,
+    work: impl AsyncFnOnce(&Arc<World>) -> Result<T, String>,
+) -> Result<Option<T>, String> {
+    let mut interruption = pin!(interruption);
     let chromium = Chromium::new(&plan.chromium);
-    let world = Arc::new(first_world(plan).await?.with_chromium(&chromium));
-    let restored = Interactive::switch(&world).await?;
-    let examined = examine_in(plan, &world, progress).await;
-    restored.restore(&world).await;
-    chromium.stop().await;
+    let world = tokio::select! {
+        biased;
+        () = &mut interruption => return Ok(None),
+        world = first_world(plan) => Arc::new(world?.with_chromium(&chromium)),
+    };
+    let mut switched = Interactive::default();
+    let done = tokio::select! {
+        biased;
+        () = &mut interruption => Ok(None),
+        done = async {
+            switched.switch(&world).await?;
+            work(&world).await
+        } => done.map(Some),
+    };
+    switched.restore(&world).await;
     world.stop().await;
-    examined
+    chromium.stop().await;
+    done
 }
 
 async fn first_world(plan: &ExaminationPlan) -> Result<World, String> {
@@ -240,39 +284,14 @@ fn sentence(text: &str) -> String {
     format!("{first}{rest}{end}")
 }
 
-/// The providers' pages are shown while an examination runs, so that each browser can
-/// choose who signs in.
-struct Interactive(Vec<&'static str>);
-
-impl Interactive {
-    async fn switch(world: &World) -> Result<Self, String> {
-        let mut switched = Vec::new();
-        for provider in ["google", "github"] {
-            if world.control.mode(provider).await? == "automatic" {
-                world.control.set_mode(provider, "interactive").await?;
-                switched.push(provider);
-            }
-        }
-        Ok(Self(switched))
-    }
-
-    async fn restore(self, world: &World) {
-        for provider in self.0 {
-            // The stack may have ended meanwhile; there is nothing left to restore then.
-            let _ = world.control.set_mode(provider, "automatic").await;
-        }
-    }
-}
-
 /// The preflight alone, for `examine init`.
-pub(crate) async fn preflight(plan: &ExaminationPlan) -> Result<(App, Vec<PreflightStep>), String> {
-    let chromium = Chromium::new(&plan.chromium);
-    let world = first_world(plan).await?.with_chromium(&chromium);
-    let restored = Interactive::switch(&world).await?;
-    let learnt = learn::learn(&world, &plan.hints, plan.flow).await;
-    restored.restore(&world).await;
-    chromium.stop().await;
-    world.stop().await;
-    let learnt = learnt?;
-    Ok((learnt.app, learnt.preflight))
+pub(crate) async fn preflight(
+    plan: &ExaminationPlan,
+    interruption: impl Future<Output = ()>,
+) -> Result<Option<(App, Vec<PreflightStep>)>, String> {
+    let look = async |world: &Arc<World>| {
+        let learnt = learn::learn(world, &plan.hints, plan.flow).await?;
+        Ok((learnt.app, learnt.preflight))
+    };
+    in_first_world(plan, interruption, look).await
 }

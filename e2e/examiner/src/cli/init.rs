@@ -3,11 +3,13 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
 
 use super::app_settings::AppSettings;
 use super::config_file::{ConfigFile, FILE_NAME};
+use super::{INTERRUPTED, Interruption};
 use crate::app::{App, Step, path_and_query};
 use crate::examination;
 use crate::learn::PreflightStep;
@@ -25,7 +27,7 @@ pub struct InitSettings {
 }
 
 /// Writes `examine.toml`; an existing file stays as it is.
-pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
+pub(super) async fn run(settings: &InitSettings) -> Result<ExitCode, String> {
     let path = &settings.output;
     if path.exists() {
         return Err(format!(
@@ -34,11 +36,15 @@ pub(super) async fn run(settings: &InitSettings) -> Result<(), String> {
         ));
     }
     let plan = settings.app.plan(ConfigFile::default())?;
-    let (app, found) = examination::preflight(&plan).await?;
+    let interruption = Interruption::listen();
+    let found = examination::preflight(&plan, interruption.wait()).await?;
+    let Some((app, found)) = found else {
+        return Ok(INTERRUPTED.into());
+    };
     let text = config(&plan, &app);
     write_new(path, &text)?;
     let _ = write!(std::io::stdout(), "{}", summary(&found, path));
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 fn write_new(path: &Path, text: &str) -> Result<(), String> {

@@ -1,13 +1,12 @@
 //! `--watch`: examines, then repeats what was red whenever a file changes.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::changes::Changes;
-use super::{Settings, TROUBLE, examine_shown, interrupted, print, status_of, write_files};
+use super::{Interruption, Settings, TROUBLE, examine_shown, print, status_of, write_files};
 use crate::report::Report;
 use crate::{CheckResult, ExaminationPlan};
 
@@ -29,14 +28,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
         report: None,
         status: TROUBLE.into(),
     };
-    tokio::select! {
-        biased;
-        () = interrupted() => {}
-        ended = watch.rounds() => {
-            let Err(error) = ended;
-            return Err(error);
-        }
-    }
+    watch.rounds(&Interruption::listen()).await?;
     Ok(watch.status)
 }
 
@@ -50,18 +42,24 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    async fn rounds(&mut self) -> Result<Infallible, String> {
+    /// Examines until an interruption.
+    async fn rounds(&mut self, interruption: &Interruption) -> Result<(), String> {
         let mut changed = BTreeSet::new();
         loop {
-            match examine_shown(&self.next_plan()).await {
-                Ok(report) => self.take(report, &changed)?,
+            match examine_shown(&self.next_plan(), interruption).await {
+                Ok(Some(report)) => self.take(report, &changed)?,
+                Ok(None) => return Ok(()),
                 // An app that does not even start: the next change may mend it.
                 Err(error) => {
                     self.status = TROUBLE.into();
                     say(&format!("{}examine: {error}", after(&changed)));
                 }
             }
-            changed = self.changes.next().await?;
+            changed = tokio::select! {
+                biased;
+                () = interruption.wait() => return Ok(()),
+                changed = self.changes.next() => changed?,
+            };
         }
     }
 

@@ -1,10 +1,13 @@
 //! The worlds that work on the checks at once.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use url::Url;
@@ -16,6 +19,7 @@ use crate::checks;
 use crate::chromium::Chromium;
 use crate::learn::SLOW;
 use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
+use crate::verdict::{Stop, Verdict};
 use crate::world::World;
 
 type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
@@ -72,7 +76,8 @@ pub(super) async fn run_all(
         progress(Progress::Done(&result));
         results.push(result);
     }
-    workers.join_all().await;
+    // One that panicked has returned its results before.
+    while workers.join_next().await.is_some() {}
     results.sort_by_key(|result: &CheckResult| order.iter().position(|id| *id == result.check.id));
     results
 }
@@ -87,11 +92,29 @@ async fn work(
         let Some(check) = next(&queue, &world.chromium) else {
             return;
         };
-        let result = run_check(&world, &app, check).await;
+        let result = guarded(check, run_check(&world, &app, check)).await;
+        if result.verdict == Verdict::Harness {
+            // A check that panicked has left its faults armed.
+            let _ = world.control.disarm().await;
+        }
         if results.send(result).is_err() {
             return;
         }
     }
+}
+
+/// The result of a check, or the examiner's own trouble if it panics.
+pub(super) async fn guarded(
+    check: &'static Check,
+    run: impl Future<Output = CheckResult>,
+) -> CheckResult {
+    let result = AssertUnwindSafe(run).catch_unwind().await;
+    result.unwrap_or_else(|_| {
+        let stop = Stop::harness(
+            "the examiner panicked in this check: its message stands on standard error",
+        );
+        CheckResult::new(check, Err(stop), None, Vec::new())
+    })
 }
 
 /// The next check. One Chromium runs at a time: meanwhile the other worlds take the checks
