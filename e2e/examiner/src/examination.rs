@@ -165,24 +165,36 @@ async fn good_run(world: &World, app: &App) -> Vec<(Flow, Vec<TapeLine>)> {
 /// Runs one check in each flow that it concerns.
 pub(crate) async fn run_check(world: &World, app: &App, check: &'static Check) -> CheckResult {
     let mut results = Vec::new();
-    let flows = app.flows();
-    for flow in flows.iter().copied().filter(|flow| check.concerns(*flow)) {
-        results.push(run_in_flow(world, app, check, flow, flows.len() > 1).await);
+    let flows = concerned_flows(app, check);
+    for flow in &flows {
+        results.push(run_in_flow(world, app, check, *flow, app.flows().len() > 1).await);
     }
-    let worst = results
-        .into_iter()
-        .min_by_key(|result| result.verdict.rank());
-    let Some(worst) = worst else {
+    let Some(worst) = worst_of(results) else {
         let reason = format!("the app does not use the {} flow", check.flow_names());
         return CheckResult::new(check, Err(Stop::not_applicable(reason)), None, Vec::new());
     };
     if worst.verdict != Verdict::Pass {
         return worst;
     }
-    match still_works(world, app, flows[0]).await {
-        Ok(()) => worst,
-        outcome => CheckResult::new(check, outcome, worst.flow, worst.evidence),
+    for flow in flows {
+        if let Err(stop) = still_works(world, app, flow).await {
+            return CheckResult::new(check, Err(stop), worst.flow, worst.evidence);
+        }
     }
+    worst
+}
+
+/// The flows of the app that a check is about. A good sign-in by each of them follows:
+/// the one flow may work where the other refuses everything.
+fn concerned_flows(app: &App, check: &Check) -> Vec<Flow> {
+    let flows = app.flows().into_iter();
+    flows.filter(|flow| check.concerns(*flow)).collect()
+}
+
+/// The result that counts: of two failures the one with a takeover.
+fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
+    let results = results.into_iter();
+    results.min_by_key(|it| (it.verdict.rank(), !it.is_takeover))
 }
 
 async fn run_in_flow(

@@ -5,11 +5,34 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::*;
+use crate::app::Way;
 use crate::time::pause;
 
 fn check(id: &str) -> &'static Check {
     let mut checks = catalogue::checks().iter();
     checks.find(|it| it.id == id).unwrap()
+}
+
+fn way(flow: Flow) -> Way {
+    Way {
+        flow,
+        provider: "google",
+        steps: Vec::new(),
+        callback: "/callback".to_owned(),
+    }
+}
+
+/// An app with both flows.
+fn app() -> App {
+    App {
+        ways: vec![way(Flow::Clean), way(Flow::Legacy)],
+        whoami: "/".to_owned(),
+        sign_out: None,
+        sign_out_page: "/".to_owned(),
+        session_cookies: Vec::new(),
+        has_strict_cookie: false,
+        client_secret: None,
+    }
 }
 
 /// A stack whose providers sign everybody in at once, as that of `just up` does.
@@ -19,6 +42,27 @@ async fn automatic_stack() -> Stack {
         ..StackSettings::for_tests()
     };
     Stack::start(settings).await.unwrap()
+}
+
+#[test]
+fn a_check_ends_with_a_good_sign_in_by_every_flow_that_it_concerns() {
+    let app = app();
+    let of = |id| concerned_flows(&app, check(id));
+    assert_eq!(of("binding-required"), [Flow::Clean, Flow::Legacy]);
+    assert_eq!(of("state-checked"), [Flow::Legacy]);
+    assert_eq!(of("key-fresh"), [Flow::Clean]);
+}
+
+#[test]
+fn a_takeover_in_one_flow_counts_more_than_a_failure_in_the_other() {
+    let check = check("binding-required");
+    let result = |stop, flow| CheckResult::new(check, Err(stop), Some(flow), Vec::new());
+    let worst = worst_of(vec![
+        result(Stop::fail("it asks the broker"), Flow::Clean),
+        result(Stop::takeover("the attacker is the victim"), Flow::Legacy),
+    ]);
+    let worst = worst.unwrap();
+    assert!(worst.is_takeover && worst.flow == Some(Flow::Legacy));
 }
 
 #[tokio::test(flavor = "multi_thread")]
