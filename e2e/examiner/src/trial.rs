@@ -252,9 +252,7 @@ impl<'w> Trial<'w> {
     /// The step that signs out.
     pub(crate) fn sign_out_step(&self) -> Outcome<&'w Step> {
         self.app.sign_out.as_ref().ok_or_else(|| {
-            Stop::not_applicable(
-                "no way to sign out was found: name it with sign_out in examine.toml",
-            )
+            Stop::not_tested("no way to sign out was found: name it with sign_out in examine.toml")
         })
     }
 

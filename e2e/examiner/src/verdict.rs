@@ -18,7 +18,7 @@ pub enum Verdict {
     /// The check does not concern this app.
     #[serde(rename = "NOT APPLICABLE")]
     NotApplicable,
-    /// A tool that the check needs is missing.
+    /// Nothing is known: a tool is missing, or there was no way to try it.
     #[serde(rename = "NOT TESTED")]
     NotTested,
     /// The examiner itself failed.

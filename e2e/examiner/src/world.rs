@@ -207,7 +207,7 @@ impl World {
     /// Ends the app, as a crash would, and starts it again; the stack goes on.
     pub(crate) async fn restart_app(&self) -> Outcome {
         let Some(launched) = &self.launched else {
-            return Err(Stop::not_applicable(
+            return Err(Stop::not_tested(
                 "the examiner did not start this app: give its command after -- to try a restart",
             ));
         };

@@ -159,8 +159,8 @@ impl Belongings {
         if self.saved.is_some() {
             return Ok(());
         }
-        Err(Stop::not_applicable(
-            "nothing was found that belongs to an account: no form on the pages of a signed-in user keeps a text",
+        Err(Stop::not_tested(
+            "nothing was found that belongs to an account: give the app's signed-in users a form whose text it keeps, such as a nickname, while it is examined",
         ))
     }
 

@@ -18,7 +18,7 @@ use crate::verdict::{Outcome, Stop, require};
 /// `log-clean`: after a good login, and after everything that makes an app write more.
 pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
     if !trial.world.owns_app() && trial.world.logs.is_empty() {
-        return Err(Stop::not_applicable(
+        return Err(Stop::not_tested(
             "the examiner did not start this app, and no log file is named: give its command after --, or its log with --log",
         ));
     }

@@ -86,6 +86,22 @@ async fn an_interrupted_examination_leaves_the_providers_as_they_were() {
     assert_eq!(control.mode("github").await.unwrap(), "automatic");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_of_which_nothing_is_known_is_not_tested() {
+    let stack = automatic_stack().await;
+    let start = Url::parse("http://localhost:1/").unwrap();
+    let world = World::attach(&stack.urls().control, &start).await.unwrap();
+    let app = app();
+    let trial = Trial::new(&world, &app, Flow::Clean);
+    let stops = [
+        trial.sign_out_step().map(drop).unwrap_err(),
+        world.restart_app().await.unwrap_err(),
+    ];
+    for stop in stops {
+        assert_eq!(stop.verdict, Verdict::NotTested, "{}", stop.actual);
+    }
+}
+
 #[tokio::test]
 async fn a_check_that_panics_is_trouble_of_the_examiner() {
     let check = check("key-fresh");
