@@ -4,7 +4,7 @@
 use serde::Serialize;
 use url::Url;
 
-use crate::browser::{Browser, Control, Page, Visit, encode};
+use crate::browser::{Control, Page, Visit, encode};
 
 /// A flow of the specification.
 #[derive(
@@ -271,12 +271,6 @@ pub(crate) fn shown_target(target: &str) -> String {
 /// The path with its query.
 pub(crate) fn path_and_query(url: &Url) -> String {
     url[url::Position::BeforePath..url::Position::AfterQuery].to_owned()
-}
-
-/// The cookies that `url` receives from this browser.
-pub(crate) fn cookie_names(browser: &Browser, url: &Url) -> Vec<String> {
-    let own = browser.jar.of(url);
-    own.into_iter().map(|cookie| cookie.name).collect()
 }
 
 #[cfg(test)]

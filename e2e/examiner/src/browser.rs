@@ -282,6 +282,7 @@ impl Browser {
         let request = CookieRequest {
             url: &visit.url,
             relation,
+            is_document,
             is_visit,
         };
         if let Some(cookies) = self.jar.header(request)

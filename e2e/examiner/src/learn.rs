@@ -4,6 +4,7 @@
 
 mod reach;
 mod refusals;
+mod session_cookies;
 mod sign_in;
 mod sign_out;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::app::{App, Flow, Step, Way, cookie_names, path_and_query, shown_target};
+use crate::app::{App, Flow, Step, Way, path_and_query, shown_target};
 use crate::browser::{Browser, Control, Page, SameSite};
 use crate::control::Project;
 use crate::person::Person;
@@ -209,7 +210,6 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
         .try_sign_in(&mut browser, &person)
         .await
         .map_err(|stop| cannot_learn(&stop))?;
-    let cookies = cookie_names(&browser, &world.start);
     let whoami = match &hints.whoami {
         Some(path) => {
             let url = world.at(path).map_err(|stop| stop.actual)?;
@@ -225,7 +225,8 @@ async fn find_person(world: &World, hints: &Hints, app: &mut App) -> Result<(), 
         return Err(not_shown(hints, &landing));
     };
     app.whoami = whoami;
-    app.session_cookies = cookies;
+    let cookies = session_cookies::find(world, app, &browser, &person).await;
+    app.session_cookies = cookies.map_err(|stop| cannot_learn(&stop))?;
     Ok(())
 }
 

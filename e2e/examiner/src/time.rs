@@ -2,7 +2,7 @@
 //! examination is another program.
 
 use std::future::Future;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Measures real time.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +24,15 @@ impl Stopwatch {
     }
 }
 
-/// The system's time, in Unix milliseconds: the stack's clock without what was added to it.
-#[expect(clippy::disallowed_methods, reason = "the stack's log is in its time")]
+/// The real date, by which browsers read the dates of cookies.
+#[expect(clippy::disallowed_methods, reason = "browsers have the real date")]
+pub(crate) fn now() -> SystemTime {
+    SystemTime::now()
+}
+
+/// The same in Unix milliseconds: the stack's clock without what was added to it.
 pub(crate) fn unix_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let since = now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |it| i64::try_from(it.as_millis()).unwrap_or(i64::MAX))
 }
 

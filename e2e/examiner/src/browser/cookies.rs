@@ -5,6 +5,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::site::Relation;
+use crate::time;
 
 /// A cookie, as `Set-Cookie` described it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +19,11 @@ pub(crate) struct Cookie {
     pub(crate) path: String,
     pub(crate) is_secure: bool,
     pub(crate) is_http_only: bool,
-    /// As written; `None` is treated as Lax.
+    /// As written; `None` is treated as Lax, but comes with forms of other sites, too.
     pub(crate) same_site: Option<SameSite>,
-    /// The life that the server gave it; none for a cookie of the browser's session.
-    pub(crate) max_age: Option<Duration>,
-    /// Whether an `Expires` was given, whose date is not read.
-    pub(crate) has_expires: bool,
+    /// The life that the server gave it, by `Max-Age` or else by `Expires`; none for a
+    /// cookie of the browser's session.
+    pub(crate) life: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(crate) enum SameSite {
 pub(crate) struct CookieRequest<'a> {
     pub(crate) url: &'a Url,
     pub(crate) relation: Relation,
+    /// Whether the answer becomes the page in the window.
+    pub(crate) is_document: bool,
     /// Whether the request is a visit by GET or HEAD: Lax cookies are sent with those
     /// from other sites.
     pub(crate) is_visit: bool,
@@ -62,33 +64,27 @@ impl Cookie {
             is_secure: false,
             is_http_only: false,
             same_site: None,
-            max_age: None,
-            has_expires: false,
+            life: None,
         };
+        let (mut max_age, mut until) = (None, None);
         for attribute in parts {
             let (name, value) = attribute.split_once('=').unwrap_or((attribute, ""));
-            cookie.set(name.trim(), value.trim())?;
+            let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+            match name.as_str() {
+                "max-age" => max_age = seconds(value).or(max_age),
+                "expires" => until = life_until(value).or(until),
+                _ => cookie.set(&name, value)?,
+            }
         }
+        cookie.life = max_age.or(until);
         cookie.is_allowed(url).then_some(cookie)
     }
 
     fn set(&mut self, attribute: &str, value: &str) -> Option<()> {
-        match attribute.to_ascii_lowercase().as_str() {
+        match attribute {
             "secure" => self.is_secure = true,
             "httponly" => self.is_http_only = true,
             "path" if value.starts_with('/') => value.clone_into(&mut self.path),
-            "expires" => {
-                self.has_expires = true;
-                // A date of the seventies is how frameworks delete.
-                if value.contains("1970") {
-                    self.max_age.get_or_insert(Duration::ZERO);
-                }
-            }
-            "max-age" => {
-                let seconds: i64 = value.parse().ok()?;
-                let seconds = u64::try_from(seconds).unwrap_or(0);
-                self.max_age = Some(Duration::from_secs(seconds));
-            }
             "samesite" => {
                 self.same_site = match value.to_ascii_lowercase().as_str() {
                     "strict" => Some(SameSite::Strict),
@@ -132,7 +128,10 @@ impl Cookie {
         let site_matches = match self.same_site {
             Some(SameSite::None) => true,
             Some(SameSite::Strict) => !from_other_site,
-            Some(SameSite::Lax) | None => !from_other_site || request.is_visit,
+            Some(SameSite::Lax) => !from_other_site || request.is_visit,
+            // Chromium sends a cookie that is younger than two minutes, as all are here,
+            // with the forms of other sites unless it says Lax.
+            None => !from_other_site || request.is_document,
         };
         host_matches && secure_matches && site_matches && path_matches(&self.path, url.path())
     }
@@ -144,9 +143,15 @@ impl CookieJar {
         self.0.retain(|known| {
             known.name != cookie.name || known.host != cookie.host || known.path != cookie.path
         });
-        if cookie.max_age != Some(Duration::ZERO) {
+        if cookie.life != Some(Duration::ZERO) {
             self.0.push(cookie);
         }
+    }
+
+    /// The same jar with those cookies alone for whose name `keeps` holds.
+    pub(crate) fn only(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let kept = self.0.iter().filter(|cookie| keeps(&cookie.name));
+        Self(kept.cloned().collect())
     }
 
     /// The value of the `Cookie` header; `None` without cookies.
@@ -166,6 +171,7 @@ impl CookieJar {
         let request = CookieRequest {
             url,
             relation: Relation::SameOrigin,
+            is_document: true,
             is_visit: true,
         };
         let own = self.0.iter().filter(|it| it.is_for(request));
@@ -177,6 +183,20 @@ impl CookieJar {
     pub(crate) fn all(&self) -> &[Cookie] {
         &self.0
     }
+}
+
+/// The value of `Max-Age`; what is no number is ignored, as in browsers.
+fn seconds(value: &str) -> Option<Duration> {
+    let seconds: i64 = value.parse().ok()?;
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+/// The time up to the date of `Expires`, which may have hyphens; nothing for one that has
+/// passed.
+fn life_until(value: &str) -> Option<Duration> {
+    let plain = || httpdate::parse_http_date(&value.replace('-', " "));
+    let date = httpdate::parse_http_date(value).or_else(|_| plain()).ok()?;
+    Some(date.duration_since(time::now()).unwrap_or_default())
 }
 
 fn default_path(url: &Url) -> String {
@@ -210,6 +230,7 @@ mod tests {
         let request = CookieRequest {
             url: &url,
             relation,
+            is_document: true,
             is_visit,
         };
         jar.header(request).is_some()
@@ -226,11 +247,47 @@ mod tests {
 
     #[test]
     fn a_lax_cookie_comes_with_visits_and_not_with_forms_of_other_sites() {
-        for lax in ["sid=1; Path=/; SameSite=Lax", "sid=1; Path=/"] {
-            let lax = jar(APP, lax);
-            assert!(sent(&lax, APP, Relation::CrossSite, true));
-            assert!(!sent(&lax, APP, Relation::CrossSite, false));
+        let lax = jar(APP, "sid=1; Path=/; SameSite=Lax");
+        assert!(sent(&lax, APP, Relation::CrossSite, true));
+        assert!(!sent(&lax, APP, Relation::CrossSite, false));
+    }
+
+    #[test]
+    fn a_young_cookie_without_samesite_comes_with_forms_of_other_sites_and_not_with_images() {
+        let plain = jar(APP, "sid=1; Path=/");
+        assert!(sent(&plain, APP, Relation::CrossSite, false));
+        let url = APP.parse().unwrap();
+        let image = CookieRequest {
+            url: &url,
+            relation: Relation::CrossSite,
+            is_document: false,
+            is_visit: false,
+        };
+        assert_eq!(plain.header(image), None);
+    }
+
+    fn life(attributes: &str) -> Option<Duration> {
+        let line = format!("sid=1; Path=/; {attributes}");
+        Cookie::parse(&line, &APP.parse().unwrap()).unwrap().life
+    }
+
+    #[test]
+    fn a_cookie_lives_until_its_date_unless_it_has_an_age() {
+        let far = "Expires=Thu, 31 Dec 2099 23:59:59 GMT";
+        let years = |life: Option<Duration>| life.map(|it| it.as_secs() / 86_400 / 366);
+        assert!(years(life(far)).is_some_and(|it| it >= 10));
+        let hyphens = "expires=Thu, 31-Dec-2099 23:59:59 GMT";
+        assert!(life(hyphens).is_some_and(|it| it > Duration::ZERO));
+        for both in [format!("{far}; Max-Age=60"), format!("Max-Age=60; {far}")] {
+            assert_eq!(life(&both), Some(Duration::from_secs(60)), "{both}");
         }
+        assert_eq!(life("Expires=tomorrow"), None);
+    }
+
+    #[test]
+    fn an_age_that_is_no_number_is_ignored_and_not_the_cookie() {
+        assert_eq!(jar(APP, "sid=1; Path=/; Max-Age=soon").all().len(), 1);
+        assert_eq!(life("Max-Age=soon"), None);
     }
 
     #[test]
@@ -274,7 +331,10 @@ mod tests {
     fn a_cookie_of_no_age_deletes_its_namesake() {
         for end in [
             "sid=; Path=/; Max-Age=0",
+            "sid=; Path=/; Max-Age=-1",
             "sid=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT",
+            "sid=; Path=/; Expires=Thu, 01-Jan-1970 00:00:01 GMT",
+            "sid=; Path=/; Expires=Sun, 01 Nov 2020 08:00:00 GMT",
         ] {
             let mut jar = jar(APP, "sid=1; Path=/");
             jar.store(Cookie::parse(end, &APP.parse().unwrap()).unwrap());
