@@ -35,15 +35,11 @@ impl Grade {
             // Nothing is known against the app, and nothing for it.
             Verdict::NotTested | Verdict::Harness => Self::A,
             Verdict::Fail if result.is_takeover => Self::F,
-            Verdict::Fail => match (check.if_broken, check.severity) {
+            // Nothing is known: it may be as bad as that.
+            Verdict::Fail | Verdict::NotTestable => match (check.if_broken, check.severity) {
                 (Effect::Attack, _) => Self::C,
                 (_, Severity::Must) => Self::B,
                 (_, Severity::Should | Severity::Advice) => Self::A,
-            },
-            Verdict::NotTestable => match check.severity {
-                Severity::Must => Self::C,
-                Severity::Should => Self::B,
-                Severity::Advice => Self::A,
             },
         }
     }

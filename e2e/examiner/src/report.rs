@@ -105,6 +105,25 @@ impl Report {
         newer
     }
 
+    /// The meaning of the grade, and the number of checks that it leaves out.
+    pub fn meaning(&self) -> String {
+        let untested = self.count(Verdict::NotTested) + self.count(Verdict::Harness);
+        let has_red = self.results.iter().any(|it| it.verdict.is_red());
+        let meaning = match self.grade {
+            Grade::A if has_red => self.grade.meaning(),
+            Grade::A if self.count(Verdict::Pass) == 0 => "Nothing was tried.",
+            Grade::A => "Everything that was tried passes.",
+            grade => grade.meaning(),
+        };
+        match untested {
+            0 => meaning.to_owned(),
+            1 => format!("{meaning} The grade leaves out the one check that was not tested."),
+            _ => format!(
+                "{meaning} The grade leaves out the {untested} checks that were not tested."
+            ),
+        }
+    }
+
     /// The number of checks with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.with(verdict).len()

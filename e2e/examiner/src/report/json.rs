@@ -15,6 +15,7 @@ struct JsonReport<'a> {
     target: &'a str,
     flow: &'a str,
     grade: Grade,
+    meaning: String,
     checks: Vec<JsonCheck<'a>>,
     preflight: &'a [PreflightStep],
 }
@@ -55,6 +56,7 @@ impl Report {
             target: &self.target,
             flow: self.flow,
             grade: self.grade,
+            meaning: self.meaning(),
             checks: checks.collect(),
             preflight: &self.preflight,
         };

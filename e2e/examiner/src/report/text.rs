@@ -67,7 +67,7 @@ impl Report {
             let id = &result.check.id;
             writeln!(text, "\n{id} passes: remove it from `expect`.")?;
         }
-        let (grade, meaning) = (self.grade.as_str(), self.grade.meaning());
+        let (grade, meaning) = (self.grade.as_str(), self.meaning());
         writeln!(text)?;
         write_item(text, "", &format!("Grade {grade}. {meaning}"))?;
         let counts = self.counts().into_iter();
@@ -75,13 +75,6 @@ impl Report {
             .map(|(count, verdict)| format!("{count} {}", verdict.label()))
             .collect();
         writeln!(text, "{}.", counts.join(", "))?;
-        let untested = self.count(Verdict::NotTested);
-        if untested > 0 {
-            writeln!(
-                text,
-                "The grade leaves out the {untested} that were not tested."
-            )?;
-        }
         let asvs = self.asvs().counts();
         write_item(text, "", &format!("{asvs} (--html has their numbers)."))
     }

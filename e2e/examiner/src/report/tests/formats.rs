@@ -8,7 +8,7 @@ const HOSTILE: &str =
     "GET /<script>alert(1)</script>\"'&|`![x](http://evil.example)\u{1b}[2J\u{202e} \u{2192} 200";
 
 /// Every format of a report, by its name.
-fn formats(report: &Report) -> [(&'static str, String); 5] {
+pub(super) fn formats(report: &Report) -> [(&'static str, String); 5] {
     [
         ("text", report.text()),
         ("json", report.json()),
@@ -49,7 +49,15 @@ fn json_has_exactly_the_members_of_schema_1() {
     let mut report = report_of(&[("callback-replay", Verdict::Fail)]);
     report.results[0].evidence[0].is_wrong = true;
     let parsed: Value = serde_json::from_str(&report.json()).expect("JSON");
-    let top = ["schema", "target", "flow", "grade", "checks", "preflight"];
+    let top = [
+        "schema",
+        "target",
+        "flow",
+        "grade",
+        "meaning",
+        "checks",
+        "preflight",
+    ];
     assert_eq!(keys(&parsed), sorted(top));
     assert_eq!(parsed["schema"], 1);
     assert_eq!(parsed["grade"], "C");

@@ -26,11 +26,46 @@ fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
 }
 
 #[test]
-fn a_check_that_could_not_be_tried_costs_as_much_as_its_severity() {
-    for effect in EFFECTS {
-        check_grade(Verdict::NotTestable, Severity::Must, effect, Grade::C);
-        check_grade(Verdict::NotTestable, Severity::Should, effect, Grade::B);
-        check_grade(Verdict::NotTestable, Severity::Advice, effect, Grade::A);
+fn a_check_that_could_not_be_tried_costs_as_much_as_its_failure() {
+    for severity in SEVERITIES {
+        for effect in EFFECTS {
+            let check = Box::leak(Box::new(check_with(severity, effect)));
+            let grade = |verdict| Grade::of(&[result(check, verdict)]);
+            let failed = grade(Verdict::Fail);
+            assert_eq!(
+                grade(Verdict::NotTestable),
+                failed,
+                "{severity:?} {effect:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
+    let untested = ("relay", Verdict::NotTested);
+    let meaning = |verdicts: &[_]| report_of(verdicts).meaning();
+    assert_eq!(
+        meaning(&[untested]),
+        "Nothing was tried. The grade leaves out the one check that was not tested."
+    );
+    assert_eq!(
+        meaning(&[
+            untested,
+            ("pkce", Verdict::Pass),
+            ("key-fresh", Verdict::Harness)
+        ]),
+        "Everything that was tried passes. The grade leaves out the 2 checks that were not tested."
+    );
+    assert_eq!(meaning(&[("pkce", Verdict::Pass)]), "Everything passes.");
+}
+
+#[test]
+fn every_format_says_how_many_checks_the_grade_leaves_out() {
+    let report = report_of(&[("relay", Verdict::NotTested), ("pkce", Verdict::Pass)]);
+    for (format, text) in formats::formats(&report) {
+        let text = text.replace('\n', " ");
+        assert!(text.contains("leaves out the one check"), "{format}");
     }
 }
 
