@@ -62,7 +62,15 @@ pub(crate) async fn learn(
     flow: Option<Flow>,
 ) -> Result<Learnt, String> {
     let mut preflight = Vec::new();
-    let mut found = |step, says: String| preflight.push(PreflightStep { step, says });
+    let mut found = |step, says: String| {
+        // A link may carry a token. The id of the project is none.
+        let says = if step == "project" {
+            says
+        } else {
+            stack::mask::scrub(&says)
+        };
+        preflight.push(PreflightStep { step, says });
+    };
 
     let tape = Tape::start();
     let mut browser = world.browser("browser", &tape);

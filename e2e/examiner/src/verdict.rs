@@ -75,7 +75,8 @@ impl Stop {
     fn new(verdict: Verdict, actual: impl Into<String>) -> Self {
         Self {
             verdict,
-            actual: actual.into(),
+            // A place in which a secret was found may be made of it.
+            actual: stack::mask::scrub(&actual.into()),
             is_takeover: false,
         }
     }
@@ -119,5 +120,21 @@ pub(crate) fn require(holds: bool, actual: impl FnOnce() -> String) -> Outcome {
         Ok(())
     } else {
         Err(Stop::fail(actual()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_in_an_observation_is_masked() {
+        let key = crate::random::secret();
+        let stop = Stop::fail(format!("the session key is in the address /done/{key}"));
+        assert!(!stop.actual.contains(&key), "{}", stop.actual);
+        assert!(
+            stop.actual
+                .starts_with("the session key is in the address /done/[masked ")
+        );
     }
 }
