@@ -6,6 +6,8 @@ mod cookies;
 mod json_answer;
 mod page;
 mod site;
+#[cfg(test)]
+mod tests;
 
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method};
@@ -49,6 +51,14 @@ impl Parties {
         let origin = url.origin().ascii_serialization();
         let known = self.0.iter().find(|(its, _)| *its == origin);
         known.map_or(origin, |(_, name)| name.clone())
+    }
+
+    fn has_host(&self, url: &Url) -> bool {
+        let hosts = self
+            .0
+            .iter()
+            .filter_map(|(origin, _)| Url::parse(origin).ok());
+        hosts.into_iter().any(|its| its.host() == url.host())
     }
 }
 
@@ -224,13 +234,25 @@ impl Browser {
         self.visit(Visit::typed(url)).await
     }
 
+    /// Whether a request stays on this machine, or with a party.
+    fn may_ask(&self, url: &Url) -> bool {
+        is_loopback(url) || self.parties.has_host(url)
+    }
+
     /// Navigates and follows redirects, up to an address for which `is_end` holds. The
-    /// first address is asked for in any case.
+    /// first address is asked for in any case. A redirect to another machine ends the
+    /// navigation at the page that has it.
     pub(crate) async fn visit_until(
         &mut self,
         mut visit: Visit,
         is_end: impl Fn(&Url) -> bool,
     ) -> Outcome<Arrival> {
+        if !self.may_ask(&visit.url) {
+            let origin = visit.url.origin().ascii_serialization();
+            return Err(Stop::not_testable(format!(
+                "the app leads to {origin}, which is not on this machine and is not asked"
+            )));
+        }
         for _ in 0..MAX_REDIRECTS {
             let page = self.send(&visit).await?;
             let Some(next) = next_visit(&visit, &page, &self.parties) else {
@@ -238,6 +260,9 @@ impl Browser {
             };
             if is_end(&next.url) {
                 return Ok(Arrival::Stopped(next));
+            }
+            if !self.may_ask(&next.url) {
+                return Ok(Arrival::Page(page));
             }
             visit = next;
         }
