@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::log::client_secret;
 use super::trouble::{answer, calls_of, expect_met, login_before};
@@ -88,15 +88,21 @@ impl Drop for Elsewhere {
 }
 
 async fn serve(listener: TcpListener, received: Arc<Mutex<Vec<String>>>) {
-    while let Ok((mut stream, _)) = listener.accept().await {
-        let request = read(&mut stream).await;
-        received
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(request);
-        let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        let _ = stream.write_all(answer.as_bytes()).await;
+    // Dropped with the server. A connection that stays silent keeps no other waiting.
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        connections.spawn(refuse(stream, Arc::clone(&received)));
     }
+}
+
+async fn refuse(mut stream: TcpStream, received: Arc<Mutex<Vec<String>>>) {
+    let request = read(&mut stream).await;
+    received
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(request);
+    let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let _ = stream.write_all(answer.as_bytes()).await;
 }
 
 /// The request, as far as it has come with its head and its announced body.
@@ -153,6 +159,24 @@ fn carried(request: &str, client_secret: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::within;
+
+    #[tokio::test]
+    async fn a_silent_connection_hides_no_followed_redirect() {
+        let elsewhere = Elsewhere::listen().await.unwrap();
+        let address = elsewhere
+            .url
+            .replace("http://", "")
+            .replace("/elsewhere", "");
+        let _silent = TcpStream::connect(&address).await.unwrap();
+        let mut other = TcpStream::connect(&address).await.unwrap();
+        other.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        let limit = std::time::Duration::from_secs(5);
+        let read = within(limit, other.read_to_end(&mut answer)).await;
+        assert!(read.is_some() && answer.starts_with(b"HTTP/1.1 404"));
+        assert_eq!(elsewhere.received.lock().unwrap().len(), 1);
+    }
 
     #[test]
     fn the_secrets_of_a_followed_call_are_named() {
