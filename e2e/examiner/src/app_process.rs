@@ -122,8 +122,9 @@ impl AppProcess {
         let _ = self.child.wait().await;
     }
 
-    fn kill(&self) {
-        if let Some(group) = self.group {
+    /// Once: the system may give the number of a group that has ended to another.
+    fn kill(&mut self) {
+        if let Some(group) = self.group.take() {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
