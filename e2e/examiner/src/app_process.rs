@@ -3,7 +3,7 @@
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,7 +18,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The time between two looks whether the app answers.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The output that is kept: enough for every line of an examination.
+/// The output that is kept, the latest: enough for every line of a check.
 const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
 /// A running app.
@@ -26,7 +26,31 @@ const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct AppProcess {
     child: Child,
     group: Option<Pid>,
-    output: Arc<Mutex<Vec<u8>>>,
+    output: Output,
+}
+
+/// The end of what the app has printed, over its restarts.
+#[derive(Debug, Clone, Default)]
+struct Output(Arc<Mutex<Vec<u8>>>);
+
+impl Output {
+    fn add(&self, bytes: &[u8]) {
+        let mut kept = self.lock();
+        kept.extend_from_slice(bytes);
+        // By halves, so that little is moved.
+        if kept.len() > 2 * MAX_OUTPUT_BYTES {
+            let too_much = kept.len() - MAX_OUTPUT_BYTES;
+            kept.drain(..too_much);
+        }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.lock()).into_owned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl AppProcess {
@@ -39,9 +63,34 @@ impl AppProcess {
         command: &[String],
         environment: &[(String, String)],
     ) -> Result<Self, String> {
+        Self::start_with(command, environment, Output::default())
+    }
+
+    /// Ends the app and starts another, whose output follows.
+    ///
+    /// # Errors
+    ///
+    /// If the program cannot be started.
+    pub(crate) async fn restart(
+        &mut self,
+        command: &[String],
+        environment: &[(String, String)],
+    ) -> Result<(), String> {
+        self.stop().await;
+        *self = Self::start_with(command, environment, self.output.clone())?;
+        Ok(())
+    }
+
+    fn start_with(
+        command: &[String],
+        environment: &[(String, String)],
+        output: Output,
+    ) -> Result<Self, String> {
         let (program, arguments) = command.split_first().ok_or("the command is empty")?;
         let mut child = Command::new(program)
             .args(arguments)
+            // Into a pipe, Python prints in blocks, the last of which an end would lose.
+            .env("PYTHONUNBUFFERED", "1")
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -50,7 +99,6 @@ impl AppProcess {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| cannot_start(program, &error))?;
-        let output = Arc::default();
         keep(child.stdout.take(), &output);
         keep(child.stderr.take(), &output);
         let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
@@ -110,10 +158,9 @@ impl AppProcess {
         format!(" Its last words: {}", lines.join(" / "))
     }
 
-    /// Everything that the app has printed.
+    /// The latest output of the app, also of the runs before this one.
     pub(crate) fn output(&self) -> String {
-        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&output).into_owned()
+        self.output.text()
     }
 
     /// Ends the app and everything that it has started, and waits for its end.
@@ -148,16 +195,45 @@ fn cannot_start(program: &str, error: &io::Error) -> String {
 }
 
 /// Reads a stream into `output`, in the background, until it ends.
-fn keep(stream: Option<impl AsyncRead + Unpin + Send + 'static>, output: &Arc<Mutex<Vec<u8>>>) {
+fn keep(stream: Option<impl AsyncRead + Unpin + Send + 'static>, output: &Output) {
     let Some(mut stream) = stream else { return };
     let output = output.clone();
     tokio::spawn(async move {
         let mut chunk = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut chunk).await {
-            let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-            if output.len() < MAX_OUTPUT_BYTES {
-                output.extend_from_slice(&chunk[..length]);
-            }
+            output.add(&chunk[..length]);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_output_the_end_is_kept() {
+        let output = Output::default();
+        output.add(&vec![b'x'; 2 * MAX_OUTPUT_BYTES]);
+        output.add(b"the last login");
+        assert!(output.text().ends_with("the last login"));
+        assert_eq!(output.text().len(), MAX_OUTPUT_BYTES);
+    }
+
+    #[tokio::test]
+    async fn a_restarted_app_keeps_the_output_of_before() {
+        let echo = ["sh", "-c", "echo $WORD; exec cat"].map(str::to_owned);
+        let word = |word: &str| [("WORD".to_owned(), word.to_owned())];
+        let mut app = AppProcess::start(&echo, &word("before")).unwrap();
+        until_printed(&app, "before").await;
+        app.restart(&echo, &word("after")).await.unwrap();
+        until_printed(&app, "before\nafter").await;
+    }
+
+    async fn until_printed(app: &AppProcess, text: &str) {
+        let watch = Stopwatch::start();
+        while !app.output().contains(text) {
+            assert!(watch.elapsed() < START_TIMEOUT, "{}", app.output());
+            pause(LOOK_EVERY).await;
+        }
+    }
 }

@@ -198,7 +198,7 @@ impl World {
         self.launched.is_some()
     }
 
-    /// Everything that the app has printed; none of one that ran already.
+    /// The latest output of the app; none of one that ran already.
     pub(crate) async fn output(&self) -> Option<String> {
         let launched = self.launched.as_ref()?;
         Some(launched.process.lock().await.output())
@@ -212,9 +212,8 @@ impl World {
             ));
         };
         let mut process = launched.process.lock().await;
-        process.stop().await;
-        let restarted = AppProcess::start(&launched.command, &launched.environment);
-        *process = restarted.map_err(Stop::not_testable)?;
+        let restarted = process.restart(&launched.command, &launched.environment);
+        restarted.await.map_err(Stop::not_testable)?;
         let port = self.start.port_or_known_default().unwrap_or(80);
         let host = self.start.host_str().unwrap_or("localhost");
         process
