@@ -1,6 +1,8 @@
 //! A trial: one check, in one flow, in a world that it has to itself. Its methods are the
 //! steps of people and attackers.
 
+mod signed_in;
+
 use std::time::Duration;
 
 use serde_json::Value;

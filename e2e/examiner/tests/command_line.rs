@@ -191,3 +191,13 @@ fn init_takes_the_steps_of_a_page_with_scripts() {
     );
     assert!(written.contains("whoami   = \"/api/me\""), "{written}");
 }
+
+#[test]
+fn an_app_that_hides_its_sign_in_from_signed_in_users_is_no_worse_for_it() {
+    let run = Examine::odd("csrf")
+        .flags(&["--only", "failure-page"])
+        .only("relogin-replaces")
+        .run();
+    run.has_verdict("failure-page", "PASS");
+    run.has_verdict("relogin-replaces", "NOT APPLICABLE");
+}

@@ -1,7 +1,7 @@
 //! Failures: lost answers, cancelled and failed logins.
 
 use crate::app::Flow;
-use crate::browser::{Browser, Page};
+use crate::browser::{Browser, Page, Visit};
 use crate::calls::Call;
 use crate::person::Person;
 use crate::trial::Trial;
@@ -66,13 +66,17 @@ const FAILURES: [(&str, &str); 3] = [
 pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
     for (misbehaviour, error) in FAILURES {
         let mut visitor = trial.browser("browser A");
-        let page = fail(trial, &mut visitor, misbehaviour).await?;
+        let visit = trial.begin(&mut visitor).await?;
+        let page = fail(trial, &mut visitor, visit, misbehaviour).await?;
         check_page(trial, &page, error)?;
     }
     let person = Person::new("Ada");
     let mut user = trial.browser("browser B");
     trial.sign_in(&mut user, &person).await?;
-    let page = fail(trial, &mut user, "deny").await?;
+    let Some(visit) = trial.begin_signed_in(&mut user, None).await? else {
+        return Ok(());
+    };
+    let page = fail(trial, &mut user, visit, "deny").await?;
     if person.is_shown_in(&page.body) {
         check_words(&page, "access_denied")?;
     } else {
@@ -85,8 +89,12 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
 }
 
 /// A login that fails at the provider, and the page at its end.
-async fn fail(trial: &Trial<'_>, browser: &mut Browser, misbehaviour: &str) -> Outcome<Page> {
-    let visit = trial.begin(browser).await?;
+async fn fail(
+    trial: &Trial<'_>,
+    browser: &mut Browser,
+    visit: Visit,
+    misbehaviour: &str,
+) -> Outcome<Page> {
     let page = trial.to_provider(browser, visit).await?;
     let callback = trial.misbehave(browser, &page, misbehaviour).await?;
     let mark = trial.mark().await?;

@@ -35,8 +35,17 @@ pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
         let mut other = trial.browser("browser B");
         let browser = if round % 2 == 0 { &mut one } else { &mut other };
         browser.open(&trial.world.start).await?;
-        let before = cookie_values(trial, browser);
-        let visit = trial.begin(browser).await?;
+        let mut before = cookie_values(trial, browser);
+        let visit = match trial.begin_signed_in(browser, None).await? {
+            Some(visit) => visit,
+            // A visitor's browser, then, in which the logins to come are begun as well.
+            None => {
+                *browser = trial.browser("browser A");
+                browser.open(&trial.world.start).await?;
+                before = cookie_values(trial, browser);
+                trial.begin(browser).await?
+            }
+        };
         let state = parameter(&visit.url, "state").ok();
         let state = state.filter(|it| !it.is_empty());
         let state = state.ok_or_else(|| Stop::fail("the authorization URL has no state"))?;

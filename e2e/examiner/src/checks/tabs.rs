@@ -1,6 +1,6 @@
 //! Several logins in one browser: in two tabs, and one after the other.
 
-use crate::browser::{Browser, Page, Visit};
+use crate::browser::{Browser, Page};
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
@@ -94,7 +94,10 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     let mut copy = browser.clone();
     "a copy of the first user's cookies".clone_into(&mut copy.name);
 
-    let visit = begin_again(trial, &mut browser, old_tab).await?;
+    let visit = trial.begin_signed_in(&mut browser, Some(old_tab)).await?;
+    let visit = visit.ok_or_else(|| {
+        Stop::not_applicable("the app offers no sign-in to a user who is signed in")
+    })?;
     let page = trial.to_provider(&mut browser, visit).await?;
     let callback = trial.choose(&mut browser, &page, &second).await?;
     let landing = browser.visit(callback).await?;
@@ -134,17 +137,4 @@ async fn stay_apart(trial: &Trial<'_>, first: &Person, second: &Person) -> Outco
         }
     }
     Ok(())
-}
-
-/// Begins a login where a user is signed in, by an old tab if the start page has no
-/// sign-in any more.
-async fn begin_again(trial: &Trial<'_>, browser: &mut Browser, old_tab: Page) -> Outcome<Visit> {
-    let way = trial.way()?;
-    let now = browser.open(&trial.world.start).await?;
-    let has_step = way
-        .steps
-        .first()
-        .is_some_and(|it| it.on_page(&now).is_some());
-    let page = if has_step { now } else { old_tab };
-    trial.begin_on(browser, way, page).await
 }

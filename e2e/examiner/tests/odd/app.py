@@ -1,8 +1,8 @@
 """Odd applications for the tests of the examiner: `app.py KIND`.
 
 `plain` signs in by the clean flow, on the standard library alone. `slow` does so with a
-pause before each answer, `scripted` with a page that needs JavaScript. The others sign
-nobody in: `answers-200`, `answers-500`, `dead-button`, `own-login`.
+pause before each answer, `scripted` with a page that needs JavaScript, `csrf` with a token
+in the form that a visitor alone sees. The others sign nobody in: `answers-200`, `answers-500`, `dead-button`, `own-login`.
 """
 
 import html
@@ -24,6 +24,7 @@ SESSIONS = {}  # by cookie: {"key": …} under way, {"user": …} signed in
 
 SIGN_IN = """<form method="post" action="/login"><button name="provider" value="google">Google</button>
 <button name="provider" value="github">GitHub</button></form>"""
+CSRF = SIGN_IN.replace("</form>", '<input type="hidden" name="csrf" value="{}"></form>')
 SIGNED_IN = '<p>Hello, {}</p><form method="post" action="/logout"><button>Sign out</button></form>'
 PASSWORD = """<form method="post" action="/password"><input name="user"><input name="password" type="password">
 <button>Log in</button></form>"""
@@ -59,7 +60,14 @@ class Pages(BaseHTTPRequestHandler):
             return self.send(200, "application/json", json.dumps({"user": user}))
         name = user and (user["name"] or user["username"] or user["subject"])
         page = SCRIPTED if KIND == "scripted" else SIGNED_IN.format(html.escape(name)) if name else SIGN_IN
+        if KIND == "csrf" and not name:
+            return self.show_with_token()
         self.show(page, 200 if self.path == "/" else 404)
+
+    def show_with_token(self):
+        cookie, token = self.cookie or secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        SESSIONS.setdefault(cookie, {})["csrf"] = token
+        self.show(CSRF.format(token), 200, {"Set-Cookie": self.set_cookie(cookie)})
 
     def do_POST(self):
         form = self.read()
@@ -67,6 +75,8 @@ class Pages(BaseHTTPRequestHandler):
             return self.show("Hello", int(KIND[-3:]))
         if KIND in ("dead-button", "own-login") or self.path not in ("/login", "/logout", "/api/login"):
             return self.go("/")
+        if KIND == "csrf" and self.path == "/login" and form.get("csrf") != [self.session.get("csrf", "-")]:
+            return self.show("Forbidden", 403)
         SESSIONS.pop(self.cookie, None)
         if self.path == "/logout":
             return self.go("/")
@@ -104,8 +114,9 @@ class Pages(BaseHTTPRequestHandler):
     def set_cookie(self, value):
         return f"sid={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600"
 
-    def show(self, body, status=200):
-        self.send(status, "text/html; charset=utf-8", f"<!doctype html><title>App</title><body>{body}</body>")
+    def show(self, body, status=200, headers=None):
+        page = f"<!doctype html><title>App</title><body>{body}</body>"
+        self.send(status, "text/html; charset=utf-8", page, headers)
 
     def go(self, location, headers=None):
         self.send(303, "text/plain", "", {"Location": location} | (headers or {}))
