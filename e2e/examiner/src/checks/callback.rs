@@ -43,7 +43,11 @@ pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
     })
 }
 
-/// `callback-replay`: at once, after sign-out, and in another browser.
+/// The time after which a login is over.
+const LATER_SECONDS: u64 = 601;
+
+/// `callback-replay`: at once, after sign-out, and when its time is over; in the user's
+/// browser and in another.
 pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
     let person = Person::new("Ada");
     let mut browser = trial.browser("browser A");
@@ -74,6 +78,13 @@ pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
             "the callback, asked for again after sign-out, signs in".to_owned()
         })?;
     }
+    trial.advance(LATER_SECONDS).await?;
+    thief.visit(Visit::typed(&callback.url)).await?;
+    require(!trial.is_signed_in(&mut thief, &person).await?, || {
+        format!(
+            "the callback, asked for again in another browser after {LATER_SECONDS} s, signs it in"
+        )
+    })?;
     let calls = trial.calls(mark).await?;
     let again = calls
         .iter()
