@@ -174,6 +174,9 @@ pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
                 require(!leads, || {
                     format!("{trouble}, the app shows a link that leads there")
                 })?;
+                require(!page.json_texts().contains(&url), || {
+                    format!("{trouble}, the app gives its script the address to go to")
+                })?;
                 require_page(trial, page, &trouble)?;
             }
         }
