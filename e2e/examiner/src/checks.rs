@@ -55,7 +55,10 @@ macro_rules! checks {
         $(#[$doc])*
         const $name: &[CheckSteps] = &[$(CheckSteps {
             id: $id,
-            run: |trial| Box::pin($module::$function(trial)),
+            run: |trial| Box::pin(async move {
+                $module::$function(trial).await?;
+                trial.end()
+            }),
         }),+];
     };
 }

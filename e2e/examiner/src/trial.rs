@@ -1,8 +1,10 @@
 //! A trial: one check, in one flow, in a world that it has to itself. Its methods are the
 //! steps of people and attackers.
 
+mod pages;
 mod signed_in;
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -26,6 +28,8 @@ pub(crate) struct Trial<'w> {
     pub(crate) app: &'w App,
     pub(crate) flow: Flow,
     pub(crate) tape: Tape,
+    /// The reason for which a page could not be looked at.
+    left_open: OnceLock<String>,
 }
 
 impl<'w> Trial<'w> {
@@ -35,6 +39,7 @@ impl<'w> Trial<'w> {
             app,
             flow,
             tape: Tape::start(),
+            left_open: OnceLock::new(),
         }
     }
 

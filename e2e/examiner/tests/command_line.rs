@@ -35,19 +35,20 @@ fn a_page_that_needs_scripts_is_told_from_an_empty_one() {
     run.is_trouble("sign_in = { google = \"POST /login/google\" }");
 }
 
-#[test]
-fn the_request_of_a_script_can_be_named() {
-    let flags = [
+/// The app whose page needs scripts, with the request of its script.
+fn scripted() -> Examine {
+    Examine::odd("scripted").flags(&[
         "--no-chromium",
         "--sign-in",
         "github=POST /api/login",
         "--whoami",
         "/api/me",
-    ];
-    let run = Examine::odd("scripted")
-        .flags(&flags)
-        .only("binding-required")
-        .run();
+    ])
+}
+
+#[test]
+fn the_request_of_a_script_can_be_named() {
+    let run = scripted().only("binding-required").run();
     run.has_verdict("binding-required", "PASS");
 }
 
@@ -200,4 +201,18 @@ fn an_app_that_hides_its_sign_in_from_signed_in_users_is_no_worse_for_it() {
         .run();
     run.has_verdict("failure-page", "PASS");
     run.has_verdict("relogin-replaces", "NOT APPLICABLE");
+}
+
+#[test]
+fn a_page_that_its_script_shows_is_not_tested() {
+    let run = scripted().only("failure-page").run();
+    run.has_verdict("failure-page", "NOT TESTED");
+    let reason = "is shown by its script";
+    assert!(run.stdout.contains(reason), "{}", run.stdout);
+}
+
+#[test]
+fn an_unchecked_address_in_json_is_found() {
+    let run = scripted().only("authorization-url-checked").run();
+    run.has_verdict("authorization-url-checked", "FAIL");
 }

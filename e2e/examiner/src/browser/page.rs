@@ -128,14 +128,23 @@ impl Page {
                 continue;
             };
             let parent = node.parent().and_then(ElementRef::wrap);
-            let is_hidden = parent
-                .is_some_and(|it| matches!(it.value().name(), "script" | "style" | "template"));
+            let is_hidden = parent.is_some_and(|it| {
+                matches!(
+                    it.value().name(),
+                    "script" | "style" | "template" | "noscript"
+                )
+            });
             if !is_hidden {
                 text.push_str(piece);
                 text.push(' ');
             }
         }
         text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether a script may change the page.
+    pub(crate) fn has_script(&self) -> bool {
+        self.body.contains("<script")
     }
 
     /// The elements that `css` finds, as their links, forms and buttons.

@@ -78,7 +78,7 @@ pub(super) async fn failure_page(trial: &Trial<'_>) -> Outcome {
     };
     let page = fail(trial, &mut user, visit, "deny").await?;
     if person.is_shown_in(&page.body) {
-        check_words(&page, "access_denied")?;
+        check_words(trial, &page, "access_denied")?;
     } else {
         check_page(trial, &page, "access_denied")?;
     }
@@ -110,19 +110,19 @@ async fn fail(
 }
 
 fn check_page(trial: &Trial<'_>, page: &Page, error: &str) -> Outcome {
-    check_words(page, error)?;
+    check_words(trial, page, error)?;
     let path = page.url.path();
     require(offers_restart(trial, page), || {
         format!("{error} ends at {path}, which has no link or button to start again")
     })
 }
 
-fn check_words(page: &Page, error: &str) -> Outcome {
+fn check_words(trial: &Trial<'_>, page: &Page, error: &str) -> Outcome {
     let path = page.url.path();
     require(page.status < 500, || {
         format!("{error} is answered with status {} at {path}", page.status)
     })?;
-    require(page.text().len() >= 10, || {
+    require(trial.has_words(page), || {
         format!("{error} ends on a page without words, {path}")
     })
 }
@@ -138,8 +138,10 @@ pub(super) fn offers_restart(trial: &Trial<'_>, page: &Page) -> bool {
         .any(|step| step.on_page(page).is_some());
     let start = trial.world.start.path();
     let is_start = page.url.path() == start && !controls.is_empty();
+    let has_script_alone = || controls.is_empty() && trial.leave_to_script(page);
     has_step
         || is_start
+        || has_script_alone()
         || controls.iter().any(|control| {
             let target = control.target();
             trial.world.is_app(&target)

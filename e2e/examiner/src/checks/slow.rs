@@ -54,12 +54,8 @@ async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
     wait_at(trial, trial.flow.one_time_call(), &mut waiting).await?;
     require_others_served(trial).await?;
     for flow in flows {
-        let of_flow = Trial {
-            world: trial.world,
-            app: trial.app,
-            flow: *flow,
-            tape: trial.tape.clone(),
-        };
+        let mut of_flow = Trial::new(trial.world, trial.app, *flow);
+        of_flow.tape = trial.tape.clone();
         let further = calls_of(*flow).into_iter();
         for operation in further.filter(|it| *it != trial.flow.one_time_call()) {
             wait_at(&of_flow, operation, &mut waiting).await?;

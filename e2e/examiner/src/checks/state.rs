@@ -127,7 +127,7 @@ pub(super) async fn state_bound(trial: &Trial<'_>) -> Outcome {
         format!("{what} signs the user in, to the attacker's account")
     })?;
     require_no_token_call(trial, mark, what).await?;
-    require_words(&page, what)
+    require_words(trial, &page, what)
 }
 
 /// `state-once`: after a success, after an error, after a code that the broker refused.
@@ -203,8 +203,8 @@ async fn require_no_token_call(trial: &Trial<'_>, mark: u64, what: &str) -> Outc
     })
 }
 
-fn require_words(page: &Page, what: &str) -> Outcome {
-    require(page.status < 500 && page.text().len() >= 10, || {
+fn require_words(trial: &Trial<'_>, page: &Page, what: &str) -> Outcome {
+    require(page.status < 500 && trial.has_words(page), || {
         format!(
             "{what} ends at {} with status {} and without a page in words",
             page.url.path(),

@@ -78,7 +78,7 @@ async fn finish(
             page.status
         )
     })?;
-    require(page.text().len() >= 10, || {
+    require(trial.has_words(&page), || {
         format!("of two logins in one browser the {which} ends on a page without words")
     })?;
     Ok(page)

@@ -93,7 +93,7 @@ pub(super) async fn expect_met(trial: &Trial<'_>, mark: u64, operation: &str) ->
 /// Requires a page in words, from which the person can go on; `trouble` is its cause.
 pub(super) fn require_page(trial: &Trial<'_>, page: &Page, trouble: &str) -> Outcome {
     let path = page.url.path();
-    require(page.text().len() >= 10, || {
+    require(trial.has_words(page), || {
         format!("{trouble}, the user sees a page without words, {path}")
     })?;
     // Another 5xx is a word about the broker; 500 is an exception without a handler.

@@ -86,7 +86,7 @@ class Pages(BaseHTTPRequestHandler):
             url = call("/v1/login/session", session_key=key, provider=provider)["authorization_url"]
         except OSError:
             return self.show("The sign-in is unavailable.")
-        SESSIONS[cookie] = {"key": key}
+        SESSIONS[cookie] = {"key": key, "user": self.session.get("user")}
         if self.path == "/api/login":
             return self.send(200, "application/json", json.dumps({"url": url}), {"Set-Cookie": self.set_cookie(cookie)})
         self.go(url, {"Set-Cookie": self.set_cookie(cookie)})
@@ -98,7 +98,8 @@ class Pages(BaseHTTPRequestHandler):
         except (OSError, ValueError):
             result = {}
         if result.get("status") != "succeeded":
-            return self.show('That did not work. <a href="/">Start again</a>')
+            failed = 'That did not work. <a href="/">Start again</a>'
+            return self.show(SCRIPTED if KIND == "scripted" else failed)
         SESSIONS.pop(self.cookie, None)
         cookie = secrets.token_urlsafe(32)
         SESSIONS[cookie] = {"user": result["profile"]}
