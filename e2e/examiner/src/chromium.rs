@@ -47,6 +47,8 @@ struct Shared {
     turn: Arc<Semaphore>,
     /// Whether the app's Content-Security-Policy keeps Chromium from the broker.
     has_blocking_policy: AtomicBool,
+    /// Whether a browser has started before.
+    has_started: AtomicBool,
 }
 
 impl Chromium {
@@ -56,6 +58,7 @@ impl Chromium {
             driver: OnceCell::new(),
             turn: Arc::new(Semaphore::new(1)),
             has_blocking_policy: AtomicBool::new(false),
+            has_started: AtomicBool::new(false),
         }))
     }
 
@@ -64,8 +67,18 @@ impl Chromium {
         let turn = self.0.turn.clone().acquire_owned().await;
         let turn = turn.map_err(|_| Stop::harness("Chromium has ended already"))?;
         let driver = self.driver().await.map_err(Stop::not_tested)?;
-        let session = driver.session().await.map_err(Stop::not_tested)?;
+        let session = driver.session().await.map_err(|error| self.failed(error))?;
+        self.0.has_started.store(true, Ordering::Relaxed);
         Ok(Tab::new(session, turn, self.is_shown()))
+    }
+
+    /// A tool that never worked is missing; one that has worked is the examiner's trouble.
+    fn failed(&self, error: String) -> Stop {
+        if self.0.has_started.load(Ordering::Relaxed) {
+            Stop::harness(error)
+        } else {
+            Stop::not_tested(error)
+        }
     }
 
     /// Whether a browser runs, so that the next one has to wait.
@@ -106,6 +119,16 @@ mod tests {
     use super::*;
     use crate::browser::Visit;
     use crate::verdict::Verdict;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_browser_that_fails_after_another_ran_is_trouble_of_the_examiner() {
+        let nothing = Url::parse("http://127.0.0.1:9/").unwrap();
+        let chromium = Chromium::new(&ChromiumSettings::At(nothing));
+        let verdict = async || chromium.open().await.err().unwrap().verdict;
+        assert_eq!(verdict().await, Verdict::NotTested);
+        chromium.0.has_started.store(true, Ordering::Relaxed);
+        assert_eq!(verdict().await, Verdict::Harness);
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_form_of_the_foreign_site_arrives_with_the_fields_of_the_visit() {
