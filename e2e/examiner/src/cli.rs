@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::examination::examine_until;
+use crate::report::printable::printable;
 use crate::{ExaminationPlan, Progress, Report};
 use clap::{Parser, Subcommand};
 pub use init::InitSettings;
@@ -82,10 +83,16 @@ impl Cli {
             None => examine(&self.settings).await,
         };
         done.unwrap_or_else(|error| {
-            let _ = writeln!(io::stderr(), "examine: {error}");
+            let _ = writeln!(io::stderr(), "{}", error_text(&error));
             TROUBLE.into()
         })
     }
+}
+
+/// An error as the terminal shows it: texts of an app must not steer it.
+fn error_text(error: &str) -> String {
+    let lines: Vec<_> = error.lines().map(printable).collect();
+    format!("examine: {}", lines.join("\n"))
 }
 
 async fn examine(settings: &Settings) -> Result<ExitCode, String> {
@@ -151,4 +158,18 @@ fn print(text: &str) -> Result<(), String> {
 
 fn write_file(flag: &str, path: &Path, text: &str) -> Result<(), String> {
     std::fs::write(path, text).map_err(|error| format!("{flag} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_words_of_a_command_do_not_steer_the_terminal() {
+        let text = error_text("the command ended. Its last words: \u{1b}[2Jboom\nmend it");
+        assert_eq!(
+            text,
+            "examine: the command ended. Its last words: \u{fffd}[2Jboom\nmend it"
+        );
+    }
 }

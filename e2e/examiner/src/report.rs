@@ -6,7 +6,7 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
-mod printable;
+pub(crate) mod printable;
 mod repeat;
 mod run;
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::changes::Changes;
-use super::{Interruption, Settings, TROUBLE, examine_shown, print, status_of, write_files};
+use super::{
+    Interruption, Settings, TROUBLE, error_text, examine_shown, print, status_of, write_files,
+};
 use crate::report::Report;
 use crate::{CheckResult, ExaminationPlan};
 
@@ -52,7 +54,7 @@ impl Watch<'_> {
                 // An app that does not even start: the next change may mend it.
                 Err(error) => {
                     self.status = TROUBLE.into();
-                    say(&format!("{}examine: {error}", after(&changed)));
+                    say(&format!("{}{}", after(&changed), error_text(&error)));
                 }
             }
             changed = tokio::select! {

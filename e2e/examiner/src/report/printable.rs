@@ -4,7 +4,7 @@ use crate::tape::TapeLine;
 
 /// The text with `\u{fffd}` for every control character, and for the characters that
 /// change the direction of what follows.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let is_bidirectional = |c: char| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_noncharacter = |c: char| matches!(c, '\u{fffe}'..='\u{ffff}');
     text.chars()
