@@ -7,7 +7,7 @@ mod json_answer;
 mod page;
 mod site;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method};

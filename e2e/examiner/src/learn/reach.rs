@@ -1,7 +1,10 @@
 //! The app's first answers: whether it may be examined, and its start page.
 
-use crate::browser::{Browser, Page, is_loopback};
+use url::Url;
+
+use crate::browser::{Browser, Page, Visit, is_loopback};
 use crate::control::origin;
+use crate::random;
 use crate::world::World;
 
 /// Another machine must say that it may be examined.
@@ -12,14 +15,27 @@ pub(super) async fn permitted(world: &World, browser: &mut Browser) -> Result<()
     let permission = world
         .at("/.well-known/examine-permission")
         .map_err(|stop| stop.actual)?;
-    match browser.open(&permission).await {
-        Ok(page) if page.status == 200 => Ok(()),
-        _ => Err(format!(
-            "{} does not allow an examination: it has to answer GET {} with status 200",
-            origin(&world.start),
-            permission.path()
-        )),
+    if permits(browser, &permission).await {
+        return Ok(());
     }
+    Err(format!(
+        "{} does not allow an examination: it has to answer GET {} with status 200 by itself, and an unknown path beside it with another status",
+        origin(&world.start),
+        permission.path()
+    ))
+}
+
+/// Whether the host allows an examination at this very address. One that answers with 200
+/// to everything has not been asked.
+async fn permits(browser: &mut Browser, permission: &Url) -> bool {
+    let status = async |browser: &mut Browser, url: &Url| {
+        let page = browser.send(&Visit::typed(url)).await;
+        page.map_or(0, |it| it.status)
+    };
+    let Ok(unknown) = permission.join(&format!("examine-{}", random::letters())) else {
+        return false;
+    };
+    status(browser, permission).await == 200 && status(browser, &unknown).await != 200
 }
 
 /// The start page, if there is an app at all.
@@ -41,4 +57,32 @@ pub(super) async fn start_page(world: &World, browser: &mut Browser) -> Result<P
         ));
     }
     Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::browser::tests::{answering, plain_browser};
+
+    fn at(origin: &Url) -> Url {
+        origin.join("/.well-known/examine-permission").unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_host_permits_an_examination_only_at_that_very_address() {
+        let mut browser = plain_browser();
+        let answer = |path: &str| match path {
+            "/.well-known/examine-permission" => "200 OK".to_owned(),
+            _ => "404 Not Found".to_owned(),
+        };
+        assert!(permits(&mut browser, &at(&answering(answer).await)).await);
+        let catch_all = answering(|_: &str| "200 OK".to_owned()).await;
+        assert!(!permits(&mut browser, &at(&catch_all)).await);
+        let redirect = |path: &str| match path {
+            "/.well-known/examine-permission" => "303 See Other\r\nLocation: /home".to_owned(),
+            "/home" => "200 OK".to_owned(),
+            _ => "404 Not Found".to_owned(),
+        };
+        assert!(!permits(&mut browser, &at(&answering(redirect).await)).await);
+    }
 }
