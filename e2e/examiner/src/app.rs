@@ -5,6 +5,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::browser::{Control, Page, Visit, encode};
+use crate::verdict::Stop;
 
 /// A flow of the specification.
 #[derive(
@@ -36,7 +37,7 @@ impl Flow {
     }
 }
 
-/// What a person presses to get from one page to the next.
+/// A press, or a request, that leads from one page to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The first element that a CSS selector finds.
@@ -120,6 +121,16 @@ impl Step {
                 field: form.buttons.get(*index).and_then(|it| it.field.clone()),
             },
         }
+    }
+
+    /// The end of a check for whose step `page` has no control; `setting` names one.
+    pub(crate) fn missing_on(&self, page: &Page, setting: &str) -> Stop {
+        Stop::not_testable(format!(
+            "the page {} (status {}) has no {} any more: if it is another control now, name it with {setting}",
+            page.url.path(),
+            page.status,
+            self.describe()
+        ))
     }
 
     /// Whether the steps differ at most in tokens, which are new on each page.
@@ -317,6 +328,13 @@ mod tests {
             step.on_page(&later).unwrap().url.query(),
             Some("id=12345678")
         );
+    }
+
+    #[test]
+    fn a_missing_control_names_the_setting_that_replaces_it() {
+        let stop = step_to("/logout").missing_on(&page("<p>Hello"), "sign_out");
+        let sentence = "the page / (status 200) has no GET /logout any more: if it is another control now, name it with sign_out";
+        assert_eq!(stop, Stop::not_testable(sentence));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::trial::Trial;
 use crate::verdict::Stop;
 use crate::world::World;
 
-/// What the configuration says about the app.
+/// The settings of the app that its owner gave.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hints {
     pub(crate) whoami: Option<String>,
@@ -136,7 +136,7 @@ pub(crate) async fn learn(
         }
         found(
             "cookies",
-            "nobody can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
+            "no user can sign in with a browser, because the session's cookie is SameSite=Strict; the other checks go on as if it were not".to_owned(),
         );
     }
     let whoami = shown_target(&app.whoami);
@@ -185,7 +185,10 @@ async fn project_of(world: &World, ways: &[FoundWay]) -> Result<Project, String>
     let projects = world.control.projects().await?;
     let project = projects.into_iter().find(|project| project.client_id == id);
     project.ok_or_else(|| {
-        format!("the app's project {id} is none of the stack's: give it one of `GET /api/projects`")
+        format!(
+            "the stack has no project {id}, by which the app signs in: give the app the client_id and client_secret of one of GET {}/api/projects",
+            world.control.url()
+        )
     })
 }
 
@@ -300,5 +303,8 @@ fn not_shown(hints: &Hints, landing: &Page) -> String {
 }
 
 pub(crate) fn cannot_learn(stop: &Stop) -> String {
-    format!("a plain sign-in cannot be finished: {}", stop.actual)
+    format!(
+        "a plain sign-in cannot be finished: {}. Sign in by hand once, and mend what stops it",
+        stop.actual
+    )
 }

@@ -81,13 +81,7 @@ impl<'w> Trial<'w> {
             let visit = step
                 .on_page(&page)
                 .or_else(|| step.in_another_tab(&page))
-                .ok_or_else(|| {
-                    let wanted = step.describe();
-                    Stop::not_testable(format!(
-                        "the page {} has no {wanted} any more",
-                        page.url.path()
-                    ))
-                })?;
+                .ok_or_else(|| step.missing_on(&page, "sign_in"))?;
             let is_broker = |url: &Url| self.world.is_broker(url);
             match browser.visit_until(visit, is_broker).await? {
                 Arrival::Stopped(visit) => return Ok(visit),
@@ -214,7 +208,7 @@ impl<'w> Trial<'w> {
             return Ok(page);
         }
         Err(Stop::not_testable(format!(
-            "a plain sign-in did not work: afterwards {} shows nobody we know (the callback ended at {} with status {})",
+            "a plain sign-in did not work: afterwards {} does not show the person who signed in (the callback ended at {} with status {})",
             self.app.whoami,
             page.url.path(),
             page.status
@@ -247,13 +241,8 @@ impl<'w> Trial<'w> {
         let page = browser
             .open(&self.world.at(&self.app.sign_out_page)?)
             .await?;
-        step.on_page(&page).ok_or_else(|| {
-            Stop::not_testable(format!(
-                "the page {} has no {} any more",
-                page.url.path(),
-                step.describe()
-            ))
-        })
+        step.on_page(&page)
+            .ok_or_else(|| step.missing_on(&page, "sign_out"))
     }
 
     /// The step that signs out.

@@ -56,16 +56,11 @@ async fn before_start(trial: &Trial<'_>, browser: &mut Browser, way: &Way) -> Ou
         .ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
     for step in first {
         let visit = step.on_page(&page);
-        let visit = visit.ok_or_else(|| no_step(&page, &step.describe()))?;
+        let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
         page = browser.visit(visit).await?;
     }
     last.on_page(&page)
-        .ok_or_else(|| no_step(&page, &last.describe()))
-}
-
-fn no_step(page: &Page, wanted: &str) -> Stop {
-    let path = page.url.path();
-    Stop::not_testable(format!("the page {path} has no {wanted} any more"))
+        .ok_or_else(|| last.missing_on(&page, "sign_in"))
 }
 
 impl Login {

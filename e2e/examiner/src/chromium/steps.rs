@@ -254,7 +254,7 @@ impl Trial<'_> {
             return Ok(());
         }
         Err(Stop::not_testable(format!(
-            "a plain sign-in did not work in Chromium: afterwards {} shows nobody we know",
+            "a plain sign-in did not work in Chromium: afterwards {} does not show the person who signed in",
             self.app.whoami
         )))
     }

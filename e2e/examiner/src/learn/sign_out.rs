@@ -21,7 +21,7 @@ pub(super) fn sounds_like(text: &str) -> bool {
     WORDS.iter().any(|word| text.contains(word))
 }
 
-/// Finds the step after which the app shows nobody any more.
+/// Finds the step after which the app no longer shows the person.
 pub(super) async fn find(
     world: &World,
     hints: &Hints,
@@ -89,7 +89,7 @@ pub(super) async fn find(
     Ok(())
 }
 
-/// A control that nobody presses to try something.
+/// Whether a press might delete something.
 fn is_destructive(control: &Control) -> bool {
     let text = control.describe().to_lowercase();
     ["delete", "remove", "close account"]
