@@ -24,7 +24,7 @@ impl Interruption {
     pub(super) async fn wait(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|has_come| *has_come).await.is_err() {
-            pending().await
+            pending::<()>().await;
         }
     }
 }
