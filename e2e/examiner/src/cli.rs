@@ -63,7 +63,8 @@ pub fn after_help(program: &str) -> String {
     format!(
         "\
 Exit status: 0 for A+ and A, 1 for every other grade, 2 for wrong usage and for
-trouble that is not the app's.
+trouble that is not the app's, also beside a failure; 130 after Ctrl-C. With --expect the
+known failures do not count, and one that passes is a 1.
 
 Examples:
   {program} http://localhost:5000/                    an app that runs

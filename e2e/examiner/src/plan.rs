@@ -34,8 +34,9 @@ pub struct ExaminationPlan {
     pub only: Vec<String>,
     /// The checks that are known to fail.
     pub expect: Vec<String>,
-    /// The number of worlds that an app with a command is examined in at once.
-    pub worlds: usize,
+    /// The number of worlds that an app with a command is examined in at once; without it
+    /// as many as its speed asks for.
+    pub worlds: Option<usize>,
     /// The real browser, for the checks that need one.
     pub chromium: ChromiumSettings,
     pub(crate) hints: Hints,
@@ -53,7 +54,7 @@ impl ExaminationPlan {
             flow: None,
             only: Vec::new(),
             expect: Vec::new(),
-            worlds: DEFAULT_WORLDS,
+            worlds: None,
             chromium: ChromiumSettings::default(),
             hints: Hints::default(),
         }

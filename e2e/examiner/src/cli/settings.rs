@@ -9,7 +9,7 @@ use super::app_settings::AppSettings;
 use super::config_file::ConfigFile;
 use crate::catalogue;
 use crate::chromium::ChromiumSettings;
-use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
+use crate::plan::ExaminationPlan;
 
 /// The examination.
 #[derive(Debug, Args)]
@@ -30,8 +30,9 @@ pub struct Settings {
     only: Vec<String>,
 
     /// The number of copies of the app that are examined at once, if it was started here
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_WORLDS)]
-    worlds: usize,
+    /// [default: 3, or 12 of an app that answers slowly]
+    #[arg(long, value_name = "N")]
+    worlds: Option<usize>,
 
     /// Leave out Chromium, and with it the checks that need a real browser
     #[arg(long, conflicts_with_all = ["webdriver", "show"])]
@@ -84,9 +85,9 @@ impl Settings {
             only: self.only.clone(),
             expect,
             worlds: if self.show {
-                1
+                Some(1)
             } else {
-                self.worlds.clamp(1, 16)
+                self.worlds.map(|it| it.clamp(1, 16))
             },
             chromium: self.chromium(has_display())?,
             ..self.app.plan(file)?

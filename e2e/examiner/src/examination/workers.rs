@@ -31,10 +31,13 @@ const MAX_WORLDS: usize = 12;
 pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
     if plan.command.is_empty() {
         1
-    } else if latency > SLOW && plan.worlds == DEFAULT_WORLDS {
-        MAX_WORLDS
     } else {
-        plan.worlds
+        let usual = if latency > SLOW {
+            MAX_WORLDS
+        } else {
+            DEFAULT_WORLDS
+        };
+        plan.worlds.unwrap_or(usual)
     }
 }
 
@@ -179,6 +182,17 @@ mod tests {
     fn queue(ids: &[&str]) -> Queue {
         let check = |id: &&str| catalogue::checks().iter().find(|it| it.id == **id);
         Arc::new(Mutex::new(ids.iter().filter_map(check).collect()))
+    }
+
+    #[test]
+    fn a_slow_app_has_more_worlds_unless_their_number_is_given() {
+        let mut plan = ExaminationPlan::new(Url::parse("http://localhost:5000/").unwrap());
+        let of = |plan: &ExaminationPlan| (number(plan, Duration::ZERO), number(plan, SLOW * 2));
+        assert_eq!(of(&plan), (1, 1));
+        plan.command = vec!["app".to_owned()];
+        assert_eq!(of(&plan), (3, 12));
+        plan.worlds = Some(3);
+        assert_eq!(of(&plan), (3, 3));
     }
 
     #[tokio::test(flavor = "multi_thread")]

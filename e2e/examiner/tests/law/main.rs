@@ -29,7 +29,7 @@ static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(3));
 async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) -> Report {
     let mut plan = ExaminationPlan::new(copy.start());
     plan.command = copy.command();
-    plan.worlds = 1;
+    plan.worlds = Some(1);
     plan.flow = flow;
     plan.chromium = chromium;
     let report = examiner::examine(&plan, &mut |_| ()).await;
