@@ -25,6 +25,9 @@ use crate::verdict::{Outcome, Stop};
 /// broker allow more than an app should take.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The time after which a restart is given up.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// A stack and an app.
 pub(crate) struct World {
     pub(crate) control: Control,
@@ -212,14 +215,19 @@ impl World {
             ));
         };
         let mut process = launched.process.lock().await;
-        let restarted = process.restart(&launched.command, &launched.environment);
-        restarted.await.map_err(Stop::not_testable)?;
         let port = self.start.port_or_known_default().unwrap_or(80);
         let host = self.start.host_str().unwrap_or("localhost");
-        process
-            .listens_at(host, port)
-            .await
-            .map_err(Stop::not_testable)
+        let watch = Stopwatch::start();
+        loop {
+            let restarted = process.restart(&launched.command, &launched.environment);
+            restarted.await.map_err(Stop::not_testable)?;
+            let listens = process.listens_at(host, port).await;
+            // The port may still be taken by the connections of the one before.
+            if listens.is_ok() || watch.elapsed() > RESTART_TIMEOUT {
+                return listens.map_err(Stop::not_testable);
+            }
+            pause(Duration::from_millis(200)).await;
+        }
     }
 
     /// The number of the latest event.

@@ -63,7 +63,8 @@ pub(super) struct Driver {
 struct DriverProcess {
     /// The driver ends when its standard input does.
     child: tokio::sync::Mutex<Child>,
-    group: Option<Pid>,
+    /// Taken at its end: its number may then belong to another group.
+    group: Mutex<Option<Pid>>,
     /// The profiles, and whatever else Chromium leaves in a temporary folder.
     folder: Mutex<Option<TempDir>>,
 }
@@ -125,7 +126,7 @@ impl Driver {
         let output = child.stdout.take().ok_or("no standard output")?;
         let process = DriverProcess {
             child: tokio::sync::Mutex::new(child),
-            group,
+            group: Mutex::new(group),
             folder: Mutex::new(Some(folder)),
         };
         let mut lines = BufReader::new(output).lines();
@@ -203,13 +204,18 @@ impl Driver {
         let process = self.process.as_ref().unwrap();
         let folder = process.folder.lock().unwrap();
         let folder = folder.as_ref().unwrap().path().to_owned();
-        (folder, process.group.unwrap())
+        (folder, process.group.lock().unwrap().unwrap())
     }
 }
 
 impl DriverProcess {
     fn kill(&self) {
-        if let Some(group) = self.group {
+        let group = self
+            .group
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(group) = group {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -15,7 +15,6 @@ struct JsonReport<'a> {
     target: &'a str,
     flow: &'a str,
     grade: Grade,
-    meaning: String,
     checks: Vec<JsonCheck<'a>>,
     preflight: &'a [PreflightStep],
 }
@@ -56,7 +55,6 @@ impl Report {
             target: &self.target,
             flow: self.flow,
             grade: self.grade,
-            meaning: self.meaning(),
             checks: checks.collect(),
             preflight: &self.preflight,
         };
