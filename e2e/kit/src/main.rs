@@ -31,7 +31,7 @@ enum Cli {
     Conformance(conformance::cli::Settings),
     /// Grade a consumer: is this app correct and safe?
     #[command(after_help = examiner::cli::after_help("signin-kit examine"))]
-    Examine(examiner::cli::Cli),
+    Examine(Box<examiner::cli::Cli>),
 }
 
 #[tokio::main]

@@ -61,9 +61,13 @@ fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
 }
 
 #[test]
-fn every_format_says_how_many_checks_the_grade_leaves_out() {
+fn every_format_for_people_says_how_many_checks_the_grade_leaves_out() {
     let report = report_of(&[("relay", Verdict::NotTested), ("pkce", Verdict::Pass)]);
     for (format, text) in formats::formats(&report) {
+        // Its readers count the verdicts; schema 1 has no member for a sentence.
+        if format == "json" {
+            continue;
+        }
         let text = text.replace('\n', " ");
         assert!(text.contains("leaves out the one check"), "{format}");
     }
