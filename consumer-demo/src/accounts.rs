@@ -19,6 +19,8 @@ pub(crate) struct Account {
     pub(crate) first_seen_ms: i64,
     /// The latest sign-in, in Unix milliseconds.
     pub(crate) last_seen_ms: i64,
+    /// The text that the user keeps here: what an account is there for.
+    pub(crate) note: String,
 }
 
 impl Account {
@@ -55,6 +57,7 @@ impl Accounts {
                 sign_ins: 0,
                 first_seen_ms: now_ms,
                 last_seen_ms: now_ms,
+                note: String::new(),
             });
         // The name, the address and the picture may have changed since the last
         // sign-in; the subject never does.
@@ -66,6 +69,13 @@ impl Accounts {
     /// The account of `subject`.
     pub(crate) fn find(&self, subject: &Subject) -> Option<Account> {
         self.lock().get(subject).cloned()
+    }
+
+    /// Keeps a note in the account of `subject`.
+    pub(crate) fn keep_note(&self, subject: &Subject, note: String) {
+        if let Some(account) = self.lock().get_mut(subject) {
+            account.note = note;
+        }
     }
 
     /// Forgets every account.

@@ -19,7 +19,7 @@
 //! | `browser.rs` | the cookies that tie a browser to its session and its logins |
 //! | `cookies.rs` | the cookies of a request, byte for byte |
 //! | `accounts.rs` | the users, keyed by `subject` |
-//! | `site.rs` | home, profile, sign-in at the end of a flow, sign-out |
+//! | `site.rs` | home, profile with a note, sign-in at the end of a flow, sign-out |
 //! | `guards.rs` | what a request must be before a handler runs |
 //! | `pages.rs`, `pages/`, `templates/` | the HTML that users see |
 //! | `server.rs` | Rocket: settings, headers, methods, request log |

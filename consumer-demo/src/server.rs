@@ -158,13 +158,14 @@ fn icon() -> Asset {
 }
 
 /// Our paths, each with its method.
-const PATHS: [(&str, Method); 7] = [
+const PATHS: [(&str, Method); 8] = [
     ("/", Method::Get),
     ("/profile", Method::Get),
     ("/callback", Method::Get),
     ("/legacy/callback", Method::Get),
     ("/login/<provider>", Method::Post),
     ("/legacy/login/<provider>", Method::Post),
+    ("/note", Method::Post),
     ("/sign-out", Method::Post),
 ];
 

@@ -1,10 +1,11 @@
-//! The application itself, small as it is: a home page, a profile, signing in
-//! at the end of either flow, and signing out.
+//! The application itself, small as it is: a home page, a profile with a note, signing
+//! in at the end of either flow, and signing out.
 
 use std::sync::Arc;
 
 use contract::Profile;
-use rocket::{Route, State, get, post, routes};
+use rocket::form::Form;
+use rocket::{FromForm, Route, State, get, post, routes};
 
 use crate::app::App;
 use crate::browser::{Browser, SessionEnded};
@@ -14,7 +15,7 @@ use crate::session::Via;
 use crate::session_store::SessionRef;
 
 pub(crate) fn routes() -> Vec<Route> {
-    routes![home, profile, sign_out]
+    routes![home, profile, keep_note, sign_out]
 }
 
 /// Shows the two flows side by side, with the status of each provider.
@@ -33,6 +34,35 @@ fn profile(browser: Browser<'_>) -> Result<ProfilePage, SeeOther> {
         .user()
         .map(ProfilePage::new)
         .ok_or_else(|| SeeOther::page("/"))
+}
+
+/// The form on the profile page.
+#[derive(FromForm)]
+struct NoteForm {
+    #[field(validate = len(..=MAX_NOTE_CHARACTERS))]
+    note: String,
+}
+
+/// The length of a note, which the form's field has, too.
+const MAX_NOTE_CHARACTERS: usize = 500;
+
+/// Keeps a note in the account of the signed-in user. Whose account it is says the
+/// session alone, and never the form.
+#[post("/note", data = "<form>")]
+fn keep_note(
+    _ours: SameOriginPost,
+    browser: Browser<'_>,
+    app: &State<Arc<App>>,
+    form: Form<NoteForm>,
+) -> SeeOther {
+    match browser.user() {
+        Some(user) => {
+            let subject = &user.account.profile.subject;
+            app.accounts.keep_note(subject, form.into_inner().note);
+            SeeOther::page("/profile")
+        }
+        None => SeeOther::page("/"),
+    }
 }
 
 /// Signs a user in at the end of either flow. From here on only a session of

@@ -1,5 +1,7 @@
 //! C10 and C11: accounts.
 
+use rocket::http::Status;
+
 use crate::scripted_broker::{RESULT, ada, grace, profile, succeeded};
 use crate::test_consumer::TestConsumer;
 
@@ -46,4 +48,34 @@ async fn c10_signing_in_while_signed_in_replaces() {
     // Ada's account is as it was.
     let other = consumer.signed_in(&ada()).await;
     assert_eq!(other.get("/profile").await.field("signIns"), "2");
+}
+
+#[rocket::async_test]
+async fn c11_a_note_is_seen_by_its_own_account_and_by_no_other_of_the_address() {
+    let consumer = TestConsumer::new().await;
+    let owner = profile("sub_1", "One", "same@example.org");
+    let browser = consumer.signed_in(&owner).await;
+    let kept = browser
+        .submit("/note", "note=the+key+is+under+the+mat")
+        .await;
+    assert_eq!(kept.status, Status::SeeOther);
+
+    let other = consumer
+        .signed_in(&profile("sub_2", "Two", "same@example.org"))
+        .await;
+    assert!(!other.get("/profile").await.body.contains("under the mat"));
+    let again = consumer.signed_in(&owner).await;
+    assert!(again.get("/profile").await.body.contains("under the mat"));
+}
+
+#[rocket::async_test]
+async fn a_note_without_a_user_or_beyond_its_length_is_kept_nowhere() {
+    let consumer = TestConsumer::new().await;
+    let visitor = consumer.browser();
+    assert_eq!(visitor.submit("/note", "note=x").await.location(), "/");
+    let browser = consumer.signed_in(&ada()).await;
+    let long = format!("note={}", "x".repeat(501));
+    let refused = browser.submit("/note", &long).await;
+    assert_eq!(refused.status, Status::PayloadTooLarge);
+    assert!(!browser.get("/profile").await.body.contains("xxx"));
 }

@@ -43,6 +43,16 @@ impl<'c> Browser<'c> {
         self.send(request).await
     }
 
+    /// Posts the fields of a form of the consumer's own.
+    pub(crate) async fn submit(&self, path: &str, fields: &str) -> Answer {
+        let request = self
+            .request(Method::Post, path)
+            .header(Header::new("Origin", self.origin))
+            .header(rocket::http::ContentType::Form)
+            .body(fields);
+        self.send(request).await
+    }
+
     /// Starts a clean login and returns its session key, as the broker received it.
     pub(crate) async fn start_clean(&self, provider: &str) -> String {
         let answer = self.press(&format!("/login/{provider}")).await;

@@ -7,10 +7,11 @@ use crate::browser::Browser;
 use crate::scripted_broker::{RESULT, ada};
 use crate::test_consumer::{CONSUMER, TestConsumer};
 
-const FORMS: [&str; 4] = [
+const FORMS: [&str; 5] = [
     "/login/google",
     "/login/github",
     "/legacy/login/google",
+    "/note",
     "/sign-out",
 ];
 
@@ -18,7 +19,10 @@ const FORMS: [&str; 4] = [
 async fn post(path: &str, headers: &[(&'static str, &'static str)]) -> Status {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
-    let mut request = browser.request(Method::Post, path);
+    let mut request = browser
+        .request(Method::Post, path)
+        .header(ContentType::Form)
+        .body("note=a+note");
     for (name, value) in headers {
         request.add_header(Header::new(*name, *value));
     }
