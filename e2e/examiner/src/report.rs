@@ -34,7 +34,7 @@ pub struct Report {
     pub flow: &'static str,
     /// The grade.
     pub grade: Grade,
-    /// What the preflight found.
+    /// The findings of the preflight.
     pub preflight: Vec<PreflightStep>,
     /// The checks, in the order of the catalogue.
     pub results: Vec<CheckResult>,

@@ -47,7 +47,7 @@ pub(crate) struct World {
     last_mark: AtomicU64,
 }
 
-/// What the examiner itself has started.
+/// The stack and the app that the examiner itself has started.
 struct Launched {
     _stack: Stack,
     command: Vec<String>,

@@ -91,10 +91,10 @@ fn a_wrong_secret_is_found_by_the_brokers_refusal() {
 
 #[test]
 fn an_unknown_project_is_named() {
-    let wrong = format!("SIGNIN_CLIENT_ID=nobody exec {}", odd_app("plain"));
+    let wrong = format!("SIGNIN_CLIENT_ID=unknown exec {}", odd_app("plain"));
     Examine::shell(&wrong)
         .run()
-        .is_trouble("the broker has no project nobody");
+        .is_trouble("the broker has no project unknown");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_selector_that_finds_nothing_is_named() {
 }
 
 #[test]
-fn a_page_that_shows_nobody_is_named() {
+fn a_page_that_shows_no_user_is_named() {
     let run = Examine::odd("plain").flags(&["--whoami", "/nowhere"]).run();
     run.is_trouble("whoami /nowhere does not show");
 }

@@ -61,7 +61,7 @@ fn provider(trial: &Trial<'_>) -> Option<&'static str> {
     trial.app.way(trial.flow).map(|way| way.provider)
 }
 
-/// What belongs to the owner's account and shows there.
+/// The texts that belong to the owner's account and show there.
 struct Belongings {
     owner: Person,
     /// A text that the owner saved, and the pages on which it shows.
@@ -154,7 +154,7 @@ impl Belongings {
         })
     }
 
-    /// Where nothing belongs to an account, nothing is known.
+    /// Ends the check if nothing belongs to the account: then nothing is known.
     fn require_known(&self) -> Outcome {
         if self.saved.is_some() {
             return Ok(());

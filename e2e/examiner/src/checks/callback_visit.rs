@@ -1,5 +1,5 @@
 //! Requests of the callback that are no plain visit: by HEAD, by a prefetch, with
-//! parameters, bodies and headers that nobody asked for.
+//! parameters, bodies and headers that no flow sends.
 
 use futures_util::future::try_join_all;
 use reqwest::Method;

@@ -57,7 +57,7 @@ const places = {
 impl Tab {
     /// The page that the browser shows, all that it holds of `app`, and all that it asked.
     pub(crate) async fn holdings(&mut self, app: &Url) -> Outcome<Vec<Haystack>> {
-        self.settled().await?;
+        self.finish_loading().await?;
         let mut all = vec![Haystack {
             place: format!("the page {} in Chromium", self.address().await?.path()),
             text: self.source().await?,

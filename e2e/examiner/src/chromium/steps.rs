@@ -195,7 +195,7 @@ impl Trial<'_> {
     }
 
     /// From the start page to the provider's page, through the broker's question if need be.
-    /// Where the app's Content-Security-Policy blocks that, it is ignored: `relay` finds it,
+    /// A Content-Security-Policy of the app's that blocks that is ignored: `relay` finds it,
     /// and the other checks are about something else.
     pub(crate) async fn to_provider_in(&self, tab: &mut Tab) -> Outcome {
         let chromium = &self.world.chromium;

@@ -85,7 +85,7 @@ impl Tab {
     pub(crate) async fn back(&mut self) -> Outcome {
         self.slowly().await;
         self.session()?.back().await.map_err(trouble)?;
-        self.settled().await?;
+        self.finish_loading().await?;
         self.read_log().await
     }
 
@@ -121,7 +121,7 @@ impl Tab {
     }
 
     /// Waits until the page, whichever it is, has loaded.
-    pub(crate) async fn settled(&mut self) -> Outcome {
+    pub(crate) async fn finish_loading(&mut self) -> Outcome {
         self.arrives(|_| true).await.map(drop)
     }
 
@@ -234,7 +234,7 @@ fn describe(exchange: &Exchange) -> String {
     )
 }
 
-/// The first line of the driver's complaint.
+/// The first line of the driver's error.
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
 pub(super) fn trouble(error: WebDriverError) -> Stop {
     let error = error.to_string();

@@ -68,7 +68,7 @@ impl Changes {
     ///
     /// If a new folder cannot be watched.
     pub(super) async fn next(&mut self) -> Result<BTreeSet<PathBuf>, String> {
-        let meanwhile = self.settled().await?;
+        let meanwhile = self.until_quiet().await?;
         let mut changed = fresh(&meanwhile, &self.busy);
         self.busy = meanwhile;
         while changed.is_empty() {
@@ -76,7 +76,7 @@ impl Changes {
                 return Err("--watch: the operating system reports no more changes".to_owned());
             };
             changed.extend(self.tree.relevant(&path));
-            changed.extend(self.settled().await?);
+            changed.extend(self.until_quiet().await?);
         }
         // Editors save by way of files that are gone by now.
         let (kept, gone): (BTreeSet<_>, BTreeSet<_>) =
@@ -85,7 +85,7 @@ impl Changes {
     }
 
     /// The changes until there are none for a moment.
-    async fn settled(&mut self) -> Result<BTreeSet<PathBuf>, String> {
+    async fn until_quiet(&mut self) -> Result<BTreeSet<PathBuf>, String> {
         let mut changed = BTreeSet::new();
         let watch = Stopwatch::start();
         while watch.elapsed() < MAX_SETTLING {

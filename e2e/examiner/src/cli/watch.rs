@@ -65,7 +65,7 @@ impl Watch<'_> {
         }
     }
 
-    /// What was red, or everything.
+    /// The plan of the next round: what was red, or everything.
     fn next_plan(&self) -> ExaminationPlan {
         let red = self.report.as_ref().map_or_else(BTreeSet::new, red);
         let only = if red.is_empty() {

@@ -144,7 +144,7 @@ fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
 const LONG: [&str; 2] = ["time-limit", "answer-checked"];
 
 /// A further world with the same app on another port; `None` if the app does not follow
-/// its port, or nobody can sign in there.
+/// its port, or no user can sign in there.
 async fn another(plan: &ExaminationPlan, app: &App) -> Option<World> {
     let start = on_free_port(&plan.start)?;
     let callbacks = callbacks_of(plan, app, &start);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::calls::Call;
 use crate::world::World;
 
-/// What the log says about a press that led nowhere.
+/// The log's reason for a press that led nowhere.
 pub(super) enum Refusal {
     /// The broker refused nothing.
     None,

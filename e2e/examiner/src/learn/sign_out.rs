@@ -28,65 +28,69 @@ pub(super) async fn find(
     start: &Page,
     app: &mut App,
 ) -> Result<(), String> {
-    let flow = app.ways[0].flow;
     if let Some(step) = &hints.sign_out {
         let page = page_with(world, app, step).await?;
         app.sign_out = Some(step.clone());
         app.sign_out_page = page;
         return Ok(());
     }
-    let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
-    let mut candidates: Vec<(Step, String, bool)> = Vec::new();
-    {
-        let trial = Trial::new(world, app, flow);
-        let mut browser = trial.browser("browser");
-        let landing = trial
-            .sign_in(&mut browser, &Person::new("Otto"))
-            .await
-            .map_err(|stop| cannot_learn(&stop))?;
-        let whoami = trial
-            .whoami(&mut browser)
-            .await
-            .map_err(|stop| cannot_learn(&stop))?;
-        let home = browser
-            .open(&world.start)
-            .await
-            .map_err(|stop| cannot_learn(&stop))?;
-        for page in [&whoami, &home, &landing] {
-            for control in page.controls() {
-                let step = Step::to(&control);
-                let is_new = !signed_out.iter().any(|it| it.is_like(&step))
-                    && !candidates.iter().any(|(its, _, _)| its.is_like(&step));
-                if is_new && world.is_app(&control.target()) && !is_destructive(&control) {
-                    let is_likely = sounds_like(&control.describe());
-                    candidates.push((step, path_and_query(&page.url), is_likely));
-                }
-            }
-        }
-    }
-    candidates.sort_by_key(|(_, _, is_likely)| !is_likely);
-    for (step, page, _) in candidates.into_iter().take(MAX_PRESSES) {
+    for (step, page) in candidates(world, app, start).await? {
         app.sign_out = Some(step);
         app.sign_out_page = page;
-        let trial = Trial::new(world, app, flow);
-        let mut browser = trial.browser("browser");
-        let person = Person::new("Otto");
-        trial
-            .sign_in(&mut browser, &person)
-            .await
-            .map_err(|stop| cannot_learn(&stop))?;
-        let signed_out = trial.sign_out(&mut browser).await.is_ok();
-        if signed_out
-            && !trial
-                .is_signed_in(&mut browser, &person)
-                .await
-                .map_err(|stop| cannot_learn(&stop))?
-        {
+        if signs_out(world, app).await? {
             return Ok(());
         }
     }
     app.sign_out = None;
     Ok(())
+}
+
+/// The steps that only a signed-in user has, each with its page, likely ones first.
+async fn candidates(world: &World, app: &App, start: &Page) -> Result<Vec<(Step, String)>, String> {
+    let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
+    let mut found: Vec<(Step, String, bool)> = Vec::new();
+    for page in pages_of_user(world, app).await? {
+        for control in page.controls() {
+            let step = Step::to(&control);
+            let is_new = !signed_out.iter().any(|it| it.is_like(&step))
+                && !found.iter().any(|(its, _, _)| its.is_like(&step));
+            if is_new && world.is_app(&control.target()) && !is_destructive(&control) {
+                let is_likely = sounds_like(&control.describe());
+                found.push((step, path_and_query(&page.url), is_likely));
+            }
+        }
+    }
+    found.sort_by_key(|(_, _, is_likely)| !is_likely);
+    let likely_first = found.into_iter().map(|(step, page, _)| (step, page));
+    Ok(likely_first.take(MAX_PRESSES).collect())
+}
+
+/// Whether the app's step, which is tried on a user of its own, signs out.
+async fn signs_out(world: &World, app: &App) -> Result<bool, String> {
+    let trial = Trial::new(world, app, app.ways[0].flow);
+    let mut browser = trial.browser("browser");
+    let person = Person::new("Otto");
+    let tried = async {
+        trial.sign_in(&mut browser, &person).await?;
+        if trial.sign_out(&mut browser).await.is_err() {
+            return Ok(false);
+        }
+        Ok(!trial.is_signed_in(&mut browser, &person).await?)
+    };
+    tried.await.map_err(|stop| cannot_learn(&stop))
+}
+
+/// The pages that a user sees after a sign-in.
+async fn pages_of_user(world: &World, app: &App) -> Result<[Page; 3], String> {
+    let trial = Trial::new(world, app, app.ways[0].flow);
+    let mut browser = trial.browser("browser");
+    let opened = async {
+        let landing = trial.sign_in(&mut browser, &Person::new("Otto")).await?;
+        let whoami = trial.whoami(&mut browser).await?;
+        let home = browser.open(&world.start).await?;
+        Ok([whoami, home, landing])
+    };
+    opened.await.map_err(|stop| cannot_learn(&stop))
 }
 
 /// Whether a press might delete something.
@@ -99,21 +103,8 @@ fn is_destructive(control: &Control) -> bool {
 
 /// The page on which a signed-in person finds the step.
 async fn page_with(world: &World, app: &App, step: &Step) -> Result<String, String> {
-    let trial = Trial::new(world, app, app.ways[0].flow);
-    let mut browser = trial.browser("browser");
-    let landing = trial
-        .sign_in(&mut browser, &Person::new("Otto"))
-        .await
-        .map_err(|stop| cannot_learn(&stop))?;
-    let whoami = trial
-        .whoami(&mut browser)
-        .await
-        .map_err(|stop| cannot_learn(&stop))?;
-    let home = browser
-        .open(&world.start)
-        .await
-        .map_err(|stop| cannot_learn(&stop))?;
-    let page = [whoami, home, landing]
+    let page = pages_of_user(world, app)
+        .await?
         .into_iter()
         .find(|page| step.on_page(page).is_some());
     page.map(|page| path_and_query(&page.url)).ok_or_else(|| {

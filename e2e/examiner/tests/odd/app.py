@@ -2,7 +2,7 @@
 
 `plain` signs in by the clean flow, on the standard library alone. `slow` does so with a
 pause before each answer, `scripted` with a page that needs JavaScript, `csrf` with a token
-in the form that a visitor alone sees. The others sign nobody in: `answers-200`, `answers-500`, `dead-button`, `own-login`.
+in the form that a visitor alone sees. The others sign no user in: `answers-200`, `answers-500`, `dead-button`, `own-login`.
 """
 
 import html

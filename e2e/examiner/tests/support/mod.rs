@@ -17,7 +17,7 @@ pub(crate) struct Examine {
     command: Vec<String>,
 }
 
-/// What a run printed.
+/// The status of a run, and its output.
 pub(crate) struct Run {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,

@@ -33,7 +33,7 @@ pub(in super::super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcom
     });
     require(false, || {
         format!(
-            "Chromium came back from the provider to {}, and nobody is signed in{reason}",
+            "Chromium came back from the provider to {}, and no user is signed in{reason}",
             landing.path()
         )
     })

@@ -68,7 +68,7 @@ pub(in super::super) async fn code_not_kept(trial: &Trial<'_>) -> Outcome {
     let callback = trial.callback()?;
     let mut tab = trial.chromium("Chromium").await?;
     trial.try_sign_in_in(&mut tab, &person).await?;
-    tab.settled().await?;
+    tab.finish_loading().await?;
     let page = tab.source().await?;
     let landing = tab.address().await?;
     trial.require_signed_in_in(&mut tab, &person).await?;

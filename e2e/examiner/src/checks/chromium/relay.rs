@@ -47,7 +47,7 @@ async fn stops_at_the_question(
     let page = attacker.visit(Visit::typed(&trial.callback()?)).await?;
     require(page.status < 500, || {
         format!(
-            "the callback of a login that nobody has finished answers with status {}",
+            "the callback of a login that is not finished answers with status {}",
             page.status
         )
     })
@@ -138,7 +138,7 @@ async fn blocked(trial: &Trial<'_>, tab: &Tab) -> Outcome<Stop> {
     let policy = page.header("content-security-policy");
     if policy.contains("form-action") {
         return Ok(Stop::fail(
-            "nobody can sign in with Chromium: the form-action of the app's Content-Security-Policy blocks the redirect to the broker",
+            "no user can sign in with Chromium: the form-action of the app's Content-Security-Policy blocks the redirect to the broker",
         ));
     }
     Ok(Stop::not_testable(format!(

@@ -46,7 +46,7 @@ fn refuse(place: Option<String>, secret: &str) -> Outcome {
     })
 }
 
-/// What the browser holds of the app during a login, and after it.
+/// Everything that the browser holds of the app during a login, and after it.
 async fn held_in_a_login(trial: &Trial<'_>, tab: &mut Tab) -> Outcome<Vec<Haystack>> {
     // A page that is opened while a login is under way sees what was stored for it.
     trial.to_provider_in(tab).await?;
