@@ -1,10 +1,12 @@
 //! The app under examination, as far as the examiner has learnt it. Addresses are paths,
-//! because each world has the app at an address of its own.
+//! because each testbed has the app at an address of its own.
 
 mod step;
 
 use serde::Serialize;
 use url::Url;
+
+use crate::calls::operation;
 
 pub(crate) use step::{Step, shown_target};
 
@@ -32,15 +34,15 @@ impl Flow {
     /// The call that fetches the outcome, once.
     pub(crate) fn one_time_call(self) -> &'static str {
         match self {
-            Self::Clean => "POST /v1/login/result",
-            Self::Legacy => "POST /v1/token",
+            Self::Clean => operation::RESULT,
+            Self::Legacy => operation::TOKEN,
         }
     }
 }
 
 /// A way to sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Way {
+pub(crate) struct SignInWay {
     pub(crate) flow: Flow,
     /// `google` or `github`.
     pub(crate) provider: &'static str,
@@ -53,7 +55,7 @@ pub(crate) struct Way {
 /// The app.
 #[derive(Debug, Clone)]
 pub(crate) struct App {
-    pub(crate) ways: Vec<Way>,
+    pub(crate) ways: Vec<SignInWay>,
     /// The path of a page that shows who is signed in.
     pub(crate) whoami: String,
     /// The step on that page that signs out.
@@ -80,7 +82,7 @@ impl App {
     }
 
     /// The first way of a flow.
-    pub(crate) fn way(&self, flow: Flow) -> Option<&Way> {
+    pub(crate) fn way(&self, flow: Flow) -> Option<&SignInWay> {
         self.ways.iter().find(|way| way.flow == flow)
     }
 }

@@ -8,17 +8,20 @@ mod page;
 mod site;
 #[cfg(test)]
 pub(crate) mod tests;
+mod visit;
 
 use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, Method};
 use url::Url;
 
-use crate::tape::{MAX_REQUESTS, Tape};
+use crate::app::path_and_query;
+use crate::transcript::{MAX_REQUESTS, Transcript};
 use crate::verdict::{Outcome, Stop};
 
 pub(crate) use cookies::{Cookie, CookieJar, SameSite};
 pub(crate) use page::{Control, Form, Page, encode};
 pub(crate) use site::{Relation, is_loopback};
+pub(crate) use visit::{Arrival, Visit};
 
 use cookies::CookieRequest;
 
@@ -36,12 +39,12 @@ pub(crate) struct Browser {
     /// Every address that it asked for.
     pub(crate) asked: Vec<Url>,
     client: Client,
-    tape: Tape,
+    transcript: Transcript,
     /// Names of parties by their origins, for the evidence.
     parties: Parties,
 }
 
-/// The parties of a world, by origin.
+/// The parties of a testbed, by origin.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Parties(pub(crate) Vec<(String, String)>);
 
@@ -62,110 +65,27 @@ impl Parties {
     }
 }
 
-/// A request that a page, or the address bar, makes.
-#[derive(Debug, Clone)]
-pub(crate) struct Visit {
-    pub(crate) method: Method,
-    pub(crate) url: Url,
-    pub(crate) fields: Option<Vec<(String, String)>>,
-    /// The page that makes the request, with its referrer policy; none for the address bar.
-    pub(crate) from: Option<(Url, String)>,
-    /// The value of `Sec-Fetch-Dest`: `document`, `image`.
-    pub(crate) destination: &'static str,
-    /// Whether a script makes the request, and goes where a JSON answer leads.
-    pub(crate) is_by_script: bool,
-    /// The JSON that a script sends in place of fields.
-    pub(crate) json: Option<String>,
-    /// Further headers.
-    pub(crate) headers: Vec<(&'static str, String)>,
-}
-
-impl Visit {
-    /// An address that is typed.
-    pub(crate) fn typed(url: &Url) -> Self {
-        Self {
-            method: Method::GET,
-            url: url.clone(),
-            fields: None,
-            from: None,
-            destination: "document",
-            is_by_script: false,
-            json: None,
-            headers: Vec::new(),
-        }
-    }
-
-    /// A press of a link or button of `page`.
-    pub(crate) fn press(page: &Page, control: &Control) -> Self {
-        let from = Some((page.url.clone(), page.referrer_policy()));
-        match control {
-            Control::Link(link) => Self {
-                from,
-                ..Self::typed(&link.target)
-            },
-            Control::Button(form, index) => {
-                let (url, fields) = form.press(*index);
-                let mut visit = Self {
-                    method: form.method.clone(),
-                    from,
-                    ..Self::typed(&url)
-                };
-                if form.method == Method::POST {
-                    visit.fields = Some(fields);
-                } else {
-                    visit.url.set_query(Some(&encode(&fields)));
-                }
-                visit
-            }
-        }
-    }
-
-    /// The same request, made by a page of `origin`.
-    pub(crate) fn by_page_of(mut self, origin: &str) -> Self {
-        self.from = Url::parse(origin).ok().map(|url| (url, String::new()));
-        self
-    }
-
-    pub(crate) fn with_method(self, method: Method) -> Self {
-        Self { method, ..self }
-    }
-
-    /// With a further header, or another value of one; without it if the value is empty.
-    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.to_owned()));
-        self
-    }
-
-    fn relation(&self) -> Relation {
-        Relation::between(self.from.as_ref().map(|(url, _)| url), &self.url)
-    }
-}
-
-/// The end of a navigation.
-#[derive(Debug)]
-pub(crate) enum Arrival {
-    /// A page was shown.
-    Page(Page),
-    /// The address at which the navigation was to stop; it was not asked for.
-    Stopped(Visit),
-}
-
 impl Browser {
-    pub(crate) fn new(name: &str, client: Client, tape: Tape, parties: Parties) -> Self {
+    pub(crate) fn new(
+        name: &str,
+        client: Client,
+        transcript: Transcript,
+        parties: Parties,
+    ) -> Self {
         Self {
             name: name.to_owned(),
             jar: CookieJar::default(),
             seen: Vec::new(),
             asked: Vec::new(),
             client,
-            tape,
+            transcript,
             parties,
         }
     }
 
     /// Makes one request and follows no redirect.
     pub(crate) async fn send(&mut self, visit: &Visit) -> Outcome<Page> {
-        if !self.tape.may_send() {
+        if !self.transcript.may_send() {
             return Err(Stop::harness(format!(
                 "a check sends at most {MAX_REQUESTS} requests"
             )));
@@ -186,8 +106,12 @@ impl Browser {
         }
         self.asked.push(visit.url.clone());
         let party = self.parties.name_of(&visit.url);
-        let at = self.tape.now();
-        let asked = format!("{} {}", visit.method, stack::mask::url(path_of(&visit.url)));
+        let at = self.transcript.now();
+        let asked = format!(
+            "{} {}",
+            visit.method,
+            stack::mask::url(&path_and_query(&visit.url))
+        );
         match read(request).await {
             Ok(page) => {
                 let location = page.headers.get(LOCATION);
@@ -195,12 +119,12 @@ impl Browser {
                 let to =
                     location.map_or(String::new(), |to| format!(" to {}", stack::mask::url(to)));
                 let what = format!("{asked} \u{2192} {}{to}", page.status);
-                self.tape.add_at(at, &self.name, &party, what);
+                self.transcript.add_at(at, &self.name, &party, what);
                 self.receive(page)
             }
             Err(error) => {
                 let what = format!("{asked} \u{2192} {error}");
-                self.tape.add_at(at, &self.name, &party, what);
+                self.transcript.add_at(at, &self.name, &party, what);
                 Err(Stop::not_testable(format!(
                     "{party} did not answer {asked}: {error}"
                 )))
@@ -255,7 +179,7 @@ impl Browser {
         }
         for _ in 0..MAX_REDIRECTS {
             let page = self.send(&visit).await?;
-            let Some(next) = next_visit(&visit, &page, &self.parties) else {
+            let Some(next) = visit.after(&page, &self.parties) else {
                 return Ok(Arrival::Page(page));
             };
             if is_end(&next.url) {
@@ -325,45 +249,6 @@ impl Browser {
         }
         headers
     }
-}
-
-/// The request that an answer leads to by itself; none if it is a page.
-fn next_visit(visit: &Visit, page: &Page, parties: &Parties) -> Option<Visit> {
-    if !matches!(page.status, 301..=303 | 307 | 308) {
-        let by_script = || json_answer::address_in(page, parties);
-        let target = page
-            .refresh()
-            .or_else(|| visit.is_by_script.then(by_script).flatten())?;
-        let from = Some((page.url.clone(), page.referrer_policy()));
-        return Some(Visit {
-            from,
-            ..Visit::typed(&target)
-        });
-    }
-    let location = page.headers.get(LOCATION)?.to_str().ok()?;
-    let mut next = visit.clone();
-    next.url = page.url.join(location).ok()?;
-    if next.url.fragment().is_none() {
-        next.url.set_fragment(visit.url.fragment());
-    }
-    // A redirect may tighten the policy of the page that began.
-    let policy = page.header("referrer-policy");
-    if let Some((_, its)) = next.from.as_mut().filter(|_| !policy.is_empty()) {
-        *its = policy;
-    }
-    if matches!(page.status, 301..=303) {
-        next.fields = None;
-        next.json = None;
-        if next.method != Method::HEAD {
-            next.method = Method::GET;
-        }
-    }
-    Some(next)
-}
-
-/// The path and the query, which is all that a server sees.
-fn path_of(url: &Url) -> &str {
-    &url[url::Position::BeforePath..url::Position::AfterQuery]
 }
 
 /// The part of a page that is read.

@@ -2,6 +2,24 @@
 
 use crate::control::Event;
 
+/// The operations of the broker that an app calls, by the names of the stack's log.
+pub(crate) mod operation {
+    /// Starts a login of the clean flow.
+    pub(crate) const SESSION: &str = "POST /v1/login/session";
+    /// Reads the result of such a login, once.
+    pub(crate) const RESULT: &str = "POST /v1/login/result";
+    /// Starts a login of the legacy flow; the browser is the caller.
+    pub(crate) const AUTHORIZE: &str = "GET /authorize";
+    /// Exchanges the code of such a login, once.
+    pub(crate) const TOKEN: &str = "POST /v1/token";
+    /// Reads the profile with an access token.
+    pub(crate) const PROFILE: &str = "GET /v1/profile";
+    /// Ends an access token.
+    pub(crate) const REVOKE: &str = "POST /v1/revoke";
+    /// Lists the providers of a project.
+    pub(crate) const PROVIDERS: &str = "GET /api/providers";
+}
+
 /// A call that reached the proxy in front of the broker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
@@ -74,14 +92,14 @@ impl Call {
     /// Whether the app's backend made the call. `GET /api/providers` does not count: an
     /// app may ask for it whenever it shows a page.
     pub(crate) fn is_by_app(&self) -> bool {
-        !self.is_by_browser && self.operation != "GET /api/providers"
+        !self.is_by_browser && self.operation != operation::PROVIDERS
     }
 
     /// Whether the call fetches the outcome of a login: a result, a token or a profile.
     pub(crate) fn is_fetch(&self) -> bool {
         matches!(
             self.operation.as_str(),
-            "POST /v1/login/result" | "POST /v1/token" | "GET /v1/profile"
+            operation::RESULT | operation::TOKEN | operation::PROFILE
         )
     }
 

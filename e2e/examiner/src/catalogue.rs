@@ -2,6 +2,7 @@
 //! texts are in `checks.toml`, the one list of checks.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,10 @@ pub struct Check {
     /// The flows that it concerns; all if none is named.
     pub flows: Vec<Flow>,
     /// The sources of its evidence.
-    pub taps: Vec<Tap>,
+    pub instruments: Vec<Instrument>,
+    /// The time that it waits, in milliseconds, if its verdict rests on a wait: timers of
+    /// the app cannot be moved.
+    pub wait_ms: Option<u64>,
     /// The meaning of a failure for the grade.
     pub if_broken: Effect,
     /// The behaviour of a right app.
@@ -48,7 +52,7 @@ pub enum Severity {
 /// A source of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tap {
+pub enum Instrument {
     /// The broker's side.
     Broker,
     /// The examiner's own browser.
@@ -109,11 +113,6 @@ impl Check {
         let names: Vec<_> = self.flows.iter().map(|flow| flow.as_str()).collect();
         names.join(" or ")
     }
-
-    /// Whether nothing but a real browser shows it.
-    pub fn needs_chromium(&self) -> bool {
-        self.taps.iter().all(|tap| *tap == Tap::Chromium)
-    }
 }
 
 /// A requirement of OWASP ASVS 5.0 that applies to consumers of the service.
@@ -162,6 +161,17 @@ static ASVS: LazyLock<Asvs> = LazyLock::new(|| {
 /// Every check, in the order of a login.
 pub fn checks() -> &'static [Check] {
     &CATALOGUE.check
+}
+
+/// The time for which the check `id` waits.
+///
+/// # Panics
+///
+/// If the catalogue has no such time, which is a mistake in the check.
+pub(crate) fn wait_of(id: &str) -> Duration {
+    let check = checks().iter().find(|check| check.id == id);
+    let wait_ms = check.and_then(|check| check.wait_ms);
+    Duration::from_millis(wait_ms.unwrap_or_else(|| panic!("{id} has no wait_ms in checks.toml")))
 }
 
 /// The names that the fixes share, which are excerpts of one application.

@@ -11,6 +11,7 @@ mod cookie_content;
 mod cookie_name;
 mod error_page;
 mod failure;
+mod faulted_login;
 mod headers;
 mod key;
 mod late;
@@ -31,7 +32,6 @@ mod slow;
 mod start;
 mod state;
 mod tabs;
-mod trouble;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -145,12 +145,12 @@ pub(crate) fn has_chromium_part(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{self, Tap};
+    use crate::catalogue::{self, Instrument};
 
     #[test]
     fn a_check_names_chromium_as_a_source_if_a_part_of_it_runs_there() {
         for check in catalogue::checks() {
-            let names_it = check.taps.contains(&Tap::Chromium);
+            let names_it = check.instruments.contains(&Instrument::Chromium);
             assert_eq!(names_it, has_chromium_part(&check.id), "{}", check.id);
         }
     }

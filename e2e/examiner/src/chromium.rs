@@ -20,7 +20,7 @@ use driver::Driver;
 
 pub(crate) use foreign_site::ForeignSite;
 pub(crate) use steps::Led;
-pub(crate) use tab::Tab;
+pub(crate) use tab::{ARRIVAL_TIMEOUT, Tab};
 
 /// The ChromeDriver that an examination uses, as the command line says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

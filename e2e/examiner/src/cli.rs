@@ -21,7 +21,7 @@ pub use init::InitSettings;
 use interruption::Interruption;
 pub use settings::Settings;
 
-/// The exit status of wrong usage, and of trouble that is not the app's.
+/// The exit status of wrong usage, and of a failure that is not the app's.
 const TROUBLE: u8 = 2;
 
 /// The exit status of an examination that was interrupted, as shells write it.
@@ -63,7 +63,7 @@ pub fn after_help(program: &str) -> String {
     format!(
         "\
 Exit status: 0 for A+ and A, 1 for every other grade, 2 for wrong usage and for
-trouble that is not the app's, also beside a failure; 130 after Ctrl-C. With --expect the
+a failure that is not the app's, also beside one of the app; 130 after Ctrl-C. With --expect the
 known failures do not count, and one that passes is a 1.
 
 Examples:
@@ -124,7 +124,7 @@ async fn examine_shown(
 
 /// The exit status of an examination.
 fn status_of(report: &Report) -> ExitCode {
-    if report.has_harness_trouble() {
+    if report.has_harness_failure() {
         TROUBLE.into()
     } else if report.is_good() {
         ExitCode::SUCCESS

@@ -1,6 +1,7 @@
-//! An examination: the preflight, then every check in a world that it has to itself, as
-//! many at once as there are worlds.
+//! An examination: the preflight, then every check in a testbed that it has to itself, as
+//! many at once as there are testbeds.
 
+mod check_result;
 mod interactive;
 #[cfg(test)]
 mod tests;
@@ -20,28 +21,12 @@ use crate::log_file::LogFile;
 use crate::person::Person;
 use crate::plan::ExaminationPlan;
 use crate::report::Report;
-use crate::tape::TapeLine;
+use crate::testbed::Testbed;
+use crate::transcript::TranscriptLine;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, Verdict};
-use crate::world::World;
+pub use check_result::CheckResult;
 use interactive::Interactive;
-
-/// The result of one check.
-#[derive(Debug, Clone)]
-pub struct CheckResult {
-    /// The check.
-    pub check: &'static Check,
-    /// The verdict; of two flows, the more severe one.
-    pub verdict: Verdict,
-    /// The observation.
-    pub actual: String,
-    /// The flow in which it was made, if the app has both.
-    pub flow: Option<Flow>,
-    /// Whether an attacker was seen in another person's account.
-    pub is_takeover: bool,
-    /// The exchanges of that trial.
-    pub evidence: Vec<TapeLine>,
-}
 
 /// A step of an examination, to show its progress.
 #[derive(Debug)]
@@ -79,56 +64,56 @@ pub async fn examine_until(
     interruption: impl Future<Output = ()>,
 ) -> Result<Option<Report>, String> {
     progress(Progress::Preflight);
-    let whole = async |world: &Arc<World>| examine_in(plan, world, progress).await;
-    in_first_world(plan, interruption, whole).await
+    let whole = async |testbed: &Arc<Testbed>| examine_in(plan, testbed, progress).await;
+    in_first_testbed(plan, interruption, whole).await
 }
 
-/// The result of `work` in the first world; none after an interruption. The stack is left
+/// The result of `work` in the first testbed; none after an interruption. The stack is left
 /// as it was found in any case.
-async fn in_first_world<T>(
+async fn in_first_testbed<T>(
     plan: &ExaminationPlan,
     interruption: impl Future<Output = ()>,
-    work: impl AsyncFnOnce(&Arc<World>) -> Result<T, String>,
+    work: impl AsyncFnOnce(&Arc<Testbed>) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
     let mut interruption = pin!(interruption);
     let chromium = Chromium::new(&plan.chromium);
-    let world = tokio::select! {
+    let testbed = tokio::select! {
         biased;
         () = &mut interruption => return Ok(None),
-        world = first_world(plan) => Arc::new(world?.with_chromium(&chromium)),
+        testbed = first_testbed(plan) => Arc::new(testbed?.with_chromium(&chromium)),
     };
     let mut switched = Interactive::default();
     let done = tokio::select! {
         biased;
         () = &mut interruption => Ok(None),
         done = async {
-            switched.switch(&world).await?;
-            work(&world).await
+            switched.switch(&testbed).await?;
+            work(&testbed).await
         } => done.map(Some),
     };
-    switched.restore(&world).await;
-    world.stop().await;
+    switched.restore(&testbed).await;
+    testbed.stop().await;
     chromium.stop().await;
     done
 }
 
-async fn first_world(plan: &ExaminationPlan) -> Result<World, String> {
+async fn first_testbed(plan: &ExaminationPlan) -> Result<Testbed, String> {
     // Before the app starts: what it writes then counts as well.
     let logs: Vec<_> = plan.log.iter().map(|it| LogFile::from_now(it)).collect();
-    let world = if plan.command.is_empty() {
-        World::attach(&plan.control, &plan.start).await
+    let testbed = if plan.command.is_empty() {
+        Testbed::attach(&plan.control, &plan.start).await
     } else {
-        World::launch(&plan.start, &plan.command, &plan.callbacks).await
+        Testbed::launch(&plan.start, &plan.command, &plan.callbacks).await
     };
-    Ok(world?.with_logs(&logs))
+    Ok(testbed?.with_logs(&logs))
 }
 
 async fn examine_in(
     plan: &ExaminationPlan,
-    world: &Arc<World>,
+    testbed: &Arc<Testbed>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Report, String> {
-    let learnt = learn::learn(world, &plan.hints, plan.flow).await?;
+    let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
     let app = Arc::new(learnt.app);
     let chosen: VecDeque<&'static Check> = catalogue::checks()
         .iter()
@@ -136,17 +121,17 @@ async fn examine_in(
         .filter(|check| plan.only.is_empty() || plan.only.contains(&check.id))
         .collect();
     progress(Progress::Checks(chosen.len()));
-    let worlds = workers::number(plan, learnt.latency);
-    let results = workers::run_all(plan, worlds, world, &app, chosen, progress).await;
-    let good = good_run(world, &app).await;
+    let testbeds = workers::number(plan, learnt.latency);
+    let results = workers::run_all(plan, testbeds, testbed, &app, chosen, progress).await;
+    let good = good_run(testbed, &app).await;
     Ok(Report::new(plan, &app, learnt.preflight, results, good))
 }
 
 /// The exchanges of a plain sign-in, by each flow, to compare a failure with.
-async fn good_run(world: &World, app: &App) -> Vec<(Flow, Vec<TapeLine>)> {
+async fn good_run(testbed: &Testbed, app: &App) -> Vec<(Flow, Vec<TranscriptLine>)> {
     let mut runs = Vec::new();
     for flow in app.flows() {
-        let trial = Trial::new(world, app, flow);
+        let trial = Trial::new(testbed, app, flow);
         let mut browser = trial.browser("browser A");
         let Ok(mark) = trial.mark().await else {
             continue;
@@ -156,18 +141,18 @@ async fn good_run(world: &World, app: &App) -> Vec<(Flow, Vec<TapeLine>)> {
             && browser.visit(callback).await.is_ok()
             && trial.calls(mark).await.is_ok()
         {
-            runs.push((flow, trial.tape.lines()));
+            runs.push((flow, trial.transcript.lines()));
         }
     }
     runs
 }
 
 /// Runs one check in each flow that it concerns.
-pub(crate) async fn run_check(world: &World, app: &App, check: &'static Check) -> CheckResult {
+pub(crate) async fn run_check(testbed: &Testbed, app: &App, check: &'static Check) -> CheckResult {
     let mut results = Vec::new();
     let flows = concerned_flows(app, check);
     for flow in &flows {
-        results.push(run_in_flow(world, app, check, *flow, app.flows().len() > 1).await);
+        results.push(run_in_flow(testbed, app, check, *flow, app.flows().len() > 1).await);
     }
     let Some(worst) = worst_of(results) else {
         let reason = format!("the app does not use the {} flow", check.flow_names());
@@ -177,7 +162,7 @@ pub(crate) async fn run_check(world: &World, app: &App, check: &'static Check) -
         return worst;
     }
     for flow in flows {
-        if let Err(stop) = still_works(world, app, flow).await {
+        if let Err(stop) = still_works(testbed, app, flow).await {
             return CheckResult::new(check, Err(stop), worst.flow, worst.evidence);
         }
     }
@@ -198,25 +183,25 @@ fn worst_of(results: Vec<CheckResult>) -> Option<CheckResult> {
 }
 
 async fn run_in_flow(
-    world: &World,
+    testbed: &Testbed,
     app: &App,
     check: &'static Check,
     flow: Flow,
     has_both: bool,
 ) -> CheckResult {
-    let trial = Trial::new(world, app, flow);
+    let trial = Trial::new(testbed, app, flow);
     let (mut outcome, untried) = run_parts(&trial, check).await;
     if let Err(stop) = &outcome
         && stop.verdict.is_red()
     {
-        trial.tape.mark_wrong();
+        trial.transcript.mark_wrong();
     }
-    let cleared = world.control.disarm().await;
+    let cleared = testbed.control.disarm().await;
     if outcome.is_ok() {
         outcome = cleared;
     }
     let flow = has_both.then_some(flow);
-    let mut result = CheckResult::new(check, outcome, flow, trial.tape.lines());
+    let mut result = CheckResult::new(check, outcome, flow, trial.transcript.lines());
     if let Some(reason) = untried.filter(|_| result.verdict == Verdict::Pass) {
         result.actual = format!("As expected, as far as it was tried; for the rest {reason}.");
     }
@@ -241,8 +226,8 @@ async fn run_parts(trial: &Trial<'_>, check: &Check) -> (Outcome, Option<String>
 }
 
 /// The good sign-in after a check. It is also the one before the next.
-async fn still_works(world: &World, app: &App, flow: Flow) -> Outcome {
-    let trial = Trial::new(world, app, flow);
+async fn still_works(testbed: &Testbed, app: &App, flow: Flow) -> Outcome {
+    let trial = Trial::new(testbed, app, flow);
     let mut browser = trial.browser("browser");
     let signed_in = trial.sign_in(&mut browser, &Person::new("Nora")).await;
     signed_in.map(drop).map_err(|stop| {
@@ -250,60 +235,14 @@ async fn still_works(world: &World, app: &App, flow: Flow) -> Outcome {
     })
 }
 
-/// The observation of a check that passes.
-const AS_EXPECTED: &str = "As expected.";
-
-impl CheckResult {
-    /// Whether a part of a check that passes was not tried.
-    pub(crate) fn is_partial(&self) -> bool {
-        self.verdict == Verdict::Pass && self.actual != AS_EXPECTED
-    }
-
-    fn new(
-        check: &'static Check,
-        outcome: Outcome,
-        flow: Option<Flow>,
-        evidence: Vec<TapeLine>,
-    ) -> Self {
-        let (verdict, actual, is_takeover) = match outcome {
-            Ok(()) => (Verdict::Pass, AS_EXPECTED.to_owned(), false),
-            Err(stop) => (stop.verdict, sentence(&stop.actual), stop.is_takeover),
-        };
-        Self {
-            check,
-            verdict,
-            actual,
-            flow,
-            is_takeover,
-            evidence,
-        }
-    }
-}
-
-/// The text with a capital letter and a full stop.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|it| it.to_uppercase().to_string())
-        .unwrap_or_default();
-    let rest = letters.as_str();
-    let end = if text.ends_with(['.', '!', '?']) {
-        ""
-    } else {
-        "."
-    };
-    format!("{first}{rest}{end}")
-}
-
 /// The preflight alone, for `examine init`.
 pub(crate) async fn preflight(
     plan: &ExaminationPlan,
     interruption: impl Future<Output = ()>,
 ) -> Result<Option<(App, Vec<PreflightStep>)>, String> {
-    let look = async |world: &Arc<World>| {
-        let learnt = learn::learn(world, &plan.hints, plan.flow).await?;
+    let look = async |testbed: &Arc<Testbed>| {
+        let learnt = learn::learn(testbed, &plan.hints, plan.flow).await?;
         Ok((learnt.app, learnt.preflight))
     };
-    in_first_world(plan, interruption, look).await
+    in_first_testbed(plan, interruption, look).await
 }

@@ -12,7 +12,7 @@
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial` | the steps of people and attackers, of which checks are made |
-//! | `world`, `app_process` | a stack and an app of one's own |
+//! | `testbed`, `app_process` | a stack and an app of one's own |
 //! | `browser` | the examiner's own browser |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `control`, `calls` | the broker's side |
@@ -30,7 +30,7 @@ pub mod examination;
 pub mod grade;
 pub mod plan;
 pub mod report;
-pub mod tape;
+pub mod transcript;
 pub mod verdict;
 
 mod app_process;
@@ -44,9 +44,9 @@ mod log_file;
 mod person;
 mod random;
 mod search;
+mod testbed;
 mod time;
 mod trial;
-mod world;
 
 pub use chromium::ChromiumSettings;
 pub use examination::{CheckResult, Progress, examine};

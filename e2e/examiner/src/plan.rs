@@ -12,8 +12,8 @@ use crate::learn::Hints;
 /// The control address of `just up`.
 pub const DEFAULT_CONTROL: &str = "http://127.0.0.1:8010";
 
-/// The number of worlds at once: one for each of two cores, and one that waits.
-pub const DEFAULT_WORLDS: usize = 3;
+/// The number of testbeds at once: one for each of two cores, and one that waits.
+pub const DEFAULT_JOBS: usize = 3;
 
 /// The plan of one examination.
 #[derive(Debug, Clone)]
@@ -34,9 +34,9 @@ pub struct ExaminationPlan {
     pub only: Vec<String>,
     /// The checks that are known to fail.
     pub expect: Vec<String>,
-    /// The number of worlds that an app with a command is examined in at once; without it
+    /// The number of testbeds that an app with a command is examined in at once; without it
     /// as many as its speed asks for.
-    pub worlds: Option<usize>,
+    pub jobs: Option<usize>,
     /// The real browser, for the checks that need one.
     pub chromium: ChromiumSettings,
     pub(crate) hints: Hints,
@@ -54,7 +54,7 @@ impl ExaminationPlan {
             flow: None,
             only: Vec::new(),
             expect: Vec::new(),
-            worlds: None,
+            jobs: None,
             chromium: ChromiumSettings::default(),
             hints: Hints::default(),
         }

@@ -14,6 +14,7 @@ pub(crate) mod tests;
 mod text;
 
 use std::cmp::Reverse;
+use std::time::Duration;
 
 use crate::app::{App, Flow};
 use crate::catalogue::Effect;
@@ -21,9 +22,10 @@ use crate::examination::CheckResult;
 use crate::grade::Grade;
 use crate::learn::PreflightStep;
 use crate::plan::ExaminationPlan;
-use crate::tape::TapeLine;
+use crate::transcript::TranscriptLine;
+use crate::trial::IDLE;
 use crate::verdict::Verdict;
-use printable::{printable, printable_tape};
+use printable::{printable, printable_transcript};
 
 /// Everything that an examination found.
 #[derive(Debug, Clone)]
@@ -41,7 +43,7 @@ pub struct Report {
     /// The checks that were expected to fail.
     pub expected: Vec<String>,
     /// A plain sign-in by each flow, to compare with.
-    pub good: Vec<(Flow, Vec<TapeLine>)>,
+    pub good: Vec<(Flow, Vec<TranscriptLine>)>,
     /// The command of the app, as the examiner was given it.
     command: Vec<String>,
     /// The flags of its plan.
@@ -54,7 +56,7 @@ impl Report {
         app: &App,
         preflight: Vec<PreflightStep>,
         results: Vec<CheckResult>,
-        good: Vec<(Flow, Vec<TapeLine>)>,
+        good: Vec<(Flow, Vec<TranscriptLine>)>,
     ) -> Self {
         let flow = match app.flows().as_slice() {
             [flow] => flow.as_str(),
@@ -81,10 +83,10 @@ impl Report {
         }
         for result in &mut self.results {
             result.actual = printable(&result.actual);
-            printable_tape(&mut result.evidence);
+            printable_transcript(&mut result.evidence);
         }
-        for (_, tape) in &mut self.good {
-            printable_tape(tape);
+        for (_, transcript) in &mut self.good {
+            printable_transcript(transcript);
         }
         self
     }
@@ -122,6 +124,29 @@ impl Report {
                 "{meaning} The grade leaves out the {untested} checks that were not tested."
             ),
         }
+    }
+
+    /// The checks whose verdict rests on a wait, in one sentence; none if no such check ran.
+    pub fn waits(&self) -> Option<String> {
+        let tried = self
+            .results
+            .iter()
+            .filter(|it| matches!(it.verdict, Verdict::Pass | Verdict::Fail));
+        let waits: Vec<_> = tried
+            .filter_map(|it| {
+                let seconds = Duration::from_millis(it.check.wait_ms?).as_secs_f64();
+                Some(format!("{} ({seconds} s)", it.check.id))
+            })
+            .collect();
+        if waits.is_empty() {
+            return None;
+        }
+        Some(format!(
+            "These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {}. \
+             Every check that counts calls waits until the app has made none for {} s",
+            waits.join(", "),
+            IDLE.as_secs_f64()
+        ))
     }
 
     /// The number of checks with this verdict.
@@ -188,14 +213,14 @@ impl Report {
     }
 
     /// Whether the examiner itself failed somewhere.
-    pub fn has_harness_trouble(&self) -> bool {
+    pub fn has_harness_failure(&self) -> bool {
         self.count(Verdict::Harness) > 0
     }
 
     /// The plain sign-in to compare this result with.
-    fn good_for(&self, result: &CheckResult) -> Option<&[TapeLine]> {
+    fn good_for(&self, result: &CheckResult) -> Option<&[TranscriptLine]> {
         let wanted = |(flow, _): &&(Flow, _)| result.flow.is_none_or(|its| its == *flow);
         let found = self.good.iter().find(wanted);
-        found.map(|(_, tape)| tape.as_slice())
+        found.map(|(_, transcript)| transcript.as_slice())
     }
 }

@@ -1,4 +1,4 @@
-//! A trial: one check, in one flow, in a world that it has to itself. Its methods are the
+//! A trial: one check, in one flow, in a testbed that it has to itself. Its methods are the
 //! steps of people and attackers.
 
 mod pages;
@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use crate::app::{App, Flow, Step, Way};
+use crate::app::{App, Flow, SignInWay, Step};
 use crate::browser::{Arrival, Browser, Control, Page, Visit};
 use crate::calls::Call;
 use crate::person::Person;
-use crate::tape::Tape;
+use crate::testbed::Testbed;
+use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
-use crate::world::World;
 
 /// The time without a call after which an app is done with one answer. Apps that call
 /// later, from a timer of their own, are not seen; the report says so.
@@ -24,39 +24,39 @@ pub(crate) const IDLE: Duration = Duration::from_millis(150);
 
 /// One check in one flow.
 pub(crate) struct Trial<'w> {
-    pub(crate) world: &'w World,
+    pub(crate) testbed: &'w Testbed,
     pub(crate) app: &'w App,
     pub(crate) flow: Flow,
-    pub(crate) tape: Tape,
+    pub(crate) transcript: Transcript,
     /// The reason for which a page could not be looked at.
     left_open: OnceLock<String>,
 }
 
 impl<'w> Trial<'w> {
-    pub(crate) fn new(world: &'w World, app: &'w App, flow: Flow) -> Self {
+    pub(crate) fn new(testbed: &'w Testbed, app: &'w App, flow: Flow) -> Self {
         Self {
-            world,
+            testbed,
             app,
             flow,
-            tape: Tape::start(),
+            transcript: Transcript::start(),
             left_open: OnceLock::new(),
         }
     }
 
     /// A browser with a fresh profile; `name` is `browser A`, `the attacker's browser`.
     pub(crate) fn browser(&self, name: &str) -> Browser {
-        self.world.browser(name, &self.tape)
+        self.testbed.browser(name, &self.transcript)
     }
 
     /// The way to sign in by this trial's flow.
-    pub(crate) fn way(&self) -> Outcome<&'w Way> {
+    pub(crate) fn way(&self) -> Outcome<&'w SignInWay> {
         let way = self.app.way(self.flow);
         way.ok_or_else(|| Stop::not_applicable(format!("no {} flow was found", self.flow.as_str())))
     }
 
     /// The address of the callback.
     pub(crate) fn callback(&self) -> Outcome<Url> {
-        self.world.at(&self.way()?.callback)
+        self.testbed.at(&self.way()?.callback)
     }
 
     /// Presses the sign-in control, and stops before the browser asks the broker.
@@ -65,8 +65,8 @@ impl<'w> Trial<'w> {
     }
 
     /// As [`begin`](Self::begin), by a given way.
-    pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &Way) -> Outcome<Visit> {
-        let page = browser.open(&self.world.start).await?;
+    pub(crate) async fn begin_by(&self, browser: &mut Browser, way: &SignInWay) -> Outcome<Visit> {
+        let page = browser.open(&self.testbed.start).await?;
         self.begin_on(browser, way, page).await
     }
 
@@ -74,7 +74,7 @@ impl<'w> Trial<'w> {
     pub(crate) async fn begin_on(
         &self,
         browser: &mut Browser,
-        way: &Way,
+        way: &SignInWay,
         mut page: Page,
     ) -> Outcome<Visit> {
         for step in &way.steps {
@@ -82,7 +82,7 @@ impl<'w> Trial<'w> {
                 .on_page(&page)
                 .or_else(|| step.in_another_tab(&page))
                 .ok_or_else(|| step.missing_on(&page, "sign_in"))?;
-            let is_broker = |url: &Url| self.world.is_broker(url);
+            let is_broker = |url: &Url| self.testbed.is_broker(url);
             match browser.visit_until(visit, is_broker).await? {
                 Arrival::Stopped(visit) => return Ok(visit),
                 Arrival::Page(next) => page = next,
@@ -95,11 +95,25 @@ impl<'w> Trial<'w> {
         )))
     }
 
+    /// The request that starts a login, which is not made: every step but the last is taken.
+    pub(crate) async fn last_press(&self, browser: &mut Browser) -> Outcome<Visit> {
+        let steps = self.way()?.steps.split_last();
+        let (last, before) = steps.ok_or_else(|| Stop::harness("a way to sign in has no step"))?;
+        let mut page = browser.open(&self.testbed.start).await?;
+        for step in before {
+            let visit = step.on_page(&page);
+            let visit = visit.ok_or_else(|| step.missing_on(&page, "sign_in"))?;
+            page = browser.visit(visit).await?;
+        }
+        let visit = last.on_page(&page);
+        visit.ok_or_else(|| last.missing_on(&page, "sign_in"))
+    }
+
     /// Follows the way from the app to the provider's sign-in page. The broker's
     /// question, should it ask one, is answered with Continue.
     pub(crate) async fn to_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Page> {
         let mut page = browser.visit(visit).await?;
-        if self.world.is_broker(&page.url) && page.status == 200 {
+        if self.testbed.is_broker(&page.url) && page.status == 200 {
             let forms = page.forms().into_iter();
             let go_on = forms
                 .into_iter()
@@ -109,7 +123,7 @@ impl<'w> Trial<'w> {
                 page = browser.visit(visit).await?;
             }
         }
-        if self.world.provider_at(&page.url).is_none() {
+        if self.testbed.provider_at(&page.url).is_none() {
             return Err(Stop::not_testable(format!(
                 "the browser ended at {} (status {}) and not at the provider's page",
                 page.url.path(),
@@ -165,7 +179,7 @@ impl<'w> Trial<'w> {
     }
 
     async fn leave_provider(&self, browser: &mut Browser, visit: Visit) -> Outcome<Visit> {
-        let is_app = |url: &Url| self.world.is_app(url);
+        let is_app = |url: &Url| self.testbed.is_app(url);
         match browser.visit_until(visit, is_app).await? {
             Arrival::Stopped(visit) if self.app.has_strict_cookie => Ok(Visit {
                 from: None,
@@ -226,7 +240,7 @@ impl<'w> Trial<'w> {
 
     /// The page that shows who is signed in.
     pub(crate) async fn whoami(&self, browser: &mut Browser) -> Outcome<Page> {
-        browser.open(&self.world.at(&self.app.whoami)?).await
+        browser.open(&self.testbed.at(&self.app.whoami)?).await
     }
 
     /// Signs out, as a person does. Not applicable to an app without a way to do so.
@@ -239,7 +253,7 @@ impl<'w> Trial<'w> {
     pub(crate) async fn sign_out_visit(&self, browser: &mut Browser) -> Outcome<Visit> {
         let step = self.sign_out_step()?;
         let page = browser
-            .open(&self.world.at(&self.app.sign_out_page)?)
+            .open(&self.testbed.at(&self.app.sign_out_page)?)
             .await?;
         step.on_page(&page)
             .ok_or_else(|| step.missing_on(&page, "sign_out"))
@@ -254,17 +268,17 @@ impl<'w> Trial<'w> {
 
     /// The point in the log from which [`calls`](Self::calls) counts.
     pub(crate) async fn mark(&self) -> Outcome<u64> {
-        self.world.mark().await
+        self.testbed.mark().await
     }
 
     /// The app's own calls at the broker since `mark`, once it is idle.
     pub(crate) async fn calls(&self, mark: u64) -> Outcome<Vec<Call>> {
-        let calls = self.world.calls_when_idle(mark, IDLE).await?;
+        let calls = self.testbed.calls_when_idle(mark, IDLE).await?;
         let own: Vec<_> = calls.into_iter().filter(Call::is_by_app).collect();
-        let advanced = self.world.control.advanced_ms().await?;
+        let advanced = self.testbed.control.advanced_ms().await?;
         for call in &own {
-            let at = self.tape.at_stack_time(call.at, advanced);
-            self.tape.add_at(at, "app", "broker", call.describe());
+            let at = self.transcript.at_stack_time(call.at, advanced);
+            self.transcript.add_at(at, "app", "broker", call.describe());
         }
         Ok(own)
     }
@@ -276,20 +290,20 @@ impl<'w> Trial<'w> {
 
     /// Arms a fault with further members.
     pub(crate) async fn arm_with(&self, operation: &str, fault: &str, more: &Value) -> Outcome {
-        self.tape.add(
+        self.transcript.add(
             "examiner",
             "broker",
             format!("the next {operation} meets: {fault}"),
         );
-        self.world.arm(operation, fault, more).await
+        self.testbed.arm(operation, fault, more).await
     }
 
     /// Moves the clock ahead.
     pub(crate) async fn advance(&self, seconds: u64) -> Outcome {
-        self.tape
+        self.transcript
             .add("examiner", "clock", format!("{seconds} s pass"));
-        self.tape
+        self.transcript
             .step(i64::try_from(seconds).unwrap_or_default() * 1000);
-        self.world.control.advance(seconds).await
+        self.testbed.control.advance(seconds).await
     }
 }

@@ -1,11 +1,14 @@
 //! A page as a browser sees it: its address, its headers, its links and its forms.
 
+mod form;
+
 use std::sync::LazyLock;
 
-use reqwest::Method;
 use reqwest::header::HeaderMap;
 use scraper::{ElementRef, Html, Selector};
-use url::{Url, form_urlencoded};
+use url::Url;
+
+pub(crate) use form::{Control, Form, encode};
 
 /// Declares selectors, each parsed on its first use.
 macro_rules! selectors {
@@ -42,39 +45,6 @@ pub(crate) struct Page {
 pub(crate) struct Link {
     pub(crate) target: Url,
     pub(crate) text: String,
-}
-
-/// A form of a page, with the values that it has when the page is shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Form {
-    pub(crate) action: Url,
-    pub(crate) method: Method,
-    /// Hidden and prefilled fields.
-    pub(crate) fields: Vec<(String, String)>,
-    /// The names of the fields into which a person writes.
-    pub(crate) text_fields: Vec<String>,
-    /// Whether it asks for a password.
-    pub(crate) has_password: bool,
-    /// The buttons; a form without one can be sent with the return key.
-    pub(crate) buttons: Vec<Button>,
-}
-
-/// A button that sends a form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Button {
-    /// The name and the value that it adds, if it has a name.
-    pub(crate) field: Option<(String, String)>,
-    pub(crate) text: String,
-    /// The `formaction`, if the button has its own.
-    pub(crate) action: Option<Url>,
-}
-
-/// Something on a page that a person can press.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Control {
-    Link(Link),
-    /// A form, with the position of one of its buttons.
-    Button(Form, usize),
 }
 
 impl Page {
@@ -166,7 +136,7 @@ impl Page {
         for element in html.select(&CONTROLS) {
             if element.value().name() == "a" {
                 controls.extend(self.link(element).map(Control::Link));
-            } else if let Some(form) = self.form(element) {
+            } else if let Some(form) = Form::of(element, &self.url) {
                 let buttons = form.buttons.len().max(1);
                 controls.extend((0..buttons).map(|index| Control::Button(form.clone(), index)));
             }
@@ -178,7 +148,7 @@ impl Page {
     pub(crate) fn forms(&self) -> Vec<Form> {
         let html = Html::parse_document(&self.body);
         let forms = html.select(&FORMS);
-        forms.filter_map(|it| self.form(it)).collect()
+        forms.filter_map(|it| Form::of(it, &self.url)).collect()
     }
 
     /// The addresses that the page loads by itself: scripts, images, styles, frames.
@@ -194,7 +164,7 @@ impl Page {
     fn control(&self, element: ElementRef<'_>) -> Option<Control> {
         match element.value().name() {
             "a" => self.link(element).map(Control::Link),
-            "form" => Some(Control::Button(self.form(element)?, 0)),
+            "form" => Some(Control::Button(Form::of(element, &self.url)?, 0)),
             _ => {
                 let form = element
                     .ancestors()
@@ -202,7 +172,7 @@ impl Page {
                     .find(|it| it.value().name() == "form")?;
                 let buttons = form.select(&BUTTONS);
                 let position = buttons.take_while(|it| it.id() != element.id()).count();
-                Some(Control::Button(self.form(form)?, position))
+                Some(Control::Button(Form::of(form, &self.url)?, position))
             }
         }
     }
@@ -214,131 +184,6 @@ impl Page {
             text: text_of(element),
         })
     }
-
-    fn form(&self, element: ElementRef<'_>) -> Option<Form> {
-        let action = match element.attr("action") {
-            Some(action) if !action.is_empty() => self.url.join(action).ok()?,
-            _ => self.url.clone(),
-        };
-        let is_post = element
-            .attr("method")
-            .is_some_and(|it| it.eq_ignore_ascii_case("post"));
-        let mut form = Form {
-            action,
-            method: if is_post { Method::POST } else { Method::GET },
-            fields: Vec::new(),
-            text_fields: Vec::new(),
-            has_password: false,
-            buttons: Vec::new(),
-        };
-        for field in element.select(&FIELDS) {
-            form.add_field(field);
-        }
-        for button in element.select(&BUTTONS) {
-            let name = button.attr("name").map(str::to_owned);
-            let value = button.attr("value").unwrap_or_default().to_owned();
-            form.buttons.push(Button {
-                field: name.map(|name| (name, value.clone())),
-                text: match text_of(button) {
-                    text if text.is_empty() => value,
-                    text => text,
-                },
-                action: button
-                    .attr("formaction")
-                    .and_then(|action| self.url.join(action).ok()),
-            });
-        }
-        Some(form)
-    }
-}
-
-impl Form {
-    fn add_field(&mut self, field: ElementRef<'_>) {
-        let Some(name) = field.attr("name") else {
-            return;
-        };
-        let kind = match field.value().name() {
-            "input" => field.attr("type").unwrap_or("text"),
-            other => other,
-        };
-        let value = field.attr("value").unwrap_or_default();
-        match kind {
-            "submit" | "image" | "button" | "reset" | "file" => return,
-            "checkbox" | "radio" if field.attr("checked").is_none() => return,
-            "checkbox" | "radio" => {
-                let value = field.attr("value").unwrap_or("on");
-                self.fields.push((name.to_owned(), value.to_owned()));
-                return;
-            }
-            "select" => {
-                let chosen = field.select(&CHOSEN).chain(field.select(&OPTIONS)).next();
-                let chosen =
-                    chosen.map(|it| it.attr("value").map_or_else(|| text_of(it), str::to_owned));
-                self.fields
-                    .push((name.to_owned(), chosen.unwrap_or_default()));
-                return;
-            }
-            "password" => self.has_password = true,
-            "hidden" => {}
-            _ => self.text_fields.push(name.to_owned()),
-        }
-        self.fields.push((name.to_owned(), value.to_owned()));
-    }
-
-    /// The address and the fields that a press of the button sends.
-    pub(crate) fn press(&self, button: usize) -> (Url, Vec<(String, String)>) {
-        let button = self.buttons.get(button);
-        let mut fields = self.fields.clone();
-        fields.extend(button.and_then(|it| it.field.clone()));
-        let action = button.and_then(|it| it.action.clone());
-        (action.unwrap_or_else(|| self.action.clone()), fields)
-    }
-
-    /// Fills in a field, whether or not the page has it.
-    pub(crate) fn fill(&mut self, name: &str, value: &str) {
-        match self.fields.iter_mut().find(|(its, _)| its == name) {
-            Some((_, old)) => value.clone_into(old),
-            None => self.fields.push((name.to_owned(), value.to_owned())),
-        }
-    }
-}
-
-impl Control {
-    /// The words on it.
-    pub(crate) fn text(&self) -> &str {
-        match self {
-            Self::Link(link) => &link.text,
-            Self::Button(form, index) => form.buttons.get(*index).map_or("", |it| &it.text),
-        }
-    }
-
-    /// The address that a press asks for.
-    pub(crate) fn target(&self) -> Url {
-        match self {
-            Self::Link(link) => link.target.clone(),
-            Self::Button(form, index) => form.press(*index).0,
-        }
-    }
-
-    /// The control in one line: `POST /login "Sign in"`.
-    pub(crate) fn describe(&self) -> String {
-        let method = match self {
-            Self::Link(_) => Method::GET,
-            Self::Button(form, _) => form.method.clone(),
-        };
-        format!(
-            "{method} {} \u{201C}{}\u{201D}",
-            self.target().path(),
-            self.text()
-        )
-    }
-}
-
-/// The fields of a form as its body or its query.
-pub(crate) fn encode(fields: &[(String, String)]) -> String {
-    form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(fields)
-        .finish()
 }
 
 fn text_of(element: ElementRef<'_>) -> String {

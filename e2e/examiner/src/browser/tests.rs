@@ -29,7 +29,7 @@ pub(crate) async fn answering(answer: impl Fn(&str) -> String + Send + 'static) 
 pub(crate) fn plain_browser() -> Browser {
     let client = Client::builder().redirect(reqwest::redirect::Policy::none());
     let client = client.no_proxy().build().unwrap();
-    Browser::new("browser", client, Tape::start(), Parties::default())
+    Browser::new("browser", client, Transcript::start(), Parties::default())
 }
 
 #[tokio::test]

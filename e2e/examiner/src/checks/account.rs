@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::app::Way;
+use crate::app::SignInWay;
 use crate::browser::{Browser, Control, Form, Page, Visit};
 use crate::person::Person;
 use crate::random;
@@ -73,8 +73,8 @@ impl Belongings {
     async fn make(trial: &Trial<'_>, owner: &Person) -> Outcome<Self> {
         let mut browser = trial.browser("the victim's browser");
         let landing = trial.sign_in(&mut browser, owner).await?;
-        let mut pages = vec![landing.url.clone(), trial.world.at(&trial.app.whoami)?];
-        pages.push(trial.world.start.clone());
+        let mut pages = vec![landing.url.clone(), trial.testbed.at(&trial.app.whoami)?];
+        pages.push(trial.testbed.start.clone());
         pages.dedup();
         let mut saved = None;
         for page in pages.clone() {
@@ -110,7 +110,7 @@ impl Belongings {
     async fn require_hidden_from(
         &self,
         trial: &Trial<'_>,
-        way: &Way,
+        way: &SignInWay,
         other: &Person,
         by: &str,
     ) -> Outcome {
@@ -187,7 +187,7 @@ fn takes_text(trial: &Trial<'_>, form: &Form) -> bool {
         .filter_map(|step| step.path());
     !form.text_fields.is_empty()
         && !form.has_password
-        && trial.world.is_app(&form.action)
+        && trial.testbed.is_app(&form.action)
         && !known.any(|its| its == path)
 }
 

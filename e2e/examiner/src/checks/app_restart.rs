@@ -13,7 +13,7 @@ const SESSIONS: usize = 4;
 /// `restart-of-app`: sessions and logins from before a restart, among new ones.
 pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
     // Counters begin anew, also in an app that earlier checks have used.
-    trial.world.restart_app().await?;
+    trial.testbed.restart_app().await?;
     let mut old = Vec::new();
     for _ in 0..SESSIONS {
         let person = Person::new("Ada");
@@ -24,7 +24,7 @@ pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
     let late = Person::new("Eve");
     let mut late_browser = trial.browser("browser B");
     let callback = trial.up_to_callback(&mut late_browser, &late).await?;
-    trial.world.restart_app().await?;
+    trial.testbed.restart_app().await?;
 
     let mut new = Vec::new();
     for _ in 0..=SESSIONS {
@@ -76,7 +76,7 @@ async fn opens_no_other(trial: &Trial<'_>, browser: &mut Browser, new: &[Person]
 /// A user with cookies from before the restart signs in again.
 async fn is_usable(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
     let way = trial.way()?;
-    let page = browser.open(&trial.world.start).await?;
+    let page = browser.open(&trial.testbed.start).await?;
     let has_step = way
         .steps
         .first()

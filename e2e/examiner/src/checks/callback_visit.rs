@@ -60,7 +60,7 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
     }
     let tries = groups
         .iter()
-        .flat_map(|(what, fields)| Way::ALL.map(|way| (way, *what, fields)));
+        .flat_map(|(what, fields)| ParameterPlace::ALL.map(|way| (way, *what, fields)));
     let tries: Vec<_> = tries.collect();
     for (way, what, fields) in &tries {
         without_login(trial, &victim, *way, what, fields).await?;
@@ -74,7 +74,7 @@ pub(super) async fn callback_parameters_ignored(trial: &Trial<'_>) -> Outcome {
 const LEGACY: [&str; 3] = ["code", "state", "error"];
 
 /// Whether both flows end at one address: there, the legacy parameters mean something.
-fn is_shared(ways: &[crate::app::Way]) -> bool {
+fn is_shared(ways: &[crate::app::SignInWay]) -> bool {
     let mut pairs = ways.iter().flat_map(|a| ways.iter().map(move |b| (a, b)));
     pairs.any(|(a, b)| a.flow != b.flow && a.callback == b.callback)
 }
@@ -131,7 +131,7 @@ fn groups(victim: &Person) -> [(&'static str, Vec<(String, String)>); 3] {
 
 /// The place of the parameters.
 #[derive(Clone, Copy)]
-enum Way {
+enum ParameterPlace {
     Query,
     /// The body of a GET.
     Body,
@@ -139,7 +139,7 @@ enum Way {
     Headers,
 }
 
-impl Way {
+impl ParameterPlace {
     const ALL: [Self; 4] = [Self::Query, Self::Body, Self::Form, Self::Headers];
 
     fn as_str(self) -> &'static str {
@@ -187,17 +187,17 @@ const HEADERS: [(&str, &str); 9] = [
 async fn without_login(
     trial: &Trial<'_>,
     victim: &Person,
-    way: Way,
+    way: ParameterPlace,
     what: &str,
     fields: &[(String, String)],
 ) -> Outcome {
     let mut attacker = trial.browser("the attacker's browser");
-    attacker.open(&trial.world.start).await?;
+    attacker.open(&trial.testbed.start).await?;
     let mark = trial.mark().await?;
     let visit = way.apply(Visit::typed(&trial.callback()?), fields);
     attacker.visit(visit).await?;
     not_the_victim(trial, &mut attacker, victim, way, what).await?;
-    let calls = trial.world.calls(mark).await?;
+    let calls = trial.testbed.calls(mark).await?;
     require(!calls.iter().any(Call::is_fetch), || {
         format!(
             "the callback with {what} {} makes the app ask the broker, without a login",
@@ -209,7 +209,7 @@ async fn without_login(
 async fn at_the_end(
     trial: &Trial<'_>,
     victim: &Person,
-    way: Way,
+    way: ParameterPlace,
     what: &str,
     fields: &[(String, String)],
 ) -> Outcome {
@@ -220,7 +220,7 @@ async fn at_the_end(
     changed.visit(way.apply(callback.clone(), fields)).await?;
     not_the_victim(trial, &mut changed, victim, way, what).await?;
     let mut ends_well = trial.is_signed_in(&mut changed, &person).await?;
-    if !ends_well && matches!(way, Way::Body | Way::Form) {
+    if !ends_well && matches!(way, ParameterPlace::Body | ParameterPlace::Form) {
         // No browser sends such a request; an app may refuse it, but not end the login.
         // The cookies are those of before: without its Lax cookie the request looks like
         // a first visit, to which many frameworks give a new session.
@@ -240,7 +240,7 @@ async fn not_the_victim(
     trial: &Trial<'_>,
     browser: &mut Browser,
     victim: &Person,
-    way: Way,
+    way: ParameterPlace,
     what: &str,
 ) -> Outcome {
     if !trial.is_signed_in(browser, victim).await? {
@@ -255,7 +255,7 @@ async fn not_the_victim(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::{Flow, Way as SignInWay};
+    use crate::app::{Flow, SignInWay};
 
     #[test]
     fn two_flows_share_a_callback_if_they_have_one_path() {

@@ -15,7 +15,7 @@ const MAX_LOGIN_LIFE: Duration = Duration::from_secs(600);
 
 /// `cookie-attributes`: of the cookies before sign-in and of those after it.
 pub(super) async fn cookie_attributes(trial: &Trial<'_>) -> Outcome {
-    let is_https = trial.world.start.scheme() == "https";
+    let is_https = trial.testbed.start.scheme() == "https";
     for cookie in login_cookies(trial).await? {
         let is_own = !trial.app.session_cookies.contains(&cookie.name);
         let max_life = if is_own { MAX_LOGIN_LIFE } else { MAX_LIFE };
@@ -85,7 +85,7 @@ fn in_words(life: Duration) -> String {
 
 /// The cookies that carry the session, in this browser.
 pub(super) fn session_cookies(trial: &Trial<'_>, browser: &Browser) -> Vec<Cookie> {
-    let own = browser.jar.of(&trial.world.start).into_iter();
+    let own = browser.jar.of(&trial.testbed.start).into_iter();
     own.filter(|cookie| trial.app.session_cookies.contains(&cookie.name))
         .collect()
 }

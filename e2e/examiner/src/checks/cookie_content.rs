@@ -17,7 +17,7 @@ pub(super) async fn cookie_holds_no_secret(trial: &Trial<'_>) -> Outcome {
     let mut browser = trial.browser("browser A");
     let mark = trial.mark().await?;
     trial.sign_in(&mut browser, &person).await?;
-    browser.open(&trial.world.start).await?;
+    browser.open(&trial.testbed.start).await?;
     let calls = trial.calls(mark).await?;
 
     let cookies = cookies_of(trial, &browser);
@@ -69,7 +69,7 @@ fn absent(what: &str, place: Option<String>) -> Outcome {
 
 /// Every value that the app set as a cookie, oldest first.
 fn cookies_of(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
-    let haystacks = search::haystacks_of(browser, |page| trial.world.is_app(&page.url));
+    let haystacks = search::haystacks_of(browser, |page| trial.testbed.is_app(&page.url));
     let is_cookie = |haystack: &Haystack| haystack.place.starts_with("the cookie ");
     haystacks.into_iter().filter(is_cookie).collect()
 }

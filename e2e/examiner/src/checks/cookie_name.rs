@@ -104,7 +104,7 @@ fn escaped(text: &str) -> String {
 /// The page about the user, in a browser that sends exactly this header.
 async fn show(trial: &Trial<'_>, cookies: &str) -> Outcome<Page> {
     let mut browser: Browser = trial.browser("the victim's browser");
-    let visit = Visit::typed(&trial.world.at(&trial.app.whoami)?);
+    let visit = Visit::typed(&trial.testbed.at(&trial.app.whoami)?);
     browser.visit(visit.with_header("cookie", cookies)).await
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
     }
     for cookies in odd_cookies(trial) {
         for path in [&trial.app.whoami, &trial.way()?.callback] {
-            let visit = Visit::typed(&trial.world.at(path)?).with_header("cookie", &cookies);
+            let visit = Visit::typed(&trial.testbed.at(path)?).with_header("cookie", &cookies);
             let mut browser = trial.browser("browser B");
             browser.visit(visit).await?;
             check(trial, &browser)?;
@@ -44,7 +44,7 @@ pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
             .await?;
         trial.arm(trial.flow.one_time_call(), fault).await?;
         browser.visit(callback).await?;
-        trial.world.control.disarm().await?;
+        trial.testbed.control.disarm().await?;
         check(trial, &browser)?;
     }
     Ok(())
@@ -52,18 +52,18 @@ pub(super) async fn error_page_clean(trial: &Trial<'_>) -> Outcome {
 
 fn odd_visits(trial: &Trial<'_>) -> Outcome<Vec<Visit>> {
     let callback = &trial.way()?.callback;
-    let start = trial.world.start.path();
+    let start = trial.testbed.start.path();
     let starts = trial.way()?.steps.iter().filter_map(|step| step.path());
     let mut visits = Vec::new();
     let unknown = format!("/{}", random::letters());
     for path in [unknown.as_str(), "/%00", "/console", "/../../etc/passwd"] {
-        visits.push(Visit::typed(&trial.world.at(path)?));
+        visits.push(Visit::typed(&trial.testbed.at(path)?));
     }
     for path in [start, callback, &trial.app.whoami]
         .into_iter()
         .chain(starts)
     {
-        let url = trial.world.at(path)?;
+        let url = trial.testbed.at(path)?;
         for query in ODD_QUERIES {
             let mut url = url.clone();
             url.set_query(Some(query));
@@ -80,7 +80,7 @@ fn odd_visits(trial: &Trial<'_>) -> Outcome<Vec<Visit>> {
 
 /// The addresses of the app among these, each with a last segment that is no UTF-8.
 fn odd_segments(trial: &Trial<'_>, asked: &[Url]) -> Vec<Visit> {
-    let asked = asked.iter().filter(|url| trial.world.is_app(url));
+    let asked = asked.iter().filter(|url| trial.testbed.is_app(url));
     let odd = asked.filter_map(|url| url.join("%E0%A4%A").ok());
     let distinct: BTreeSet<Url> = odd.collect();
     distinct.iter().map(Visit::typed).collect()
@@ -118,7 +118,7 @@ fn odd_cookies(trial: &Trial<'_>) -> Vec<String> {
 /// No page of the app that the browser saw has a trace.
 fn check(trial: &Trial<'_>, browser: &Browser) -> Outcome {
     let pages = browser.seen.iter();
-    for page in pages.filter(|page| trial.world.is_app(&page.url)) {
+    for page in pages.filter(|page| trial.testbed.is_app(&page.url)) {
         let found = trace_in(page);
         require(found.is_none(), || {
             format!(

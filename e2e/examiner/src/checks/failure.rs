@@ -33,7 +33,7 @@ pub(super) async fn no_retry(trial: &Trial<'_>) -> Outcome {
             let _ = browser.visit(callback).await;
         }
         let calls = trial.calls(mark).await?;
-        trial.world.control.disarm().await?;
+        trial.testbed.control.disarm().await?;
         let made: Vec<_> = calls
             .iter()
             .filter(|call| call.operation == operation)
@@ -136,7 +136,7 @@ pub(super) fn offers_restart(trial: &Trial<'_>, page: &Page) -> bool {
     let has_step = first_steps
         .into_iter()
         .any(|step| step.on_page(page).is_some());
-    let start = trial.world.start.path();
+    let start = trial.testbed.start.path();
     let is_start = page.url.path() == start && !controls.is_empty();
     let has_script_alone = || controls.is_empty() && trial.leave_to_script(page);
     has_step
@@ -144,7 +144,7 @@ pub(super) fn offers_restart(trial: &Trial<'_>, page: &Page) -> bool {
         || has_script_alone()
         || controls.iter().any(|control| {
             let target = control.target();
-            trial.world.is_app(&target)
+            trial.testbed.is_app(&target)
                 && (target.path() == start || is_sign_in_path(trial, target.path()))
         })
 }

@@ -69,7 +69,7 @@ pub(super) async fn no_store(trial: &Trial<'_>) -> Outcome {
     let mut browser = trial.browser("browser A");
     let callback = visit(trial, &mut browser, &person).await?;
     let answers = browser.seen.iter();
-    for answer in answers.filter(|page| trial.world.is_app(&page.url)) {
+    for answer in answers.filter(|page| trial.testbed.is_app(&page.url)) {
         let path = answer.url.path();
         let (is_callback, is_personal) = (path == callback, person.is_shown_in(&answer.body));
         if is_callback || is_personal {
@@ -92,7 +92,7 @@ async fn pages_of_a_visit(trial: &Trial<'_>) -> Outcome<Vec<Page>> {
     visit(trial, &mut browser, &Person::new("Ada")).await?;
     let seen = browser.seen.into_iter();
     let pages: Vec<_> = seen
-        .filter(|page| trial.world.is_app(&page.url) && page.is_html())
+        .filter(|page| trial.testbed.is_app(&page.url) && page.is_html())
         .filter(|page| !(300..400).contains(&page.status))
         .collect();
     if pages.is_empty() {
@@ -105,7 +105,7 @@ async fn pages_of_a_visit(trial: &Trial<'_>) -> Outcome<Vec<Page>> {
 /// about a failure. Returns the path of the callback.
 async fn visit(trial: &Trial<'_>, browser: &mut Browser, person: &Person) -> Outcome<String> {
     trial.sign_in(browser, person).await?;
-    browser.open(&trial.world.start).await?;
+    browser.open(&trial.testbed.start).await?;
     let callback = trial.callback()?;
     let mut stranger = trial.browser("browser B");
     stranger.open(&callback).await?;

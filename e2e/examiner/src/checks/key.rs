@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use crate::browser::Browser;
 use crate::calls::Call;
+use crate::calls::operation::SESSION;
 use crate::person::Person;
 use crate::search;
 use crate::trial::Trial;
@@ -33,9 +34,7 @@ pub(super) async fn key_fresh(trial: &Trial<'_>) -> Outcome {
     })?;
     begun?;
     trial.sign_in(&mut one, &Person::new("Ada")).await?;
-    let started = calls
-        .iter()
-        .filter(|call| call.operation == "POST /v1/login/session");
+    let started = calls.iter().filter(|call| call.operation == SESSION);
     let logins: Vec<_> = started.filter_map(|call| call.login.as_deref()).collect();
     if logins.len() < LOGINS {
         return Err(Stop::not_testable(format!(
@@ -81,11 +80,11 @@ pub(super) fn logins_of(calls: &[Call]) -> Outcome<HashSet<String>> {
 
 /// The addresses of the app that a browser shows, for searches beyond a login.
 pub(super) async fn open_everything(trial: &Trial<'_>, browser: &mut Browser) -> Outcome {
-    let page = browser.open(&trial.world.start).await?;
+    let page = browser.open(&trial.testbed.start).await?;
     for url in page
         .resources()
         .into_iter()
-        .filter(|url| trial.world.is_app(url))
+        .filter(|url| trial.testbed.is_app(url))
     {
         browser.open(&url).await?;
     }

@@ -1,7 +1,7 @@
 //! A browser that comes back after the life of its login.
 
 use super::failure::offers_restart;
-use super::trouble::require_page;
+use super::faulted_login::require_page;
 use crate::app::Flow;
 use crate::browser::{Browser, Page, Visit};
 use crate::person::Person;
@@ -67,27 +67,27 @@ async fn require_refused(
     person: &Person,
     page: &Page,
 ) -> Outcome {
-    let trouble = format!("{LATE_SECONDS} s after the start");
+    let cause = format!("{LATE_SECONDS} s after the start");
     require(!trial.is_signed_in(&mut browser, person).await?, || {
-        format!("{trouble}, the callback still signs in")
+        format!("{cause}, the callback still signs in")
     })?;
-    require_page(trial, page, &trouble)?;
+    require_page(trial, page, &cause)?;
     require(offers_restart(trial, page), || {
         let path = page.url.path();
-        format!("{trouble}, the page {path} has no link or button to start again")
+        format!("{cause}, the page {path} has no link or button to start again")
     })?;
     let person = Person::new("Ada");
     trial.try_sign_in(&mut browser, &person).await?;
     let is_in = trial.is_signed_in(&mut browser, &person).await?;
     require(is_in, || {
-        format!("{trouble}, the next sign-in of the same browser fails")
+        format!("{cause}, the next sign-in of the same browser fails")
     })
 }
 
 /// Whether the app takes its time from the stack: a session ends when the clock moves, and
 /// the broker was not asked.
 async fn follows_clock(trial: &Trial<'_>) -> Outcome<bool> {
-    if !trial.world.owns_app() {
+    if !trial.testbed.owns_app() {
         return Ok(false);
     }
     let mut browser = trial.browser("browser B");

@@ -6,6 +6,7 @@ use url::Url;
 
 use crate::browser::Visit;
 use crate::calls::Call;
+use crate::calls::operation::TOKEN;
 use crate::person::Person;
 use crate::random;
 use crate::search;
@@ -51,7 +52,7 @@ pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
         let calls = trial.calls(mark).await?;
         let is_in = trial.is_signed_in(&mut browser, &person).await?;
         require(!is_in, || format!("a callback {change} signs in"))?;
-        let sent = calls.iter().find(|call| call.operation == "POST /v1/token");
+        let sent = calls.iter().find(|call| call.operation == TOKEN);
         require(sent.is_none(), || {
             format!(
                 "a callback {change} made the app send the code: {}",
@@ -96,7 +97,7 @@ pub(super) async fn pkce(trial: &Trial<'_>) -> Outcome {
         .iter()
         .filter_map(|url| parameter(url, "code_challenge").ok());
     challenges.extend(last);
-    let haystacks = search::haystacks_of(&browser, |page| trial.world.is_app(&page.url));
+    let haystacks = search::haystacks_of(&browser, |page| trial.testbed.is_app(&page.url));
     match search::find_verifier(&haystacks, &challenges) {
         None => Ok(()),
         Some(place) => require(false, || format!("the code_verifier is in {place}")),

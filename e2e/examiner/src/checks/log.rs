@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use url::Url;
 
+use super::faulted_login::{calls_of, login_before};
 use super::legacy::parameter;
-use super::trouble::{calls_of, login_before};
 
 use crate::app::Flow;
 use crate::browser::{Browser, Visit};
@@ -17,7 +17,7 @@ use crate::verdict::{Outcome, Stop, require};
 
 /// `log-clean`: after a good login, and after everything that makes an app write more.
 pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
-    if !trial.world.owns_app() && trial.world.logs.is_empty() {
+    if !trial.testbed.owns_app() && trial.testbed.logs.is_empty() {
         return Err(Stop::not_tested(
             "the examiner did not start this app, and no log file is named: give its command after --, or its log with --log",
         ));
@@ -34,7 +34,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
             let mut login = login_before(trial, operation).await?;
             trial.arm(operation, fault).await?;
             login.browser.visit(login.next.clone()).await?;
-            trial.world.control.disarm().await?;
+            trial.testbed.control.disarm().await?;
             secrets.learn(trial.flow, &login.browser);
             pages.extend(error_pages(trial, &login.browser));
         }
@@ -44,7 +44,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
     pages.extend(error_pages(trial, &stray));
     // An app logs after it has answered.
     trial.calls(mark).await?;
-    let everything = trial.world.calls(0).await?;
+    let everything = trial.testbed.calls(0).await?;
     // A legacy login is named after its state, which is no secret once it is used.
     let has_key = everything
         .into_iter()
@@ -60,9 +60,9 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
     })
 }
 
-/// The secret of the project in this world: each world has a project of its own.
+/// The secret of the project in this testbed: each testbed has a project of its own.
 pub(super) fn client_secret<'t>(trial: &'t Trial<'_>) -> Option<&'t str> {
-    let own = trial.world.project.as_ref();
+    let own = trial.testbed.project.as_ref();
     let own = own.map(|project| project.client_secret.as_str());
     own.or(trial.app.client_secret.as_deref())
 }
@@ -77,7 +77,7 @@ async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
         format!("code={}&state={}", random::secret(), random::secret()),
         "error=%00&state=%FF".to_owned(),
     ];
-    let unknown = trial.world.at("/no-such-page")?;
+    let unknown = trial.testbed.at("/no-such-page")?;
     for address in [&callback, &unknown] {
         for query in &queries {
             let mut url: Url = address.clone();
@@ -91,7 +91,7 @@ async fn stray_visits(trial: &Trial<'_>) -> Outcome<Browser> {
 /// The app's error pages, as this browser saw them.
 fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
     let is_error =
-        |page: &&crate::browser::Page| page.status >= 400 && trial.world.is_app(&page.url);
+        |page: &&crate::browser::Page| page.status >= 400 && trial.testbed.is_app(&page.url);
     let pages = browser.seen.iter().filter(is_error);
     pages
         .map(|page| Haystack {
@@ -104,10 +104,10 @@ fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
 /// The output of the app and its logs, each line once.
 async fn written(trial: &Trial<'_>) -> Outcome<Vec<Haystack>> {
     let mut all = Vec::new();
-    if let Some(output) = trial.world.output().await {
+    if let Some(output) = trial.testbed.output().await {
         all.push(lines_once("the app's output", &output));
     }
-    for log in &trial.world.logs {
+    for log in &trial.testbed.logs {
         let name = log.path.display().to_string();
         let text = log.appended().map_err(|error| {
             Stop::not_testable(format!(

@@ -56,7 +56,7 @@ async fn has_sign_out(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Optio
         return Ok(None);
     };
     let page = browser
-        .open(&trial.world.at(&trial.app.sign_out_page)?)
+        .open(&trial.testbed.at(&trial.app.sign_out_page)?)
         .await?;
     Ok(Some(step.on_page(&page).is_some()))
 }

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::answers::arm_right;
+use super::faulted_login::login_before;
 use super::look::{SignedInLook, harm_of};
-use super::trouble::{PROFILE, login_before};
 use crate::app::Flow;
 use crate::browser::{Browser, Page};
+use crate::calls::operation::PROFILE;
 use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
@@ -83,7 +84,7 @@ pub(super) async fn profile_hostile(trial: &Trial<'_>) -> Outcome {
         let person = hostile_person(&needle, &make(&needle));
         let mut browser = trial.browser("browser A");
         let landing = trial.try_sign_in(&mut browser, &person).await?;
-        judge(trial, &mut browser, landing, &needle, what, Must::SignIn).await?;
+        check_pages(trial, &mut browser, landing, &needle, what, Must::SignIn).await?;
     }
     for (what, member, value) in SMUGGLED {
         smuggle(trial, what, member, value).await?;
@@ -155,8 +156,8 @@ async fn smuggle(trial: &Trial<'_>, what: &str, member: &str, value: &str) -> Ou
     let change = |profile: &mut Value| profile[member] = json!(value.replace('%', &needle));
     arm_right(trial, operation, &login, change).await?;
     let landing = login.browser.visit(login.next.clone()).await?;
-    trial.world.control.disarm().await?;
-    judge(
+    trial.testbed.control.disarm().await?;
+    check_pages(
         trial,
         &mut login.browser,
         landing,
@@ -167,7 +168,7 @@ async fn smuggle(trial: &Trial<'_>, what: &str, member: &str, value: &str) -> Ou
     .await
 }
 
-async fn judge(
+async fn check_pages(
     trial: &Trial<'_>,
     browser: &mut Browser,
     landing: Page,
@@ -176,7 +177,7 @@ async fn judge(
     must: Must,
 ) -> Outcome {
     let whoami = trial.whoami(browser).await?;
-    let start = browser.open(&trial.world.start).await?;
+    let start = browser.open(&trial.testbed.start).await?;
     let is_shown = whoami.body.contains(needle);
     require(is_shown || must == Must::DoNoHarm, || {
         format!(

@@ -7,8 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::faulted_login::{answer, calls_of, expect_met, login_before};
 use super::log::client_secret;
-use super::trouble::{answer, calls_of, expect_met, login_before};
 use crate::browser::Arrival;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
@@ -30,19 +30,17 @@ pub(super) async fn redirects_not_followed(trial: &Trial<'_>) -> Outcome {
             let more = answer(status, &location, "");
             trial.arm_with(operation, "answer", &more).await?;
             let arrival = login.go_on(trial).await?;
-            trial.world.control.disarm().await?;
+            trial.testbed.control.disarm().await?;
             expect_met(trial, mark, operation).await?;
-            let trouble = format!("answered {operation} with a redirect ({status})");
-            elsewhere.require_untouched(trial, &trouble)?;
+            let cause = format!("answered {operation} with a redirect ({status})");
+            elsewhere.require_untouched(trial, &cause)?;
             let Arrival::Page(_) = arrival else {
-                return Err(Stop::fail(format!(
-                    "{trouble}, the app sends the browser on"
-                )));
+                return Err(Stop::fail(format!("{cause}, the app sends the browser on")));
             };
             let is_in = trial
                 .is_signed_in(&mut login.browser, &login.person)
                 .await?;
-            require(!is_in, || format!("{trouble}, the app signs the user in"))?;
+            require(!is_in, || format!("{cause}, the app signs the user in"))?;
         }
     }
     Ok(())
@@ -69,14 +67,14 @@ impl Elsewhere {
         })
     }
 
-    fn require_untouched(&self, trial: &Trial<'_>, trouble: &str) -> Outcome {
+    fn require_untouched(&self, trial: &Trial<'_>, cause: &str) -> Outcome {
         let received = self.received.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(request) = received.first() else {
             return Ok(());
         };
         let carries = carried(request, client_secret(trial));
         Err(Stop::fail(format!(
-            "{trouble}, the app calls the other host{carries}"
+            "{cause}, the app calls the other host{carries}"
         )))
     }
 }

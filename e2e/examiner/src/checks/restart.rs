@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use url::Url;
 
 use super::failure::offers_restart;
-use super::trouble::{SESSION, calls_of, expect_met, login_before, require_page};
+use super::faulted_login::{calls_of, expect_met, login_before, require_page};
 use crate::app::Flow;
 use crate::browser::{Arrival, Browser, Page, Visit};
+use crate::calls::operation::SESSION;
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, require};
@@ -27,17 +28,17 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
     let mark = trial.mark().await?;
     trial.arm(operation, fault).await?;
     let arrival = login.go_on(trial).await?;
-    trial.world.control.disarm().await?;
+    trial.testbed.control.disarm().await?;
     expect_met(trial, mark, operation).await?;
-    let trouble = format!("after a lost answer of {operation}");
+    let cause = format!("after a lost answer of {operation}");
     let Arrival::Page(page) = arrival else {
-        let sent = format!("{trouble}, the app sends the browser to another site");
+        let sent = format!("{cause}, the app sends the browser to another site");
         return require(false, || sent);
     };
-    require_page(trial, &page, &trouble)?;
+    require_page(trial, &page, &cause)?;
     require(offers_restart(trial, &page), || {
         let path = page.url.path();
-        format!("{trouble}, the page {path} has no link or button to start again")
+        format!("{cause}, the page {path} has no link or button to start again")
     })?;
     let lost = secrets_of(&login.browser);
 
@@ -50,17 +51,17 @@ async fn restart_after(trial: &Trial<'_>, operation: &str, fault: &str) -> Outco
     let callback = trial.choose(&mut browser, &provider, &person).await?;
     browser.visit(callback).await?;
     require(trial.is_signed_in(&mut browser, &person).await?, || {
-        format!("{trouble}, the next sign-in of the same browser fails")
+        format!("{cause}, the next sign-in of the same browser fails")
     })?;
     if trial.flow == Flow::Clean {
-        return require_fresh_key(trial, mark, &trouble).await;
+        return require_fresh_key(trial, mark, &cause).await;
     }
     let reused = parameters_of(&fresh)
         .into_iter()
         .find(|(name, value)| lost.get(name) == Some(value));
     require(reused.is_none(), || {
         let name = reused.map_or_else(String::new, |(name, _)| name);
-        format!("{trouble}, the next login has the same {name}")
+        format!("{cause}, the next login has the same {name}")
     })
 }
 
@@ -71,7 +72,7 @@ async fn restart_from(trial: &Trial<'_>, browser: &mut Browser, page: &Page) -> 
     let Some(visit) = visit.and_then(|step| step.on_page(page)) else {
         return trial.begin(browser).await;
     };
-    let is_broker = |url: &Url| trial.world.is_broker(url);
+    let is_broker = |url: &Url| trial.testbed.is_broker(url);
     match browser.visit_until(visit, is_broker).await? {
         Arrival::Stopped(visit) => Ok(visit),
         Arrival::Page(_) => trial.begin(browser).await,
@@ -79,13 +80,13 @@ async fn restart_from(trial: &Trial<'_>, browser: &mut Browser, page: &Page) -> 
 }
 
 /// The second login's key was not refused as one that is known.
-async fn require_fresh_key(trial: &Trial<'_>, mark: u64, trouble: &str) -> Outcome {
-    let calls = trial.world.calls(mark).await?;
+async fn require_fresh_key(trial: &Trial<'_>, mark: u64, cause: &str) -> Outcome {
+    let calls = trial.testbed.calls(mark).await?;
     let refused = calls
         .iter()
         .any(|call| call.operation == SESSION && call.status.is_some_and(|it| it >= 400));
     require(!refused, || {
-        format!("{trouble}, the app starts the next login with the same session key")
+        format!("{cause}, the app starts the next login with the same session key")
     })
 }
 

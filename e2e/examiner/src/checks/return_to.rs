@@ -39,7 +39,7 @@ pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
     trial
         .sign_in(&mut trial.browser("browser A"), &Person::new("Ada"))
         .await?;
-    let corpus = corpus(&origin(&trial.world.start));
+    let corpus = corpus(&origin(&trial.testbed.start));
     let starts = corpus.iter().map(|value| with_value(trial, value));
     try_join_all(starts).await.map(drop)
 }
@@ -96,7 +96,7 @@ impl Probe<'_, '_> {
         browser: &mut Browser,
         person: &Person,
     ) -> Outcome<Option<Visit>> {
-        let mut start = self.trial.world.start.clone();
+        let mut start = self.trial.testbed.start.clone();
         self.extend(&mut start);
         // A link on a page outside, which some apps return to by its `Referer`.
         let visit = Visit::typed(&start).by_page_of("https://evil.example/");
@@ -140,7 +140,7 @@ impl Probe<'_, '_> {
     /// Follows the app's redirects, as long as they stay within the app.
     async fn follow(&self, browser: &mut Browser, visit: Visit) -> Outcome<Arrival> {
         let begin = browser.seen.len();
-        let is_foreign = |url: &Url| !self.trial.world.is_app(url);
+        let is_foreign = |url: &Url| !self.trial.testbed.is_app(url);
         let arrival = browser.visit_until(visit, is_foreign).await;
         for page in &browser.seen[begin..] {
             require(!leads_outside(page), || {

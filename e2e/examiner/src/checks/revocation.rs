@@ -1,11 +1,10 @@
 //! The end of the access token at sign-out.
 
 use crate::calls::Call;
+use crate::calls::operation::{PROFILE, REVOKE};
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
-
-const REVOKE: &str = "POST /v1/revoke";
 
 /// `token-revoked`: a token that is kept ends at sign-out, and sign-out needs no broker.
 pub(super) async fn token_revoked(trial: &Trial<'_>) -> Outcome {
@@ -46,7 +45,7 @@ pub(super) async fn token_revoked(trial: &Trial<'_>) -> Outcome {
 }
 
 fn uses_token(calls: &[Call]) -> bool {
-    calls.iter().any(|call| call.operation == "GET /v1/profile")
+    calls.iter().any(|call| call.operation == PROFILE)
 }
 
 /// Sign-out succeeds also where the end of the token does not.

@@ -46,18 +46,18 @@ impl Origin {
 async fn attackers_cookies(trial: &Trial<'_>, origin: Origin) -> Outcome<Vec<Cookie>> {
     let mut attacker = trial.browser("the attacker's browser");
     match origin {
-        Origin::Visit => drop(attacker.open(&trial.world.start).await?),
+        Origin::Visit => drop(attacker.open(&trial.testbed.start).await?),
         Origin::Login => drop(trial.begin(&mut attacker).await?),
         Origin::MadeUp => return Ok(made_up(trial)),
     }
-    Ok(attacker.jar.of(&trial.world.start))
+    Ok(attacker.jar.of(&trial.testbed.start))
 }
 
 fn made_up(trial: &Trial<'_>) -> Vec<Cookie> {
     let names = trial.app.session_cookies.iter();
     let lines = names.map(|name| format!("{name}={}; Path=/", random::secret()));
     lines
-        .filter_map(|line| Cookie::parse(&line, &trial.world.start))
+        .filter_map(|line| Cookie::parse(&line, &trial.testbed.start))
         .collect()
 }
 

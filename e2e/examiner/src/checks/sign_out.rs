@@ -1,21 +1,18 @@
 //! Sign-out: it ends the session on the server, and no other site does it.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::start::{ATTACKER, as_get, as_post};
 use crate::browser::{Browser, Visit};
+use crate::calls::operation::{PROFILE, REVOKE, TOKEN};
+use crate::catalogue::wait_of;
 use crate::person::Person;
 use crate::time::Stopwatch;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, require};
 
-/// The time in which sign-out ends, whatever the broker does.
-const MAX_TIME: Duration = Duration::from_secs(12);
-
 /// The calls that an app may make when a user signs out.
-const OPERATIONS: [&str; 3] = ["POST /v1/revoke", "GET /v1/profile", "POST /v1/token"];
+const OPERATIONS: [&str; 3] = [REVOKE, PROFILE, TOKEN];
 
 /// The number of calls of each operation that meet the fault.
 const CALLS: u32 = 3;
@@ -59,8 +56,8 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>) -> Outcome<u64> {
     let watch = Stopwatch::start();
     let page = browser.visit(visit).await?;
     let took = watch.elapsed();
-    trial.world.control.disarm().await?;
-    require(took < MAX_TIME, || {
+    trial.testbed.control.disarm().await?;
+    require(took < wait_of("sign-out-server"), || {
         format!("sign-out{broker} takes {} s", took.as_secs())
     })?;
     require(page.status < 500, || {

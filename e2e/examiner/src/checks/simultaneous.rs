@@ -149,7 +149,7 @@ fn values(trial: &Trial<'_>, browser: &Browser) -> Vec<(String, String)> {
     cookies.map(|cookie| (cookie.name, cookie.value)).collect()
 }
 
-/// `users-apart`: fifty people sign in at once, and look at every page.
+/// `users-apart`: fifty people sign in at once, and then look at every page at once.
 pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
     trial
         .sign_in(&mut trial.browser("browser A"), &Person::new("Ada"))
@@ -159,11 +159,15 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
         .map(|number| trial.browser(&format!("browser {number}")))
         .collect();
     let visits = browsers.iter_mut().zip(&people);
-    let visits = visits.map(|(browser, person)| sign_in_and_look(trial, browser, person));
-    let ends = join_all(visits).await;
+    let visits = visits.map(|(browser, person)| trial.try_sign_in(browser, person));
+    let landings = join_all(visits).await;
+    // Only when all are signed in: an app may have room for fewer.
+    let looks = browsers.iter_mut().zip(&people);
+    let looks = looks.map(|(browser, person)| look(trial, browser, person));
+    let looks = join_all(looks).await;
     for (browser, own) in browsers.iter().zip(&people) {
         let pages = browser.seen.iter();
-        for page in pages.filter(|page| trial.world.is_app(&page.url)) {
+        for page in pages.filter(|page| trial.testbed.is_app(&page.url)) {
             let foreign = people.iter().filter(|other| *other != own);
             if foreign
                 .into_iter()
@@ -176,21 +180,17 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
             }
         }
     }
-    let ends: Vec<_> = ends.into_iter().collect::<Outcome<_>>()?;
-    let missing = ends.iter().filter(|is_in| !**is_in).count();
+    landings.into_iter().collect::<Outcome<Vec<_>>>()?;
+    let looks: Vec<_> = looks.into_iter().collect::<Outcome<_>>()?;
+    let missing = looks.iter().filter(|is_in| !**is_in).count();
     require(missing == 0, || {
         format!("of {PEOPLE} users who sign in at once, {missing} are not signed in")
     })
 }
 
-/// Whether the app shows `person` afterwards.
-async fn sign_in_and_look(
-    trial: &Trial<'_>,
-    browser: &mut Browser,
-    person: &Person,
-) -> Outcome<bool> {
-    trial.try_sign_in(browser, person).await?;
-    browser.open(&trial.world.start).await?;
+/// Whether the app shows `person`.
+async fn look(trial: &Trial<'_>, browser: &mut Browser, person: &Person) -> Outcome<bool> {
+    browser.open(&trial.testbed.start).await?;
     trial.is_signed_in(browser, person).await
 }
 

@@ -4,16 +4,14 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::trouble::{calls_of, login_before, require_page};
+use super::faulted_login::{calls_of, login_before, require_page};
 use crate::app::Flow;
 use crate::browser::{Browser, Page};
+use crate::catalogue::wait_of;
 use crate::person::Person;
 use crate::time::{Stopwatch, pause, within};
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
-
-/// The time in which the app answers its browser, whatever the broker does.
-const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
 /// The time in which the app serves other people meanwhile.
 const OTHERS_LIMIT: Duration = Duration::from_secs(5);
@@ -28,7 +26,7 @@ const SLOW: [(&str, &str); 3] = [
     ("endless", "a broker whose answer has no end"),
 ];
 
-/// The browsers that wait, each with its trouble in words, and the page at the end; none
+/// The browsers that wait, each with its cause in words, and the page at the end; none
 /// if none came in time.
 type Waiting = JoinSet<(String, Option<Outcome<Page>>)>;
 
@@ -40,10 +38,10 @@ pub(super) async fn time_limit(trial: &Trial<'_>) -> Outcome {
         return Ok(());
     }
     let judged = try_all(trial, &flows).await;
-    if judged.is_err() && trial.world.owns_app() {
-        // The calls that still wait would be the next check's trouble.
-        trial.world.control.disarm().await?;
-        trial.world.restart_app().await?;
+    if judged.is_err() && trial.testbed.owns_app() {
+        // The calls that still wait would be the next check's cause.
+        trial.testbed.control.disarm().await?;
+        trial.testbed.restart_app().await?;
     }
     judged
 }
@@ -54,29 +52,29 @@ async fn try_all(trial: &Trial<'_>, flows: &[Flow]) -> Outcome {
     wait_at(trial, trial.flow.one_time_call(), &mut waiting).await?;
     require_others_served(trial).await?;
     for flow in flows {
-        let mut of_flow = Trial::new(trial.world, trial.app, *flow);
-        of_flow.tape = trial.tape.clone();
+        let mut of_flow = Trial::new(trial.testbed, trial.app, *flow);
+        of_flow.transcript = trial.transcript.clone();
         let further = calls_of(*flow).into_iter();
         for operation in further.filter(|it| *it != trial.flow.one_time_call()) {
             wait_at(&of_flow, operation, &mut waiting).await?;
         }
     }
     while let Some(ended) = waiting.join_next().await {
-        let (trouble, answer) = ended.map_err(|error| Stop::harness(error.to_string()))?;
-        check_answer(trial, &trouble, answer)?;
+        let (cause, answer) = ended.map_err(|error| Stop::harness(error.to_string()))?;
+        check_answer(trial, &cause, answer)?;
     }
     Ok(())
 }
 
 /// A page in words came in time.
-fn check_answer(trial: &Trial<'_>, trouble: &str, answer: Option<Outcome<Page>>) -> Outcome {
+fn check_answer(trial: &Trial<'_>, cause: &str, answer: Option<Outcome<Page>>) -> Outcome {
     match answer {
-        Some(Ok(page)) => require_page(trial, &page, &format!("with {trouble}")),
-        Some(Err(stop)) => Err(Stop::fail(format!("with {trouble}, {}", stop.actual))),
+        Some(Ok(page)) => require_page(trial, &page, &format!("with {cause}")),
+        Some(Err(stop)) => Err(Stop::fail(format!("with {cause}, {}", stop.actual))),
         None => {
-            let limit = ANSWER_LIMIT.as_secs();
+            let limit = wait_of("time-limit").as_secs();
             Err(Stop::fail(format!(
-                "with {trouble}, the user waits for more than {limit} s and sees nothing"
+                "with {cause}, the user waits for more than {limit} s and sees nothing"
             )))
         }
     }
@@ -87,10 +85,11 @@ async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> O
     for (fault, words) in SLOW {
         let mut login = login_before(trial, operation).await?;
         trial.arm(operation, fault).await?;
-        let trouble = format!("{words} at {operation}");
+        let cause = format!("{words} at {operation}");
         waiting.spawn(async move {
-            let page = within(ANSWER_LIMIT, login.browser.visit(login.next)).await;
-            (trouble, page)
+            let limit = wait_of("time-limit");
+            let page = within(limit, login.browser.visit(login.next)).await;
+            (cause, page)
         });
         until_met(trial, operation).await?;
     }
@@ -100,7 +99,7 @@ async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> O
 /// Waits until the app has made the call, so that the next one meets no fault.
 async fn until_met(trial: &Trial<'_>, operation: &str) -> Outcome {
     let watch = Stopwatch::start();
-    while trial.world.control.armed().await? > 0 {
+    while trial.testbed.control.armed().await? > 0 {
         if watch.elapsed() > CALL_LIMIT {
             return Err(Stop::not_testable(format!(
                 "a login did not make the app call {operation}"
@@ -132,7 +131,7 @@ async fn served(browser: &mut Browser, trial: &Trial<'_>, signs_in: bool) -> Out
         if signs_in {
             trial.sign_in(browser, &Person::new("Ben")).await.map(drop)
         } else {
-            browser.open(&trial.world.start).await.map(drop)
+            browser.open(&trial.testbed.start).await.map(drop)
         }
     };
     match within(OTHERS_LIMIT, visit).await {

@@ -2,10 +2,11 @@
 
 use reqwest::Method;
 
-use crate::browser::{Arrival, Browser, Visit, encode};
+use crate::browser::{Arrival, Visit, encode};
 use crate::calls::Call;
+use crate::calls::operation::SESSION;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, require};
 
 /// A page of the attacker.
 pub(super) const ATTACKER: &str = "http://attacker.example/";
@@ -14,19 +15,21 @@ pub(super) const ATTACKER: &str = "http://attacker.example/";
 pub(super) async fn start_needs_action(trial: &Trial<'_>) -> Outcome {
     trial.begin(&mut trial.browser("browser A")).await?;
     // The attacker copies the form from a page of their own visit.
-    let copied = last_press(trial, &mut trial.browser("the attacker's browser")).await?;
+    let copied = trial
+        .last_press(&mut trial.browser("the attacker's browser"))
+        .await?;
     let mark = trial.mark().await?;
     for (way, change) in WAYS {
         let mut browser = trial.browser("browser A");
-        let own = last_press(trial, &mut browser).await?;
+        let own = trial.last_press(&mut browser).await?;
         let visit = change(own, copied.clone());
         let path = visit.url.path().to_owned();
-        let is_broker = |url: &url::Url| trial.world.is_broker(url);
+        let is_broker = |url: &url::Url| trial.testbed.is_broker(url);
         let arrival = browser.visit_until(visit, is_broker).await?;
         require(matches!(arrival, Arrival::Page(_)), || {
             format!("{way} asks for {path}, and a login starts: the browser is sent to the broker")
         })?;
-        let calls = trial.world.calls(mark).await?;
+        let calls = trial.testbed.calls(mark).await?;
         require(!calls.iter().any(is_start), || {
             format!("{way} asks for {path}, and a login starts at the broker")
         })?;
@@ -86,23 +89,6 @@ pub(super) fn as_post(visit: Visit) -> Visit {
     visit
 }
 
-/// The request that starts a login, which is not made: every step but the last is taken.
-async fn last_press(trial: &Trial<'_>, browser: &mut Browser) -> Outcome<Visit> {
-    let way = trial.way()?;
-    let mut page = browser.open(&trial.world.start).await?;
-    let (last, before) = way
-        .steps
-        .split_last()
-        .ok_or_else(|| Stop::not_testable("nothing is pressed to start a login"))?;
-    let missing = || Stop::not_testable("the sign-in button is gone from a fresh browser's page");
-    for step in before {
-        page = browser
-            .visit(step.on_page(&page).ok_or_else(missing)?)
-            .await?;
-    }
-    last.on_page(&page).ok_or_else(missing)
-}
-
 fn is_start(call: &Call) -> bool {
-    call.operation == "POST /v1/login/session"
+    call.operation == SESSION
 }

@@ -11,6 +11,7 @@ use super::cookie::session_cookies;
 use super::legacy::parameter;
 use crate::browser::{Browser, Page, Visit};
 use crate::calls::Call;
+use crate::calls::operation::TOKEN;
 use crate::person::Person;
 use crate::random;
 use crate::search;
@@ -34,14 +35,14 @@ pub(super) async fn state_present(trial: &Trial<'_>) -> Outcome {
     for round in 0..6 {
         let mut other = trial.browser("browser B");
         let browser = if round % 2 == 0 { &mut one } else { &mut other };
-        browser.open(&trial.world.start).await?;
+        browser.open(&trial.testbed.start).await?;
         let mut before = cookie_values(trial, browser);
         let visit = match trial.begin_signed_in(browser, None).await? {
             Some(visit) => visit,
             // A visitor's browser, then, in which the logins to come are begun as well.
             None => {
                 *browser = trial.browser("browser A");
-                browser.open(&trial.world.start).await?;
+                browser.open(&trial.testbed.start).await?;
                 before = cookie_values(trial, browser);
                 trial.begin(browser).await?
             }
@@ -196,7 +197,7 @@ fn with_parameter(callback: &Url, name: &str, value: &str) -> Url {
 
 async fn require_no_token_call(trial: &Trial<'_>, mark: u64, what: &str) -> Outcome {
     let calls = trial.calls(mark).await?;
-    let sent = calls.iter().find(|call| call.operation == "POST /v1/token");
+    let sent = calls.iter().find(|call| call.operation == TOKEN);
     require(sent.is_none(), || {
         let sent = sent.map_or_else(String::new, Call::describe);
         format!("{what} made the app send the code: {sent}")

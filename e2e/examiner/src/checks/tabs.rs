@@ -89,7 +89,7 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     let (first, second) = (Person::new("Ada"), Person::new("Eve"));
     let mut browser = trial.browser("browser A");
     // A tab that is still open: the start page may show no sign-in to the first user.
-    let old_tab = browser.open(&trial.world.start).await?;
+    let old_tab = browser.open(&trial.testbed.start).await?;
     trial.sign_in(&mut browser, &first).await?;
     let mut copy = browser.clone();
     "a copy of the first user's cookies".clone_into(&mut copy.name);
@@ -101,7 +101,7 @@ pub(super) async fn relogin_replaces(trial: &Trial<'_>) -> Outcome {
     let page = trial.to_provider(&mut browser, visit).await?;
     let callback = trial.choose(&mut browser, &page, &second).await?;
     let landing = browser.visit(callback).await?;
-    let home = browser.open(&trial.world.start).await?;
+    let home = browser.open(&trial.testbed.start).await?;
     let whoami = trial.whoami(&mut browser).await?;
     for page in [&landing, &home, &whoami] {
         require(!first.is_shown_in(&page.body), || {

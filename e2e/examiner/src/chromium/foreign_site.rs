@@ -39,13 +39,13 @@ impl ForeignSite {
 
     /// A site under `host`, on a port of its own: a sister of what else runs there.
     pub(crate) async fn called(host: &str) -> Outcome<Self> {
-        let trouble = |error: std::io::Error| {
+        let failed = |error: std::io::Error| {
             Stop::harness(format!(
                 "the other site that attacks cannot be started here: {error}"
             ))
         };
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(trouble)?;
-        let port = listener.local_addr().map_err(trouble)?.port();
+        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
         let origin = Url::parse(&format!("http://{host}:{port}/"));
         let pages = Pages::default();
         Ok(Self {

@@ -4,12 +4,12 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use super::tab::{Tab, trouble};
-use crate::app::{Step, Way};
+use super::tab::{Tab, failed};
+use crate::app::{SignInWay, Step};
 use crate::person::Person;
+use crate::testbed::Testbed;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop};
-use crate::world::World;
 
 /// The page at which a press of the sign-in control ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,29 +72,29 @@ fetch(path, { method, redirect: 'manual', ...request }).then(async answer => {
 
 impl Tab {
     /// Opens the start page and takes the steps of `way`.
-    pub(crate) async fn begin(&mut self, world: &World, way: &Way) -> Outcome<Led> {
-        self.open(&world.start).await?;
+    pub(crate) async fn begin(&mut self, testbed: &Testbed, way: &SignInWay) -> Outcome<Led> {
+        self.open(&testbed.start).await?;
         let (last, first) = way
             .steps
             .split_last()
             .ok_or_else(|| Stop::harness("a way to sign in has no steps"))?;
         for step in first {
             let before = self.address().await?;
-            self.take(world, step).await?;
+            self.take(testbed, step).await?;
             self.arrives(|url| *url != before).await?;
         }
-        self.take(world, last).await?;
-        self.where_led(world).await
+        self.take(testbed, last).await?;
+        self.where_led(testbed).await
     }
 
     /// The page of the broker or the provider that a press has led to.
-    pub(crate) async fn where_led(&mut self, world: &World) -> Outcome<Led> {
-        let is_end = |url: &Url| world.provider_at(url).is_some() || world.is_broker(url);
+    pub(crate) async fn where_led(&mut self, testbed: &Testbed) -> Outcome<Led> {
+        let is_end = |url: &Url| testbed.provider_at(url).is_some() || testbed.is_broker(url);
         let limit = std::time::Duration::from_secs(4);
         if !self.arrives_within(limit, is_end).await? {
             return Ok(Led::Nowhere);
         }
-        if world.provider_at(&self.address().await?).is_some() {
+        if testbed.provider_at(&self.address().await?).is_some() {
             return Ok(Led::ToProvider);
         }
         let script = "return Boolean(document.querySelector('main[data-question=relay]'))";
@@ -107,7 +107,7 @@ impl Tab {
     }
 
     /// Presses the control of a step, or makes its request.
-    pub(crate) async fn take(&mut self, world: &World, step: &Step) -> Outcome {
+    pub(crate) async fn take(&mut self, testbed: &Testbed, step: &Step) -> Outcome {
         match step {
             Step::Css(css) => {
                 let script = "const it = document.querySelector(arguments[0]); return it && it.tagName === 'FORM' ? it.querySelector('button:not([type=button]), input[type=submit]') || it : it;";
@@ -123,7 +123,7 @@ impl Tab {
                 self.press_found(FIND_CONTROL, control, step).await
             }
             Step::Request { method, path, body } => {
-                let broker = &world.addresses.broker;
+                let broker = &testbed.addresses.broker;
                 let request = vec![json!(method), json!(path), json!(body), json!(broker)];
                 let made = self.run_async(MAKE_REQUEST, request).await?;
                 if made != Value::Bool(true) {
@@ -139,7 +139,7 @@ impl Tab {
 
     async fn press_found(&mut self, script: &str, arguments: Vec<Value>, step: &Step) -> Outcome {
         let found = self.session()?.execute(script, arguments).await;
-        let found = found.map_err(trouble)?;
+        let found = found.map_err(failed)?;
         if found.json().is_null() {
             return Err(Stop::not_testable(format!(
                 "in Chromium the page {} has no {}",
@@ -147,12 +147,12 @@ impl Tab {
                 step.describe()
             )));
         }
-        let element = found.element().map_err(trouble)?;
+        let element = found.element().map_err(failed)?;
         self.click(&element).await
     }
 
     /// Presses Continue on the broker's confirmation page, once that can be pressed.
-    pub(crate) async fn go_on(&mut self, world: &World) -> Outcome {
+    pub(crate) async fn go_on(&mut self, testbed: &Testbed) -> Outcome {
         let awake = "return Boolean(document.querySelector(\"form[action$='/continue'] button.scripted:not([disabled]):not([aria-disabled])\"))";
         let watch = crate::time::Stopwatch::start();
         while self.run(awake, Vec::new()).await? != Value::Bool(true) {
@@ -163,13 +163,13 @@ impl Tab {
         }
         self.press("form[action$='/continue'] button.scripted")
             .await?;
-        self.arrives(|url| world.provider_at(url).is_some())
+        self.arrives(|url| testbed.provider_at(url).is_some())
             .await
             .map(drop)
     }
 
     /// Chooses `person` on the provider's page, and waits for the app's page after it.
-    pub(crate) async fn choose(&mut self, world: &World, person: &Person) -> Outcome<Url> {
+    pub(crate) async fn choose(&mut self, testbed: &Testbed, person: &Person) -> Outcome<Url> {
         for (name, value) in person.form_fields() {
             let script = "const field = document.querySelector('#other').form.elements[arguments[0]]; \
                 if (!field || field.tagName !== 'INPUT') return; \
@@ -177,7 +177,7 @@ impl Tab {
             self.run(script, vec![json!(name), json!(value)]).await?;
         }
         self.press("#other").await?;
-        if self.arrives(|url| world.is_app(url)).await? {
+        if self.arrives(|url| testbed.is_app(url)).await? {
             return self.address().await;
         }
         Err(Stop::not_testable(format!(
@@ -190,29 +190,29 @@ impl Tab {
 impl Trial<'_> {
     /// A real browser with a fresh profile. NOT TESTED if there is none here.
     pub(crate) async fn chromium(&self, name: &str) -> Outcome<Tab> {
-        let tab = self.world.chromium.open().await?;
-        Ok(tab.recorded_as(name, &self.tape, self.world.parties()))
+        let tab = self.testbed.chromium.open().await?;
+        Ok(tab.recorded_as(name, &self.transcript, self.testbed.parties()))
     }
 
     /// From the start page to the provider's page, through the broker's question if need be.
     /// A Content-Security-Policy of the app's that blocks that is ignored: `relay` finds it,
     /// and the other checks are about something else.
     pub(crate) async fn to_provider_in(&self, tab: &mut Tab) -> Outcome {
-        let chromium = &self.world.chromium;
+        let chromium = &self.testbed.chromium;
         if chromium.has_blocking_policy() {
             tab.ignore_policies().await?;
         }
-        let mut led = tab.begin(self.world, self.way()?).await?;
+        let mut led = tab.begin(self.testbed, self.way()?).await?;
         if led == Led::Nowhere && !chromium.has_blocking_policy() {
             tab.ignore_policies().await?;
-            led = tab.begin(self.world, self.way()?).await?;
+            led = tab.begin(self.testbed, self.way()?).await?;
             if led != Led::Nowhere {
                 chromium.found_blocking_policy();
             }
         }
         match led {
             Led::ToProvider => Ok(()),
-            Led::ToQuestion => tab.go_on(self.world).await,
+            Led::ToQuestion => tab.go_on(self.testbed).await,
             Led::Nowhere => Err(Stop::not_testable(format!(
                 "in Chromium the sign-in button leads to {} and not to the broker",
                 tab.address().await?.path()
@@ -228,7 +228,7 @@ impl Trial<'_> {
 
     /// Chooses `person` on the provider's page, and comes back to the app with its cookies.
     pub(crate) async fn choose_in(&self, tab: &mut Tab, person: &Person) -> Outcome<Url> {
-        let landing = tab.choose(self.world, person).await?;
+        let landing = tab.choose(self.testbed, person).await?;
         if !self.app.has_strict_cookie {
             return Ok(landing);
         }
@@ -236,7 +236,7 @@ impl Trial<'_> {
         let asked = tab.exchanges().iter().rev();
         let asked = asked
             .map(|exchange| exchange.url.clone())
-            .find(|url| self.world.is_app(url) && url.path() == callback.path());
+            .find(|url| self.testbed.is_app(url) && url.path() == callback.path());
         tab.open(&asked.unwrap_or(callback)).await?;
         tab.address().await
     }
@@ -261,7 +261,7 @@ impl Trial<'_> {
 
     /// Whether the app shows `person` to this browser.
     pub(crate) async fn is_signed_in_in(&self, tab: &mut Tab, person: &Person) -> Outcome<bool> {
-        tab.open(&self.world.at(&self.app.whoami)?).await?;
+        tab.open(&self.testbed.at(&self.app.whoami)?).await?;
         Ok(person.is_shown_in(&tab.source().await?))
     }
 }

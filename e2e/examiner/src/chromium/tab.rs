@@ -10,12 +10,12 @@ use url::Url;
 
 use super::traffic::{self, Exchange};
 use crate::browser::Parties;
-use crate::tape::Tape;
 use crate::time::{Stopwatch, pause};
+use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
 
 /// The time that a navigation has. What is expected mostly comes within 100 ms.
-pub(super) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a page.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ pub(crate) struct Tab {
     is_shown: bool,
     /// The name in the evidence, and where the evidence goes.
     name: String,
-    record: Option<(Tape, Parties)>,
+    record: Option<(Transcript, Parties)>,
     exchanges: Vec<Exchange>,
     recorded: usize,
 }
@@ -46,10 +46,15 @@ impl Tab {
         }
     }
 
-    /// The same, with its evidence on `tape`.
-    pub(crate) fn recorded_as(mut self, name: &str, tape: &Tape, parties: Parties) -> Self {
+    /// The same, with its evidence on `transcript`.
+    pub(crate) fn recorded_as(
+        mut self,
+        name: &str,
+        transcript: &Transcript,
+        parties: Parties,
+    ) -> Self {
         name.clone_into(&mut self.name);
-        self.record = Some((tape.clone(), parties));
+        self.record = Some((transcript.clone(), parties));
         self
     }
 
@@ -61,7 +66,7 @@ impl Tab {
     /// Opens a typed address, and waits until its page has loaded.
     pub(crate) async fn open(&mut self, url: &Url) -> Outcome {
         self.slowly().await;
-        self.session()?.goto(url.as_str()).await.map_err(trouble)?;
+        self.session()?.goto(url.as_str()).await.map_err(failed)?;
         self.read_log().await
     }
 
@@ -84,14 +89,14 @@ impl Tab {
     /// Goes one entry back in the history.
     pub(crate) async fn back(&mut self) -> Outcome {
         self.slowly().await;
-        self.session()?.back().await.map_err(trouble)?;
+        self.session()?.back().await.map_err(failed)?;
         self.finish_loading().await?;
         self.read_log().await
     }
 
     /// The address of the page.
     pub(crate) async fn address(&self) -> Outcome<Url> {
-        self.session()?.current_url().await.map_err(trouble)
+        self.session()?.current_url().await.map_err(failed)
     }
 
     /// Waits until the loaded page's address is such, and returns whether it ever was.
@@ -128,19 +133,19 @@ impl Tab {
     /// The result of a script on the page.
     pub(crate) async fn run(&self, script: &str, arguments: Vec<Value>) -> Outcome<Value> {
         let answer = self.session()?.execute(script, arguments).await;
-        answer.map(|it| it.json().clone()).map_err(trouble)
+        answer.map(|it| it.json().clone()).map_err(failed)
     }
 
     /// The result that a script passes to its callback, its last argument.
     pub(crate) async fn run_async(&self, script: &str, arguments: Vec<Value>) -> Outcome<Value> {
         let answer = self.session()?.execute_async(script, arguments).await;
-        answer.map(|it| it.json().clone()).map_err(trouble)
+        answer.map(|it| it.json().clone()).map_err(failed)
     }
 
     /// The answer to a command of Chromium's own protocol.
     pub(crate) async fn command(&self, method: &str, parameters: Value) -> Outcome<Value> {
         let answer = self.session()?.cdp().send_raw(method, parameters).await;
-        answer.map_err(trouble)
+        answer.map_err(failed)
     }
 
     /// Ignores the Content-Security-Policy of the pages from now on.
@@ -151,7 +156,7 @@ impl Tab {
 
     /// Everything on the page: the document as it is now.
     pub(crate) async fn source(&self) -> Outcome<String> {
-        self.session()?.source().await.map_err(trouble)
+        self.session()?.source().await.map_err(failed)
     }
 
     /// The words that a person reads.
@@ -186,15 +191,15 @@ impl Tab {
             .session()?
             .get_log("performance")
             .await
-            .map_err(trouble)?;
+            .map_err(failed)?;
         for line in lines {
             traffic::add(&mut self.exchanges, &line.message);
         }
-        if let Some((tape, parties)) = &self.record {
+        if let Some((transcript, parties)) = &self.record {
             for exchange in &self.exchanges[self.recorded..] {
                 if exchange.is_page_or_call() {
                     let party = parties.name_of(&exchange.url);
-                    tape.add(&self.name, &party, describe(exchange));
+                    transcript.add(&self.name, &party, describe(exchange));
                 }
             }
         }
@@ -236,7 +241,7 @@ fn describe(exchange: &Exchange) -> String {
 
 /// The first line of the driver's error.
 #[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
-pub(super) fn trouble(error: WebDriverError) -> Stop {
+pub(super) fn failed(error: WebDriverError) -> Stop {
     let error = error.to_string();
     let line = error.lines().find(|it| !it.trim().is_empty());
     Stop::harness(format!("Chromium: {}", line.unwrap_or("no reason given")))

@@ -32,7 +32,7 @@ pub struct Settings {
     /// The number of copies of the app that are examined at once, if it was started here
     /// [default: 3, or 12 of an app that answers slowly]
     #[arg(long, value_name = "N")]
-    worlds: Option<usize>,
+    jobs: Option<usize>,
 
     /// Leave out Chromium, and with it the checks that need a real browser
     #[arg(long, conflicts_with_all = ["webdriver", "show"])]
@@ -84,10 +84,10 @@ impl Settings {
         Ok(ExaminationPlan {
             only: self.only.clone(),
             expect,
-            worlds: if self.show {
+            jobs: if self.show {
                 Some(1)
             } else {
-                self.worlds.map(|it| it.clamp(1, 16))
+                self.jobs.map(|it| it.clamp(1, 16))
             },
             chromium: self.chromium(has_display())?,
             ..self.app.plan(file)?

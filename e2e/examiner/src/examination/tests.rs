@@ -5,7 +5,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::*;
-use crate::app::Way;
+use crate::app::SignInWay;
 use crate::time::pause;
 
 fn check(id: &str) -> &'static Check {
@@ -13,8 +13,8 @@ fn check(id: &str) -> &'static Check {
     checks.find(|it| it.id == id).unwrap()
 }
 
-fn way(flow: Flow) -> Way {
-    Way {
+fn way(flow: Flow) -> SignInWay {
+    SignInWay {
         flow,
         provider: "google",
         steps: Vec::new(),
@@ -90,12 +90,14 @@ async fn an_interrupted_examination_leaves_the_providers_as_they_were() {
 async fn a_check_of_which_nothing_is_known_is_not_tested() {
     let stack = automatic_stack().await;
     let start = Url::parse("http://localhost:1/").unwrap();
-    let world = World::attach(&stack.urls().control, &start).await.unwrap();
+    let testbed = Testbed::attach(&stack.urls().control, &start)
+        .await
+        .unwrap();
     let app = app();
-    let trial = Trial::new(&world, &app, Flow::Clean);
+    let trial = Trial::new(&testbed, &app, Flow::Clean);
     let stops = [
         trial.sign_out_step().map(drop).unwrap_err(),
-        world.restart_app().await.unwrap_err(),
+        testbed.restart_app().await.unwrap_err(),
     ];
     for stop in stops {
         assert_eq!(stop.verdict, Verdict::NotTested, "{}", stop.actual);

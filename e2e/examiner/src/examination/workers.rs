@@ -1,4 +1,4 @@
-//! The worlds that work on the checks at once.
+//! The testbeds that work on the checks at once.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -18,40 +18,40 @@ use crate::catalogue::Check;
 use crate::checks;
 use crate::chromium::Chromium;
 use crate::learn::SLOW;
-use crate::plan::{DEFAULT_WORLDS, ExaminationPlan};
+use crate::plan::{DEFAULT_JOBS, ExaminationPlan};
+use crate::testbed::Testbed;
 use crate::verdict::{Stop, Verdict};
-use crate::world::World;
 
 type Queue = Arc<Mutex<VecDeque<&'static Check>>>;
 
-/// The worlds for a slow app, which costs waiting and no computing.
-const MAX_WORLDS: usize = 12;
+/// The testbeds for a slow app, which costs waiting and no computing.
+const SLOW_APP_JOBS: usize = 12;
 
-/// The number of worlds for an app that answers after `latency`.
+/// The number of testbeds for an app that answers after `latency`.
 pub(super) fn number(plan: &ExaminationPlan, latency: Duration) -> usize {
     if plan.command.is_empty() {
         1
     } else {
         let usual = if latency > SLOW {
-            MAX_WORLDS
+            SLOW_APP_JOBS
         } else {
-            DEFAULT_WORLDS
+            DEFAULT_JOBS
         };
-        plan.worlds.unwrap_or(usual)
+        plan.jobs.unwrap_or(usual)
     }
 }
 
 /// Runs every check of `chosen`, and returns the results in the order of the catalogue.
 pub(super) async fn run_all(
     plan: &ExaminationPlan,
-    worlds: usize,
-    first: &Arc<World>,
+    testbeds: usize,
+    first: &Arc<Testbed>,
     app: &Arc<App>,
     chosen: VecDeque<&'static Check>,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Vec<CheckResult> {
     let order: Vec<&str> = chosen.iter().map(|check| check.id.as_str()).collect();
-    let more = worlds.min(chosen.len()).saturating_sub(1);
+    let more = testbeds.min(chosen.len()).saturating_sub(1);
     let queue: Queue = Arc::new(Mutex::new(longest_first(chosen)));
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let mut workers = JoinSet::new();
@@ -65,11 +65,11 @@ pub(super) async fn run_all(
         let (plan, app, queue, sender) = (plan.clone(), app.clone(), queue.clone(), sender.clone());
         let (chromium, logs) = (first.chromium.clone(), first.logs.clone());
         workers.spawn(async move {
-            // An app that takes no other port is examined in one world.
-            if let Some(world) = another(&plan, &app).await {
-                let world = Arc::new(world.with_chromium(&chromium).with_logs(&logs));
-                work(world.clone(), app, queue, sender).await;
-                world.stop().await;
+            // An app that takes no other port is examined in one testbed.
+            if let Some(testbed) = another(&plan, &app).await {
+                let testbed = Arc::new(testbed.with_chromium(&chromium).with_logs(&logs));
+                work(testbed.clone(), app, queue, sender).await;
+                testbed.stop().await;
             }
         });
     }
@@ -86,19 +86,19 @@ pub(super) async fn run_all(
 }
 
 async fn work(
-    world: Arc<World>,
+    testbed: Arc<Testbed>,
     app: Arc<App>,
     queue: Queue,
     results: mpsc::UnboundedSender<CheckResult>,
 ) {
     loop {
-        let Some(check) = next(&queue, &world.chromium) else {
+        let Some(check) = next(&queue, &testbed.chromium) else {
             return;
         };
-        let result = guarded(check, run_check(&world, &app, check)).await;
+        let result = guarded(check, run_check(&testbed, &app, check)).await;
         if result.verdict == Verdict::Harness {
             // A check that panicked has left its faults armed.
-            let _ = world.control.disarm().await;
+            let _ = testbed.control.disarm().await;
         }
         if results.send(result).is_err() {
             return;
@@ -120,8 +120,8 @@ pub(super) async fn guarded(
     })
 }
 
-/// The next check. One Chromium runs at a time: meanwhile the other worlds take the checks
-/// that need none, so that no world waits for it while there is other work.
+/// The next check. One Chromium runs at a time: meanwhile the other testbeds take the checks
+/// that need none, so that no testbed waits for it while there is other work.
 fn next(queue: &Queue, chromium: &Chromium) -> Option<&'static Check> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     let is_chosen = |check: &&Check| !(chromium.is_busy() && checks::has_chromium_part(&check.id));
@@ -143,16 +143,16 @@ fn longest_first(chosen: VecDeque<&'static Check>) -> VecDeque<&'static Check> {
 /// The checks that wait for an app's own timer.
 const LONG: [&str; 2] = ["time-limit", "answer-checked"];
 
-/// A further world with the same app on another port; `None` if the app does not follow
+/// A further testbed with the same app on another port; `None` if the app does not follow
 /// its port, or no user can sign in there.
-async fn another(plan: &ExaminationPlan, app: &App) -> Option<World> {
+async fn another(plan: &ExaminationPlan, app: &App) -> Option<Testbed> {
     let start = on_free_port(&plan.start)?;
     let callbacks = callbacks_of(plan, app, &start);
-    let world = World::launch(&start, &plan.command, &callbacks)
+    let testbed = Testbed::launch(&start, &plan.command, &callbacks)
         .await
         .ok()?;
-    let works = still_works(&world, app, app.ways.first()?.flow).await;
-    works.is_ok().then_some(world)
+    let works = still_works(&testbed, app, app.ways.first()?.flow).await;
+    works.is_ok().then_some(testbed)
 }
 
 fn on_free_port(start: &Url) -> Option<Url> {
@@ -185,18 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_app_has_more_worlds_unless_their_number_is_given() {
+    fn a_slow_app_has_more_testbeds_unless_their_number_is_given() {
         let mut plan = ExaminationPlan::new(Url::parse("http://localhost:5000/").unwrap());
         let of = |plan: &ExaminationPlan| (number(plan, Duration::ZERO), number(plan, SLOW * 2));
         assert_eq!(of(&plan), (1, 1));
         plan.command = vec!["app".to_owned()];
         assert_eq!(of(&plan), (3, 12));
-        plan.worlds = Some(3);
+        plan.jobs = Some(3);
         assert_eq!(of(&plan), (3, 3));
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_world_waits_for_chromium_only_when_nothing_else_is_left() {
+    async fn a_testbed_waits_for_chromium_only_when_nothing_else_is_left() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
         let taken = |queue: &Queue| next(queue, &chromium).map(|it| it.id.as_str());
         let queue = queue(&["relay", "back-button", "key-fresh"]);

@@ -5,14 +5,14 @@ use url::Url;
 use crate::browser::{Browser, Page, Visit, is_loopback};
 use crate::control::origin;
 use crate::random;
-use crate::world::World;
+use crate::testbed::Testbed;
 
 /// Another machine must say that it may be examined.
-pub(super) async fn permitted(world: &World, browser: &mut Browser) -> Result<(), String> {
-    if is_loopback(&world.start) {
+pub(super) async fn permitted(testbed: &Testbed, browser: &mut Browser) -> Result<(), String> {
+    if is_loopback(&testbed.start) {
         return Ok(());
     }
-    let permission = world
+    let permission = testbed
         .at("/.well-known/examine-permission")
         .map_err(|stop| stop.actual)?;
     if permits(browser, &permission).await {
@@ -20,7 +20,7 @@ pub(super) async fn permitted(world: &World, browser: &mut Browser) -> Result<()
     }
     Err(format!(
         "{} does not allow an examination: it has to answer GET {} with status 200 by itself, and an unknown path beside it with another status",
-        origin(&world.start),
+        origin(&testbed.start),
         permission.path()
     ))
 }
@@ -39,8 +39,8 @@ async fn permits(browser: &mut Browser, permission: &Url) -> bool {
 }
 
 /// The start page, if there is an app at all.
-pub(super) async fn start_page(world: &World, browser: &mut Browser) -> Result<Page, String> {
-    let start = &world.start;
+pub(super) async fn start_page(testbed: &Testbed, browser: &mut Browser) -> Result<Page, String> {
+    let start = &testbed.start;
     let page = browser.open(start).await.map_err(|_| {
         format!("no app answers at {start}: start it, or give its command after -- and the examiner starts it")
     })?;
@@ -50,7 +50,7 @@ pub(super) async fn start_page(world: &World, browser: &mut Browser) -> Result<P
             page.status
         ));
     }
-    if !world.is_app(&page.url) {
+    if !testbed.is_app(&page.url) {
         return Err(format!(
             "{start} leads to {}: give the app's own address as the start page",
             origin(&page.url)

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::calls::Call;
-use crate::world::World;
+use crate::calls::operation::{AUTHORIZE, SESSION};
+use crate::testbed::Testbed;
 
 /// The log's reason for a press that led nowhere.
 pub(super) enum Refusal {
@@ -17,16 +18,20 @@ pub(super) enum Refusal {
 }
 
 /// The calls that start a login. A refusal of another one ends no examination.
-const STARTS: [&str; 2] = ["POST /v1/login/session", "GET /authorize"];
+const STARTS: [&str; 2] = [SESSION, AUTHORIZE];
 
 /// Looks which start of a login the broker refused since `mark`. `own` is the project of
 /// an app that shares its stack with others, once a way to sign in has shown it.
-pub(super) async fn look(world: &World, mark: u64, own: Option<&str>) -> Result<Refusal, String> {
-    let calls = world.calls(mark).await.map_err(|stop| stop.actual)?;
+pub(super) async fn look(
+    testbed: &Testbed,
+    mark: u64,
+    own: Option<&str>,
+) -> Result<Refusal, String> {
+    let calls = testbed.calls(mark).await.map_err(|stop| stop.actual)?;
     let Some(refused) = last_refused_start(&calls, own) else {
         return Ok(Refusal::None);
     };
-    let exchange = world
+    let exchange = testbed
         .control
         .exchange(&refused.request_id)
         .await
@@ -39,15 +44,15 @@ pub(super) async fn look(world: &World, mark: u64, own: Option<&str>) -> Result<
     Ok(match rule {
         "redirect_uri.registered" => {
             let callback = named("redirect_uri").unwrap_or_default();
-            return register(world, refused, &callback).await;
+            return register(testbed, refused, &callback).await;
         }
         "client.recognised" | "authorize.client" => {
-            Refusal::Sentence(wrong_client(world, named("client_id")).await?)
+            Refusal::Sentence(wrong_client(testbed, named("client_id")).await?)
         }
         _ => Refusal::Sentence(format!(
             "the broker refused the app's {} by the rule {rule}: see the exchange at {}",
             refused.operation,
-            world.control.url()
+            testbed.control.url()
         )),
     })
 }
@@ -65,14 +70,14 @@ fn is_of_other(project: Option<&str>, own: Option<&str>) -> bool {
 
 /// Registers the callback of an app that the examiner started; the project of another
 /// app is its owner's.
-async fn register(world: &World, refused: &Call, callback: &str) -> Result<Refusal, String> {
+async fn register(testbed: &Testbed, refused: &Call, callback: &str) -> Result<Refusal, String> {
     if callback.is_empty() {
         return Ok(Refusal::Sentence(
             "the app names no callback in its first call".to_owned(),
         ));
     }
-    if let Some(project) = &world.project {
-        world
+    if let Some(project) = &testbed.project {
+        testbed
             .control
             .allow_callback(&project.client_id, callback)
             .await?;
@@ -85,11 +90,11 @@ async fn register(world: &World, refused: &Call, callback: &str) -> Result<Refus
 }
 
 /// The sentence for credentials that the broker does not know.
-async fn wrong_client(world: &World, client_id: Option<String>) -> Result<String, String> {
+async fn wrong_client(testbed: &Testbed, client_id: Option<String>) -> Result<String, String> {
     let id = client_id.unwrap_or_default();
-    let projects = world.control.projects().await?;
+    let projects = testbed.control.projects().await?;
     let is_known = projects.iter().any(|project| project.client_id == id);
-    let place = format!("GET {}/api/projects", world.control.url());
+    let place = format!("GET {}/api/projects", testbed.control.url());
     Ok(if is_known {
         format!("the app sends a wrong client_secret for the project {id}: take it from {place}")
     } else {
@@ -121,6 +126,7 @@ fn named_in(exchange: &Value, member: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::operation::REVOKE;
 
     fn refused(operation: &str, project: &str, rule: Option<&str>) -> Call {
         Call {
@@ -144,22 +150,15 @@ mod tests {
 
     #[test]
     fn a_refused_call_that_starts_no_login_ends_nothing() {
-        let revoked = refused("POST /v1/revoke", "prj_a", Some("token.known"));
+        let revoked = refused(REVOKE, "prj_a", Some("token.known"));
         assert_eq!(found(std::slice::from_ref(&revoked), None), None);
-        let start = refused("GET /authorize", "prj_a", Some("authorize.scope"));
-        assert_eq!(
-            found(&[start, revoked], None).as_deref(),
-            Some("GET /authorize")
-        );
+        let start = refused(AUTHORIZE, "prj_a", Some("authorize.scope"));
+        assert_eq!(found(&[start, revoked], None).as_deref(), Some(AUTHORIZE));
     }
 
     #[test]
     fn a_refusal_of_another_app_on_the_stack_ends_nothing() {
-        let start = refused(
-            "POST /v1/login/session",
-            "prj_b",
-            Some("redirect_uri.registered"),
-        );
+        let start = refused(SESSION, "prj_b", Some("redirect_uri.registered"));
         assert_eq!(found(std::slice::from_ref(&start), Some("prj_a")), None);
         assert!(found(std::slice::from_ref(&start), Some("prj_b")).is_some());
         assert!(found(&[start], None).is_some(), "nothing is known yet");

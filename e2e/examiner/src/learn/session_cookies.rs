@@ -4,25 +4,25 @@
 use crate::app::App;
 use crate::browser::Browser;
 use crate::person::Person;
+use crate::testbed::Testbed;
 use crate::verdict::Outcome;
-use crate::world::World;
 
 /// The names of those cookies of a browser, in which `person` is signed in, without which
 /// the app does not show the person, or with which alone it does.
 pub(super) async fn find(
-    world: &World,
+    testbed: &Testbed,
     app: &App,
     browser: &Browser,
     person: &Person,
 ) -> Outcome<Vec<String>> {
-    let whoami = world.at(&app.whoami)?;
+    let whoami = testbed.at(&app.whoami)?;
     let shows = async |keeps: &(dyn Fn(&str) -> bool + Sync)| -> Outcome<bool> {
         let mut copy = browser.clone();
         copy.jar = browser.jar.only(keeps);
         Ok(person.is_shown_in(&copy.open(&whoami).await?.body))
     };
     let mut names: Vec<String> = Vec::new();
-    for cookie in browser.jar.of(&world.start) {
+    for cookie in browser.jar.of(&testbed.start) {
         let own = cookie.name;
         let carries = !shows(&|name| name != own).await? || shows(&|name| name == own).await?;
         if carries && !names.contains(&own) {

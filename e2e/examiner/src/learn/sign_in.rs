@@ -6,11 +6,11 @@ use url::Url;
 
 use super::refusals;
 use super::{FoundWay, Hints};
-use crate::app::{Flow, Step, Way};
+use crate::app::{Flow, SignInWay, Step};
 use crate::browser::{Arrival, Browser, Control, Page, Visit};
-use crate::tape::Tape;
+use crate::testbed::Testbed;
+use crate::transcript::Transcript;
 use crate::trial::Trial;
-use crate::world::World;
 
 /// The number of controls that are pressed at most.
 const MAX_PRESSES: usize = 40;
@@ -22,12 +22,12 @@ const LIKELY: [&str; 8] = [
 
 /// The ways to sign in.
 pub(super) async fn find(
-    world: &World,
+    testbed: &Testbed,
     hints: &Hints,
     start: &Page,
 ) -> Result<Vec<FoundWay>, String> {
     let mut search = Search {
-        world,
+        testbed,
         ways: Vec::new(),
         pressed: HashSet::new(),
         presses: 0,
@@ -41,13 +41,13 @@ pub(super) async fn find(
     match search.refusal {
         // Also if another way works: its flow would look like one that the app lacks.
         Some(refusal) => Err(refusal),
-        None if search.ways.is_empty() => Err(nothing_found(world, start, search.presses)),
+        None if search.ways.is_empty() => Err(nothing_found(testbed, start, search.presses)),
         None => Ok(search.ways),
     }
 }
 
 struct Search<'a> {
-    world: &'a World,
+    testbed: &'a Testbed,
     ways: Vec<FoundWay>,
     /// The controls that were pressed, by their description.
     pressed: HashSet<String>,
@@ -71,7 +71,7 @@ impl Search<'_> {
         let mut further = Vec::new();
         for control in likely_first(start.controls()) {
             let target = control.target();
-            let is_external = !self.world.is_app(&target) && !self.world.is_broker(&target);
+            let is_external = !self.testbed.is_app(&target) && !self.testbed.is_broker(&target);
             let is_new = self.pressed.insert(control.describe());
             if is_external || !is_new || self.presses >= MAX_PRESSES {
                 continue;
@@ -121,7 +121,7 @@ impl Search<'_> {
 
     /// The project of an app that shares its stack, as far as its ways show it.
     fn own_project(&self) -> Option<&str> {
-        let found = self.ways.first().filter(|_| !self.world.owns_app());
+        let found = self.ways.first().filter(|_| !self.testbed.owns_app());
         found.map(|found| found.project.as_str())
     }
 
@@ -138,12 +138,12 @@ impl Search<'_> {
     /// registered.
     async fn press(&mut self, steps: &[Step]) -> Result<Pressed, String> {
         self.presses += 1;
-        let mark = self.world.mark().await.map_err(|stop| stop.actual)?;
+        let mark = self.testbed.mark().await.map_err(|stop| stop.actual)?;
         let pressed = self.press_once(steps, mark).await?;
         if matches!(pressed, Pressed::Started(_)) {
             return Ok(pressed);
         }
-        match refusals::look(self.world, mark, self.own_project()).await? {
+        match refusals::look(self.testbed, mark, self.own_project()).await? {
             refusals::Refusal::None => Ok(pressed),
             refusals::Refusal::Registered => self.press_once(steps, mark).await,
             refusals::Refusal::Sentence(sentence) => {
@@ -154,16 +154,16 @@ impl Search<'_> {
     }
 
     async fn press_once(&self, steps: &[Step], mark: u64) -> Result<Pressed, String> {
-        let tape = Tape::start();
-        let mut browser = self.world.browser("browser", &tape);
-        let Ok(mut page) = browser.open(&self.world.start).await else {
+        let transcript = Transcript::start();
+        let mut browser = self.testbed.browser("browser", &transcript);
+        let Ok(mut page) = browser.open(&self.testbed.start).await else {
             return Ok(Pressed::Nothing);
         };
         for step in steps {
             let Some(visit) = step.on_page(&page) else {
                 return Ok(Pressed::Nothing);
             };
-            let is_broker = |url: &Url| self.world.is_broker(url);
+            let is_broker = |url: &Url| self.testbed.is_broker(url);
             let arrival = if is_broker(&visit.url) {
                 Arrival::Stopped(visit)
             } else {
@@ -179,7 +179,7 @@ impl Search<'_> {
                 Arrival::Page(next) => page = next,
             }
         }
-        Ok(if self.world.is_app(&page.url) {
+        Ok(if self.testbed.is_app(&page.url) {
             Pressed::Page(page)
         } else {
             Pressed::Nothing
@@ -209,15 +209,15 @@ impl Search<'_> {
             has_strict_cookie: false,
             client_secret: None,
         };
-        let trial = Trial::new(self.world, &app, flow);
+        let trial = Trial::new(self.testbed, &app, flow);
         let Ok(page) = trial.to_provider(&mut browser, visit).await else {
             return Ok(Pressed::Nothing);
         };
-        let provider = self.world.provider_at(&page.url).unwrap_or("google");
-        let calls = self.world.calls(mark).await.map_err(|stop| stop.actual)?;
+        let provider = self.testbed.provider_at(&page.url).unwrap_or("google");
+        let calls = self.testbed.calls(mark).await.map_err(|stop| stop.actual)?;
         let project = calls.iter().rev().find_map(|call| call.project.clone());
         Ok(Pressed::Started(FoundWay {
-            way: Way {
+            way: SignInWay {
                 flow,
                 provider,
                 steps: steps.to_vec(),
@@ -237,7 +237,7 @@ fn likely_first(mut controls: Vec<Control>) -> Vec<Control> {
 }
 
 /// The sentence for a page on which nothing starts a login.
-fn nothing_found(world: &World, start: &Page, presses: usize) -> String {
+fn nothing_found(testbed: &Testbed, start: &Page, presses: usize) -> String {
     let path = start.url.path();
     let has_password = start.forms().iter().any(|form| form.has_password);
     let has_script = start.body.contains("<script") || start.body.contains("onclick=");
@@ -261,7 +261,7 @@ fn nothing_found(world: &World, start: &Page, presses: usize) -> String {
         };
         format!(
             "{presses} links and buttons were pressed from {path} on, and none reached the broker at {}: give the app that address as SIGNIN_BASE_URL, give another start page{script}",
-            world.addresses.broker
+            testbed.addresses.broker
         )
     }
 }

@@ -4,8 +4,8 @@ use super::{Hints, cannot_learn};
 use crate::app::{App, Step, path_and_query};
 use crate::browser::{Control, Page};
 use crate::person::Person;
+use crate::testbed::Testbed;
 use crate::trial::Trial;
-use crate::world::World;
 
 /// The number of controls that are tried; each costs a sign-in.
 const MAX_PRESSES: usize = 6;
@@ -23,21 +23,21 @@ pub(super) fn sounds_like(text: &str) -> bool {
 
 /// Finds the step after which the app no longer shows the person.
 pub(super) async fn find(
-    world: &World,
+    testbed: &Testbed,
     hints: &Hints,
     start: &Page,
     app: &mut App,
 ) -> Result<(), String> {
     if let Some(step) = &hints.sign_out {
-        let page = page_with(world, app, step).await?;
+        let page = page_with(testbed, app, step).await?;
         app.sign_out = Some(step.clone());
         app.sign_out_page = page;
         return Ok(());
     }
-    for (step, page) in candidates(world, app, start).await? {
+    for (step, page) in candidates(testbed, app, start).await? {
         app.sign_out = Some(step);
         app.sign_out_page = page;
-        if signs_out(world, app).await? {
+        if signs_out(testbed, app).await? {
             return Ok(());
         }
     }
@@ -46,15 +46,19 @@ pub(super) async fn find(
 }
 
 /// The steps that only a signed-in user has, each with its page, likely ones first.
-async fn candidates(world: &World, app: &App, start: &Page) -> Result<Vec<(Step, String)>, String> {
+async fn candidates(
+    testbed: &Testbed,
+    app: &App,
+    start: &Page,
+) -> Result<Vec<(Step, String)>, String> {
     let signed_out: Vec<_> = start.controls().iter().map(Step::to).collect();
     let mut found: Vec<(Step, String, bool)> = Vec::new();
-    for page in pages_of_user(world, app).await? {
+    for page in pages_of_user(testbed, app).await? {
         for control in page.controls() {
             let step = Step::to(&control);
             let is_new = !signed_out.iter().any(|it| it.is_like(&step))
                 && !found.iter().any(|(its, _, _)| its.is_like(&step));
-            if is_new && world.is_app(&control.target()) && !is_destructive(&control) {
+            if is_new && testbed.is_app(&control.target()) && !is_destructive(&control) {
                 let is_likely = sounds_like(&control.describe());
                 found.push((step, path_and_query(&page.url), is_likely));
             }
@@ -66,8 +70,8 @@ async fn candidates(world: &World, app: &App, start: &Page) -> Result<Vec<(Step,
 }
 
 /// Whether the app's step, which is tried on a user of its own, signs out.
-async fn signs_out(world: &World, app: &App) -> Result<bool, String> {
-    let trial = Trial::new(world, app, app.ways[0].flow);
+async fn signs_out(testbed: &Testbed, app: &App) -> Result<bool, String> {
+    let trial = Trial::new(testbed, app, app.ways[0].flow);
     let mut browser = trial.browser("browser");
     let person = Person::new("Otto");
     let tried = async {
@@ -81,13 +85,13 @@ async fn signs_out(world: &World, app: &App) -> Result<bool, String> {
 }
 
 /// The pages that a user sees after a sign-in.
-async fn pages_of_user(world: &World, app: &App) -> Result<[Page; 3], String> {
-    let trial = Trial::new(world, app, app.ways[0].flow);
+async fn pages_of_user(testbed: &Testbed, app: &App) -> Result<[Page; 3], String> {
+    let trial = Trial::new(testbed, app, app.ways[0].flow);
     let mut browser = trial.browser("browser");
     let opened = async {
         let landing = trial.sign_in(&mut browser, &Person::new("Otto")).await?;
         let whoami = trial.whoami(&mut browser).await?;
-        let home = browser.open(&world.start).await?;
+        let home = browser.open(&testbed.start).await?;
         Ok([whoami, home, landing])
     };
     opened.await.map_err(|stop| cannot_learn(&stop))
@@ -102,8 +106,8 @@ fn is_destructive(control: &Control) -> bool {
 }
 
 /// The page on which a signed-in person finds the step.
-async fn page_with(world: &World, app: &App, step: &Step) -> Result<String, String> {
-    let page = pages_of_user(world, app)
+async fn page_with(testbed: &Testbed, app: &App, step: &Step) -> Result<String, String> {
+    let page = pages_of_user(testbed, app)
         .await?
         .into_iter()
         .find(|page| step.on_page(page).is_some());

@@ -65,7 +65,7 @@ impl Report {
             is_expected: self.is_expected(result),
             repeat: self.repeat(id),
             bad: has_run.then(|| run::draw(&format!("The run of {id}"), &result.evidence)),
-            good: good.map(|tape| run::draw("A good sign-in", tape)),
+            good: good.map(|transcript| run::draw("A good sign-in", transcript)),
         }
     }
 

@@ -6,7 +6,7 @@ use super::Report;
 use crate::catalogue::{Fix, Severity};
 use crate::grade::Grade;
 use crate::learn::PreflightStep;
-use crate::tape::TapeLine;
+use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
 
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ struct JsonCheck<'a> {
     consequence: &'a str,
     fix: &'a Fix,
     law: &'a [String],
-    evidence: &'a [TapeLine],
+    evidence: &'a [TranscriptLine],
     repeat: String,
 }
 

@@ -68,7 +68,7 @@ fn code_span(text: impl AsRef<str>) -> String {
 }
 
 /// The exchanges of a run, in a block of their own.
-fn tape(result: &CheckResult) -> String {
+fn transcript(result: &CheckResult) -> String {
     let lines = result.evidence.iter().map(|it| {
         let sign = if it.is_wrong { '\u{2717}' } else { ' ' };
         format!("{sign} {} to {}: {}\n", it.from, it.to, it.what)

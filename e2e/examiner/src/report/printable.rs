@@ -1,6 +1,6 @@
 //! Texts that come from an app, made harmless for a terminal, an editor and XML.
 
-use crate::tape::TapeLine;
+use crate::transcript::TranscriptLine;
 
 /// The text with `\u{fffd}` for every control character, and for the characters that
 /// change the direction of what follows.
@@ -15,9 +15,9 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// The lines of a tape, made harmless.
-pub(super) fn printable_tape(tape: &mut [TapeLine]) {
-    for line in tape {
+/// The lines of a transcript, made harmless.
+pub(super) fn printable_transcript(transcript: &mut [TranscriptLine]) {
+    for line in transcript {
         for text in [&mut line.from, &mut line.to, &mut line.what] {
             *text = printable(text);
         }

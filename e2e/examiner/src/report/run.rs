@@ -1,12 +1,15 @@
 //! The sequence diagram of a run, drawn as SVG: a lane for each party, an arrow for each
 //! exchange, with the request above it and the answer below.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use askama::Template;
 
-use crate::tape::TapeLine;
+use crate::transcript::TranscriptLine;
 
 const LANE_WIDTH: i32 = 132;
 const HEAD_WIDTH: i32 = 120;
@@ -62,9 +65,9 @@ struct Text {
     text: String,
 }
 
-/// Draws `tape`.
-pub(super) fn draw(title: &str, tape: &[TapeLine]) -> String {
-    let parties = parties(tape);
+/// Draws `transcript`.
+pub(super) fn draw(title: &str, transcript: &[TranscriptLine]) -> String {
+    let parties = parties(transcript);
     let lane_count = i32::try_from(parties.len()).unwrap_or(i32::MAX);
     let width = (lane_count * LANE_WIDTH + 8).max(MIN_WIDTH);
     let spacing = width / lane_count.max(1);
@@ -78,7 +81,7 @@ pub(super) fn draw(title: &str, tape: &[TapeLine]) -> String {
         .collect();
     let mut shapes = Vec::new();
     let mut y = TOP + 8;
-    for row in rows(tape) {
+    for row in rows(transcript) {
         match row {
             Row::Exchange { line, times } => {
                 let ends = (positions[line.from.as_str()], positions[line.to.as_str()]);
@@ -103,7 +106,7 @@ pub(super) fn draw(title: &str, tape: &[TapeLine]) -> String {
 }
 
 /// The parties of a run, from left to right: browsers, the app, the broker, the rest.
-fn parties(tape: &[TapeLine]) -> Vec<&str> {
+fn parties(transcript: &[TranscriptLine]) -> Vec<&str> {
     let rank = |name: &str| match name {
         "app" => 1,
         "broker" => 2,
@@ -115,7 +118,7 @@ fn parties(tape: &[TapeLine]) -> Vec<&str> {
         _ => 0,
     };
     let mut parties: Vec<&str> = Vec::new();
-    for name in tape
+    for name in transcript
         .iter()
         .flat_map(|it| [it.from.as_str(), it.to.as_str()])
     {
@@ -128,15 +131,18 @@ fn parties(tape: &[TapeLine]) -> Vec<&str> {
 }
 
 enum Row<'a> {
-    Exchange { line: &'a TapeLine, times: usize },
+    Exchange {
+        line: &'a TranscriptLine,
+        times: usize,
+    },
     LeftOut(usize),
 }
 
 /// The rows of a diagram: the same exchange several times in turn is one row, and a long
 /// run keeps its beginning, its end, and where it went wrong.
-fn rows(tape: &[TapeLine]) -> Vec<Row<'_>> {
-    let mut kept: Vec<(&TapeLine, usize)> = Vec::new();
-    for line in tape {
+fn rows(transcript: &[TranscriptLine]) -> Vec<Row<'_>> {
+    let mut kept: Vec<(&TranscriptLine, usize)> = Vec::new();
+    for line in transcript {
         match kept.last_mut() {
             Some((last, times)) if is_same(last, line) => {
                 *times += 1;
@@ -164,7 +170,7 @@ fn rows(tape: &[TapeLine]) -> Vec<Row<'_>> {
     rows
 }
 
-fn is_same(one: &TapeLine, other: &TapeLine) -> bool {
+fn is_same(one: &TranscriptLine, other: &TranscriptLine) -> bool {
     (&one.from, &one.to, &one.what) == (&other.from, &other.to, &other.what)
 }
 
@@ -179,7 +185,13 @@ fn lane(x: i32, name: &str) -> Lane {
 }
 
 /// One exchange, placed below `y`, which moves on.
-fn arrow(line: &TapeLine, times: usize, (from, to): (i32, i32), width: i32, y: &mut i32) -> Arrow {
+fn arrow(
+    line: &TranscriptLine,
+    times: usize,
+    (from, to): (i32, i32),
+    width: i32,
+    y: &mut i32,
+) -> Arrow {
     let (asked, answer) = match line.what.split_once(" \u{2192} ") {
         Some((asked, answer)) => (asked, format!("\u{2192} {answer}")),
         None => (line.what.as_str(), String::new()),
@@ -251,7 +263,7 @@ fn shaft(from: i32, to: i32, y: i32) -> (String, String) {
 }
 
 /// The classes are those of the inspector's diagram.
-fn class(line: &TapeLine) -> &'static str {
+fn class(line: &TranscriptLine) -> &'static str {
     match line {
         _ if line.is_wrong => "step refused",
         _ if line.from == "examiner" || line.what.contains(", fault ") => "step faulted",
@@ -283,101 +295,4 @@ fn wrapped(text: &str, width: i32) -> Vec<String> {
 
 fn text_width(text: &str) -> i32 {
     i32::try_from(text.chars().count()).unwrap_or_default() * CHARACTER_TENTHS / 10
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(from: &str, to: &str, what: &str) -> TapeLine {
-        TapeLine {
-            at: 0,
-            from: from.to_owned(),
-            to: to.to_owned(),
-            what: what.to_owned(),
-            is_wrong: false,
-        }
-    }
-
-    #[test]
-    fn browsers_are_left_of_the_app_and_the_examiner_is_on_the_right() {
-        let tape = [
-            line("examiner", "broker", "the next POST /v1/token meets: drop"),
-            line("browser A", "app", "GET /"),
-            line("browser A", "https://evil.example", "GET /"),
-            line("browser B", "github", "GET /"),
-            line("examiner", "clock", "600 s pass"),
-        ];
-        let expected = [
-            "browser A",
-            "browser B",
-            "app",
-            "broker",
-            "github",
-            "https://evil.example",
-            "clock",
-            "examiner",
-        ];
-        assert_eq!(parties(&tape), expected);
-    }
-
-    #[test]
-    fn the_same_exchange_in_turn_is_one_arrow_with_its_number() {
-        let tape = vec![line("browser A", "app", "GET /callback \u{2192} 303"); 20];
-        let svg = draw("twenty", &tape);
-        assert_eq!(svg.matches("<polygon").count(), 1);
-        assert!(svg.contains("(× 20)"), "{svg}");
-    }
-
-    #[test]
-    fn a_long_run_loses_its_middle_but_never_the_wrong_arrow() {
-        let mut tape: Vec<_> = (0..200)
-            .map(|number| line("browser A", "app", &format!("GET /{number} \u{2192} 200")))
-            .collect();
-        tape[100].is_wrong = true;
-        let svg = draw("long", &tape);
-        assert_eq!(svg.matches("<polygon").count(), MAX_ARROWS + 1);
-        assert_eq!(svg.matches("step refused").count(), 1);
-        assert!(svg.contains("✗ GET /100"), "{svg}");
-        assert!(svg.contains("88 more exchanges") && svg.contains("75 more exchanges"));
-    }
-
-    #[test]
-    fn every_label_lies_inside_the_diagram() {
-        let long = format!(
-            "GET /callback?{} \u{2192} 303",
-            "parameter=value&".repeat(20)
-        );
-        let tape = [line("browser A", "app", &long), line("app", "app", &long)];
-        let mut y = 0;
-        for ends in [(60, 180), (400, 470), (60, 60)] {
-            let arrow = arrow(&tape[0], 1, ends, 480, &mut y);
-            for text in arrow.texts {
-                let half = text_width(&text.text) / 2;
-                assert!(text.x - half >= 0 && text.x + half <= 480, "{}", text.text);
-            }
-        }
-        assert!(draw("to itself", &tape).contains("<polygon"));
-    }
-
-    #[test]
-    fn a_long_query_is_shortened_to_its_first_names() {
-        let short = "GET /callback?state=[masked abcdefgh]&code=[masked ijklmnop]";
-        assert_eq!(label(short), short);
-        let long = format!(
-            "GET /authorize?client_id=1&state=2&scope=3&{}",
-            "x".repeat(80)
-        );
-        assert_eq!(
-            label(&long),
-            "GET /authorize?client_id&state&scope&\u{2026}"
-        );
-    }
-
-    #[test]
-    fn markup_in_a_label_or_a_name_stays_text() {
-        let tape = [line("<script>", "app", "GET /<img src=x onerror=alert(1)>")];
-        let svg = draw("\"><script>", &tape);
-        assert!(!svg.contains("<script") && !svg.contains("<img"), "{svg}");
-    }
 }

@@ -9,7 +9,7 @@ use crate::catalogue::{self, Check, Effect, Severity};
 use crate::examination::CheckResult;
 use crate::grade::Grade;
 use crate::learn::PreflightStep;
-use crate::tape::TapeLine;
+use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
 
 /// A check of the catalogue with this weight.
@@ -39,8 +39,8 @@ fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
     }
 }
 
-fn line(what: &str) -> TapeLine {
-    TapeLine {
+fn line(what: &str) -> TranscriptLine {
+    TranscriptLine {
         at: 12,
         from: "browser A".to_owned(),
         to: "app".to_owned(),

@@ -75,6 +75,9 @@ impl Report {
             .map(|(count, verdict)| format!("{count} {}", verdict.label()))
             .collect();
         writeln!(text, "{}.", counts.join(", "))?;
+        if let Some(waits) = self.waits() {
+            write_item(text, "", &format!("{waits}."))?;
+        }
         let asvs = self.asvs().counts();
         write_item(text, "", &format!("{asvs} (--html has their numbers)."))
     }

@@ -13,7 +13,7 @@ impl Trial<'_> {
         browser: &mut Browser,
         old_tab: Option<Page>,
     ) -> Outcome<Option<Visit>> {
-        let page = browser.open(&self.world.start).await?;
+        let page = browser.open(&self.testbed.start).await?;
         let way = self.way()?;
         let first = way.steps.first();
         if first.is_some_and(|it| it.on_page(&page).is_some()) {
@@ -24,7 +24,7 @@ impl Trial<'_> {
         match begun {
             Err(stop) if stop.verdict == Verdict::NotTestable && status < 500 => {
                 let note = "the app offers no sign-in to a user who is signed in";
-                self.tape.add("examiner", "app", note.to_owned());
+                self.transcript.add("examiner", "app", note.to_owned());
                 Ok(None)
             }
             begun => begun.map(Some),

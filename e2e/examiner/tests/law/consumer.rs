@@ -27,7 +27,6 @@ pub(crate) enum Consumer {
 pub(crate) struct Copy {
     name: String,
     command: Vec<String>,
-    port: u16,
     _folder: TempDir,
 }
 
@@ -82,11 +81,9 @@ impl Copy {
     }
 
     fn new(name: String, command: Vec<String>, folder: TempDir) -> Self {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
         Self {
             name,
             command,
-            port: free.expect("there is a free port").port(),
             _folder: folder,
         }
     }
@@ -99,8 +96,11 @@ impl Copy {
         self.command.clone()
     }
 
-    pub(crate) fn start(&self) -> Url {
-        let start = format!("http://localhost:{}/", self.port);
+    /// A start page on a port that is free now.
+    pub(crate) fn start() -> Url {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
+        let port = free.expect("there is a free port").port();
+        let start = format!("http://localhost:{port}/");
         start.parse().expect("it is an address")
     }
 }

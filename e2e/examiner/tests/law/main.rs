@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use examiner::app::Flow;
-use examiner::catalogue::Tap;
+use examiner::catalogue::Instrument;
 use examiner::plan::ChromiumSettings;
 use examiner::verdict::Verdict;
 use examiner::{ExaminationPlan, Report};
@@ -23,13 +23,13 @@ use consumer::{Consumer, Copy};
 use fault::Fault;
 
 /// Examinations at once: each waits about as long as it computes.
-static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(3));
+static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(5));
 
-/// Examines a copy of a consumer, in one world.
+/// Examines a copy of a consumer, in one testbed.
 async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) -> Report {
-    let mut plan = ExaminationPlan::new(copy.start());
+    let mut plan = ExaminationPlan::new(Copy::start());
     plan.command = copy.command();
-    plan.worlds = Some(1);
+    plan.jobs = Some(1);
     plan.flow = flow;
     plan.chromium = chromium;
     let report = examiner::examine(&plan, &mut |_| ()).await;
@@ -40,7 +40,7 @@ async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) ->
 fn chromium_for(fault: &Fault) -> ChromiumSettings {
     let checks = examiner::catalogue::checks().iter();
     let mut own = checks.filter(|check| fault.fails.contains(&check.id));
-    if own.any(|check| check.taps.contains(&Tap::Chromium)) {
+    if own.any(|check| check.instruments.contains(&Instrument::Chromium)) {
         ChromiumSettings::Hidden
     } else {
         ChromiumSettings::Off
@@ -86,8 +86,8 @@ async fn the_demo_passes_every_check() {
 
 /// One line of what went wrong, if a fault fails other checks than its own.
 async fn difference(fault: Arc<Fault>) -> Option<String> {
-    let permit = PERMITS.acquire().await;
     let copy = Copy::with_fault(&fault).await;
+    let permit = PERMITS.acquire().await;
     let report = examine(&copy, Some(fault.flow()), chromium_for(&fault)).await;
     drop(permit);
     let found = red(&report);

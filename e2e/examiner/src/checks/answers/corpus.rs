@@ -4,7 +4,8 @@ use contract::{Provider, Subject};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::checks::trouble::{PROFILE, SESSION, TOKEN, answer};
+use crate::calls::operation::{PROFILE, SESSION, TOKEN};
+use crate::checks::faulted_login::answer;
 use crate::person::Person;
 use crate::random;
 
@@ -264,6 +265,7 @@ pub(super) fn wrong_addresses(right: &Url) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::operation::RESULT;
 
     #[test]
     fn each_wrong_answer_differs_from_the_right_one() {
@@ -273,10 +275,7 @@ mod tests {
             (SESSION, session_answer("http://127.0.0.1:1/start/x")),
             (TOKEN, token_answer()),
             (PROFILE, profile.clone()),
-            (
-                "POST /v1/login/result",
-                json!({ "status": "succeeded", "profile": profile }),
-            ),
+            (RESULT, json!({ "status": "succeeded", "profile": profile })),
         ];
         for (operation, right) in right {
             let json = json!({ "Content-Type": "application/json" });

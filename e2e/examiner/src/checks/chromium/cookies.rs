@@ -10,7 +10,7 @@ use super::super::cookie::session_cookies;
 
 /// `cookie-survives-sites`: the way back from the broker and the provider.
 pub(in super::super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcome {
-    if trial.world.start.host_str() == trial.world.broker_host().as_deref() {
+    if trial.testbed.start.host_str() == trial.testbed.broker_host().as_deref() {
         return Err(Stop::not_tested(
             "the app and the broker are one site here: give the start page with the name localhost",
         ));
@@ -18,7 +18,7 @@ pub(in super::super) async fn cookie_survives_sites(trial: &Trial<'_>) -> Outcom
     let person = Person::new("Ada");
     let mut tab = trial.chromium("Chromium").await?;
     trial.to_provider_in(&mut tab).await?;
-    let landing = tab.choose(trial.world, &person).await?;
+    let landing = tab.choose(trial.testbed, &person).await?;
     let is_in = trial.is_signed_in_in(&mut tab, &person).await?;
     if is_in {
         return Ok(());
@@ -50,7 +50,7 @@ pub(in super::super) async fn cookie_name_exact(trial: &Trial<'_>) -> Outcome {
             "the app set no cookie by which it knows the browser again",
         ));
     }
-    let host = trial.world.start.host_str().unwrap_or("localhost");
+    let host = trial.testbed.start.host_str().unwrap_or("localhost");
     let sister = ForeignSite::called(host).await?;
     let mut tab = trial.chromium("the victim's Chromium").await?;
     for spelling in SPELLINGS {
@@ -80,7 +80,7 @@ async fn two_of_a_name(
     cookies: &[Cookie],
     attacker: &Person,
 ) -> Outcome {
-    let path = trial.world.at(&trial.app.whoami)?.path().to_owned();
+    let path = trial.testbed.at(&trial.app.whoami)?.path().to_owned();
     if path == "/" {
         // No path is longer than that of the page which shows who is signed in.
         return Ok(());

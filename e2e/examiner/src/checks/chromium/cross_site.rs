@@ -1,11 +1,15 @@
 //! Requests that a page of another site makes in the victim's browser.
 
-use crate::browser::{Arrival, Visit};
+use std::time::Duration;
+
+use crate::browser::Visit;
 use crate::calls::Call;
+use crate::calls::operation::{AUTHORIZE, SESSION};
+use crate::catalogue::wait_of;
 use crate::chromium::{ForeignSite, Tab};
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, require};
 
 /// `start-same-site`: a form of another site, while the victim's own login is under way.
 pub(in super::super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
@@ -17,9 +21,9 @@ pub(in super::super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
     let provider = tab.address().await?;
 
     let mark = trial.mark().await?;
-    press_go(&mut tab, &form).await?;
+    press_go(&mut tab, &form, wait_of("start-same-site")).await?;
     let calls = trial
-        .world
+        .testbed
         .calls_when_idle(mark, crate::trial::IDLE)
         .await?;
     let started = calls.iter().find(|call| is_start(call));
@@ -36,36 +40,14 @@ pub(in super::super) async fn start_same_site(trial: &Trial<'_>) -> Outcome {
 }
 
 fn is_start(call: &Call) -> bool {
-    matches!(
-        call.operation.as_str(),
-        "POST /v1/login/session" | "GET /authorize"
-    )
+    matches!(call.operation.as_str(), SESSION | AUTHORIZE)
 }
 
 /// The request that starts a login, as a form of the attacker's makes it: with the hidden
 /// fields of the attacker's own page, and by POST.
 async fn start_request(trial: &Trial<'_>) -> Outcome<Visit> {
     let mut browser = trial.browser("the attacker's browser");
-    let mut page = browser.open(&trial.world.start).await?;
-    let steps = &trial.way()?.steps;
-    for (index, step) in steps.iter().enumerate() {
-        let visit = step.on_page(&page).ok_or_else(|| {
-            Stop::not_testable(format!(
-                "the page {} has no {} any more",
-                page.url.path(),
-                step.describe()
-            ))
-        })?;
-        if index + 1 == steps.len() {
-            return Ok(visit);
-        }
-        let is_broker = |url: &url::Url| trial.world.is_broker(url);
-        match browser.visit_until(visit, is_broker).await? {
-            Arrival::Page(next) => page = next,
-            Arrival::Stopped(_) => break,
-        }
-    }
-    Err(Stop::not_testable("the sign-in control is gone"))
+    trial.last_press(&mut browser).await
 }
 
 /// `sign-out-same-site`: a picture, a link and a form of another site.
@@ -73,6 +55,7 @@ pub(in super::super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
     let mut own = trial.browser("the attacker's browser");
     trial.sign_in(&mut own, &Person::new("Mallory")).await?;
     let request = trial.sign_out_visit(&mut own).await?;
+    let wait = wait_of("sign-out-same-site");
     let site = ForeignSite::start().await?;
     let victim = Person::new("Vera");
     let mut tab = trial.chromium("the victim's Chromium").await?;
@@ -80,9 +63,9 @@ pub(in super::super) async fn sign_out_same_site(trial: &Trial<'_>) -> Outcome {
 
     tab.open(&site.with_picture(&request.url)).await?;
     still_in(trial, &mut tab, &victim, "a picture").await?;
-    press_go(&mut tab, &site.with_link(&request.url)).await?;
+    press_go(&mut tab, &site.with_link(&request.url), wait).await?;
     still_in(trial, &mut tab, &victim, "a link").await?;
-    press_go(&mut tab, &site.with_form(&request)).await?;
+    press_go(&mut tab, &site.with_form(&request), wait).await?;
     still_in(trial, &mut tab, &victim, "a form").await
 }
 
@@ -93,12 +76,11 @@ async fn still_in(trial: &Trial<'_>, tab: &mut Tab, victim: &Person, what: &str)
 }
 
 /// Opens a page of the foreign site, presses what is on it, and waits for the next page.
-pub(super) async fn press_go(tab: &mut Tab, page: &url::Url) -> Outcome {
+pub(super) async fn press_go(tab: &mut Tab, page: &url::Url, wait: Duration) -> Outcome {
     tab.open(page).await?;
     tab.press("#go").await?;
-    let limit = std::time::Duration::from_secs(2);
     // An answer without a page, such as 204, leaves the browser where it is.
-    tab.arrives_within(limit, |url| url.origin() != page.origin())
+    tab.arrives_within(wait, |url| url.origin() != page.origin())
         .await
         .map(drop)
 }

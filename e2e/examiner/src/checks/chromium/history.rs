@@ -3,6 +3,7 @@
 use super::super::legacy::parameter;
 use crate::app::Flow;
 use crate::calls::Call;
+use crate::calls::operation::SESSION;
 use crate::chromium::Tab;
 use crate::person::Person;
 use crate::trial::Trial;
@@ -16,7 +17,7 @@ pub(in super::super) async fn back_button(trial: &Trial<'_>) -> Outcome {
     let person = Person::new("Ada");
     let mut tab = trial.chromium("Chromium").await?;
     trial.sign_in_in(&mut tab, &person).await?;
-    tab.open(&trial.world.start).await?;
+    tab.open(&trial.testbed.start).await?;
 
     let mark = trial.mark().await?;
     let entries = tab.history().await?.len();
@@ -24,7 +25,7 @@ pub(in super::super) async fn back_button(trial: &Trial<'_>) -> Outcome {
         let before = tab.exchanges().len();
         tab.back().await?;
         let url = tab.address().await?;
-        if !trial.world.is_app(&url) {
+        if !trial.testbed.is_app(&url) {
             continue;
         }
         let status = status_of_page(&tab, before);
@@ -51,7 +52,7 @@ pub(in super::super) async fn back_button(trial: &Trial<'_>) -> Outcome {
 }
 
 fn is_of_login(call: &Call, flow: Flow) -> bool {
-    call.operation == "POST /v1/login/session" || call.operation == flow.one_time_call()
+    call.operation == SESSION || call.operation == flow.one_time_call()
 }
 
 /// The status of the page that was loaded last; none if the browser still had it.
@@ -72,11 +73,11 @@ pub(in super::super) async fn code_not_kept(trial: &Trial<'_>) -> Outcome {
     let page = tab.source().await?;
     let landing = tab.address().await?;
     trial.require_signed_in_in(&mut tab, &person).await?;
-    tab.open(&trial.world.start).await?;
+    tab.open(&trial.testbed.start).await?;
 
     let visits = tab.exchanges().iter();
     let code = visits
-        .filter(|it| it.url.path() == callback.path() && trial.world.is_app(&it.url))
+        .filter(|it| it.url.path() == callback.path() && trial.testbed.is_app(&it.url))
         .find_map(|it| parameter(&it.url, "code").ok());
     let code = code.ok_or_else(|| {
         crate::verdict::Stop::not_testable("the callback in Chromium had no code")

@@ -6,7 +6,8 @@ use super::cross_site::press_go;
 use crate::app::Flow;
 use crate::browser::{Browser, Visit};
 use crate::calls::Call;
-use crate::chromium::{ForeignSite, Led, Tab};
+use crate::calls::operation::TOKEN;
+use crate::chromium::{ARRIVAL_TIMEOUT, ForeignSite, Led, Tab};
 use crate::person::Person;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
@@ -17,7 +18,7 @@ pub(in super::super) async fn relay(trial: &Trial<'_>) -> Outcome {
     let begun = trial.begin(&mut attacker).await?;
     let site = ForeignSite::start().await?;
     let mut tab = trial.chromium("the victim's Chromium").await?;
-    press_go(&mut tab, &site.with_link(&begun.url)).await?;
+    press_go(&mut tab, &site.with_link(&begun.url), ARRIVAL_TIMEOUT).await?;
     match trial.flow {
         Flow::Clean => stops_at_the_question(trial, &mut tab, &mut attacker, &begun.url).await?,
         Flow::Legacy => is_refused_at_the_callback(trial, &mut tab, &mut attacker).await?,
@@ -37,7 +38,7 @@ async fn stops_at_the_question(
         if opened != "a link on another site" {
             tab.open(begun).await?;
         }
-        let led = tab.where_led(trial.world).await?;
+        let led = tab.where_led(trial.testbed).await?;
         require(led == Led::ToQuestion, || {
             format!(
                 "the broker lets a user who opened {opened} into the attacker's login without a question"
@@ -60,9 +61,9 @@ async fn is_refused_at_the_callback(
     attacker: &mut Browser,
 ) -> Outcome {
     let victim = Person::new("Vera");
-    match tab.where_led(trial.world).await? {
+    match tab.where_led(trial.testbed).await? {
         Led::ToProvider => {}
-        Led::ToQuestion => tab.go_on(trial.world).await?,
+        Led::ToQuestion => tab.go_on(trial.testbed).await?,
         Led::Nowhere => {
             return Err(Stop::not_testable(
                 "the victim's Chromium does not reach the provider",
@@ -70,7 +71,7 @@ async fn is_refused_at_the_callback(
         }
     }
     let mark = trial.mark().await?;
-    tab.choose(trial.world, &victim).await?;
+    tab.choose(trial.testbed, &victim).await?;
     let calls = trial.calls(mark).await?;
     if trial.is_signed_in(attacker, &victim).await? {
         return Err(Stop::takeover(
@@ -81,7 +82,7 @@ async fn is_refused_at_the_callback(
     require(!is_in, || {
         "the attacker's state signs the victim's browser in, which began no login".to_owned()
     })?;
-    let sent = calls.iter().find(|call| call.operation == "POST /v1/token");
+    let sent = calls.iter().find(|call| call.operation == TOKEN);
     require(sent.is_none(), || {
         let sent = sent.map_or_else(String::new, Call::describe);
         format!("the attacker's state in the victim's browser made the app send the code: {sent}")
@@ -93,10 +94,10 @@ async fn from_own_page(trial: &Trial<'_>) -> Outcome {
     let person = Person::new("Ada");
     let mut tab = trial.chromium("Chromium").await?;
     let mark = trial.mark().await?;
-    match tab.begin(trial.world, trial.way()?).await? {
+    match tab.begin(trial.testbed, trial.way()?).await? {
         Led::ToProvider => {}
         Led::ToQuestion => {
-            let visits = trial.world.calls(mark).await?;
+            let visits = trial.testbed.calls(mark).await?;
             let provenance = visits.iter().find_map(|call| call.provenance.as_deref());
             return Err(Stop::fail(format!(
                 "a plain sign-in from the app's page meets the broker's question, because {}",
@@ -114,7 +115,7 @@ async fn reason(trial: &Trial<'_>, provenance: &str) -> String {
     match provenance {
         "no_referrer" => {
             let mut browser = trial.browser("browser A");
-            let page = browser.open(&trial.world.start).await;
+            let page = browser.open(&trial.testbed.start).await;
             let policy = page.map(|it| it.referrer_policy()).unwrap_or_default();
             if policy.is_empty() {
                 "the browser sends no Referer: a script or a redirect hides the page".to_owned()
@@ -134,7 +135,7 @@ async fn reason(trial: &Trial<'_>, provenance: &str) -> String {
 /// A press that reaches neither the broker nor the provider.
 async fn blocked(trial: &Trial<'_>, tab: &Tab) -> Outcome<Stop> {
     let mut browser = trial.browser("browser A");
-    let page = browser.open(&trial.world.start).await?;
+    let page = browser.open(&trial.testbed.start).await?;
     let policy = page.header("content-security-policy");
     if policy.contains("form-action") {
         return Ok(Stop::fail(

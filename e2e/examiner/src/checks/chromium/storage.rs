@@ -50,12 +50,12 @@ fn refuse(place: Option<String>, secret: &str) -> Outcome {
 async fn held_in_a_login(trial: &Trial<'_>, tab: &mut Tab) -> Outcome<Vec<Haystack>> {
     // A page that is opened while a login is under way sees what was stored for it.
     trial.to_provider_in(tab).await?;
-    tab.open(&trial.world.start).await?;
-    let mut held = tab.holdings(&trial.world.start).await?;
+    tab.open(&trial.testbed.start).await?;
+    let mut held = tab.holdings(&trial.testbed.start).await?;
     let person = Person::new("Ada");
     trial.try_sign_in_in(tab, &person).await?;
-    held.extend(tab.holdings(&trial.world.start).await?);
+    held.extend(tab.holdings(&trial.testbed.start).await?);
     trial.require_signed_in_in(tab, &person).await?;
-    held.extend(tab.holdings(&trial.world.start).await?);
+    held.extend(tab.holdings(&trial.testbed.start).await?);
     Ok(held)
 }

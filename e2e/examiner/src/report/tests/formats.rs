@@ -143,15 +143,15 @@ fn no_control_character_of_an_app_reaches_a_report() {
 #[test]
 fn a_masked_secret_stays_masked_in_every_format() {
     let key = crate::random::secret();
-    let tape = crate::tape::Tape::start();
+    let transcript = crate::transcript::Transcript::start();
     let address = format!("/callback?code={key}");
-    tape.add(
+    transcript.add(
         "browser A",
         "app",
         format!("GET {} \u{2192} 303", stack::mask::url(&address)),
     );
     let mut result = result(check("callback-replay"), Verdict::Fail);
-    result.evidence = tape.lines();
+    result.evidence = transcript.lines();
     for (format, text) in formats(&report(vec![result])) {
         assert!(!text.contains(&key), "{format}");
         let has_evidence = !matches!(format, "text" | "junit");

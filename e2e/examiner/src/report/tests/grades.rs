@@ -128,7 +128,7 @@ fn findings_are_ordered_by_their_weight_and_the_first_is_to_be_fixed_first() {
 #[test]
 fn trouble_of_the_examiner_is_nothing_to_fix() {
     let report = report_of(&[("key-fresh", Verdict::Harness), ("pkce", Verdict::Pass)]);
-    assert!(report.fix_first().is_none() && report.has_harness_trouble());
+    assert!(report.fix_first().is_none() && report.has_harness_failure());
 }
 
 #[test]

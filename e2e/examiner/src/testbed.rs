@@ -1,4 +1,4 @@
-//! A world: one stack and one running app, which the checks have to themselves.
+//! A testbed: one stack and one running app, which the checks have to themselves.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,12 +13,13 @@ use url::Url;
 
 use crate::app_process::AppProcess;
 use crate::browser::{Browser, Parties};
+use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
 use crate::chromium::{Chromium, ChromiumSettings};
 use crate::control::{Control, Project, StackAddresses, origin};
 use crate::log_file::LogFile;
-use crate::tape::Tape;
 use crate::time::{Stopwatch, pause};
+use crate::transcript::Transcript;
 use crate::verdict::{Outcome, Stop};
 
 /// The time that an app has for one answer to a browser. Checks that measure a silent
@@ -29,7 +30,7 @@ pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A stack and an app.
-pub(crate) struct World {
+pub(crate) struct Testbed {
     pub(crate) control: Control,
     pub(crate) addresses: StackAddresses,
     /// The page on which a visitor chooses to sign in.
@@ -55,7 +56,7 @@ struct Launched {
     process: Mutex<AppProcess>,
 }
 
-impl World {
+impl Testbed {
     /// The stack at `control`, and an app that runs already.
     pub(crate) async fn attach(control: &str, start: &Url) -> Result<Self, String> {
         let control = Control::at(control)?;
@@ -140,24 +141,29 @@ impl World {
         })
     }
 
-    /// The same world, with a real browser for the checks that need one.
+    /// The same testbed, with a real browser for the checks that need one.
     pub(crate) fn with_chromium(mut self, chromium: &Chromium) -> Self {
         self.chromium = chromium.clone();
         self
     }
 
-    /// The same world, with the app's log files.
+    /// The same testbed, with the app's log files.
     pub(crate) fn with_logs(mut self, logs: &[LogFile]) -> Self {
         self.logs = logs.to_vec();
         self
     }
 
     /// A browser with a fresh profile.
-    pub(crate) fn browser(&self, name: &str, tape: &Tape) -> Browser {
-        Browser::new(name, self.client.clone(), tape.clone(), self.parties())
+    pub(crate) fn browser(&self, name: &str, transcript: &Transcript) -> Browser {
+        Browser::new(
+            name,
+            self.client.clone(),
+            transcript.clone(),
+            self.parties(),
+        )
     }
 
-    /// The parties of this world, for the evidence.
+    /// The parties of this testbed, for the evidence.
     pub(crate) fn parties(&self) -> Parties {
         Parties(vec![
             (origin(&self.start), "app".to_owned()),
@@ -262,7 +268,7 @@ impl World {
         let mut more = more.as_object().cloned().unwrap_or_default();
         let own = self.learnt_project.get();
         // A made-up access token belongs to no project.
-        if let Some(own) = own.filter(|_| operation != "GET /v1/profile") {
+        if let Some(own) = own.filter(|_| operation != PROFILE) {
             more.insert("client_id".to_owned(), json!(own));
         }
         self.control.arm(operation, fault, &more.into()).await

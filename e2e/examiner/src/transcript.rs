@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::time::{Stopwatch, unix_ms};
 
-/// The number of lines that a tape keeps; a loop of redirects must not fill the report.
+/// The number of lines that a transcript keeps; a loop of redirects must not fill the report.
 const MAX_LINES: usize = 400;
 
 /// The requests of one trial to the app, the broker and the providers.
@@ -16,7 +16,7 @@ pub(crate) const MAX_REQUESTS: usize = 1_000;
 
 /// One exchange, as the report shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TapeLine {
+pub struct TranscriptLine {
     /// The time since the trial began, in milliseconds.
     pub at: u64,
     /// The sender: `browser A`, `app`, `examiner`.
@@ -30,7 +30,7 @@ pub struct TapeLine {
     pub is_wrong: bool,
 }
 
-impl TapeLine {
+impl TranscriptLine {
     fn concerns_app(&self) -> bool {
         self.from == "app" || self.to == "app"
     }
@@ -38,16 +38,16 @@ impl TapeLine {
 
 /// The record of one trial, shared by its browsers.
 #[derive(Debug, Clone)]
-pub(crate) struct Tape {
+pub(crate) struct Transcript {
     watch: Stopwatch,
     started_ms: i64,
-    /// The steps of the stack's clock, each with its time on the tape.
+    /// The steps of the stack's clock, each with its time in the transcript.
     steps: Arc<Mutex<Vec<(u64, i64)>>>,
-    lines: Arc<Mutex<Vec<TapeLine>>>,
+    lines: Arc<Mutex<Vec<TranscriptLine>>>,
     requests: Arc<AtomicUsize>,
 }
 
-impl Tape {
+impl Transcript {
     pub(crate) fn start() -> Self {
         Self {
             watch: Stopwatch::start(),
@@ -58,7 +58,7 @@ impl Tape {
         }
     }
 
-    /// The time on the tape.
+    /// The time in the transcript.
     pub(crate) fn now(&self) -> u64 {
         self.watch.elapsed_ms()
     }
@@ -72,7 +72,7 @@ impl Tape {
     pub(crate) fn add_at(&self, at: u64, from: &str, to: &str, what: impl Into<String>) {
         let mut lines = self.lock();
         if lines.len() < MAX_LINES {
-            lines.push(TapeLine {
+            lines.push(TranscriptLine {
                 at,
                 from: from.to_owned(),
                 to: to.to_owned(),
@@ -97,7 +97,7 @@ impl Tape {
         steps.push((self.now(), step_ms));
     }
 
-    /// The time on the tape of a moment in the stack's time, whose clock is `advanced_ms`
+    /// The time in the transcript of a moment in the stack's time, whose clock is `advanced_ms`
     /// ahead of the system's by now.
     pub(crate) fn at_stack_time(&self, stack_ms: i64, advanced_ms: i64) -> u64 {
         let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,13 +118,13 @@ impl Tape {
     }
 
     /// The lines so far, in the order of time.
-    pub(crate) fn lines(&self) -> Vec<TapeLine> {
+    pub(crate) fn lines(&self) -> Vec<TranscriptLine> {
         let mut lines = self.lock().clone();
         lines.sort_by_key(|line| line.at);
         lines
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<TapeLine>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<TranscriptLine>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -135,23 +135,23 @@ mod tests {
 
     #[test]
     fn a_call_has_its_place_before_and_after_a_step_of_the_clock() {
-        let tape = Tape::start();
+        let transcript = Transcript::start();
         let ahead = 50_000;
-        tape.steps.lock().unwrap().push((700, 600_000));
-        let before = tape.started_ms + ahead + 300;
-        let after = tape.started_ms + ahead + 600_000 + 900;
-        assert_eq!(tape.at_stack_time(before, ahead + 600_000), 300);
-        assert_eq!(tape.at_stack_time(after, ahead + 600_000), 900);
+        transcript.steps.lock().unwrap().push((700, 600_000));
+        let before = transcript.started_ms + ahead + 300;
+        let after = transcript.started_ms + ahead + 600_000 + 900;
+        assert_eq!(transcript.at_stack_time(before, ahead + 600_000), 300);
+        assert_eq!(transcript.at_stack_time(after, ahead + 600_000), 900);
     }
 
     #[test]
     fn the_last_exchange_with_the_app_is_the_wrong_one() {
-        let tape = Tape::start();
-        tape.add("browser A", "app", "GET / \u{2192} 200");
-        tape.add("browser A", "app", "GET /callback \u{2192} 303");
-        tape.add("examiner", "clock", "600 s pass");
-        tape.mark_wrong();
-        let wrong: Vec<_> = tape.lines().iter().map(|it| it.is_wrong).collect();
+        let transcript = Transcript::start();
+        transcript.add("browser A", "app", "GET / \u{2192} 200");
+        transcript.add("browser A", "app", "GET /callback \u{2192} 303");
+        transcript.add("examiner", "clock", "600 s pass");
+        transcript.mark_wrong();
+        let wrong: Vec<_> = transcript.lines().iter().map(|it| it.is_wrong).collect();
         assert_eq!(wrong, [false, true, false]);
     }
 }
