@@ -31,24 +31,41 @@ pub(crate) struct AppProcess {
 
 /// The end of what the app has printed, over its restarts.
 #[derive(Debug, Clone, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
+struct Output(Arc<Mutex<Printed>>);
+
+/// What the app has printed.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Printed {
+    end: Vec<u8>,
+    /// The number of bytes before the end, which are not kept.
+    pub(crate) dropped: usize,
+}
+
+impl Printed {
+    /// The end, as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.end).into_owned()
+    }
+
+    /// The number of bytes that were printed.
+    pub(crate) fn total(&self) -> usize {
+        self.dropped + self.end.len()
+    }
+}
 
 impl Output {
     fn add(&self, bytes: &[u8]) {
         let mut kept = self.lock();
-        kept.extend_from_slice(bytes);
+        kept.end.extend_from_slice(bytes);
         // By halves, so that little is moved.
-        if kept.len() > 2 * MAX_OUTPUT_BYTES {
-            let too_much = kept.len() - MAX_OUTPUT_BYTES;
-            kept.drain(..too_much);
+        if kept.end.len() > 2 * MAX_OUTPUT_BYTES {
+            let too_much = kept.end.len() - MAX_OUTPUT_BYTES;
+            kept.end.drain(..too_much);
+            kept.dropped += too_much;
         }
     }
 
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.lock()).into_owned()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+    fn lock(&self) -> MutexGuard<'_, Printed> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,7 +161,7 @@ impl AppProcess {
 
     /// The end of the output, masked.
     fn last_lines(&self) -> String {
-        let output = self.output();
+        let output = self.output().text();
         let lines: Vec<_> = output
             .lines()
             .rev()
@@ -159,8 +176,8 @@ impl AppProcess {
     }
 
     /// The latest output of the app, also of the runs before this one.
-    pub(crate) fn output(&self) -> String {
-        self.output.text()
+    pub(crate) fn output(&self) -> Printed {
+        self.output.lock().clone()
     }
 
     /// Ends the app and everything that it has started, and waits for its end.
@@ -215,8 +232,10 @@ mod tests {
         let output = Output::default();
         output.add(&vec![b'x'; 2 * MAX_OUTPUT_BYTES]);
         output.add(b"the last login");
-        assert!(output.text().ends_with("the last login"));
-        assert_eq!(output.text().len(), MAX_OUTPUT_BYTES);
+        let printed = output.lock();
+        assert!(printed.text().ends_with("the last login"));
+        assert_eq!(printed.text().len(), MAX_OUTPUT_BYTES);
+        assert_eq!(printed.total(), 2 * MAX_OUTPUT_BYTES + 14);
     }
 
     #[tokio::test]
@@ -231,8 +250,8 @@ mod tests {
 
     async fn until_printed(app: &AppProcess, text: &str) {
         let watch = Stopwatch::start();
-        while !app.output().contains(text) {
-            assert!(watch.elapsed() < START_TIMEOUT, "{}", app.output());
+        while !app.output().text().contains(text) {
+            assert!(watch.elapsed() < START_TIMEOUT, "{}", app.output().text());
             pause(LOOK_EVERY).await;
         }
     }

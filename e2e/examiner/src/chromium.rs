@@ -16,8 +16,8 @@ use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
 use crate::verdict::{Outcome, Stop};
-use driver::Driver;
 
+pub use driver::ChromeDriver;
 pub(crate) use foreign_site::ForeignSite;
 pub(crate) use steps::Led;
 pub(crate) use tab::{ARRIVAL_TIMEOUT, Tab};
@@ -42,7 +42,7 @@ pub(crate) struct Chromium(Arc<Shared>);
 
 struct Shared {
     settings: ChromiumSettings,
-    driver: OnceCell<Result<Driver, String>>,
+    driver: OnceCell<Result<ChromeDriver, String>>,
     /// Held by the one browser that runs.
     turn: Arc<Semaphore>,
     /// Whether the app's Content-Security-Policy keeps Chromium from the broker.
@@ -98,9 +98,9 @@ impl Chromium {
         self.0.has_blocking_policy.store(true, Ordering::Relaxed);
     }
 
-    async fn driver(&self) -> Result<&Driver, String> {
+    async fn driver(&self) -> Result<&ChromeDriver, String> {
         let settings = &self.0.settings;
-        let driver = self.0.driver.get_or_init(|| Driver::start(settings));
+        let driver = self.0.driver.get_or_init(|| ChromeDriver::start(settings));
         driver.await.as_ref().map_err(Clone::clone)
     }
 

@@ -48,7 +48,7 @@ mod testbed;
 mod time;
 mod trial;
 
-pub use chromium::ChromiumSettings;
+pub use chromium::{ChromeDriver, ChromiumSettings};
 pub use examination::{CheckResult, Progress, examine};
 pub use learn::PreflightStep;
 pub use plan::ExaminationPlan;

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use url::Url;
 
-use crate::app_process::AppProcess;
+use crate::app_process::{AppProcess, Printed};
 use crate::browser::{Browser, Parties};
 use crate::calls::operation::PROFILE;
 use crate::calls::{self, Call};
@@ -208,7 +208,7 @@ impl Testbed {
     }
 
     /// The latest output of the app; none of one that ran already.
-    pub(crate) async fn output(&self) -> Option<String> {
+    pub(crate) async fn output(&self) -> Option<Printed> {
         let launched = self.launched.as_ref()?;
         Some(launched.process.lock().await.output())
     }
@@ -278,16 +278,14 @@ impl Testbed {
     /// call after it has answered.
     pub(crate) async fn calls_when_idle(&self, mark: u64, idle: Duration) -> Outcome<Vec<Call>> {
         let mut calls = self.calls(mark).await?;
-        let mut since = Stopwatch::start();
-        while since.elapsed() < idle {
-            pause(Duration::from_millis(50)).await;
+        loop {
+            pause(idle).await;
             let now = self.calls(mark).await?;
-            if now.len() != calls.len() {
-                since = Stopwatch::start();
-                calls = now;
+            if now.len() == calls.len() {
+                return Ok(now);
             }
+            calls = now;
         }
-        Ok(calls)
     }
 
     /// Ends the app, if the examiner has started it.

@@ -3,7 +3,6 @@
 use conformance::browser::{BrowserDriver, WebDriver};
 use conformance::control::StackControl;
 use conformance::{self, Expiry, Requirement, TestPlan};
-use serde_json::json;
 
 use crate::{chromium, interactive_stack};
 
@@ -12,12 +11,13 @@ async fn a_conformance_run_passes_with_a_real_browser() {
     let stack = interactive_stack().await;
     let control = StackControl::at(&stack.urls().control);
     let [project, other] = control.projects().await.unwrap();
-    let capabilities = json!({ "goog:chromeOptions": { "args": chromium::ARGUMENTS } });
+    let driver = chromium::driver().await;
+    let capabilities = serde_json::to_value(driver.capabilities().unwrap()).unwrap();
     let plan = TestPlan {
         base_url: stack.urls().broker.clone(),
         project,
         other: Some(other),
-        browser: BrowserDriver::WebDriver(WebDriver::at(chromium::driver(), capabilities)),
+        browser: BrowserDriver::WebDriver(WebDriver::at(driver.url(), capabilities)),
         control: Some(control),
         expiry: Expiry::ByControl,
     };

@@ -4,12 +4,14 @@ mod corpus;
 
 use serde_json::Value;
 
-use super::faulted_login::{
-    Login, answer, calls_of, expect_met, login_before, require_page, was_met_by_another,
-};
+use super::faulted_login::{Login, answer, calls_of, expect_met, require_page, was_met_by_another};
+use super::legacy::parameter;
 use super::look::SignedInLook;
-use crate::browser::Arrival;
+use crate::app::Flow;
+use crate::browser::{Arrival, Visit};
 use crate::calls::operation::{PROFILE, SESSION, TOKEN};
+use crate::person::Person;
+use crate::random;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 use corpus::{Wrong, profile_of, session_answer, token_answer};
@@ -40,7 +42,7 @@ async fn try_answer(
 ) -> Outcome {
     let mut outcome = Ok(());
     for _ in 0..ATTEMPTS {
-        let mut login = login_before(trial, operation).await?;
+        let mut login = login_without_provider(trial, operation).await?;
         let right = right_answer(trial, &login, operation).await?;
         let mark = trial.mark().await?;
         arm_answer(trial, &login, operation, &right, wrong).await?;
@@ -59,14 +61,14 @@ async fn arm_answer(
     right: &Value,
     wrong: Option<&Wrong>,
 ) -> Outcome {
-    if operation == TOKEN {
-        // The made-up token opens nothing; the profile that it would open comes by hand.
-        arm(
-            trial,
-            PROFILE,
-            &profile_of(trial.way()?.provider, &login.person),
-        )
-        .await?;
+    // The broker knows no made-up code or token: the other call's right answer comes by hand.
+    match operation {
+        TOKEN => {
+            let profile = profile_of(trial.way()?.provider, &login.person);
+            arm(trial, PROFILE, &profile).await?;
+        }
+        PROFILE => arm(trial, TOKEN, &token_answer()).await?,
+        _ => {}
     }
     match wrong {
         Some(wrong) => {
@@ -96,6 +98,34 @@ async fn go_on(
             require_refused(trial, looks, login, &arrival, &cause).await
         }
     }
+}
+
+/// A login up to the request that makes the app do `operation`. Every answer comes by hand,
+/// so the user signs in nowhere.
+async fn login_without_provider(trial: &Trial<'_>, operation: &str) -> Outcome<Login> {
+    let mut browser = trial.browser("browser A");
+    let next = if operation == SESSION {
+        trial.last_press(&mut browser).await?
+    } else {
+        let begun = trial.begin(&mut browser).await?;
+        let mut callback = trial.callback()?;
+        if trial.flow == Flow::Legacy {
+            let state = parameter(&begun.url, "state")?;
+            let pairs = [("code", random::secret()), ("state", state)];
+            callback.query_pairs_mut().extend_pairs(pairs);
+        }
+        let callback = Visit::typed(&callback);
+        if trial.app.has_strict_cookie {
+            callback
+        } else {
+            callback.by_page_of(&trial.testbed.addresses.broker)
+        }
+    };
+    Ok(Login {
+        browser,
+        person: Person::new("Ada"),
+        next,
+    })
 }
 
 async fn arm(trial: &Trial<'_>, operation: &str, body: &Value) -> Outcome {
@@ -185,7 +215,7 @@ pub(super) async fn authorization_url_checked(trial: &Trial<'_>) -> Outcome {
     let mut other = trial.browser("browser B");
     let right = trial.begin(&mut other).await?.url;
     for (name, url) in corpus::wrong_addresses(&right) {
-        let mut login = login_before(trial, SESSION).await?;
+        let mut login = login_without_provider(trial, SESSION).await?;
         let mark = trial.mark().await?;
         arm(trial, SESSION, &session_answer(&url)).await?;
         let arrival = login.go_on(trial).await?;

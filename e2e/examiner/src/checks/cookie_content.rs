@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::key::logins_of;
 use super::legacy::parameter;
 use crate::app::Flow;
 use crate::browser::Browser;
@@ -27,8 +28,10 @@ pub(super) async fn cookie_holds_no_secret(trial: &Trial<'_>) -> Outcome {
         ));
     }
     // The log knows a legacy login by its state, which is looked for by itself.
-    let clean = calls.into_iter().filter(|_| trial.flow == Flow::Clean);
-    let logins: HashSet<_> = clean.filter_map(|call| call.login).collect();
+    let logins = match trial.flow {
+        Flow::Clean => logins_of(&calls)?,
+        Flow::Legacy => HashSet::new(),
+    };
     let asked = |name| {
         browser
             .asked

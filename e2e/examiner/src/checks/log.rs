@@ -23,6 +23,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
         ));
     }
     let mut secrets = Secrets::default();
+    let printed = trial.testbed.output().await.map_or(0, |it| it.total());
     let mark = trial.mark().await?;
     let mut browser = trial.browser("browser A");
     trial.sign_in(&mut browser, &Person::new("Ada")).await?;
@@ -51,7 +52,7 @@ pub(super) async fn log_clean(trial: &Trial<'_>) -> Outcome {
         .filter(|call| call.operation.contains("/login/"));
     secrets.logins = has_key.filter_map(|call| call.login).collect();
 
-    let mut haystacks = written(trial).await?;
+    let mut haystacks = written(trial, printed).await?;
     haystacks.extend(pages);
     let found = secrets.find(&haystacks, client_secret(trial));
     require(found.is_none(), || {
@@ -101,11 +102,17 @@ fn error_pages(trial: &Trial<'_>, browser: &Browser) -> Vec<Haystack> {
         .collect()
 }
 
-/// The output of the app and its logs, each line once.
-async fn written(trial: &Trial<'_>) -> Outcome<Vec<Haystack>> {
+/// The output of the app and its logs, each line once; the app had printed `before` bytes when
+/// the check began.
+async fn written(trial: &Trial<'_>, before: usize) -> Outcome<Vec<Haystack>> {
     let mut all = Vec::new();
     if let Some(output) = trial.testbed.output().await {
-        all.push(lines_once("the app's output", &output));
+        if output.dropped > before {
+            return Err(Stop::not_testable(
+                "the app printed more than is kept during a few logins: let it print less, or name its log with --log",
+            ));
+        }
+        all.push(lines_once("the app's output", &output.text()));
     }
     for log in &trial.testbed.logs {
         let name = log.path.display().to_string();

@@ -190,7 +190,9 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
 
 /// Whether the app shows `person`.
 async fn look(trial: &Trial<'_>, browser: &mut Browser, person: &Person) -> Outcome<bool> {
-    browser.open(&trial.testbed.start).await?;
+    if trial.testbed.at(&trial.app.whoami)? != trial.testbed.start {
+        browser.open(&trial.testbed.start).await?;
+    }
     trial.is_signed_in(browser, person).await
 }
 

@@ -39,7 +39,7 @@ const UNTIL_WE_END: &str = r#"exec 3<&0
 
 const INSTALL: &str = "install chromium and chromedriver (Debian: apt install chromium chromium-driver; Ubuntu: snap install chromium; macOS: brew install --cask chromium chromedriver), or give a running ChromeDriver with --webdriver URL";
 
-/// The arguments of every browser.
+/// The arguments of every Chromium; a hidden one, and one that root starts, has more.
 const ARGUMENTS: [&str; 8] = [
     "--disable-dev-shm-usage",
     "--disable-gpu",
@@ -52,8 +52,8 @@ const ARGUMENTS: [&str; 8] = [
     "--window-size=1200,1000",
 ];
 
-/// A running ChromeDriver.
-pub(super) struct Driver {
+/// A running ChromeDriver. It ends with this process, or when it is dropped.
+pub struct ChromeDriver {
     url: String,
     is_shown: bool,
     browser: Option<String>,
@@ -69,13 +69,13 @@ struct DriverProcess {
     folder: Mutex<Option<TempDir>>,
 }
 
-impl Driver {
+impl ChromeDriver {
     /// Starts a driver.
     ///
     /// # Errors
     ///
     /// One sentence with the way out.
-    pub(super) async fn start(settings: &ChromiumSettings) -> Result<Self, String> {
+    pub async fn start(settings: &ChromiumSettings) -> Result<Self, String> {
         match settings {
             ChromiumSettings::Off => {
                 return Err("it needs Chromium, which --no-chromium leaves out".to_owned());
@@ -163,13 +163,26 @@ impl Driver {
                 self.url
             )
         };
-        let capabilities = self.capabilities().map_err(cannot)?;
+        let mut capabilities = self.capabilities().map_err(cannot)?;
+        let logged = capabilities.set_logging_prefs("performance", LoggingPrefsLogLevel::All);
+        logged.map_err(cannot)?;
         WebDriver::new(&self.url, capabilities)
             .await
             .map_err(cannot)
     }
 
-    fn capabilities(&self) -> thirtyfour::error::WebDriverResult<ChromeCapabilities> {
+    /// The address at which it answers.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The capabilities of a browser: hidden unless it is to be shown, and without calls of
+    /// its own.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written as JSON.
+    pub fn capabilities(&self) -> thirtyfour::error::WebDriverResult<ChromeCapabilities> {
         let mut chromium = ChromeCapabilities::new();
         for argument in ARGUMENTS {
             chromium.add_arg(argument)?;
@@ -184,7 +197,6 @@ impl Driver {
         if let Some(browser) = &self.browser {
             chromium.set_binary(browser)?;
         }
-        chromium.set_logging_prefs("performance", LoggingPrefsLogLevel::All)?;
         Ok(chromium)
     }
 
@@ -198,7 +210,7 @@ impl Driver {
 }
 
 #[cfg(test)]
-impl Driver {
+impl ChromeDriver {
     /// The folder and the process group of a driver that runs.
     pub(super) fn traces(&self) -> (std::path::PathBuf, Pid) {
         let process = self.process.as_ref().unwrap();

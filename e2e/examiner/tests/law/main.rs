@@ -23,7 +23,7 @@ use consumer::{Consumer, Copy};
 use fault::Fault;
 
 /// Examinations at once: each waits about as long as it computes.
-static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(5));
+static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(4));
 
 /// Examines a copy of a consumer, in one testbed.
 async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) -> Report {

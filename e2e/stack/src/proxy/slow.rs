@@ -14,8 +14,8 @@ use tokio::time::{Interval, MissedTickBehavior, Sleep, interval, sleep, timeout}
 
 use super::corrupt::{ClientBody, Closed, faulty};
 
-/// The longest time that a client is kept waiting by silence or a body without an end:
-/// longer than clients wait, and it ends by itself.
+/// The longest time that a client is kept waiting by silence, by a dripping body or by one
+/// without an end: longer than clients wait, and it ends by itself.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The time from one byte of a dripping body to the next.
@@ -29,12 +29,7 @@ static PIECE: [u8; 16 * 1024] = [b' '; 16 * 1024];
 
 /// The response with its head at once, and its body byte by byte.
 pub(super) fn dripping(response: Response<Bytes>) -> Response<ClientBody> {
-    response.map(|rest| {
-        faulty(DrippingBody {
-            rest,
-            ticks: ticks(DRIP_INTERVAL),
-        })
-    })
+    response.map(|rest| faulty(DrippingBody::limited_to(LIMIT, rest)))
 }
 
 /// A response of JSON that never ends.
@@ -59,6 +54,21 @@ pub(super) async fn keep_silent(mut client: TcpStream) {
 struct DrippingBody {
     rest: Bytes,
     ticks: Interval,
+    limit: Pin<Box<Sleep>>,
+}
+
+impl DrippingBody {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a client waits in real time, whatever our clock shows"
+    )]
+    fn limited_to(limit: Duration, rest: Bytes) -> Self {
+        Self {
+            rest,
+            ticks: ticks(DRIP_INTERVAL),
+            limit: Box::pin(sleep(limit)),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -90,6 +100,9 @@ impl Body for DrippingBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Closed>>> {
         if self.rest.is_empty() {
             return Poll::Ready(None);
+        }
+        if self.limit.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Err(Closed)));
         }
         ready!(self.ticks.poll_tick(context));
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(1)))))
@@ -140,6 +153,13 @@ mod tests {
     #[tokio::test]
     async fn an_endless_body_breaks_off_at_its_limit() {
         let frame = EndlessBody::limited_to(Duration::ZERO).frame().await;
+        assert!(matches!(frame, Some(Err(Closed))), "{frame:?}");
+    }
+
+    #[tokio::test]
+    async fn a_dripping_body_breaks_off_at_its_limit() {
+        let body = Bytes::from_static(b"{}");
+        let frame = DrippingBody::limited_to(Duration::ZERO, body).frame().await;
         assert!(matches!(frame, Some(Err(Closed))), "{frame:?}");
     }
 }
