@@ -1,7 +1,7 @@
 """A reference consumer of the Federated Sign-In Service, on Flask: both flows, both providers.
 Sessions and accounts are in memory; in an application of yours they are tables."""
 
-import asyncio, base64, contextlib, hashlib, os, re, secrets, socket, sys, threading, time
+import base64, contextlib, hashlib, json, os, re, secrets, socket, sys, threading, time, urllib.request
 from urllib.parse import urlencode
 
 import waitress
@@ -9,7 +9,7 @@ from flask import Flask, abort, g, redirect, render_template, request, session
 from flask.sessions import SessionInterface, SessionMixin
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from broker import Problem, call, check_profile, check_start, check_token, require, send
+from broker import Problem, call, check_profile, check_start, check_token, require
 
 # Settings, from the environment. Secrets travel over https, or within this machine.
 
@@ -113,7 +113,7 @@ class Sessions(SessionInterface):
     def open_session(self, app, request):
         g.deadline, g.now = time.monotonic() + CALL_SECONDS, time.time()
         with contextlib.suppress(Exception):
-            g.now = asyncio.run(send("GET", CLOCK))[1]["now"] if CLOCK else g.now
+            g.now = json.load(urllib.request.urlopen(CLOCK, timeout=5))["now"] if CLOCK else g.now
         # Byte for byte: a parser that decodes names takes `%5F%5FHost-…`, which a sister host
         # may set, for ours. Of two with one name, one was planted, and neither is taken.
         pairs = [pair.strip(" ").partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]

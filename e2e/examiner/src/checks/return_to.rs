@@ -67,19 +67,19 @@ fn corpus(own: &str) -> Vec<String> {
 
 async fn with_value(trial: &Trial<'_>, value: &str) -> Outcome {
     let probe = Probe { trial, value };
-    let person = Person::new("Ada");
-    let mut browser = trial.browser("browser A");
-    // What the app refuses leads nowhere.
-    if let Some(callback) = probe.up_to_callback(&mut browser, &person).await? {
-        probe.follow(&mut browser, callback).await?;
-        probe.sign_out(&mut browser).await?;
+    let has_callback = trial.flow == Flow::Clean;
+    if probe
+        .sign_in_and_out("browser A", true, has_callback)
+        .await?
+    {
+        return Ok(());
     }
-    let mut browser = trial.browser("browser B");
-    let mut callback = trial.up_to_callback(&mut browser, &person).await?;
-    if trial.flow == Flow::Clean {
-        probe.extend(&mut callback.url);
-    }
-    probe.follow(&mut browser, callback).await.map(drop)
+    // An app that refuses the parameters at one place may follow them at the other.
+    probe.sign_in_and_out("browser B", true, false).await?;
+    probe
+        .sign_in_and_out("browser C", false, has_callback)
+        .await
+        .map(drop)
 }
 
 /// One value, which every parameter gets.
@@ -89,6 +89,34 @@ struct Probe<'t, 'w> {
 }
 
 impl Probe<'_, '_> {
+    /// Signs in with the parameters at the start, at the callback, or at both, and signs out
+    /// with them. Returns whether the user was signed in.
+    async fn sign_in_and_out(
+        &self,
+        browser: &str,
+        at_start: bool,
+        at_callback: bool,
+    ) -> Outcome<bool> {
+        let person = Person::new("Ada");
+        let mut browser = self.trial.browser(browser);
+        let callback = if at_start {
+            self.up_to_callback(&mut browser, &person).await?
+        } else {
+            Some(self.trial.up_to_callback(&mut browser, &person).await?)
+        };
+        // What the app refuses leads nowhere.
+        let Some(mut callback) = callback else {
+            return Ok(false);
+        };
+        if at_callback {
+            self.extend(&mut callback.url);
+        }
+        self.follow(&mut browser, callback).await?;
+        let is_in = self.trial.is_signed_in(&mut browser, &person).await?;
+        self.sign_out(&mut browser).await?;
+        Ok(is_in)
+    }
+
     /// Begins a login with the parameters at the start page and at the start itself;
     /// `None` if the app refuses it.
     async fn up_to_callback(

@@ -18,6 +18,9 @@ pub(crate) struct Fault {
     pub(crate) says: String,
     /// The flow in which it is examined; by default the one that its checks concern.
     flow: Option<Flow>,
+    /// Whether the fault shows in a real browser alone, in a check that uses others too.
+    #[serde(default)]
+    pub(crate) needs_chromium: bool,
     /// The checks that fail, and no other.
     pub(crate) fails: Vec<String>,
     pub(crate) edit: Vec<Edit>,

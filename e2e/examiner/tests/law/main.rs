@@ -36,11 +36,12 @@ async fn examine(copy: &Copy, flow: Option<Flow>, chromium: ChromiumSettings) ->
     report.unwrap_or_else(|error| panic!("{}: {error}", copy.name()))
 }
 
-/// Chromium, if one of the fault's checks needs it: it costs as much as all else.
+/// Chromium, if the fault shows in nothing else: it costs as much as all other checks.
 fn chromium_for(fault: &Fault) -> ChromiumSettings {
     let checks = examiner::catalogue::checks().iter();
     let mut own = checks.filter(|check| fault.fails.contains(&check.id));
-    if own.any(|check| check.instruments.contains(&Instrument::Chromium)) {
+    let shows_in_chromium_alone = own.any(|check| check.instruments == [Instrument::Chromium]);
+    if fault.needs_chromium || shows_in_chromium_alone {
         ChromiumSettings::Hidden
     } else {
         ChromiumSettings::Off
