@@ -33,7 +33,7 @@ pub(crate) struct AppProcess {
 #[derive(Debug, Clone, Default)]
 struct Output(Arc<Mutex<Printed>>);
 
-/// What the app has printed.
+/// The output of the app: its end, and the length of what came before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Printed {
     end: Vec<u8>,

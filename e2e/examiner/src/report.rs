@@ -109,6 +109,15 @@ impl Report {
 
     /// The meaning of the grade, and the number of checks that it leaves out.
     pub fn meaning(&self) -> String {
+        let (run, all) = (self.results.len(), crate::catalogue::checks().len());
+        let meaning = self.meaning_of_tried();
+        if run == all {
+            return meaning;
+        }
+        format!("{meaning} The examination was of {run} of the {all} checks.")
+    }
+
+    fn meaning_of_tried(&self) -> String {
         let untested = self.count(Verdict::NotTested) + self.count(Verdict::Harness);
         let has_red = self.results.iter().any(|it| it.verdict.is_red());
         let meaning = match self.grade {

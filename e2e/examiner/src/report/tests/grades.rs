@@ -47,7 +47,7 @@ fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
     let meaning = |verdicts: &[_]| report_of(verdicts).meaning();
     assert_eq!(
         meaning(&[untested]),
-        "Nothing was tried. The grade leaves out the one check that was not tested."
+        "Nothing was tried. The grade leaves out the one check that was not tested. The examination was of 1 of the 53 checks."
     );
     assert_eq!(
         meaning(&[
@@ -55,9 +55,10 @@ fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
             ("pkce", Verdict::Pass),
             ("key-fresh", Verdict::Harness)
         ]),
-        "Everything that was tried passes. The grade leaves out the 2 checks that were not tested."
+        "Everything that was tried passes. The grade leaves out the 2 checks that were not tested. The examination was of 3 of the 53 checks."
     );
-    assert_eq!(meaning(&[("pkce", Verdict::Pass)]), "Everything passes.");
+    let of_one = "Everything passes. The examination was of 1 of the 53 checks.";
+    assert_eq!(meaning(&[("pkce", Verdict::Pass)]), of_one);
 }
 
 #[test]
