@@ -69,8 +69,9 @@ test-examples: _consumers
     cargo test --locked -p e2e --test consumer_test
 
 # Grade a consumer: is this app, as it runs, correct and safe? (all flags: just examine --help)
+[no-cd]
 examine *FLAGS:
-    cargo run --locked --quiet -p examiner -- "$@"
+    cargo run --locked --quiet --manifest-path "{{ justfile_directory() }}/Cargo.toml" -p examiner -- "$@"
 
 # Run only the examiner's own tests: good consumers pass, each fault fails exactly its checks
 test-examiner: _chromium _consumers

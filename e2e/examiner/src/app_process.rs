@@ -26,6 +26,8 @@ const MAX_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct AppProcess {
     child: Child,
     group: Option<Pid>,
+    /// Ends the group should the examiner end without doing so.
+    guard: Option<Child>,
     output: Output,
 }
 
@@ -122,6 +124,7 @@ impl AppProcess {
         Ok(Self {
             child,
             group,
+            guard: group.and_then(guard_of),
             output,
         })
     }
@@ -188,6 +191,8 @@ impl AppProcess {
 
     /// Once: the system may give the number of a group that has ended to another.
     fn kill(&mut self) {
+        // Killed, it reads no end of its input.
+        self.guard.take();
         if let Some(group) = self.group.take() {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -209,6 +214,21 @@ fn cannot_start(program: &str, error: &io::Error) -> String {
         }
         _ => format!("`{program}` cannot be started: {error}"),
     }
+}
+
+/// A process that waits for the end of this one, and then ends `group`: an app that outlives a
+/// killed examiner would keep its port.
+fn guard_of(group: Pid) -> Option<Child> {
+    let guard = Command::new("sh")
+        .args(["-c", "read -r _; kill -KILL -- \"-$0\""])
+        .arg(group.as_raw_nonzero().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn();
+    guard.ok()
 }
 
 /// Reads a stream into `output`, in the background, until it ends.

@@ -98,6 +98,7 @@ fn error_text(error: &str) -> String {
 
 async fn examine(settings: &Settings) -> Result<ExitCode, String> {
     let plan = settings.plan()?;
+    check_files(settings)?;
     let Some(report) = examine_shown(&plan, &Interruption::listen()).await? else {
         return Ok(INTERRUPTED.into());
     };
@@ -134,19 +135,39 @@ fn status_of(report: &Report) -> ExitCode {
 }
 
 /// Writes the reports that go into files.
-fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
-    type Format = fn(&Report) -> String;
+type Format = fn(&Report) -> String;
+
+/// The files of a report, each with its flag and its format.
+fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static str, &Path, Format)> {
     let files: [(_, _, Format); 3] = [
         ("--html", &settings.html, Report::html),
         ("--junit", &settings.junit, Report::junit),
         ("--markdown", &settings.markdown, Report::markdown),
     ];
-    for (flag, path, text) in files {
-        if let Some(path) = path {
-            write_file(flag, path, &text(report))?;
-        }
+    let named = files.into_iter();
+    named.filter_map(|(flag, path, format)| Some((flag, path.as_deref()?, format)))
+}
+
+/// Opens every file of the report before the examination, which takes a minute.
+fn check_files(settings: &Settings) -> Result<(), String> {
+    for (flag, path, _) in files_of(settings) {
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.create(true).append(true).open(path);
+        opened.map_err(|error| cannot_write(flag, path, &error))?;
     }
     Ok(())
+}
+
+fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
+    for (flag, path, format) in files_of(settings) {
+        let written = std::fs::write(path, format(report));
+        written.map_err(|error| cannot_write(flag, path, &error))?;
+    }
+    Ok(())
+}
+
+fn cannot_write(flag: &str, path: &Path, error: &io::Error) -> String {
+    format!("{flag} {}: {error}", path.display())
 }
 
 fn print(text: &str) -> Result<(), String> {
@@ -155,10 +176,6 @@ fn print(text: &str) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(|error| format!("standard output: {error}")),
     }
-}
-
-fn write_file(flag: &str, path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{flag} {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -190,11 +190,16 @@ async fn run_in_flow(
     has_both: bool,
 ) -> CheckResult {
     let trial = Trial::new(testbed, app, flow);
+    let begin = testbed.mark().await;
     let (mut outcome, untried) = run_parts(&trial, check).await;
     if let Err(stop) = &outcome
         && stop.verdict.is_red()
     {
         trial.transcript.mark_wrong();
+        // Why the app answered so is often in the broker's answer.
+        if let Ok(begin) = begin {
+            trial.calls(begin).await.ok();
+        }
     }
     let cleared = testbed.control.disarm().await;
     if outcome.is_ok() {

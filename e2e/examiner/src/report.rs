@@ -183,6 +183,7 @@ impl Report {
                 self.is_expected(it),
                 it.verdict.rank(),
                 Reverse(it.is_takeover),
+                it.is_server_error,
                 it.check.if_broken != Effect::Attack,
                 it.check.severity,
                 Reverse(it.check.if_broken),

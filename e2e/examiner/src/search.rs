@@ -83,7 +83,8 @@ pub(crate) fn layers(text: &str) -> Vec<String> {
     all
 }
 
-/// The texts that are encoded in `text`: by percents, by base64, by zlib in base64.
+/// The texts that are encoded in `text`: by percents, in hexadecimal, by base64, by zlib in
+/// base64.
 fn decoded(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if text.contains('%') {
@@ -94,6 +95,9 @@ fn decoded(text: &str) -> Vec<String> {
                 .collect::<String>();
         found.push(plain);
     }
+    let runs = text.split(|c: char| !c.is_ascii_hexdigit());
+    let bytes = runs.filter_map(from_hex);
+    found.extend(bytes.filter_map(|bytes| readable(&bytes)));
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/');
     let runs = text.split(|c| !is_base64(c)).filter(|run| run.len() >= 16);
     for run in runs {
@@ -109,6 +113,17 @@ fn decoded(text: &str) -> Vec<String> {
         );
     }
     found
+}
+
+fn from_hex(run: &str) -> Option<Vec<u8>> {
+    if run.len() < 16 || !run.len().is_multiple_of(2) {
+        return None;
+    }
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
+    let pairs = run.as_bytes().chunks_exact(2);
+    pairs
+        .map(|pair| u8::try_from(digit(&pair[0])? * 16 + digit(&pair[1])?).ok())
+        .collect()
 }
 
 fn from_base64(run: &str) -> Option<Vec<u8>> {

@@ -98,7 +98,13 @@ impl Testbed {
         }
         let project = control
             .register("The app under examination", &callbacks)
-            .await?;
+            .await
+            .map_err(|error| {
+                format!(
+                    "the callback {} cannot be registered: {error}",
+                    callbacks.join(", ")
+                )
+            })?;
         let environment = environment(&control, &addresses, &project, start);
         let mut process = AppProcess::start(command, &environment)?;
         process.listens_at(host, port).await?;

@@ -4,7 +4,8 @@
 mod pages;
 mod signed_in;
 
-use std::sync::OnceLock;
+use std::collections::HashSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub(crate) struct Trial<'w> {
     pub(crate) transcript: Transcript,
     /// The reason for which a page could not be looked at.
     left_open: OnceLock<String>,
+    /// The app's calls that are in the transcript, by their request ids.
+    recorded: Mutex<HashSet<String>>,
 }
 
 impl<'w> Trial<'w> {
@@ -40,6 +43,7 @@ impl<'w> Trial<'w> {
             flow,
             transcript: Transcript::start(),
             left_open: OnceLock::new(),
+            recorded: Mutex::default(),
         }
     }
 
@@ -276,7 +280,11 @@ impl<'w> Trial<'w> {
         let calls = self.testbed.calls_when_idle(mark, IDLE).await?;
         let own: Vec<_> = calls.into_iter().filter(Call::is_by_app).collect();
         let advanced = self.testbed.control.advanced_ms().await?;
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
         for call in &own {
+            if !recorded.insert(call.request_id.clone()) {
+                continue;
+            }
             let at = self.transcript.at_stack_time(call.at, advanced);
             self.transcript.add_at(at, "app", "broker", call.describe());
         }

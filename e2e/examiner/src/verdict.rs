@@ -69,6 +69,8 @@ pub(crate) struct Stop {
     pub(crate) actual: String,
     /// Whether an attacker was seen in another person's account.
     pub(crate) is_takeover: bool,
+    /// Whether an error of the server hides the effect of the attack.
+    pub(crate) is_server_error: bool,
 }
 
 impl Stop {
@@ -78,6 +80,7 @@ impl Stop {
             // A place in which a secret was found may be made of it.
             actual: stack::mask::scrub(&actual.into()),
             is_takeover: false,
+            is_server_error: false,
         }
     }
 
@@ -109,6 +112,15 @@ impl Stop {
     pub(crate) fn harness(reason: impl Into<String>) -> Self {
         Self::new(Verdict::Harness, reason)
     }
+}
+
+/// Ends the check as a failure if an attack is answered with a server's error: its effect
+/// stays unknown.
+pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> String) -> Outcome {
+    require(status < 500, actual).map_err(|stop| Stop {
+        is_server_error: true,
+        ..stop
+    })
 }
 
 /// The outcome of a check, or of a step of one.

@@ -267,11 +267,13 @@ fn may_be_secret(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~' | '%')
 }
 
-/// Whether the text is a word of the protocol, like `access_denied`. All secrets have
-/// digits or capitals.
+/// Whether the text is words of the protocol, like `access_denied` and `Content-Security-Policy`.
+/// All secrets have digits, or capitals within a word.
 fn is_word(text: &str) -> bool {
-    (1..=40).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-'))
+    let is_one = |word: &str| {
+        let rest = word.strip_prefix(|first: char| first.is_ascii_uppercase());
+        let rest = rest.unwrap_or(word).as_bytes();
+        rest.iter().all(u8::is_ascii_lowercase)
+    };
+    (1..=40).contains(&text.len()) && text.split(['_', '-']).all(is_one)
 }

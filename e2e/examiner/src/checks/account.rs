@@ -15,9 +15,10 @@ pub(super) async fn account_by_subject(trial: &Trial<'_>) -> Outcome {
     let owned = Belongings::make(trial, &owner).await?;
     let other = Person {
         email: owner.email.clone(),
+        username: owner.username.clone(),
         ..Person::new("Mallory")
     };
-    let by = "another user with the same e-mail address";
+    let by = "another user with the same e-mail address and user name";
     owned
         .require_hidden_from(trial, trial.way()?, &other, by)
         .await?;
@@ -54,6 +55,20 @@ pub(super) async fn unverified_email(trial: &Trial<'_>) -> Outcome {
     owned
         .require_hidden_from(trial, trial.way()?, &other, by)
         .await?;
+    // The attacker may have been first, and wait for the owner of the address.
+    let attacker = Person {
+        is_email_verified: false,
+        ..Person::new("Mallory")
+    };
+    let planted = Belongings::make(trial, &attacker).await?;
+    let owner = Person {
+        email: attacker.email.clone(),
+        ..Person::new("Vera")
+    };
+    let by = "the user whose verified e-mail address the first user had, not verified,";
+    planted
+        .require_hidden_from(trial, trial.way()?, &owner, by)
+        .await?;
     owned.require_known()
 }
 
@@ -64,6 +79,8 @@ fn provider(trial: &Trial<'_>) -> Option<&'static str> {
 /// The texts that belong to the owner's account and show there.
 struct Belongings {
     owner: Person,
+    /// The browser in which the owner is signed in.
+    session: Browser,
     /// A text that the owner saved, and the pages on which it shows.
     saved: Option<(String, Vec<Url>)>,
 }
@@ -103,6 +120,7 @@ impl Belongings {
         }
         Ok(Self {
             owner: owner.clone(),
+            session: browser,
             saved,
         })
     }
@@ -126,18 +144,15 @@ impl Belongings {
                 "{by} sees a text that the first user saved"
             )));
         }
+        let owners_page = trial.whoami(&mut self.session.clone()).await?.body;
+        let second = without_address(other, &self.owner);
+        if second.is_shown_in(&owners_page) {
+            return Err(Stop::takeover(format!(
+                "after {by} has signed in, the first user's own page shows that other user"
+            )));
+        }
         let body = trial.whoami(&mut browser).await?.body;
-        // Both users have the address, and the first one's user name is a part of it.
-        let first = Person {
-            email: None,
-            username: None,
-            id: if self.owner.id == other.id {
-                random::digits()
-            } else {
-                self.owner.id.clone()
-            },
-            ..self.owner.clone()
-        };
+        let first = without_address(&self.owner, other);
         if first.is_shown_in(&body) {
             return Err(Stop::takeover(format!(
                 "{by} is signed in as the first user"
@@ -175,6 +190,22 @@ impl Belongings {
             "a user whose name and e-mail address have changed at the provider gets a new account and loses what they saved"
                 .to_owned()
         })
+    }
+}
+
+/// The person, without what both of them have: the address, of which a user name is a part,
+/// and perhaps the id.
+fn without_address(person: &Person, other: &Person) -> Person {
+    let has_own_id = person.id != other.id;
+    Person {
+        email: None,
+        username: None,
+        id: if has_own_id {
+            person.id.clone()
+        } else {
+            random::digits()
+        },
+        ..person.clone()
     }
 }
 

@@ -4,7 +4,7 @@ use super::failure::offers_restart;
 use crate::browser::Browser;
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// The number of sessions and of logins on either side of a restart. Ids that are
 /// counted from one again meet within them.
@@ -40,7 +40,7 @@ pub(super) async fn restart_of_app(trial: &Trial<'_>) -> Outcome {
     let page = late_browser.visit(callback).await?;
     opens_no_other(trial, &mut late_browser, &new).await?;
     let ends_well = trial.is_signed_in(&mut late_browser, &late).await?;
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "a login that a restart interrupts ends with status {}",
             page.status
@@ -65,7 +65,7 @@ async fn opens_no_other(trial: &Trial<'_>, browser: &mut Browser, new: &[Person]
             "a cookie from before a restart opens the session of a user who signed in after it",
         ));
     }
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "a browser with a cookie from before a restart gets status {}",
             page.status

@@ -4,7 +4,7 @@ use crate::browser::Visit;
 use crate::calls::Call;
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// `binding-required`: the callback of a login that another browser began.
 pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
@@ -29,7 +29,7 @@ pub(super) async fn binding_required(trial: &Trial<'_>) -> Outcome {
             asked.map_or_else(String::new, Call::describe)
         )
     })?;
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "the callback in a browser without a session answers with status {}",
             page.status
@@ -61,7 +61,7 @@ pub(super) async fn callback_replay(trial: &Trial<'_>) -> Outcome {
     let mut thief = trial.browser("browser B");
     for visitor in [&mut browser, &mut thief] {
         let page = visitor.visit(Visit::typed(&callback.url)).await?;
-        require(page.status < 500, || {
+        require_no_server_error(page.status, || {
             format!(
                 "the callback, asked for again, answers with status {}",
                 page.status

@@ -121,15 +121,18 @@ fn refuses_frames(policies: &str) -> bool {
     })
 }
 
-/// The sources of each `frame-ancestors`; policies are separated by commas.
+/// The sources of `frame-ancestors` in each policy, which are separated by commas. Within a
+/// policy the first one counts.
 fn ancestors(policies: &str) -> impl Iterator<Item = &str> {
-    policies.split([',', ';']).filter_map(|directive| {
-        let directive = directive.trim();
-        let (name, sources) = directive
-            .split_once(|c: char| c.is_ascii_whitespace())
-            .unwrap_or((directive, ""));
-        name.eq_ignore_ascii_case("frame-ancestors")
-            .then_some(sources.trim())
+    policies.split(',').filter_map(|policy| {
+        policy.split(';').find_map(|directive| {
+            let directive = directive.trim();
+            let (name, sources) = directive
+                .split_once(|c: char| c.is_ascii_whitespace())
+                .unwrap_or((directive, ""));
+            name.eq_ignore_ascii_case("frame-ancestors")
+                .then_some(sources.trim())
+        })
     })
 }
 
@@ -163,6 +166,7 @@ mod tests {
             "",
             "default-src 'none'",
             "frame-ancestors *",
+            "frame-ancestors *; frame-ancestors 'none'",
             "frame-ancestors 'self' https://partner.example",
         ] {
             assert!(!refuses_frames(policies), "{policies}");

@@ -17,7 +17,7 @@ use crate::verdict::{Outcome, Stop, require};
 /// transaction's.
 pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
     type Change = fn(&str, &str) -> String;
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 8] = [
         ("without state", |code, _| format!("code={code}")),
         ("with an empty state", |code, _| {
             format!("code={code}&state=")
@@ -27,6 +27,19 @@ pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
         }),
         ("with the state in other case", |code, state| {
             format!("code={code}&state={}", swap_case(state))
+        }),
+        (
+            "with a state whose second half is another",
+            |code, state| {
+                let (half, other) = (first_half(state), first_half(&random::secret()));
+                format!("code={code}&state={half}{other}")
+            },
+        ),
+        ("with half a state", |code, state| {
+            format!("code={code}&state={}", first_half(state))
+        }),
+        ("with more after the state", |code, state| {
+            format!("code={code}&state={state}x")
         }),
         ("with two states", |code, state| {
             format!("code={code}&state={}&state={state}", random::secret())
@@ -134,6 +147,10 @@ pub(super) fn parameter(url: &Url, name: &str) -> Outcome<String> {
         .find(|(its, _)| its == name)
         .map(|(_, value)| value.into_owned());
     value.ok_or_else(|| Stop::not_testable(format!("{} has no {name}", url.path())))
+}
+
+fn first_half(text: &str) -> String {
+    text.chars().take(text.chars().count() / 2).collect()
 }
 
 fn swap_case(text: &str) -> String {

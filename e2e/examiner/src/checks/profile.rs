@@ -11,7 +11,7 @@ use crate::calls::operation::PROFILE;
 use crate::person::Person;
 use crate::random;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, require};
+use crate::verdict::{Outcome, Stop, require};
 
 /// The words that a programming language shows for nothing.
 const NOTHING: [&str; 5] = ["null", "None", "undefined", "nil", "NaN"];
@@ -63,7 +63,35 @@ pub(super) async fn profile_null(trial: &Trial<'_>) -> Outcome {
     trial.try_sign_in(&mut browser, &unverified).await?;
     require(trial.is_signed_in(&mut browser, &unverified).await?, || {
         "a user whose e-mail address is not verified cannot sign in".to_owned()
-    })
+    })?;
+    users_without_address_stay_apart(trial).await
+}
+
+/// Two users without an e-mail address, and a visitor, who has none either.
+async fn users_without_address_stay_apart(trial: &Trial<'_>) -> Outcome {
+    let [first, second] = ["Ada", "Ben"].map(|name| Person {
+        email: None,
+        username: None,
+        is_email_verified: false,
+        ..Person::new(name)
+    });
+    let mut browser = trial.browser("browser D");
+    trial.try_sign_in(&mut browser, &first).await?;
+    trial
+        .try_sign_in(&mut trial.browser("browser E"), &second)
+        .await?;
+    if second.is_shown_in(&trial.whoami(&mut browser).await?.body) {
+        return Err(Stop::takeover(
+            "of two users without an e-mail address, the first one's own page shows the second",
+        ));
+    }
+    let visitor = trial.whoami(&mut trial.browser("browser F")).await?.body;
+    if first.is_shown_in(&visitor) || second.is_shown_in(&visitor) {
+        return Err(Stop::takeover(
+            "after a user without an e-mail address has signed in, a browser without any cookie is shown as that user",
+        ));
+    }
+    Ok(())
 }
 
 /// The words of a page; the null of a JSON document is none.

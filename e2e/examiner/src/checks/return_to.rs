@@ -17,7 +17,7 @@ const OUTSIDE: &str = "evil.example";
 
 /// The names of such parameters. `redirect_uri` is not among those of a callback, since
 /// the flows have it elsewhere; an app may take it at its own start.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 18] = [
     "next",
     "return_to",
     "returnTo",
@@ -32,6 +32,10 @@ const NAMES: [&str; 14] = [
     "target",
     "dest",
     "goto",
+    "ReturnUrl",
+    "rd",
+    "service",
+    "from",
 ];
 
 /// `return-to`: whole sign-ins and sign-outs with every name, in every spelling.
@@ -62,6 +66,9 @@ fn corpus(own: &str) -> Vec<String> {
     ];
     let mut all: Vec<_> = fixed.into_iter().map(str::to_owned).collect();
     all.push(format!("{own}@{OUTSIDE}/"));
+    // A host of which the app's own is the beginning.
+    let host = own.rsplit_once(':').map_or(own, |(host, _)| host);
+    all.push(format!("{host}.{OUTSIDE}/"));
     all
 }
 
@@ -219,7 +226,10 @@ fn leads_outside(page: &Page) -> bool {
     [target, refreshed, page.refresh()]
         .into_iter()
         .flatten()
-        .any(|url| url.host_str() == Some(OUTSIDE) || url.scheme() == "javascript")
+        .any(|url| {
+            let host = url.host_str().unwrap_or_default();
+            host.ends_with(OUTSIDE) || url.scheme() == "javascript"
+        })
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::time::Stopwatch;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, require};
 
+/// The time after which the old cookie is tried again.
+const LATER_SECONDS: u64 = 601;
+
 /// The calls that an app may make when a user signs out.
 const OPERATIONS: [&str; 3] = [REVOKE, PROFILE, TOKEN];
 
@@ -69,6 +72,15 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>) -> Outcome<u64> {
     require(!trial.is_signed_in(&mut copy, &person).await?, || {
         format!("after sign-out{broker} a copy of the old cookie still opens the session")
     })?;
+    if fault.is_none() {
+        // A list of ended sessions may forget.
+        trial.advance(LATER_SECONDS).await?;
+        require(!trial.is_signed_in(&mut copy, &person).await?, || {
+            format!(
+                "{LATER_SECONDS} s after sign-out a copy of the old cookie opens the session again"
+            )
+        })?;
+    }
     Ok(mark)
 }
 

@@ -8,7 +8,7 @@ use super::cookie::session_cookies;
 use crate::browser::{Browser, Page, Visit};
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// The number of callbacks that one browser asks for at once.
 const CALLBACKS: usize = 20;
@@ -197,7 +197,7 @@ async fn look(trial: &Trial<'_>, browser: &mut Browser, person: &Person) -> Outc
 }
 
 fn check_status(page: &Page) -> Outcome {
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "a callback that comes with others is answered with status {} at {}",
             page.status,

@@ -3,7 +3,7 @@
 use crate::browser::{Browser, Page};
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// `two-tabs`: two logins at once, finished in either order.
 pub(super) async fn two_tabs(trial: &Trial<'_>) -> Outcome {
@@ -72,7 +72,7 @@ async fn finish(
 ) -> Outcome<Page> {
     let callback = trial.choose(browser, page, person).await?;
     let page = browser.visit(callback).await?;
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "of two logins in one browser the {which} ends with status {}",
             page.status

@@ -65,10 +65,7 @@ impl AppSettings {
         )?;
         let sign_out = self.sign_out.clone().or(file.sign_out);
         Ok(ExaminationPlan {
-            control: self
-                .control
-                .clone()
-                .unwrap_or_else(|| DEFAULT_CONTROL.to_owned()),
+            control: control_address(self.control.as_deref())?,
             command: or(&self.command, file.command),
             callbacks: or(&self.callback, file.callback),
             log: or(&self.log, file.log),
@@ -122,6 +119,9 @@ pub(super) fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, St
     let url = url.ok_or_else(|| {
         format!("{text} is no address: give the start page, like http://localhost:5000/")
     })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("the start page has a user name or a password: leave them out".to_owned());
+    }
     if !is_loopback(&url) && url.host_str() != other_host {
         let host = url.host_str().unwrap_or_default();
         return Err(format!(
@@ -130,6 +130,20 @@ pub(super) fn start_page(text: &str, other_host: Option<&str>) -> Result<Url, St
         ));
     }
     Ok(url)
+}
+
+/// The control address. Only a stack on this machine is moved and disturbed.
+fn control_address(flag: Option<&str>) -> Result<String, String> {
+    let Some(text) = flag else {
+        return Ok(DEFAULT_CONTROL.to_owned());
+    };
+    match Url::parse(text) {
+        Ok(url) if is_loopback(&url) => Ok(text.trim_end_matches('/').to_owned()),
+        _ => Err(format!(
+            "--control {}: expected the control address of a stack on this machine, like {DEFAULT_CONTROL}",
+            stack::mask::url(text)
+        )),
+    }
 }
 
 fn provider_name(place: &str, name: &str) -> Result<String, String> {

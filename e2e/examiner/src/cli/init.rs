@@ -84,16 +84,16 @@ fn config(plan: &ExaminationPlan, app: &App) -> String {
     }
     let found = app.sign_out.as_ref().map(Step::describe);
     if let Some(step) = found {
-        let _ = writeln!(text, "# sign-out found: {step}");
+        let _ = writeln!(text, "# Sign-out is {step}.");
     }
     for way in &app.ways {
         let steps: Vec<_> = way.steps.iter().map(Step::describe).collect();
         let _ = writeln!(
             text,
-            "# sign-in found: {} ({}, {} flow)",
-            steps.join(", then "),
+            "# The {} flow by {} starts by {}.",
+            way.flow.as_str(),
             way.provider,
-            way.flow.as_str()
+            steps.join(", then ")
         );
     }
     text

@@ -2,9 +2,18 @@
 //! reaches it: the examination ends it, and leaves the stack as it was found.
 
 use std::future::pending;
+use std::process::exit;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+
+use super::INTERRUPTED;
+use crate::time::pause;
+
+/// The time for leaving the stack as it was found. A page that takes a minute to parse must
+/// not make Ctrl-C wait for it.
+const CLEAN_UP: Duration = Duration::from_secs(5);
 
 /// Whether an interruption has come, since this began to listen.
 #[derive(Debug)]
@@ -16,6 +25,8 @@ impl Interruption {
         tokio::spawn(async move {
             next_signal().await;
             let _ = sender.send(true);
+            pause(CLEAN_UP).await;
+            exit(INTERRUPTED.into());
         });
         Self(receiver)
     }

@@ -31,8 +31,8 @@ pub struct Settings {
 
     /// The number of copies of the app that are examined at once, if it was started here
     /// [default: 3, or 12 of an app that answers slowly]
-    #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=16))]
+    jobs: Option<u64>,
 
     /// Leave out Chromium, and with it the checks that need a real browser
     #[arg(long, conflicts_with_all = ["webdriver", "show"])]
@@ -87,7 +87,7 @@ impl Settings {
             jobs: if self.show {
                 Some(1)
             } else {
-                self.jobs.map(|it| it.clamp(1, 16))
+                self.jobs.and_then(|it| it.try_into().ok())
             },
             chromium: self.chromium(has_display())?,
             ..self.app.plan(file)?
@@ -128,13 +128,20 @@ fn has_display() -> bool {
 fn known_ids(place: &str, ids: &[String]) -> Result<(), String> {
     for id in ids {
         if !catalogue::checks().iter().any(|check| check.id == *id) {
-            let near = catalogue::checks()
-                .iter()
-                .max_by(|a, b| strsim::jaro(&a.id, id).total_cmp(&strsim::jaro(&b.id, id)));
-            let near = near.map_or("", |check| check.id.as_str());
-            return Err(format!(
-                "{place}: there is no check {id}; the nearest is {near}"
-            ));
+            let all = catalogue::checks().iter().map(|check| check.id.as_str());
+            let likeness = |its: &str| strsim::jaro(its, id);
+            let nearest = all
+                .clone()
+                .max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+            return Err(match nearest.filter(|its| likeness(its) > 0.75) {
+                Some(nearest) => {
+                    format!("{place}: there is no check {id}; the nearest is {nearest}")
+                }
+                None => format!(
+                    "{place}: there is no check {id}; there are {}",
+                    all.collect::<Vec<_>>().join(", ")
+                ),
+            });
         }
     }
     Ok(())

@@ -21,6 +21,8 @@ pub struct CheckResult {
     pub flow: Option<Flow>,
     /// Whether an attacker was seen in another person's account.
     pub is_takeover: bool,
+    /// Whether an error of the server hides the effect of the attack.
+    pub is_server_error: bool,
     /// The exchanges of that trial.
     pub evidence: Vec<TranscriptLine>,
 }
@@ -31,22 +33,33 @@ impl CheckResult {
         self.verdict == Verdict::Pass && self.actual != AS_EXPECTED
     }
 
+    /// The harm that the failure does, as far as it was seen.
+    pub fn consequence(&self) -> String {
+        let worst = &self.check.consequence;
+        if self.is_server_error {
+            return format!(
+                "The app answers with an error of its own, which hides the effect of the attack: mend that error first, and examine again. In the worst case: {worst}"
+            );
+        }
+        worst.clone()
+    }
+
     pub(super) fn new(
         check: &'static Check,
         outcome: Outcome,
         flow: Option<Flow>,
         evidence: Vec<TranscriptLine>,
     ) -> Self {
-        let (verdict, actual, is_takeover) = match outcome {
-            Ok(()) => (Verdict::Pass, AS_EXPECTED.to_owned(), false),
-            Err(stop) => (stop.verdict, sentence(&stop.actual), stop.is_takeover),
-        };
+        let stop = outcome.err();
         Self {
             check,
-            verdict,
-            actual,
+            verdict: stop.as_ref().map_or(Verdict::Pass, |it| it.verdict),
+            actual: stop
+                .as_ref()
+                .map_or_else(|| AS_EXPECTED.to_owned(), |it| sentence(&it.actual)),
             flow,
-            is_takeover,
+            is_takeover: stop.as_ref().is_some_and(|it| it.is_takeover),
+            is_server_error: stop.is_some_and(|it| it.is_server_error),
             evidence,
         }
     }

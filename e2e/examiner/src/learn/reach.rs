@@ -41,8 +41,8 @@ async fn permits(browser: &mut Browser, permission: &Url) -> bool {
 /// The start page, if there is an app at all.
 pub(super) async fn start_page(testbed: &Testbed, browser: &mut Browser) -> Result<Page, String> {
     let start = &testbed.start;
-    let page = browser.open(start).await.map_err(|_| {
-        format!("no app answers at {start}: start it, or give its command after -- and the examiner starts it")
+    let page = browser.open(start).await.map_err(|stop| {
+        format!("no app answers at {start} ({}): start it, or give its command after -- and the examiner starts it", stop.actual)
     })?;
     if page.status >= 400 {
         return Err(format!(

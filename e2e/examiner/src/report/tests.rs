@@ -35,6 +35,7 @@ fn result(check: &'static Check, verdict: Verdict) -> CheckResult {
         actual: format!("The observation of {}.", check.id),
         flow: None,
         is_takeover: false,
+        is_server_error: false,
         evidence: vec![line("GET / \u{2192} 200")],
     }
 }

@@ -56,7 +56,7 @@ impl Report {
         write_item(text, "  what happened  ", &result.actual)?;
         if result.verdict.is_red() && !self.is_expected(result) {
             write_item(text, "  expected       ", &check.expected)?;
-            write_item(text, "  consequence    ", &check.consequence)?;
+            write_item(text, "  consequence    ", &result.consequence())?;
             write_item(text, "  law            ", &check.law.join("; "))?;
         }
         writeln!(text, "  repeat         {}", self.repeat(&check.id))

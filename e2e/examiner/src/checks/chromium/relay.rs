@@ -10,7 +10,7 @@ use crate::calls::operation::TOKEN;
 use crate::chromium::{ARRIVAL_TIMEOUT, ForeignSite, Led, Tab};
 use crate::person::Person;
 use crate::trial::Trial;
-use crate::verdict::{Outcome, Stop, require};
+use crate::verdict::{Outcome, Stop, require, require_no_server_error};
 
 /// `relay`: the attack, then a sign-in from the app's own page.
 pub(in super::super) async fn relay(trial: &Trial<'_>) -> Outcome {
@@ -46,7 +46,7 @@ async fn stops_at_the_question(
         })?;
     }
     let page = attacker.visit(Visit::typed(&trial.callback()?)).await?;
-    require(page.status < 500, || {
+    require_no_server_error(page.status, || {
         format!(
             "the callback of a login that is not finished answers with status {}",
             page.status
