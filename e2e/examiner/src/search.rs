@@ -264,6 +264,7 @@ mod tests {
                 URL_SAFE_NO_PAD.encode(zlib.finish().unwrap())
             ),
             format!("s%3A{}", json.replace('"', "%22")),
+            json.bytes().map(|byte| format!("{byte:02X}")).collect(),
         ];
         for text in hidden {
             assert_eq!(
