@@ -116,8 +116,7 @@ impl Browser {
             Ok(page) => {
                 let location = page.headers.get(LOCATION);
                 let location = location.and_then(|it| it.to_str().ok());
-                let to =
-                    location.map_or(String::new(), |to| format!(" to {}", stack::mask::url(to)));
+                let to = location.map_or(String::new(), |to| self.describe_target(&page, to));
                 let what = format!("{asked} \u{2192} {}{to}", page.status);
                 self.transcript.add_at(at, &self.name, &party, what);
                 self.receive(page)
@@ -129,6 +128,18 @@ impl Browser {
                     "{party} did not answer {asked}: {error}"
                 )))
             }
+        }
+    }
+
+    /// The target of a redirect, with its party where that is another one.
+    fn describe_target(&self, page: &Page, location: &str) -> String {
+        match page.url.join(location) {
+            Ok(url) if url.origin() != page.url.origin() => format!(
+                " to {} {}",
+                self.parties.name_of(&url),
+                stack::mask::url(&path_and_query(&url))
+            ),
+            _ => format!(" to {}", stack::mask::url(location)),
         }
     }
 
