@@ -220,7 +220,7 @@ fn cannot_start(program: &str, error: &io::Error) -> String {
 /// killed examiner would keep its port.
 fn guard_of(group: Pid) -> Option<Child> {
     let guard = Command::new("sh")
-        .args(["-c", "read -r _; kill -KILL -- \"-$0\""])
+        .args(["-c", "read -r _; kill -KILL \"-$0\""])
         .arg(group.as_raw_nonzero().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -256,6 +256,16 @@ mod tests {
         assert!(printed.text().ends_with("the last login"));
         assert_eq!(printed.text().len(), MAX_OUTPUT_BYTES);
         assert_eq!(printed.total(), 2 * MAX_OUTPUT_BYTES + 14);
+    }
+
+    #[tokio::test]
+    async fn an_app_ends_when_the_examiner_is_killed() {
+        let sleep = ["sleep", "60"].map(str::to_owned);
+        let mut app = AppProcess::start(&sleep, &[]).unwrap();
+        // As the kernel closes it, when this process ends.
+        app.guard.as_mut().unwrap().stdin.take();
+        let ended = crate::time::within(START_TIMEOUT, app.child.wait()).await;
+        assert!(ended.is_some(), "the app goes on");
     }
 
     #[tokio::test]

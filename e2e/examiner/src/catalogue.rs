@@ -25,6 +25,8 @@ pub struct Check {
     /// The time that it waits, in milliseconds, if its verdict rests on a wait: timers of
     /// the app cannot be moved.
     pub wait_ms: Option<u64>,
+    /// The time within which the app must be done, in milliseconds, if it has a limit.
+    pub limit_ms: Option<u64>,
     /// The meaning of a failure for the grade.
     pub if_broken: Effect,
     /// The behaviour of a right app.
@@ -169,9 +171,22 @@ pub fn checks() -> &'static [Check] {
 ///
 /// If the catalogue has no such time, which is a mistake in the check.
 pub(crate) fn wait_of(id: &str) -> Duration {
+    time_of(id, "wait_ms", |check| check.wait_ms)
+}
+
+/// The time within which the app must be done in the check `id`.
+///
+/// # Panics
+///
+/// If the catalogue has no such time, which is a mistake in the check.
+pub(crate) fn limit_of(id: &str) -> Duration {
+    time_of(id, "limit_ms", |check| check.limit_ms)
+}
+
+fn time_of(id: &str, key: &str, member: fn(&Check) -> Option<u64>) -> Duration {
     let check = checks().iter().find(|check| check.id == id);
-    let wait_ms = check.and_then(|check| check.wait_ms);
-    Duration::from_millis(wait_ms.unwrap_or_else(|| panic!("{id} has no wait_ms in checks.toml")))
+    let time = check.and_then(member);
+    Duration::from_millis(time.unwrap_or_else(|| panic!("{id} has no {key} in checks.toml")))
 }
 
 /// The names that the fixes share, which are excerpts of one application.
@@ -182,4 +197,25 @@ pub fn shared_names() -> &'static [SharedName] {
 /// The requirements of ASVS that apply to consumers.
 pub fn asvs() -> &'static [AsvsRequirement] {
     &ASVS.requirement
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checks_that_ask_for_a_time_have_one_and_no_other() {
+        let waits = [
+            "start-same-site",
+            "pending-bounded",
+            "result-after-browser",
+            "sign-out-same-site",
+        ];
+        let limits = ["time-limit", "sign-out-server"];
+        assert!(waits.map(wait_of).iter().all(|wait| !wait.is_zero()));
+        assert!(limits.map(limit_of).iter().all(|limit| !limit.is_zero()));
+        let timed = checks().iter();
+        let timed = timed.filter(|it| it.wait_ms.is_some() || it.limit_ms.is_some());
+        assert_eq!(timed.count(), waits.len() + limits.len());
+    }
 }

@@ -72,7 +72,7 @@ impl Chromium {
         Ok(Tab::new(session, turn, self.is_shown()))
     }
 
-    /// A tool that never worked is missing; one that has worked is the examiner's trouble.
+    /// A tool that never worked is missing; one that has worked before is a failure of the examiner's own.
     fn failed(&self, error: String) -> Stop {
         if self.0.has_started.load(Ordering::Relaxed) {
             Stop::harness(error)
@@ -121,7 +121,7 @@ mod tests {
     use crate::verdict::Verdict;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_browser_that_fails_after_another_ran_is_trouble_of_the_examiner() {
+    async fn a_browser_that_fails_after_another_ran_is_a_failure_of_the_examiner() {
         let nothing = Url::parse("http://127.0.0.1:9/").unwrap();
         let chromium = Chromium::new(&ChromiumSettings::At(nothing));
         let verdict = async || chromium.open().await.err().unwrap().verdict;

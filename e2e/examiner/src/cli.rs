@@ -22,7 +22,7 @@ use interruption::Interruption;
 pub use settings::Settings;
 
 /// The exit status of wrong usage, and of a failure that is not the app's.
-const TROUBLE: u8 = 2;
+const FAILED: u8 = 2;
 
 /// The exit status of an examination that was interrupted, as shells write it.
 const INTERRUPTED: u8 = 130;
@@ -62,8 +62,8 @@ enum Command {
 pub fn after_help(program: &str) -> String {
     format!(
         "\
-Exit status: 0 for A+ and A, 1 for every other grade, 2 for wrong usage and for
-a failure that is not the app's, also beside one of the app; 130 after Ctrl-C. With --expect the
+Exit status: 0 for A+ and A, 1 for every other grade, 2 for wrong usage and if the
+examiner itself failed, even if the app failed as well; 130 after Ctrl-C. With --expect the
 known failures do not count, and one that passes is a 1.
 
 Examples:
@@ -85,7 +85,7 @@ impl Cli {
         };
         done.unwrap_or_else(|error| {
             let _ = writeln!(io::stderr(), "{}", error_text(&error));
-            TROUBLE.into()
+            FAILED.into()
         })
     }
 }
@@ -126,7 +126,7 @@ async fn examine_shown(
 /// The exit status of an examination.
 fn status_of(report: &Report) -> ExitCode {
     if report.has_harness_failure() {
-        TROUBLE.into()
+        FAILED.into()
     } else if report.is_good() {
         ExitCode::SUCCESS
     } else {
@@ -134,7 +134,7 @@ fn status_of(report: &Report) -> ExitCode {
     }
 }
 
-/// Writes the reports that go into files.
+/// The format of a report.
 type Format = fn(&Report) -> String;
 
 /// The files of a report, each with its flag and its format.
@@ -148,16 +148,22 @@ fn files_of(settings: &Settings) -> impl Iterator<Item = (&'static str, &Path, F
     named.filter_map(|(flag, path, format)| Some((flag, path.as_deref()?, format)))
 }
 
-/// Opens every file of the report before the examination, which takes a minute.
+/// Opens every file of the report before the examination, which takes a minute. A file that is
+/// new goes again: an empty one is no report.
 fn check_files(settings: &Settings) -> Result<(), String> {
     for (flag, path, _) in files_of(settings) {
+        let is_new = !path.exists();
         let mut options = std::fs::OpenOptions::new();
         let opened = options.create(true).append(true).open(path);
         opened.map_err(|error| cannot_write(flag, path, &error))?;
+        if is_new {
+            std::fs::remove_file(path).map_err(|error| cannot_write(flag, path, &error))?;
+        }
     }
     Ok(())
 }
 
+/// Writes the reports that go into files.
 fn write_files(settings: &Settings, report: &Report) -> Result<(), String> {
     for (flag, path, format) in files_of(settings) {
         let written = std::fs::write(path, format(report));

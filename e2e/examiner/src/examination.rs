@@ -25,8 +25,9 @@ use crate::testbed::Testbed;
 use crate::transcript::TranscriptLine;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, Verdict};
-pub use check_result::CheckResult;
 use interactive::Interactive;
+
+pub use check_result::CheckResult;
 
 /// A step of an examination, to show its progress.
 #[derive(Debug)]

@@ -8,11 +8,13 @@
 //! | [`examination`] | preflight, checks, results |
 //! | [`catalogue`] | every check with its law, its consequence and its fix |
 //! | [`grade`], [`verdict`] | the grade, and the verdicts that it follows from |
+//! | [`app`] | the app, as far as it was learnt |
+//! | [`transcript`] | the exchanges of a trial, which are its evidence |
 //! | [`report`] | the report: as text, HTML, JSON, JUnit's XML, Markdown |
 //! | `checks` | the steps of each check |
 //! | `learn` | what the examiner finds out about the app |
 //! | `trial` | the steps of people and attackers, of which checks are made |
-//! | `testbed`, `app_process` | a stack and an app of one's own |
+//! | `testbed`, `app_process` | a stack and a copy of the app, for one check at a time |
 //! | `browser` | the examiner's own browser |
 //! | `chromium` | a real browser, for what only that shows |
 //! | `control`, `calls` | the broker's side |

@@ -17,7 +17,7 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use crate::app::{App, Flow};
-use crate::catalogue::Effect;
+use crate::catalogue::{Check, Effect};
 use crate::examination::CheckResult;
 use crate::grade::Grade;
 use crate::learn::PreflightStep;
@@ -114,7 +114,7 @@ impl Report {
         if run == all {
             return meaning;
         }
-        format!("{meaning} The examination was of {run} of the {all} checks.")
+        format!("{meaning} This examination ran {run} of the {all} checks.")
     }
 
     fn meaning_of_tried(&self) -> String {
@@ -135,27 +135,40 @@ impl Report {
         }
     }
 
-    /// The checks whose verdict rests on a wait, in one sentence; none if no such check ran.
+    /// The waits and limits on which verdicts of this report rest, in sentences; none if no such
+    /// check ran.
     pub fn waits(&self) -> Option<String> {
-        let tried = self
-            .results
-            .iter()
-            .filter(|it| matches!(it.verdict, Verdict::Pass | Verdict::Fail));
-        let waits: Vec<_> = tried
-            .filter_map(|it| {
-                let seconds = Duration::from_millis(it.check.wait_ms?).as_secs_f64();
-                Some(format!("{} ({seconds} s)", it.check.id))
-            })
-            .collect();
-        if waits.is_empty() {
+        let waits = self.times(|check| check.wait_ms);
+        let limits = self.times(|check| check.limit_ms);
+        let mut sentences = Vec::new();
+        if !waits.is_empty() {
+            sentences.push(format!(
+                "These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {waits}."
+            ));
+        }
+        if !limits.is_empty() {
+            sentences.push(format!(
+                "In these an app that needs longer fails: {limits}."
+            ));
+        }
+        if sentences.is_empty() {
             return None;
         }
-        Some(format!(
-            "These checks wait, because timers of the app cannot be moved, and see nothing that happens later: {}. \
-             Every check that counts calls waits until the app has made none for {} s",
-            waits.join(", "),
-            IDLE.as_secs_f64()
-        ))
+        let idle = IDLE.as_secs_f64();
+        sentences.push(format!(
+            "Every check that counts calls waits until the app has made none for {idle} s."
+        ));
+        Some(sentences.join(" "))
+    }
+
+    /// The checks that were tried and have such a time, each with it in seconds.
+    fn times(&self, member: fn(&Check) -> Option<u64>) -> String {
+        let tried = |it: &&CheckResult| matches!(it.verdict, Verdict::Pass | Verdict::Fail);
+        let times = self.results.iter().filter(tried).filter_map(|it| {
+            let seconds = Duration::from_millis(member(it.check)?).as_secs_f64();
+            Some(format!("{} ({seconds} s)", it.check.id))
+        });
+        times.collect::<Vec<_>>().join(", ")
     }
 
     /// The number of checks with this verdict.
@@ -169,7 +182,7 @@ impl Report {
         results.filter(|it| it.verdict == verdict).collect()
     }
 
-    /// The failures, what could not be tried, and trouble of the examiner's own; the worst
+    /// The failures, what could not be tried, and failures of the examiner's own; the worst
     /// first, and known failures last.
     pub fn findings(&self) -> Vec<&CheckResult> {
         let results = self.results.iter();

@@ -26,6 +26,9 @@ use crate::verdict::{Outcome, Stop};
 /// broker allow more than an app should take.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The longest wait for an app that never stops calling.
+const MAX_IDLE_WAIT: Duration = Duration::from_secs(10);
+
 /// The time after which a restart is given up.
 const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -283,11 +286,12 @@ impl Testbed {
     /// The calls at the broker after `mark`, once none has come for `idle`: an app may
     /// call after it has answered.
     pub(crate) async fn calls_when_idle(&self, mark: u64, idle: Duration) -> Outcome<Vec<Call>> {
+        let watch = Stopwatch::start();
         let mut calls = self.calls(mark).await?;
         loop {
             pause(idle).await;
             let now = self.calls(mark).await?;
-            if now.len() == calls.len() {
+            if now.len() == calls.len() || watch.elapsed() > MAX_IDLE_WAIT {
                 return Ok(now);
             }
             calls = now;

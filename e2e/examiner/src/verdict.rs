@@ -69,7 +69,7 @@ pub(crate) struct Stop {
     pub(crate) actual: String,
     /// Whether an attacker was seen in another person's account.
     pub(crate) is_takeover: bool,
-    /// Whether an error of the server hides the effect of the attack.
+    /// Whether an error of the server hides the rest of what the check looks for.
     pub(crate) is_server_error: bool,
 }
 
@@ -114,8 +114,8 @@ impl Stop {
     }
 }
 
-/// Ends the check as a failure if an attack is answered with a server's error: its effect
-/// stays unknown.
+/// Ends the check as a failure if the app answers with a server's error: what it would have
+/// done stays unknown.
 pub(crate) fn require_no_server_error(status: u16, actual: impl FnOnce() -> String) -> Outcome {
     require(status < 500, actual).map_err(|stop| Stop {
         is_server_error: true,

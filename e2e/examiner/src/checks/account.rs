@@ -60,12 +60,18 @@ pub(super) async fn unverified_email(trial: &Trial<'_>) -> Outcome {
         is_email_verified: false,
         ..Person::new("Mallory")
     };
+    let mut first = trial.browser("the attacker's browser");
+    trial.try_sign_in(&mut first, &attacker).await?;
+    // An address that is not verified may be refused.
+    if !trial.is_signed_in(&mut first, &attacker).await? {
+        return owned.require_known();
+    }
     let planted = Belongings::make(trial, &attacker).await?;
     let owner = Person {
         email: attacker.email.clone(),
         ..Person::new("Vera")
     };
-    let by = "the user whose verified e-mail address the first user had, not verified,";
+    let by = "a user who owns the e-mail address that the first user only claimed";
     planted
         .require_hidden_from(trial, trial.way()?, &owner, by)
         .await?;
@@ -148,7 +154,7 @@ impl Belongings {
         let second = without_address(other, &self.owner);
         if second.is_shown_in(&owners_page) {
             return Err(Stop::takeover(format!(
-                "after {by} has signed in, the first user's own page shows that other user"
+                "after {by} has signed in, the first user's page shows the second user"
             )));
         }
         let body = trial.whoami(&mut browser).await?.body;
@@ -193,8 +199,8 @@ impl Belongings {
     }
 }
 
-/// The person, without what both of them have: the address, of which a user name is a part,
-/// and perhaps the id.
+/// The person without the values that both may share: the address, the user name, and the id
+/// if it is the same.
 fn without_address(person: &Person, other: &Person) -> Person {
     let has_own_id = person.id != other.id;
     Person {

@@ -2,6 +2,8 @@
 
 mod corpus;
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::faulted_login::{Login, answer, calls_of, expect_met, require_page, was_met_by_another};
@@ -15,6 +17,13 @@ use crate::random;
 use crate::trial::Trial;
 use crate::verdict::{Outcome, Stop, require};
 use corpus::{Wrong, profile_of, session_answer, token_answer};
+
+/// The attempts at one answer: an app that reads results in the background may take the
+/// fault with the call of another login.
+const ATTEMPTS: usize = 3;
+
+/// The time without a call after which such an app is tried again.
+const QUIET: Duration = Duration::from_secs(1);
 
 /// `answer-checked`: each call of a login, answered wrongly in many ways.
 pub(super) async fn answer_checked(trial: &Trial<'_>) -> Outcome {
@@ -30,30 +39,30 @@ pub(super) async fn answer_checked(trial: &Trial<'_>) -> Outcome {
 }
 
 /// A login in which `operation` is answered by hand: rightly, or with one thing wrong.
-/// The attempts at one answer: an app that reads results in the background may take the
-/// fault with the call of another login.
-const ATTEMPTS: usize = 3;
-
 async fn try_answer(
     trial: &Trial<'_>,
     looks: &SignedInLook,
     operation: &'static str,
     wrong: Option<&Wrong>,
 ) -> Outcome {
-    let mut outcome = Ok(());
     for _ in 0..ATTEMPTS {
         let mut login = login_without_provider(trial, operation).await?;
         let right = right_answer(trial, &login, operation).await?;
         let mark = trial.mark().await?;
         arm_answer(trial, &login, operation, &right, wrong).await?;
-        outcome = go_on(trial, looks, &mut login, operation, wrong, mark).await;
-        if outcome.is_ok() || !was_met_by_another(trial, operation, mark).await? {
-            break;
+        let outcome = try_once(trial, looks, &mut login, operation, wrong, mark).await;
+        if !was_met_by_another(trial, operation, mark).await? {
+            return outcome;
         }
+        trial.testbed.calls_when_idle(mark, QUIET).await?;
     }
-    outcome
+    Err(Stop::not_testable(format!(
+        "the app calls {operation} for other logins in the background, and these calls take the answers that are tried"
+    )))
 }
 
+/// Lets the next call of `operation` have this answer, and the other call of the login a right
+/// one: the broker knows no made-up code or token.
 async fn arm_answer(
     trial: &Trial<'_>,
     login: &Login,
@@ -61,7 +70,6 @@ async fn arm_answer(
     right: &Value,
     wrong: Option<&Wrong>,
 ) -> Outcome {
-    // The broker knows no made-up code or token: the other call's right answer comes by hand.
     match operation {
         TOKEN => {
             let profile = profile_of(trial.way()?.provider, &login.person);
@@ -80,7 +88,8 @@ async fn arm_answer(
     Ok(())
 }
 
-async fn go_on(
+/// Makes the app do the call, and compares what it does with the answer.
+async fn try_once(
     trial: &Trial<'_>,
     looks: &SignedInLook,
     login: &mut Login,

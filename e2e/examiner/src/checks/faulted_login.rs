@@ -82,7 +82,7 @@ pub(super) async fn was_met_by_another(
     Ok(met.is_some_and(others))
 }
 
-/// Requires a page in words, from which the person can go on; `cause` is the reason for it.
+/// Requires a page in words, from which the person can go on; `cause` begins the sentence of a failure.
 pub(super) fn require_page(trial: &Trial<'_>, page: &Page, cause: &str) -> Outcome {
     let path = page.url.path();
     require(trial.has_words(page), || {

@@ -31,7 +31,9 @@ pub(super) async fn state_checked(trial: &Trial<'_>) -> Outcome {
         (
             "with a state whose second half is another",
             |code, state| {
-                let (half, other) = (first_half(state), first_half(&random::secret()));
+                let half = first_half(state);
+                let missing = state.chars().count() - half.chars().count();
+                let other: String = random::secret().chars().take(missing).collect();
                 format!("code={code}&state={half}{other}")
             },
         ),

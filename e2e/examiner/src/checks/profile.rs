@@ -88,7 +88,7 @@ async fn users_without_address_stay_apart(trial: &Trial<'_>) -> Outcome {
     let visitor = trial.whoami(&mut trial.browser("browser F")).await?.body;
     if first.is_shown_in(&visitor) || second.is_shown_in(&visitor) {
         return Err(Stop::takeover(
-            "after a user without an e-mail address has signed in, a browser without any cookie is shown as that user",
+            "after a user without an e-mail address has signed in, a browser without any cookie sees that user's page",
         ));
     }
     Ok(())

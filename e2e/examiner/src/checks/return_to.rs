@@ -43,13 +43,13 @@ pub(super) async fn return_to(trial: &Trial<'_>) -> Outcome {
     trial
         .sign_in(&mut trial.browser("browser A"), &Person::new("Ada"))
         .await?;
-    let corpus = corpus(&origin(&trial.testbed.start));
+    let corpus = corpus(&trial.testbed.start);
     let starts = corpus.iter().map(|value| with_value(trial, value));
     try_join_all(starts).await.map(drop)
 }
 
 /// Addresses outside, as they are written for apps that look at their beginning.
-fn corpus(own: &str) -> Vec<String> {
+fn corpus(start: &Url) -> Vec<String> {
     let fixed = [
         "https://evil.example/",
         "//evil.example/",
@@ -65,28 +65,41 @@ fn corpus(own: &str) -> Vec<String> {
         "javascript:location='//evil.example'",
     ];
     let mut all: Vec<_> = fixed.into_iter().map(str::to_owned).collect();
-    all.push(format!("{own}@{OUTSIDE}/"));
+    all.push(format!("{}@{OUTSIDE}/", origin(start)));
     // A host of which the app's own is the beginning.
-    let host = own.rsplit_once(':').map_or(own, |(host, _)| host);
-    all.push(format!("{host}.{OUTSIDE}/"));
+    let (scheme, host) = (start.scheme(), start.host_str().unwrap_or_default());
+    all.push(format!("{scheme}://{host}.{OUTSIDE}/"));
     all
 }
 
 async fn with_value(trial: &Trial<'_>, value: &str) -> Outcome {
     let probe = Probe { trial, value };
-    let has_callback = trial.flow == Flow::Clean;
-    if probe
-        .sign_in_and_out("browser A", true, has_callback)
-        .await?
-    {
+    // A legacy callback has parameters of its own, and others in it may be refused.
+    let first = match trial.flow {
+        Flow::Clean => Place::StartAndCallback,
+        Flow::Legacy => Place::Start,
+    };
+    if probe.sign_in_and_out("browser A", first).await? {
         return Ok(());
     }
-    // An app that refuses the parameters at one place may follow them at the other.
-    probe.sign_in_and_out("browser B", true, false).await?;
-    probe
-        .sign_in_and_out("browser C", false, has_callback)
-        .await
-        .map(drop)
+    // An app that refuses the parameters at one place may follow them at another.
+    let others: &[Place] = match trial.flow {
+        Flow::Clean => &[Place::Start, Place::Callback],
+        Flow::Legacy => &[Place::SignOut],
+    };
+    for place in others {
+        probe.sign_in_and_out("browser B", *place).await?;
+    }
+    Ok(())
+}
+
+/// The requests that have the parameters; sign-out always has them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    Callback,
+    StartAndCallback,
+    SignOut,
 }
 
 /// One value, which every parameter gets.
@@ -96,17 +109,12 @@ struct Probe<'t, 'w> {
 }
 
 impl Probe<'_, '_> {
-    /// Signs in with the parameters at the start, at the callback, or at both, and signs out
-    /// with them. Returns whether the user was signed in.
-    async fn sign_in_and_out(
-        &self,
-        browser: &str,
-        at_start: bool,
-        at_callback: bool,
-    ) -> Outcome<bool> {
+    /// Signs in with the parameters at `place`, and signs out with them. Returns whether the
+    /// user was signed in.
+    async fn sign_in_and_out(&self, browser: &str, place: Place) -> Outcome<bool> {
         let person = Person::new("Ada");
         let mut browser = self.trial.browser(browser);
-        let callback = if at_start {
+        let callback = if matches!(place, Place::Start | Place::StartAndCallback) {
             self.up_to_callback(&mut browser, &person).await?
         } else {
             Some(self.trial.up_to_callback(&mut browser, &person).await?)
@@ -115,7 +123,7 @@ impl Probe<'_, '_> {
         let Some(mut callback) = callback else {
             return Ok(false);
         };
-        if at_callback {
+        if matches!(place, Place::Callback | Place::StartAndCallback) {
             self.extend(&mut callback.url);
         }
         self.follow(&mut browser, callback).await?;
@@ -252,6 +260,7 @@ mod tests {
     fn spellings_that_browsers_take_for_another_host_lead_outside() {
         for location in [
             "//evil.example/",
+            "http://localhost.evil.example/",
             "/\\evil.example/",
             "/\t/evil.example/",
             "https:evil.example/",

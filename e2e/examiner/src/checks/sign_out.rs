@@ -5,7 +5,7 @@ use serde_json::json;
 use super::start::{ATTACKER, as_get, as_post};
 use crate::browser::{Browser, Visit};
 use crate::calls::operation::{PROFILE, REVOKE, TOKEN};
-use crate::catalogue::wait_of;
+use crate::catalogue::limit_of;
 use crate::person::Person;
 use crate::time::Stopwatch;
 use crate::trial::Trial;
@@ -60,7 +60,7 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>) -> Outcome<u64> {
     let page = browser.visit(visit).await?;
     let took = watch.elapsed();
     trial.testbed.control.disarm().await?;
-    require(took < wait_of("sign-out-server"), || {
+    require(took < limit_of("sign-out-server"), || {
         format!("sign-out{broker} takes {} s", took.as_secs())
     })?;
     require(page.status < 500, || {
@@ -73,7 +73,7 @@ async fn sign_out_with(trial: &Trial<'_>, fault: Option<&str>) -> Outcome<u64> {
         format!("after sign-out{broker} a copy of the old cookie still opens the session")
     })?;
     if fault.is_none() {
-        // A list of ended sessions may forget.
+        // An app that keeps a list of ended sessions may drop an entry too early.
         trial.advance(LATER_SECONDS).await?;
         require(!trial.is_signed_in(&mut copy, &person).await?, || {
             format!(

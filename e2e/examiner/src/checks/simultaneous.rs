@@ -161,7 +161,7 @@ pub(super) async fn users_apart(trial: &Trial<'_>) -> Outcome {
     let visits = browsers.iter_mut().zip(&people);
     let visits = visits.map(|(browser, person)| trial.try_sign_in(browser, person));
     let landings = join_all(visits).await;
-    // Only when all are signed in: an app may have room for fewer.
+    // Only when all are signed in: an app that has room for fewer sessions mixes them up then.
     let looks = browsers.iter_mut().zip(&people);
     let looks = looks.map(|(browser, person)| look(trial, browser, person));
     let looks = join_all(looks).await;

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use super::faulted_login::{calls_of, login_before, require_page};
 use crate::app::Flow;
 use crate::browser::{Browser, Page};
-use crate::catalogue::wait_of;
+use crate::catalogue::limit_of;
 use crate::person::Person;
 use crate::time::{Stopwatch, pause, within};
 use crate::trial::Trial;
@@ -26,7 +26,7 @@ const SLOW: [(&str, &str); 3] = [
     ("endless", "a broker whose answer has no end"),
 ];
 
-/// The browsers that wait, each with its cause in words, and the page at the end; none
+/// The browsers that wait, each with its fault in words, and the page at the end; none
 /// if none came in time.
 type Waiting = JoinSet<(String, Option<Outcome<Page>>)>;
 
@@ -39,7 +39,7 @@ pub(super) async fn time_limit(trial: &Trial<'_>) -> Outcome {
     }
     let judged = try_all(trial, &flows).await;
     if judged.is_err() && trial.testbed.owns_app() {
-        // The calls that still wait would be the next check's cause.
+        // The calls that still wait would disturb the next check.
         trial.testbed.control.disarm().await?;
         trial.testbed.restart_app().await?;
     }
@@ -72,7 +72,7 @@ fn check_answer(trial: &Trial<'_>, cause: &str, answer: Option<Outcome<Page>>) -
         Some(Ok(page)) => require_page(trial, &page, &format!("with {cause}")),
         Some(Err(stop)) => Err(Stop::fail(format!("with {cause}, {}", stop.actual))),
         None => {
-            let limit = wait_of("time-limit").as_secs();
+            let limit = limit_of("time-limit").as_secs();
             Err(Stop::fail(format!(
                 "with {cause}, the user waits for more than {limit} s and sees nothing"
             )))
@@ -87,7 +87,7 @@ async fn wait_at(trial: &Trial<'_>, operation: &str, waiting: &mut Waiting) -> O
         trial.arm(operation, fault).await?;
         let cause = format!("{words} at {operation}");
         waiting.spawn(async move {
-            let limit = wait_of("time-limit");
+            let limit = limit_of("time-limit");
             let page = within(limit, login.browser.visit(login.next)).await;
             (cause, page)
         });

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use super::changes::Changes;
 use super::{
-    Interruption, Settings, TROUBLE, error_text, examine_shown, print, status_of, write_files,
+    FAILED, Interruption, Settings, error_text, examine_shown, print, status_of, write_files,
 };
 use crate::report::Report;
 use crate::{CheckResult, ExaminationPlan};
@@ -28,7 +28,7 @@ pub(super) async fn run(settings: &Settings) -> Result<ExitCode, String> {
         changes: Changes::below(&folder, &written)?,
         plan,
         report: None,
-        status: TROUBLE.into(),
+        status: FAILED.into(),
     };
     watch.rounds(&Interruption::listen()).await?;
     Ok(watch.status)
@@ -53,7 +53,7 @@ impl Watch<'_> {
                 Ok(None) => return Ok(()),
                 // An app that does not even start: the next change may mend it.
                 Err(error) => {
-                    self.status = TROUBLE.into();
+                    self.status = FAILED.into();
                     say(&format!("{}{}", after(&changed), error_text(&error)));
                 }
             }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_failure_is_not_repeated_and_trouble_of_the_examiner_is() {
+    fn a_known_failure_is_not_repeated_and_a_failure_of_the_examiner_is() {
         let mut report = report_of(&[
             ("pkce", Fail),
             ("key-fresh", Harness),

@@ -21,7 +21,7 @@ pub struct CheckResult {
     pub flow: Option<Flow>,
     /// Whether an attacker was seen in another person's account.
     pub is_takeover: bool,
-    /// Whether an error of the server hides the effect of the attack.
+    /// Whether an error of the server hides the rest of what the check looks for.
     pub is_server_error: bool,
     /// The exchanges of that trial.
     pub evidence: Vec<TranscriptLine>,
@@ -38,7 +38,7 @@ impl CheckResult {
         let worst = &self.check.consequence;
         if self.is_server_error {
             return format!(
-                "The app answers with an error of its own, which hides the effect of the attack: mend that error first, and examine again. In the worst case: {worst}"
+                "The app answers with an error of its own, which hides what would have happened: mend that error first, and examine again. In the worst case: {worst}"
             );
         }
         worst.clone()

@@ -105,7 +105,7 @@ async fn a_check_of_which_nothing_is_known_is_not_tested() {
 }
 
 #[tokio::test]
-async fn a_check_that_panics_is_trouble_of_the_examiner() {
+async fn a_check_that_panics_is_a_failure_of_the_examiner() {
     let check = check("key-fresh");
     let panicking = async { Vec::<CheckResult>::new().pop().unwrap() };
     let result = workers::guarded(check, panicking).await;

@@ -106,7 +106,7 @@ async fn work(
     }
 }
 
-/// The result of a check, or the examiner's own trouble if it panics.
+/// The result of a check, or a failure of the examiner's own if it panics.
 pub(super) async fn guarded(
     check: &'static Check,
     run: impl Future<Output = CheckResult>,

@@ -76,7 +76,7 @@ impl Report {
             .collect();
         writeln!(text, "{}.", counts.join(", "))?;
         if let Some(waits) = self.waits() {
-            write_item(text, "", &format!("{waits}."))?;
+            write_item(text, "", &waits)?;
         }
         let asvs = self.asvs().counts();
         write_item(text, "", &format!("{asvs} (--html has their numbers)."))

@@ -18,7 +18,7 @@ pub(crate) struct Fault {
     pub(crate) says: String,
     /// The flow in which it is examined; by default the one that its checks concern.
     flow: Option<Flow>,
-    /// Whether the fault shows in a real browser alone, in a check that uses others too.
+    /// Whether only Chromium shows the fault, in a check that also runs without it.
     #[serde(default)]
     pub(crate) needs_chromium: bool,
     /// The checks that fail, and no other.

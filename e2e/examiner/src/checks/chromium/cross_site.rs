@@ -75,7 +75,7 @@ async fn still_in(trial: &Trial<'_>, tab: &mut Tab, victim: &Person, what: &str)
     })
 }
 
-/// Opens a page of the foreign site, presses what is on it, and waits for the next page.
+/// Opens a page of the foreign site, presses what is on it, and waits at most `wait` for the next page.
 pub(super) async fn press_go(tab: &mut Tab, page: &url::Url, wait: Duration) -> Outcome {
     tab.open(page).await?;
     tab.press("#go").await?;

@@ -47,7 +47,7 @@ fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
     let meaning = |verdicts: &[_]| report_of(verdicts).meaning();
     assert_eq!(
         meaning(&[untested]),
-        "Nothing was tried. The grade leaves out the one check that was not tested. The examination was of 1 of the 53 checks."
+        "Nothing was tried. The grade leaves out the one check that was not tested. This examination ran 1 of the 53 checks."
     );
     assert_eq!(
         meaning(&[
@@ -55,9 +55,9 @@ fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
             ("pkce", Verdict::Pass),
             ("key-fresh", Verdict::Harness)
         ]),
-        "Everything that was tried passes. The grade leaves out the 2 checks that were not tested. The examination was of 3 of the 53 checks."
+        "Everything that was tried passes. The grade leaves out the 2 checks that were not tested. This examination ran 3 of the 53 checks."
     );
-    let of_one = "Everything passes. The examination was of 1 of the 53 checks.";
+    let of_one = "Everything passes. This examination ran 1 of the 53 checks.";
     assert_eq!(meaning(&[("pkce", Verdict::Pass)]), of_one);
 }
 
@@ -127,7 +127,7 @@ fn findings_are_ordered_by_their_weight_and_the_first_is_to_be_fixed_first() {
 }
 
 #[test]
-fn trouble_of_the_examiner_is_nothing_to_fix() {
+fn a_failure_of_the_examiner_is_nothing_to_fix() {
     let report = report_of(&[("key-fresh", Verdict::Harness), ("pkce", Verdict::Pass)]);
     assert!(report.fix_first().is_none() && report.has_harness_failure());
 }
