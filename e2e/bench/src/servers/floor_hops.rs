@@ -1,0 +1,266 @@
+//! `floor-hops`: the calls of a login with nothing kept and nothing checked, on the
+//! broker's own libraries. Four requests come in; three go out to GitHub, or one to
+//! Google, whose signature is verified. No broker on these libraries can cost less.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+use rocket::fairing::AdHoc;
+use rocket::http::Status;
+use rocket::response::{self, Responder};
+use rocket::serde::json::Json;
+use rocket::{Config, Request, Response, State, get, post, routes};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::BenchError;
+
+/// Serves on a free port, whose address it prints, until it is killed. The providers
+/// listen at `providers`.
+pub(crate) async fn serve(providers: SocketAddr) -> Result<(), BenchError> {
+    let floor = FloorHops::new(format!("http://{providers}")).await?;
+    let config = Config {
+        address: Ipv4Addr::LOCALHOST.into(),
+        port: 0,
+        log_level: rocket::config::LogLevel::Off,
+        ..Config::release_default()
+    };
+    let routes = routes![start, visit, authorize, callback, result, token, profile];
+    let launched = rocket::custom(config)
+        .manage(floor)
+        .mount("/", routes)
+        .attach(AdHoc::on_liftoff("address", |rocket| {
+            let port = rocket.config().port;
+            let _ = writeln!(std::io::stdout(), "127.0.0.1:{port}");
+            Box::pin(async {})
+        }))
+        .launch()
+        .await;
+    launched
+        .map(drop)
+        .map_err(|error| BenchError::Server(error.to_string()))
+}
+
+struct FloorHops {
+    http: reqwest::Client,
+    providers: String,
+    key: DecodingKey,
+    validation: Validation,
+}
+
+impl FloorHops {
+    async fn new(providers: String) -> Result<Self, BenchError> {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .build()
+            .map_err(unreachable)?;
+        let keys = http.get(format!("{providers}/jwks")).send().await;
+        let keys: JwkSet = keys
+            .map_err(unreachable)?
+            .json()
+            .await
+            .map_err(unreachable)?;
+        let key = DecodingKey::from_jwk(&keys.keys[0]).expect("an RSA key");
+        let mut validation = Validation::new(Algorithm::RS256);
+        validation.validate_aud = false;
+        Ok(Self {
+            http,
+            providers,
+            key,
+            validation,
+        })
+    }
+
+    async fn github(&self, code: &str) -> reqwest::Result<Profile> {
+        let url = |path: &str| format!("{}{path}", self.providers);
+        let form = [
+            ("client_id", "bench"),
+            ("client_secret", "bench"),
+            ("code", code),
+        ];
+        let token: Token = self
+            .http
+            .post(url("/login/oauth/access_token"))
+            .header("Accept", "application/json")
+            .form(&form)
+            .send()
+            .await?
+            .json()
+            .await?;
+        let get = |path: &str| self.http.get(url(path)).bearer_auth(&token.access_token);
+        let (user, emails) = tokio::join!(get("/user").send(), get("/user/emails").send());
+        let user: User = user?.json().await?;
+        let emails: Vec<Email> = emails?.json().await?;
+        Ok(Profile {
+            subject: user.id.to_string(),
+            name: Some(user.name),
+            email: emails.into_iter().next().map(|it| it.email),
+        })
+    }
+
+    async fn google(&self, code: &str) -> reqwest::Result<Profile> {
+        let form = [
+            ("client_id", "bench"),
+            ("client_secret", "bench"),
+            ("code", code),
+        ];
+        let url = format!("{}/token", self.providers);
+        let token: IdToken = self.http.post(url).form(&form).send().await?.json().await?;
+        let claims = decode::<Claims>(&token.id_token, &self.key, &self.validation);
+        let claims = claims.expect("the provider signs").claims;
+        Ok(Profile {
+            subject: claims.sub,
+            name: claims.name,
+            email: claims.email,
+        })
+    }
+}
+
+fn unreachable(error: reqwest::Error) -> BenchError {
+    BenchError::Server(format!("the providers cannot be reached: {error}"))
+}
+
+#[derive(Deserialize)]
+struct Token {
+    access_token: String,
+}
+
+#[derive(Deserialize)]
+struct User {
+    id: u64,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Email {
+    email: String,
+}
+
+#[derive(Deserialize)]
+struct IdToken {
+    id_token: String,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    name: Option<String>,
+    email: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Profile {
+    subject: String,
+    name: Option<String>,
+    email: Option<String>,
+}
+
+/// What an answer carries of both flows; a field that it does not need is absent.
+#[derive(Default, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_token: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
+}
+
+struct SeeOther(String);
+
+impl<'r> Responder<'r, 'static> for SeeOther {
+    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
+        Response::build()
+            .status(Status::SeeOther)
+            .raw_header("Location", self.0)
+            .ok()
+    }
+}
+
+#[post("/v1/login/session", data = "<request>")]
+fn start(request: Json<Value>) -> Json<Answer> {
+    let provider = request["provider"].as_str().unwrap_or_default();
+    let url = format!("http://127.0.0.1/login/{provider}.{}", random());
+    Json(Answer {
+        authorization_url: Some(url),
+        ..Answer::default()
+    })
+}
+
+#[get("/login/<handle>")]
+fn visit(handle: &str, floor: &State<FloorHops>) -> SeeOther {
+    to_provider(floor, handle.split('.').next().unwrap_or_default(), "clean")
+}
+
+#[get("/authorize?<provider>")]
+fn authorize(provider: &str, floor: &State<FloorHops>) -> SeeOther {
+    to_provider(floor, provider, "legacy")
+}
+
+fn to_provider(floor: &FloorHops, provider: &str, flow: &str) -> SeeOther {
+    let (state, nonce, providers) = (random(), random(), &floor.providers);
+    SeeOther(format!(
+        "{providers}/authorize?client_id=bench&provider={provider}&state={flow}.{state}&nonce={nonce}"
+    ))
+}
+
+#[get("/callback/<provider>?<code>&<state>")]
+async fn callback(provider: &str, code: &str, state: &str, floor: &State<FloorHops>) -> SeeOther {
+    let profile = match provider {
+        "google" => floor.google(code).await,
+        _ => floor.github(code).await,
+    };
+    let profile = profile.expect("the provider answers");
+    let subject = profile.subject.len();
+    match state.starts_with("clean") {
+        true => SeeOther(format!("http://127.0.0.1:9/home?{subject}")),
+        false => SeeOther(format!("http://127.0.0.1:9/home?code={}", random())),
+    }
+}
+
+#[post("/v1/login/result", data = "<request>")]
+fn result(request: Json<Value>) -> Json<Answer> {
+    Json(Answer {
+        status: request["session_key"].as_str().map(|_| "succeeded"),
+        profile: Some(ada()),
+        ..Answer::default()
+    })
+}
+
+#[post("/v1/token", data = "<request>")]
+fn token(request: Json<Value>) -> Json<Answer> {
+    Json(Answer {
+        access_token: request["code"].as_str().map(|_| random()),
+        ..Answer::default()
+    })
+}
+
+#[get("/v1/profile")]
+fn profile() -> Json<Profile> {
+    Json(ada())
+}
+
+fn ada() -> Profile {
+    Profile {
+        subject: "110169484474386276334".to_owned(),
+        name: Some("Ada Lovelace".to_owned()),
+        email: Some("ada@example.com".to_owned()),
+    }
+}
+
+/// 32 random bytes as text: the secrets of a login, without the checks.
+fn random() -> String {
+    let mut bytes = [0; 32];
+    SysRng
+        .try_fill_bytes(&mut bytes)
+        .expect("the operating system provides randomness");
+    URL_SAFE_NO_PAD.encode(bytes)
+}

@@ -1,0 +1,149 @@
+//! A provider that answers at once: GitHub's three calls and Google's one, whose ID
+//! token is really signed. It checks nothing.
+
+use std::convert::Infallible;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use jsonwebtoken::jwk::Jwk;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::error::BenchError;
+
+/// The client ID of the broker at both providers.
+pub(crate) const CLIENT_ID: &str = "bench";
+
+const KEY: &[u8] = include_bytes!("../../../../mock-upstream/keys/first.pem");
+const KEY_ID: &str = "bench-key";
+
+struct Providers {
+    url: String,
+    key: EncodingKey,
+    delay: Duration,
+}
+
+/// Serves both providers on a free port, whose address it prints, until it is killed.
+/// Each answer comes after `delay`.
+pub(crate) async fn serve(delay: Duration) -> Result<(), BenchError> {
+    let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+    let address = listener.local_addr()?;
+    writeln!(std::io::stdout(), "{address}")?;
+    let providers = Arc::new(Providers {
+        url: format!("http://{address}"),
+        key: EncodingKey::from_rsa_pem(KEY).expect("the committed key is an RSA key"),
+        delay,
+    });
+    loop {
+        let (stream, _) = listener.accept().await?;
+        tokio::spawn(connection(stream, providers.clone()));
+    }
+}
+
+async fn connection(stream: TcpStream, providers: Arc<Providers>) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| answer(request, &providers));
+    let _ = hyper::server::conn::http1::Builder::new()
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a provider's own time to answer is what is measured"
+)]
+async fn answer(
+    request: Request<Incoming>,
+    providers: &Providers,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map(|it| it.to_bytes());
+    let body = body.unwrap_or_default();
+    if !providers.delay.is_zero() {
+        tokio::time::sleep(providers.delay).await;
+    }
+    let answer = match head.uri.path() {
+        "/login/oauth/access_token" => json!({
+            "access_token": "gho_16C7e42F292c6912E7710c838347Ae178B4a",
+            "token_type": "bearer",
+            "scope": "read:user,user:email",
+        }),
+        "/user" => json!({
+            "id": 583_231, "login": "octocat", "name": "The Octocat",
+            "avatar_url": "https://avatars.githubusercontent.com/u/583231",
+            "email": null, "type": "User",
+        }),
+        "/user/emails" => json!([
+            { "email": "octocat@example.com", "primary": true, "verified": true, "visibility": null },
+        ]),
+        "/token" => providers.tokens(code_of(&body)),
+        "/jwks" => providers.keys(),
+        _ => providers.metadata(),
+    };
+    Ok(Response::builder()
+        .header("Content-Type", "application/json; charset=utf-8")
+        .header("Cache-Control", "max-age=86400")
+        .body(Full::from(answer.to_string()))
+        .expect("these headers are valid"))
+}
+
+/// The code of a token request; the load makes it the nonce of the ID token.
+fn code_of(body: &[u8]) -> String {
+    let mut fields = url::form_urlencoded::parse(body);
+    let code = fields.find(|(name, _)| name == "code");
+    code.map(|(_, code)| code.into_owned()).unwrap_or_default()
+}
+
+impl Providers {
+    fn metadata(&self) -> Value {
+        let url = &self.url;
+        json!({
+            "issuer": url,
+            "authorization_endpoint": format!("{url}/authorize"),
+            "token_endpoint": format!("{url}/token"),
+            "jwks_uri": format!("{url}/jwks"),
+        })
+    }
+
+    fn keys(&self) -> Value {
+        let jwk = Jwk::from_encoding_key(&self.key, Algorithm::RS256).expect("an RSA key");
+        let mut jwk = serde_json::to_value(jwk).expect("a key is plain data");
+        jwk["kid"] = KEY_ID.into();
+        jwk["use"] = "sig".into();
+        jwk["alg"] = "RS256".into();
+        json!({ "keys": [jwk] })
+    }
+
+    fn tokens(&self, nonce: String) -> Value {
+        let now = seconds_now();
+        let claims = json!({
+            "iss": self.url, "aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": nonce,
+            "sub": "110169484474386276334", "iat": now, "exp": now + 3600,
+            "name": "Ada Lovelace", "email": "ada@example.com", "email_verified": true,
+            "picture": "https://lh3.googleusercontent.com/a/ada",
+        });
+        let header = Header {
+            kid: Some(KEY_ID.to_owned()),
+            ..Header::new(Algorithm::RS256)
+        };
+        let token = encode(&header, &claims, &self.key).expect("the key signs");
+        json!({
+            "access_token": "ya29.bench", "token_type": "Bearer", "expires_in": 3599,
+            "scope": "openid email profile", "id_token": token,
+        })
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a provider has its own clock")]
+fn seconds_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map(|it| it.as_secs()).unwrap_or_default()
+}
