@@ -65,10 +65,10 @@ impl Project {
     }
 
     /// The origins whose pages start the sign-ins that return to `callback`.
-    pub fn start_origins(&self, callback: &RedirectUri) -> Vec<Origin> {
+    pub fn start_origins<'a>(&'a self, callback: &'a RedirectUri) -> &'a [Origin] {
         match &self.start_origins {
-            Some(origins) => origins.clone(),
-            None => vec![callback.origin()],
+            Some(origins) => origins,
+            None => std::slice::from_ref(callback.origin()),
         }
     }
 
@@ -138,7 +138,7 @@ impl Projects {
         let project = client_id.parse().ok().and_then(|id| self.find(&id));
         let [current, previous] = project
             .as_ref()
-            .map_or([Digest::of(b""); 2], |known| known.secrets());
+            .map_or_else(|| [Digest::of(b""); 2], |known| known.secrets());
         let digest = secret.digest();
         let (is_current, is_previous) = (digest == current, digest == previous);
         let project = project

@@ -60,7 +60,7 @@ impl Upstreams {
         base_url: &str,
         clock: &Clock,
     ) -> Result<Self, ClientError> {
-        let client = Client::new(config)?;
+        let client = Client::new(config, max_calls)?;
         let google = config.google.clone().map(|google| {
             Google::new(
                 google,

@@ -84,9 +84,9 @@ impl Store for Map {
     ) -> Answer<Bound> {
         Ok(match self.rows().logins.get_mut(handle.as_bytes()) {
             Some((session, _)) => match session.clone().admit(browser, now) {
-                Ok(admitted) => {
+                Ok(_) => {
                     session.status = SessionStatus::Bound(browser);
-                    Bound::Granted(admitted)
+                    Bound::Granted
                 }
                 Err(_) => Bound::Refused(Some(session.clone())),
             },

@@ -71,7 +71,7 @@ impl Step {
             Self::BindBrowser => {
                 let handle = login.new.handle;
                 let bound = store.bind_browser(handle, login.browser, NOW).await;
-                matches!(bound.unwrap(), Bound::Granted(_))
+                matches!(bound.unwrap(), Bound::Granted)
             }
             Self::ConsumeUpstreamLogin => {
                 let consumed = store.consume_upstream_login(&login.upstream_login).await;

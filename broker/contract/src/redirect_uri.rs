@@ -20,26 +20,38 @@ pub use crate::uri::MAX_CHARS;
 /// Only the canonical form is accepted (`https://app.example/cb`, not
 /// `HTTPS://app.example:443/x/../cb`): a browser would rewrite any other, and then not
 /// return to the *exact* callback.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct RedirectUri(String);
+pub struct RedirectUri {
+    text: String,
+    /// Kept, because every visit needs it and parsing is slow.
+    origin: Origin,
+}
 
 impl RedirectUri {
     /// The text, unchanged.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The origin of the callback.
-    pub fn origin(&self) -> Origin {
-        Origin::of(&Url::parse(&self.0).expect("the constructor parsed it"))
+    pub fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     /// SHA-256 of the text.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.0.as_bytes())
+        Digest::of(self.text.as_bytes())
     }
 }
+
+impl PartialEq for RedirectUri {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for RedirectUri {}
 
 impl FromStr for RedirectUri {
     type Err = Malformed;
@@ -47,7 +59,10 @@ impl FromStr for RedirectUri {
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let url = callback_shaped(text).ok_or(Malformed(Rule::RedirectUriShape))?;
         if is_canonical(&url, text) {
-            Ok(Self(text.to_owned()))
+            Ok(Self {
+                text: text.to_owned(),
+                origin: Origin::of(&url),
+            })
         } else {
             Err(Malformed(Rule::RedirectUriCanonical))
         }
@@ -64,13 +79,13 @@ impl TryFrom<String> for RedirectUri {
 
 impl From<RedirectUri> for String {
     fn from(uri: RedirectUri) -> String {
-        uri.0
+        uri.text
     }
 }
 
 impl fmt::Display for RedirectUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -82,6 +97,12 @@ impl fmt::Display for RedirectUri {
 pub struct AuthorizationUrl(String);
 
 impl AuthorizationUrl {
+    /// The URL of the login with this handle at the broker `base`. The handle is text in
+    /// base64url, which needs no escape.
+    pub fn of_handle(base: &Origin, handle: &str) -> Self {
+        Self(format!("{base}/login/{handle}"))
+    }
+
     /// The text: for the answer that issues it, and for the browser's redirect.
     pub fn expose(&self) -> &str {
         &self.0

@@ -72,8 +72,13 @@ fn operation(request: &Request<'_>) -> String {
     match request.route() {
         // Only the preconditions, which answer at every path, have no name.
         Some(route) if route.name.is_some() => {
-            let template = route.uri.to_string().replace('<', "{").replace('>', "}");
-            format!("{method} {template}")
+            let template = route.uri.as_str().chars().map(|char| match char {
+                '<' => '{',
+                '>' => '}',
+                other => other,
+            });
+            let method = method.as_str().chars();
+            method.chain([' ']).chain(template).collect()
         }
         Some(_) => format!("{method} (no route)"),
         // Rocket puts GET in place of a method that it does not know.

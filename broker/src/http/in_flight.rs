@@ -2,35 +2,50 @@
 //! Rocket itself would always wait for its whole grace time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Data, Request};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// The requests in flight. Clones share one count.
 #[derive(Clone, Default)]
-pub struct InFlight(Arc<watch::Sender<usize>>);
+pub struct InFlight(Arc<Count>);
+
+#[derive(Default)]
+struct Count {
+    requests: AtomicUsize,
+    none: Notify,
+}
 
 impl InFlight {
     /// Waits until there is none.
     pub async fn none(&self) {
-        let mut count = self.0.subscribe();
-        // It cannot fail: we hold the sender.
-        let _ = count.wait_for(|count| *count == 0).await;
+        let Count { requests, none } = &*self.0;
+        loop {
+            // Made before the count is read, so that no notice is missed in between.
+            let notice = none.notified();
+            if requests.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            notice.await;
+        }
     }
 
     fn enter(&self) -> Entered {
-        self.0.send_modify(|count| *count += 1);
+        self.0.requests.fetch_add(1, Ordering::SeqCst);
         Entered(self.0.clone())
     }
 }
 
 /// Lives as long as its request, which outlives the body of its answer.
-struct Entered(Arc<watch::Sender<usize>>);
+struct Entered(Arc<Count>);
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        if self.0.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.none.notify_waiters();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `POST /v1/login/session`.
 
-use contract::{LoginLifetime, LoginSessionRequest, LoginSessionResponse};
+use contract::{AuthorizationUrl, LoginLifetime, LoginSessionRequest, LoginSessionResponse};
 use rocket::serde::json::Json;
 use rocket::{State, post};
 
@@ -19,9 +19,8 @@ pub(super) async fn start(
     let core = &broker.core;
     let report = clean::start(core, &request.project, &request).await;
     let handle = context.log(report)?;
-    let url = format!("{}/login/{}", core.base_url, handle.expose());
     Ok(Json(LoginSessionResponse {
-        authorization_url: url.parse().expect("an origin and a handle make such a URL"),
+        authorization_url: AuthorizationUrl::of_handle(&core.base_url, handle.expose()),
         expires_in: LoginLifetime {},
     }))
 }

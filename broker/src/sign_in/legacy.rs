@@ -75,7 +75,7 @@ pub(crate) async fn authorize(
     let mut log = LogFields {
         project: Some(project.client_id.clone()),
         login: state.as_ref().map(LoginId::of_state),
-        provenance: Some(visit.provenance(&project.start_origins(&redirect_uri))),
+        provenance: Some(visit.provenance(project.start_origins(&redirect_uri))),
         ..LogFields::default()
     };
     let started = match params {

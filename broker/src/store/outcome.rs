@@ -19,7 +19,7 @@ pub enum Opened {
 #[derive(Debug)]
 pub enum Bound {
     /// The login belongs to this browser.
-    Granted(LoginSession),
+    Granted,
     /// The login is over, or belongs to another browser; `None` if it is unknown.
     Refused(Option<LoginSession>),
 }

@@ -29,8 +29,7 @@ pub(super) const FIND: &str =
 pub(super) const BIND_BROWSER: &str = "
     UPDATE logins SET browser = $1
     WHERE handle_digest = $2 AND stage = 'pending' AND $3 < ends_ms
-      AND (browser IS NULL OR browser = $1)
-    RETURNING *";
+      AND (browser IS NULL OR browser = $1)";
 
 pub(super) const CONSUME_UPSTREAM_LOGIN: &str = "
     INSERT INTO spent_trips (trip, known_until_ms) VALUES ($1, $2)

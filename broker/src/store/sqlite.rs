@@ -1,10 +1,14 @@
 //! SQLite, the embedded default: a file, or memory.
 //!
-//! [`writer`] runs the steps in batches, on the tables that [`tables`] prepares.
+//! Steps in memory run [`inline`], on their caller's thread. Those that change a file
+//! wait for its disk: [`writer`] runs them in batches on a thread of its own; those that
+//! only read it run inline. [`tables`] prepares the tables of both.
 
 mod error_message;
 mod executor;
+mod inline;
 mod tables;
+mod transaction;
 mod writer;
 
 use std::fs::OpenOptions;
@@ -27,11 +31,23 @@ use crate::model::login_session::{
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 use executor::poll_once;
+use inline::Inline;
 use writer::Writer;
 
 /// The embedded store.
 #[derive(Debug)]
-pub struct Sqlite(Writer);
+pub struct Sqlite(Connections);
+
+#[derive(Debug)]
+enum Connections {
+    Memory(Inline),
+    /// The reader is closed first: the last connection to close empties the write-ahead
+    /// log, which only the writer can.
+    File {
+        reader: Inline,
+        writer: Writer,
+    },
+}
 
 impl Sqlite {
     /// A store that is gone with the process.
@@ -40,7 +56,12 @@ impl Sqlite {
     ///
     /// If SQLite reports an error.
     pub fn in_memory(fail_points: FailPoints) -> Result<Self, StoreError> {
-        Writer::start(Connection::open_in_memory()?, fail_points).map(Self)
+        let mut connection = Connection::open_in_memory()?;
+        tables::prepare(&mut connection)?;
+        Ok(Self(Connections::Memory(Inline::new(
+            connection,
+            fail_points,
+        ))))
     }
 
     /// The store in the file at `path`, which is made if it does not exist.
@@ -50,7 +71,34 @@ impl Sqlite {
     /// If the file cannot be opened, written or understood.
     pub fn at(path: &Path, fail_points: FailPoints) -> Result<Self, StoreError> {
         make_private(path);
-        Writer::start(Connection::open(path)?, fail_points).map(Self)
+        let writer = Writer::start(Connection::open(path)?, fail_points.clone())?;
+        let reader = Connection::open(path)?;
+        tables::prepare_reader(&reader)?;
+        let reader = Inline::new(reader, fail_points);
+        Ok(Self(Connections::File { reader, writer }))
+    }
+
+    /// Runs a step that changes nothing.
+    fn read<T>(
+        &self,
+        step: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        match &self.0 {
+            Connections::Memory(connection) => connection.read(step),
+            Connections::File { reader, .. } => reader.read(step),
+        }
+    }
+
+    /// Runs a step, and returns its result once that is committed.
+    async fn commit<T, F>(&self, step: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        match &self.0 {
+            Connections::Memory(connection) => connection.commit(step),
+            Connections::File { writer, .. } => writer.run(step).await,
+        }
     }
 }
 
@@ -67,19 +115,16 @@ fn make_private(path: &Path) {
 #[async_trait]
 impl Store for Sqlite {
     async fn ready(&self) -> Result<(), StoreError> {
-        check_version(self.0.run(tables::version).await?)
+        check_version(self.commit(tables::version).await?)
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::open(db, &login, now)))
+        self.commit(move |db| poll_once(steps::open(db, &login, now)))
             .await
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::find(db, handle, now)))
-            .await
+        self.read(|db| poll_once(steps::find(db, handle, now)))
     }
 
     async fn bind_browser(
@@ -88,8 +133,7 @@ impl Store for Sqlite {
         browser: BrowserBinding,
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::bind_browser(db, handle, browser, now)))
+        self.commit(move |db| poll_once(steps::bind_browser(db, handle, browser, now)))
             .await
     }
 
@@ -98,8 +142,7 @@ impl Store for Sqlite {
         upstream_login: &UpstreamLogin,
     ) -> Result<Consumed, StoreError> {
         let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
-        self.0
-            .run(move |db| poll_once(steps::consume_upstream_login(db, id, known_until)))
+        self.commit(move |db| poll_once(steps::consume_upstream_login(db, id, known_until)))
             .await
     }
 
@@ -109,8 +152,7 @@ impl Store for Sqlite {
         outcome: LoginOutcome,
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::complete(db, handle, &outcome, now)))
+        self.commit(move |db| poll_once(steps::complete(db, handle, &outcome, now)))
             .await
     }
 
@@ -119,36 +161,31 @@ impl Store for Sqlite {
         ask: ResultQuery,
         now: UnixMs,
     ) -> Result<ResultRead, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::consume_result(db, &ask, now)))
+        self.commit(move |db| poll_once(steps::consume_result(db, &ask, now)))
             .await
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::issue(db, &grant)))
+        self.commit(move |db| poll_once(steps::issue(db, &grant)))
             .await
     }
 
     async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::redeem(db, &redemption, now)))
+        self.commit(move |db| poll_once(steps::redeem(db, &redemption, now)))
             .await
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::token(db, token, now)))
-            .await
+        self.read(|db| poll_once(steps::token(db, token, now)))
     }
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
-        self.0
-            .run(move |db| poll_once(steps::revoke(db, token)))
+        self.commit(move |db| poll_once(steps::revoke(db, token)))
             .await
     }
 
     async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        self.0.run(move |db| poll_once(steps::sweep(db, now))).await
+        self.commit(move |db| poll_once(steps::sweep(db, now)))
+            .await
     }
 }

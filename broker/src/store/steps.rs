@@ -52,10 +52,9 @@ pub(super) async fn bind_browser<E: Executor>(
     now: UnixMs,
 ) -> Result<Bound, E::Error> {
     let parameters = parameters![&browser.0, &handle, now];
-    let bound = db.one(sql::BIND_BROWSER, parameters, row::login_session);
-    match bound.await? {
-        Some(session) => Ok(Bound::Granted(session)),
-        None => find(db, handle, now).await.map(Bound::Refused),
+    match db.change(sql::BIND_BROWSER, parameters).await? {
+        0 => find(db, handle, now).await.map(Bound::Refused),
+        _ => Ok(Bound::Granted),
     }
 }
 

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
-use reqwest::{Certificate, ClientBuilder, Proxy, RequestBuilder, StatusCode, redirect, retry};
+use reqwest::{
+    Certificate, ClientBuilder, IntoUrl, Proxy, RequestBuilder, StatusCode, redirect, retry,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -23,9 +25,6 @@ use crate::config::{ConfigError, ProxyConfig, UpstreamConfig};
 
 /// The maximum size of a body; regular answers of both providers are far smaller.
 pub(super) const MAX_BODY_BYTES: usize = 256 * 1024;
-
-/// The maximum number of idle connections to each of a provider's hosts.
-const MAX_IDLE: usize = 32;
 
 /// Makes calls to providers. Clones share the limit of concurrent calls.
 #[derive(Debug, Clone)]
@@ -56,7 +55,9 @@ pub(super) struct Answer {
 }
 
 impl Client {
-    pub(super) fn new(config: &UpstreamConfig) -> Result<Self, ClientError> {
+    /// A client that keeps up to `max_idle` idle connections to each host. A smaller
+    /// number than that of the concurrent calls would have each burst connect anew.
+    pub(super) fn new(config: &UpstreamConfig, max_idle: NonZeroU32) -> Result<Self, ClientError> {
         let authorities = config.ca_certificates()?;
         let authorities: Vec<_> = authorities
             .iter()
@@ -66,7 +67,7 @@ impl Client {
             .timeout(config.timeout())
             .connect_timeout(config.timeout())
             .tls_certs_merge(authorities)
-            .pool_max_idle_per_host(MAX_IDLE)
+            .pool_max_idle_per_host(saturating(max_idle))
             .redirect(redirect::Policy::none())
             // A code exchange whose answer was lost may have happened.
             .retry(retry::never())
@@ -85,18 +86,18 @@ impl Client {
 
     /// The same client for one provider, with at most `max_calls` calls at once.
     pub(super) fn limited_to(&self, max_calls: NonZeroU32) -> Self {
-        let permits = usize::try_from(max_calls.get()).unwrap_or(usize::MAX);
+        let permits = saturating(max_calls).min(Semaphore::MAX_PERMITS);
         Self {
-            permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(permits)),
             ..self.clone()
         }
     }
 
-    pub(super) fn get(&self, url: &str) -> RequestBuilder {
+    pub(super) fn get(&self, url: impl IntoUrl) -> RequestBuilder {
         self.http.get(url)
     }
 
-    pub(super) fn post(&self, url: &str) -> RequestBuilder {
+    pub(super) fn post(&self, url: impl IntoUrl) -> RequestBuilder {
         self.http.post(url)
     }
 
@@ -131,11 +132,18 @@ impl Client {
         reason = "it waits for calls to a provider, which have the same time limit"
     )]
     async fn permit(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
         match tokio::time::timeout(self.permit_timeout, self.permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) | Err(_) => Err(Failure::TooManyCalls),
         }
     }
+}
+
+fn saturating(number: NonZeroU32) -> usize {
+    usize::try_from(number.get()).unwrap_or(usize::MAX)
 }
 
 /// Sets the proxy. By default the client would obey `HTTPS_PROXY` and similar
@@ -291,7 +299,7 @@ mod tests {
             timeout_ms: 20,
             ..UpstreamConfig::default()
         };
-        let client = Client::new(&config).unwrap();
+        let client = Client::new(&config, NonZeroU32::MIN).unwrap();
         let [one, other] = [(); 2].map(|()| client.limited_to(NonZeroU32::MIN));
         let held = one.permit().await.unwrap();
         assert_eq!(one.permit().await.unwrap_err(), Failure::TooManyCalls);

@@ -1,6 +1,8 @@
 //! The connectivity check of `broker check --online`: whether the providers' servers
 //! can be reached from this machine. It sends no credentials.
 
+use std::num::NonZeroU32;
+
 use contract::Origin;
 
 use super::client::{Client, ClientError, Observer};
@@ -27,7 +29,7 @@ pub struct Diagnosis {
 ///
 /// If the HTTP client cannot be made.
 pub async fn check(config: &UpstreamConfig, clock: &Clock) -> Result<Vec<Diagnosis>, ClientError> {
-    let client = Client::new(config)?;
+    let client = Client::new(config, NonZeroU32::MIN)?;
     let mut diagnoses = Vec::new();
     if let Some(google) = &config.google {
         diagnoses.extend(check_google(google, &client, clock).await);

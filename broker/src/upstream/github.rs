@@ -1,12 +1,13 @@
 //! Sign-in with GitHub: OAuth 2.0 without ID tokens, errors inside HTTP 200, and a
 //! REST API that returns the user.
 
-use contract::{Profile, Provider, Subject};
+use contract::{Origin, Profile, Provider, Subject};
 use reqwest::RequestBuilder;
 use reqwest::StatusCode;
-use reqwest::header::ACCEPT;
+use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
+use url::Url;
 
 use super::access_token::AccessToken;
 use super::account_picker::AccountPicker;
@@ -18,14 +19,41 @@ use crate::model::upstream_login::UpstreamLogin;
 use crate::query::encode;
 
 /// The newest version of the REST API; without the header GitHub uses an older one.
-const API_VERSION: &str = "2026-03-10";
+const API_VERSION: HeaderValue = HeaderValue::from_static("2026-03-10");
+const API_VERSION_HEADER: HeaderName = HeaderName::from_static("x-github-api-version");
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const GITHUB_JSON: HeaderValue = HeaderValue::from_static("application/vnd.github+json");
 
 /// GitHub, or an imitation of it.
 #[derive(Debug)]
 pub struct GitHub {
     config: GitHubConfig,
+    endpoints: Endpoints,
     callback: String,
     client: Client,
+}
+
+/// The addresses of the calls, parsed once.
+#[derive(Debug)]
+struct Endpoints {
+    token: Url,
+    user: Url,
+    emails: Url,
+}
+
+impl Endpoints {
+    fn of(config: &GitHubConfig) -> Self {
+        let at = |origin: &Origin, path: &str| {
+            let url = Url::parse(&format!("{origin}{path}"));
+            url.expect("an origin and a path make a URL")
+        };
+        Self {
+            token: at(&config.web_url, "/login/oauth/access_token"),
+            user: at(&config.api_url, "/user"),
+            emails: at(&config.api_url, "/user/emails?per_page=100"),
+        }
+    }
 }
 
 /// A token response: a token, or an error with status 200.
@@ -58,6 +86,7 @@ struct Email {
 impl GitHub {
     pub(super) fn new(config: GitHubConfig, callback: String, client: Client) -> Self {
         Self {
+            endpoints: Endpoints::of(&config),
             config,
             callback,
             client,
@@ -109,13 +138,8 @@ impl GitHub {
         // At once; and both to their end, so that the reported failure does not depend
         // on which answer is faster.
         let (user, emails) = tokio::join!(
-            self.get("GET user", &token, "/user", observer),
-            self.get(
-                "GET user emails",
-                &token,
-                "/user/emails?per_page=100",
-                observer
-            ),
+            self.get("GET user", &self.endpoints.user, &token, observer),
+            self.get("GET user emails", &self.endpoints.emails, &token, observer),
         );
         Ok(profile(user_in(&user?)?, emails_in(&emails?)?))
     }
@@ -128,11 +152,10 @@ impl GitHub {
         observer: Observer<'_>,
     ) -> Result<AccessToken, Failure> {
         let verifier = upstream_login.upstream_verifier();
-        let url = format!("{}/login/oauth/access_token", self.config.web_url);
         let request = self
             .client
-            .post(&url)
-            .header(ACCEPT, "application/json")
+            .post(self.endpoints.token.clone())
+            .header(ACCEPT, JSON)
             .form(&[
                 ("client_id", self.config.client_id.as_str()),
                 ("client_secret", self.config.client_secret.expose()),
@@ -146,20 +169,20 @@ impl GitHub {
     async fn get(
         &self,
         operation: &'static str,
+        url: &Url,
         token: &AccessToken,
-        path: &str,
         observer: Observer<'_>,
     ) -> Result<Answer, Failure> {
-        let request = self.api_request(token, path);
+        let request = self.api_request(url, token);
         self.client.send(operation, request, observer).await
     }
 
-    fn api_request(&self, token: &AccessToken, path: &str) -> RequestBuilder {
+    fn api_request(&self, url: &Url, token: &AccessToken) -> RequestBuilder {
         self.client
-            .get(&format!("{}{path}", self.config.api_url))
+            .get(url.clone())
             .bearer_auth(token.expose())
-            .header(ACCEPT, "application/vnd.github+json")
-            .header("X-GitHub-Api-Version", API_VERSION)
+            .header(ACCEPT, GITHUB_JSON)
+            .header(API_VERSION_HEADER, API_VERSION)
     }
 }
 

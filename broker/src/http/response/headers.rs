@@ -1,8 +1,10 @@
 //! The headers of every answer.
 
-use rocket::http::{ContentType, Header};
+use rocket::http::Header;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
+
+use crate::http::raw_headers;
 
 /// The pages load their style, and nothing else. No `form-action`: browsers apply it to
 /// the redirects after a form, too.
@@ -38,7 +40,7 @@ pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
         set_if_absent(response, Header::new(name, value));
     }
     // On a redirect it would sever a popup from its opener.
-    if response.content_type() == Some(ContentType::HTML) {
+    if is_html(response) {
         set_if_absent(
             response,
             Header::new("Cross-Origin-Opener-Policy", "same-origin"),
@@ -50,6 +52,11 @@ pub(crate) fn complete(response: &mut Response<'_>, request_id: &str, scheme: Sc
             Header::new("Strict-Transport-Security", "max-age=31536000"),
         );
     }
+}
+
+fn is_html(response: &Response<'_>) -> bool {
+    let media_type = response.headers().get_one("Content-Type");
+    media_type.is_some_and(|it| raw_headers::is(it, "text/html"))
 }
 
 /// The scheme of the base URL.

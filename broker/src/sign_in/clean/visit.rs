@@ -111,10 +111,10 @@ impl<'a> LoginVisit<'a> {
     fn decide(&mut self, login: &PendingLogin, visit: &Visit) -> (RelayDecision, AccountPicker) {
         let PendingLogin { session, project } = login;
         let start_origins = project.start_origins(&session.redirect_uri);
-        let provenance = visit.provenance(&start_origins);
+        let provenance = visit.provenance(start_origins);
         self.log.provenance = Some(provenance);
         self.core.limits.visit(&session.project, provenance);
-        let is_plain = visit.is_plain(&start_origins, &self.core.base_url);
+        let is_plain = visit.is_plain(start_origins, &self.core.base_url);
         let decision = match session.status {
             // This browser has confirmed, or did not have to.
             SessionStatus::Bound(_) => RelayDecision::Bind,
@@ -156,7 +156,7 @@ impl<'a> LoginVisit<'a> {
             self.log.rule = Some(Rule::RelayStartOrigin);
         }
         Confirmation {
-            origin: login.session.redirect_uri.origin(),
+            origin: login.session.redirect_uri.origin().clone(),
             provider: login.session.provider,
             project: login.project,
         }
@@ -185,7 +185,7 @@ impl<'a> LoginVisit<'a> {
         let now = self.core.now();
         let store = &self.core.store;
         match store.bind_browser(self.handle, self.browser, now).await? {
-            Bound::Granted(_) => {
+            Bound::Granted => {
                 self.log.steps.push(Step::Bound);
                 Ok(())
             }

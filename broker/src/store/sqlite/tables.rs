@@ -3,14 +3,25 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Result};
 
 use super::error_message::damaged;
+use super::transaction::Transaction;
 use crate::store::error::{StoreError, check_version};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 
 /// The time to wait for another process that holds the file.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// More than there are: each is parsed once.
+const STATEMENTS: usize = 32;
+
+/// Makes a connection that only reads ready for the statements of steps.
+pub(super) fn prepare_reader(connection: &Connection) -> Result<()> {
+    connection.busy_timeout(BUSY)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "query_only", "on")
+}
 
 /// Makes the connection durable and the tables ready.
 pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), StoreError> {
@@ -21,13 +32,8 @@ pub(super) fn prepare(connection: &mut Connection) -> std::result::Result<(), St
     connection.pragma_update(None, "synchronous", "full")?;
     // Deleted values are overwritten in the file.
     connection.pragma_update(None, "secure_delete", "on")?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     migrate(connection)
-}
-
-/// Begins a transaction that excludes every other writer from its start.
-pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 /// The version of the tables; 0 before there are any.
@@ -64,13 +70,13 @@ fn another_program() -> StoreError {
     )
 }
 
-fn migrate(connection: &mut Connection) -> std::result::Result<(), StoreError> {
-    let transaction = begin(connection)?;
-    match version(&transaction)? {
-        0 => transaction.execute_batch(&SCHEMA.replace("BYTES", "BLOB"))?,
+fn migrate(db: &Connection) -> std::result::Result<(), StoreError> {
+    let transaction = Transaction::begin(db)?;
+    match version(db)? {
+        0 => db.execute_batch(&SCHEMA.replace("BYTES", "BLOB"))?,
         found => check_version(found)?,
     }
     // Written even if unchanged, so that a database that cannot be written fails now.
-    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
+    db.pragma_update(None, "user_version", SCHEMA_VERSION)?;
     transaction.commit().map_err(StoreError::from)
 }

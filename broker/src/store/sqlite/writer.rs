@@ -7,15 +7,16 @@
 //! caller's error never fails another's step; if the commit fails, every caller gets
 //! the error. No caller gets a result that was not committed.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rusqlite::{Connection, Result, Transaction};
+use rusqlite::{Connection, Result};
 use tokio::sync::oneshot;
 
-use super::tables::{self, begin};
+use super::inline::catch_panic;
+use super::tables;
+use super::transaction::Transaction;
 use crate::store::error::StoreError;
 use crate::store::fail_points::{FailPoint, FailPoints};
 
@@ -54,7 +55,7 @@ impl Writer {
         let (queue, receiver) = channel();
         let thread = thread::Builder::new()
             .name("sqlite".to_owned())
-            .spawn(move || write(&mut connection, &receiver, &fail_points))
+            .spawn(move || write(&connection, &receiver, &fail_points))
             .expect("the operating system starts a thread");
         Ok(Self {
             queue: Some(queue),
@@ -103,9 +104,7 @@ where
     T: Send,
 {
     fn run(&mut self, db: &Connection, fail_points: &FailPoints) -> Result<()> {
-        // A step that panics must not take the store with it.
-        let result = catch_unwind(AssertUnwindSafe(|| (self.step)(db)));
-        self.result = Some(result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);
+        self.result = Some(catch_panic(|| (self.step)(db))?);
         fail_points.hit(FailPoint::AfterRead);
         Ok(())
     }
@@ -128,7 +127,7 @@ enum Group {
     Failed(StoreError),
 }
 
-fn write(connection: &mut Connection, queue: &Receiver<Box<dyn Step>>, fail_points: &FailPoints) {
+fn write(connection: &Connection, queue: &Receiver<Box<dyn Step>>, fail_points: &FailPoints) {
     let mut has_written = false;
     loop {
         match queue.recv_timeout(IDLE) {
@@ -153,7 +152,7 @@ fn empty_log(connection: &Connection) {
 }
 
 fn run_batch(
-    connection: &mut Connection,
+    connection: &Connection,
     first: Box<dyn Step>,
     queue: &Receiver<Box<dyn Step>>,
     fail_points: &FailPoints,
@@ -179,17 +178,12 @@ fn answer_all(batch: Vec<Box<dyn Step>>, committed: &std::result::Result<(), Sto
     }
 }
 
-fn commit(
-    connection: &mut Connection,
-    batch: &mut [Box<dyn Step>],
-    fail_points: &FailPoints,
-) -> Group {
-    let transaction = match begin(connection) {
+fn commit(connection: &Connection, batch: &mut [Box<dyn Step>], fail_points: &FailPoints) -> Group {
+    let transaction = match Transaction::begin(connection) {
         Ok(transaction) => transaction,
         Err(error) => return Group::Failed(error.into()),
     };
-    // Dropped without a commit, a transaction is rolled back.
-    let run = |step: &mut Box<dyn Step>| step.run(&transaction, fail_points);
+    let run = |step: &mut Box<dyn Step>| step.run(connection, fail_points);
     if batch.iter_mut().any(|step| run(step).is_err()) {
         return Group::StepFailed;
     }
@@ -200,12 +194,12 @@ fn commit(
 }
 
 fn commit_alone(
-    connection: &mut Connection,
+    connection: &Connection,
     step: &mut dyn Step,
     fail_points: &FailPoints,
 ) -> Result<()> {
-    let transaction = begin(connection)?;
-    step.run(&transaction, fail_points)?;
+    let transaction = Transaction::begin(connection)?;
+    step.run(connection, fail_points)?;
     finish(transaction, fail_points)
 }
 

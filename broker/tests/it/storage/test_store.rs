@@ -133,7 +133,7 @@ impl TestStore {
 
     /// Whether binding the login to this browser succeeds.
     pub(crate) async fn is_granted(&self, handle: u8, browser: u8) -> bool {
-        matches!(self.bind_browser(handle, browser).await, Bound::Granted(_))
+        matches!(self.bind_browser(handle, browser).await, Bound::Granted)
     }
 
     pub(crate) async fn complete(&self, handle: u8, outcome: LoginOutcome) -> Completed {

@@ -63,7 +63,7 @@ impl Store for CountingStore {
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
         let done = self.store.bind_browser(handle, browser, now).await;
-        self.counted(done, |done| matches!(done, Ok(Bound::Granted(_))))
+        self.counted(done, |done| matches!(done, Ok(Bound::Granted)))
     }
 
     async fn consume_upstream_login(

@@ -1,0 +1,75 @@
+//! A connection on which steps run at once, on their caller's thread: all steps of a
+//! database in memory, and those that only read a file.
+//!
+//! Neither waits for a disk to write, so neither is worth the way to another thread and
+//! back, which costs more than most steps. In WAL mode a reader sees what is durable:
+//! SQLite publishes a commit to other connections after it has reached the disk.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Result};
+
+use super::transaction::Transaction;
+use crate::store::error::StoreError;
+use crate::store::fail_points::{FailPoint, FailPoints};
+
+/// A connection that its callers use one after the other.
+#[derive(Debug)]
+pub(super) struct Inline {
+    connection: Mutex<Connection>,
+    fail_points: FailPoints,
+}
+
+impl Inline {
+    pub(super) fn new(connection: Connection, fail_points: FailPoints) -> Self {
+        Self {
+            connection: Mutex::new(connection),
+            fail_points,
+        }
+    }
+
+    /// Runs a step that changes nothing.
+    pub(super) fn read<T>(
+        &self,
+        step: impl FnOnce(&Connection) -> Result<T>,
+    ) -> std::result::Result<T, StoreError> {
+        Ok(self.run(&self.connection(), step)?)
+    }
+
+    /// Runs a step in a transaction, and commits it.
+    pub(super) fn commit<T>(
+        &self,
+        step: impl FnOnce(&Connection) -> Result<T>,
+    ) -> std::result::Result<T, StoreError> {
+        let connection = self.connection();
+        let transaction = Transaction::begin(&connection)?;
+        let result = self.run(&connection, step)?;
+        self.fail_points.hit(FailPoint::BeforeCommit);
+        transaction.commit()?;
+        self.fail_points.hit(FailPoint::AfterCommit);
+        Ok(result)
+    }
+
+    fn run<T>(
+        &self,
+        connection: &Connection,
+        step: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        let result = catch_panic(|| step(connection))?;
+        self.fail_points.hit(FailPoint::AfterRead);
+        Ok(result)
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A transaction that a panic left behind was rolled back.
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs a step, which must not take the store with it when it panics.
+pub(super) fn catch_panic<T>(step: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(rusqlite::Error::UnwindingPanic))
+}
