@@ -196,7 +196,7 @@ async fn a_token_is_revoked_although_the_client_hangs_up_before_the_commit() {
     call.hang_up().await;
     pausable.resume.send(()).unwrap();
     // A read does not wait for a step that is not committed yet; another change does.
-    broker.login(1).await;
+    broker.session(1).await;
     broker.profile(&token).await.is_refusal(401);
     broker.revoke(&token).await.is_json(200, &json!({}));
 }

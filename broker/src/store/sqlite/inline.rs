@@ -73,3 +73,53 @@ impl Inline {
 pub(super) fn catch_panic<T>(step: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(step)).unwrap_or(Err(rusqlite::Error::UnwindingPanic))
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Error;
+
+    use super::*;
+
+    fn inline() -> Inline {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (n)").unwrap();
+        Inline::new(connection, FailPoints::NONE)
+    }
+
+    fn insert(db: &Connection) -> Result<usize> {
+        db.execute("INSERT INTO t VALUES (1)", [])
+    }
+
+    #[track_caller]
+    fn check_rows(inline: &Inline, expected: i64) {
+        let rows = inline.read(|db| db.query_row("SELECT count(*) FROM t", [], |row| row.get(0)));
+        let rows: i64 = rows.unwrap();
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_nothing_behind() {
+        let inline = inline();
+        let failed: std::result::Result<(), _> = inline.commit(|db| {
+            insert(db)?;
+            Err(Error::InvalidQuery)
+        });
+        assert!(failed.is_err());
+        check_rows(&inline, 0);
+        inline.commit(insert).unwrap();
+        check_rows(&inline, 1);
+    }
+
+    #[test]
+    fn a_step_that_panics_is_an_error_and_leaves_nothing_behind() {
+        let inline = inline();
+        let panicked: std::result::Result<(), _> = inline.commit(|db| {
+            insert(db)?;
+            panic!("a step's own fault")
+        });
+        assert!(panicked.is_err());
+        check_rows(&inline, 0);
+        inline.commit(insert).unwrap();
+        check_rows(&inline, 1);
+    }
+}

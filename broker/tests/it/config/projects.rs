@@ -132,7 +132,8 @@ fn a_project_has_the_default_guard_unless_it_sets_another() {
         config.projects[0].clone()
     };
     let starts = |project: &Project| {
-        let origins = project.start_origins(&"https://app.example/cb".parse().unwrap());
+        let callback = "https://app.example/cb".parse().unwrap();
+        let origins = project.start_origins(&callback);
         origins.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let default = project("");

@@ -1,16 +1,19 @@
 //! The embedded engine, with one file per test, and the tests of the file itself.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use broker::model::login_session::LoginOutcome;
-use broker::store::fail_points::FailPoints;
+use broker::model::UnixMs;
+use broker::model::login_session::{LoginOutcome, SessionStatus};
+use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::store::{Opened, Store, StoreUrl};
 use contract::Rule;
+use tokio::task::JoinSet;
 
 use super::acknowledged;
-use super::test_store::{Engine, Read, TestStore, handle_of, login, query};
+use super::test_store::{Engine, Read, TestStore, binding, handle_of, login, query};
 use crate::scratch::Scratch;
 use crate::users::ada;
 
@@ -85,6 +88,52 @@ async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
         one.open(new_login(), store.now()).await.unwrap(),
         Opened::KeyTaken
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_reads_at_once_in_memory_one_gets_the_outcome() {
+    let url: StoreUrl = "sqlite::memory:".parse().unwrap();
+    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    let now = UnixMs(1_790_000_000_000);
+    for round in 0..50 {
+        let (new, handle) = (login(round, handle_of(round), "ada", now), handle_of(round));
+        store.open(new, now).await.unwrap();
+        let outcome = LoginOutcome::Succeeded(ada());
+        store.complete(handle, outcome, now).await.unwrap();
+        let mut reads = JoinSet::new();
+        for _ in 0..8 {
+            let store = store.clone();
+            reads.spawn(async move { store.consume_result(query(round), now).await.unwrap() });
+        }
+        let reads: Vec<_> = reads.join_all().await.into_iter().map(Read::from).collect();
+        let outcomes = reads.iter().filter(|it| matches!(it, Read::Outcome(_)));
+        assert_eq!(outcomes.count(), 1, "{reads:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_neither_waits_for_a_step_that_is_not_committed_nor_sees_it() {
+    let store = TestStore::on(File::new()).await;
+    store.open(1).await;
+    let (reached, paused) = channel();
+    let (resume, permission) = channel();
+    let permission = Mutex::new(permission);
+    let fail_points = FailPoints::new(move |point| {
+        if point == FailPoint::BeforeCommit {
+            reached.send(()).unwrap();
+            permission.lock().unwrap().recv().unwrap();
+        }
+    });
+    let pausing = store.engine.open_with(fail_points).await;
+    let (one, now) = (pausing.clone(), store.now());
+    let bind = tokio::spawn(async move { one.bind_browser(handle_of(1), binding(1), now).await });
+    paused.recv().unwrap();
+    let during = pausing.find(handle_of(1), now).await.unwrap().unwrap();
+    assert_eq!(during.status, SessionStatus::Unbound);
+    resume.send(()).unwrap();
+    bind.await.unwrap().unwrap();
+    let after = pausing.find(handle_of(1), now).await.unwrap().unwrap();
+    assert_eq!(after.status, SessionStatus::Bound(binding(1)));
 }
 
 #[tokio::test]
@@ -186,7 +235,7 @@ fn the_url_of_a_database_does_not_show_its_password() {
 async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
     let store = TestStore::on(File::new()).await;
     store.open_with(255, 255, "ada").await;
-    let mut steps = tokio::task::JoinSet::new();
+    let mut steps = JoinSet::new();
     for key in 0..200_u8 {
         // Every tenth has the handle of another login, which breaks a constraint.
         let handle = if key % 10 == 0 { 255 } else { key };
