@@ -79,6 +79,13 @@ impl UpstreamConfig {
         certificates.unwrap_or_else(|| Ok(Vec::new()))
     }
 
+    /// Whether any call to a provider may need TLS.
+    pub(crate) fn may_need_tls(&self) -> bool {
+        let google = self.google.iter().map(|it| &it.issuer);
+        let github = self.github.iter().flat_map(|it| [&it.web_url, &it.api_url]);
+        !matches!(self.proxy, ProxyConfig::None) || google.chain(github).any(Origin::is_https)
+    }
+
     /// Whether an imitation listens at `url`.
     fn imitates(&self, url: &Origin) -> bool {
         let url = Url::parse(url.as_str());

@@ -66,7 +66,6 @@ impl Client {
         let builder = reqwest::Client::builder()
             .timeout(config.timeout())
             .connect_timeout(config.timeout())
-            .tls_certs_merge(authorities)
             .pool_max_idle_per_host(saturating(max_idle))
             .redirect(redirect::Policy::none())
             // A code exchange whose answer was lost may have happened.
@@ -76,6 +75,11 @@ impl Client {
                 "federated-sign-in-broker/",
                 env!("CARGO_PKG_VERSION")
             ));
+        // Reading the system's certificates takes longer than the rest of the start.
+        let builder = match config.may_need_tls() {
+            true => builder.tls_certs_merge(authorities),
+            false => builder.tls_certs_only(authorities),
+        };
         let builder = with_proxy(&config.proxy, builder)?;
         Ok(Self {
             http: with_imitations(config.imitations_at.as_deref(), builder).build()?,
