@@ -1,10 +1,15 @@
 //! A throwaway PostgreSQL server: its cluster is in a temporary folder, it listens at a
-//! unix socket, and it ends with the process that started it.
+//! unix socket, and it ends with the process that started it. [`pair`] has two of them,
+//! a primary and its standby; [`bouncer`] puts a pooler in front of one.
 //!
 //! Needs PostgreSQL's programs (Debian's package `postgresql`). It may be started by
 //! root, and runs as another user then: PostgreSQL refuses root.
 
+pub mod bouncer;
+pub mod pair;
+
 use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -21,10 +26,14 @@ pub enum Durability {
     Relaxed,
 }
 
+/// PostgreSQL's own. It names a socket in a folder of the server's.
+const DEFAULT_PORT: u16 = 5432;
+
 /// A running server; killed, it can be started again on the same folder.
 #[derive(Debug)]
 pub struct Server {
     folder: String,
+    port: u16,
     commands: ChildStdin,
     replies: BufReader<ChildStdout>,
     _process: Child,
@@ -47,19 +56,49 @@ impl Server {
     ///
     /// As above, or when it does not know a setting.
     pub fn start_with(durability: Durability, settings: &[&str]) -> io::Result<Self> {
+        Self::serve(durability, "", DEFAULT_PORT, settings)
+    }
+
+    /// The same at a port of 127.0.0.1 as well.
+    ///
+    /// # Errors
+    ///
+    /// As above, or when no port is free.
+    pub fn start_on_tcp(durability: Durability) -> io::Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        Self::serve(durability, "", port, &["listen_addresses=127.0.0.1"])
+    }
+
+    /// A standby of `primary`, which it follows.
+    ///
+    /// # Errors
+    ///
+    /// As above, or when the primary does not answer.
+    pub fn start_standby(
+        durability: Durability,
+        settings: &[&str],
+        primary: &Self,
+    ) -> io::Result<Self> {
+        Self::serve(durability, &primary.folder, DEFAULT_PORT, settings)
+    }
+
+    fn serve(
+        durability: Durability,
+        primary: &str,
+        port: u16,
+        settings: &[&str],
+    ) -> io::Result<Self> {
         let fsync = match durability {
             Durability::Durable => "on",
             Durability::Relaxed => "off",
         };
         let mut process = Command::new("sh")
-            .args([
-                "-c",
-                include_str!("postgres/serve.sh"),
-                "serve.sh",
-                fsync,
-                PASSWORD_GROUP,
-            ])
+            .args(["-c", include_str!("postgres/serve.sh"), "serve.sh"])
+            .args([fsync, PASSWORD_GROUP, primary])
             .args(settings.iter().flat_map(|setting| ["-c", *setting]))
+            .env("PGPORT", port.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -67,18 +106,23 @@ impl Server {
         let replies = BufReader::new(process.stdout.take().expect("it is piped"));
         let mut server = Self {
             folder: String::new(),
+            port,
             commands,
             replies,
             _process: process,
         };
-        server.folder = server.read_up()?;
+        server.folder = server.read_reply("up")?;
         Ok(server)
     }
 
     /// The URL of one of its databases, `postgres` or one made since.
     pub fn url(&self, database: &str) -> String {
-        let folder = self.folder.replace('/', "%2F");
-        format!("postgres://broker@{folder}/{database}")
+        format!("postgres://broker@{}/{database}", self.host())
+    }
+
+    /// Its host and port in a URL.
+    fn host(&self) -> String {
+        format!("{}:{}", self.folder.replace('/', "%2F"), self.port)
     }
 
     /// The URL of its database `postgres`, with `schema` as the search path. This
@@ -94,9 +138,20 @@ impl Server {
             .replacen("broker@", &format!("{role}:{password}@"), 1)
     }
 
+    /// The URL of its database `postgres` at this name or address, for a server that
+    /// listens there.
+    pub fn url_at(&self, host: &str) -> String {
+        format!("postgres://broker@{host}:{}/postgres", self.port)
+    }
+
     /// The folder of its cluster.
     pub fn cluster(&self) -> PathBuf {
         Path::new(&self.folder).join("data")
+    }
+
+    /// The folder of its unix socket.
+    pub fn socket(&self) -> &str {
+        &self.folder
     }
 
     /// Ends the server and everything it serves with SIGKILL.
@@ -105,11 +160,7 @@ impl Server {
     ///
     /// If there is nothing to kill.
     pub fn kill(&mut self) -> io::Result<()> {
-        self.commands.write_all(b"kill\n")?;
-        match self.read_line()?.as_str() {
-            "down" => Ok(()),
-            other => Err(unexpected(other)),
-        }
+        self.order("kill", "down").map(drop)
     }
 
     /// Starts it again after a [`kill`](Self::kill), on what was committed.
@@ -118,15 +169,60 @@ impl Server {
     ///
     /// If it does not start.
     pub fn start_again(&mut self) -> io::Result<()> {
-        self.commands.write_all(b"start\n")?;
-        self.read_up().map(drop)
+        self.order("start", "up").map(drop)
     }
 
-    fn read_up(&mut self) -> io::Result<String> {
-        let said = self.read_line()?;
-        match said.strip_prefix("up ") {
-            Some(folder) => Ok(folder.to_owned()),
-            None => Err(unexpected(&said)),
+    /// Starts it again after a [`kill`](Self::kill), as a standby of `primary`. What was
+    /// committed here is gone.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start, or the primary does not answer.
+    pub fn start_again_as_standby_of(&mut self, primary: &Self) -> io::Result<()> {
+        let order = format!("standby {}", primary.folder);
+        self.order(&order, "up").map(drop)
+    }
+
+    /// Makes a standby a primary.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub fn promote(&mut self) -> io::Result<()> {
+        self.order("promote", "promoted").map(drop)
+    }
+
+    /// Stops sending its log to its standby, as a stalled network does.
+    fn freeze_replication(&mut self) -> io::Result<()> {
+        self.order("freeze", "frozen").map(drop)
+    }
+
+    /// The number of its commits that a standby promoted in its place does not have.
+    fn commits_unknown_to(&mut self, promoted: &Self) -> io::Result<u64> {
+        let count = self.order(&format!("lost {}", promoted.folder), "lost")?;
+        count.parse().map_err(io::Error::other)
+    }
+
+    /// Runs statements, in one line, and returns the rows that they return.
+    ///
+    /// # Errors
+    ///
+    /// If one fails; the reason is on standard error.
+    pub fn execute(&mut self, statements: &str) -> io::Result<String> {
+        self.order(&format!("sql {statements}"), "done")
+    }
+
+    /// Gives an order, and returns what follows the reply to it.
+    fn order(&mut self, order: &str, reply: &str) -> io::Result<String> {
+        self.commands.write_all(format!("{order}\n").as_bytes())?;
+        self.read_reply(reply)
+    }
+
+    fn read_reply(&mut self, expected: &str) -> io::Result<String> {
+        let line = self.read_line()?;
+        match line.split_once(' ').unwrap_or((&line, "")) {
+            (reply, rest) if reply == expected => Ok(rest.to_owned()),
+            _ => Err(unexpected(&line)),
         }
     }
 
