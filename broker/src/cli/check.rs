@@ -121,6 +121,7 @@ fn notes(config: &Config) -> Vec<String> {
     if config.projects.is_empty() {
         notes.push("no project: no client may call; see `broker new-project`".to_owned());
     }
+    notes.extend(config.store.url.exposure().map(str::to_owned));
     if config.is_local() {
         return notes;
     }

@@ -31,6 +31,9 @@ pub(super) async fn serve(config: Config) -> CommandResult {
             "ignoring variables that an orchestrator injected"
         );
     }
+    if let Some(exposure) = config.store.url.exposure() {
+        tracing::warn!("{exposure}");
+    }
     crate::panics::log_location_only();
     descriptors::raise_limit();
     let bind = config.bind;

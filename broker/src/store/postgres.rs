@@ -3,18 +3,23 @@
 //! [`pool`] lends the connections. Each step is one statement, or one transaction of
 //! two, at `READ COMMITTED`: a second `UPDATE` of a row waits for the first and then
 //! evaluates its condition again, so that one of many concurrent steps changes the
-//! row and the others change nothing.
+//! row and the others change nothing. Where a database undoes one of the two instead
+//! (a serialization failure, a deadlock), that step is taken again.
 
+pub(super) mod url;
+
+mod attempts;
 mod error_message;
 mod executor;
 mod pool;
-pub(super) mod url;
+mod settings;
+mod tls;
 
 use async_trait::async_trait;
 use contract::Digest;
-use deadpool_postgres::{Object, Transaction};
 
 use super::error::{StoreError, check_version};
+use super::executor::{Executor as _, parameters};
 use super::fail_points::FailPoints;
 use super::interface::Store;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
@@ -25,13 +30,15 @@ use crate::model::login_session::{
 };
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
+use attempts::repeat;
+use error_message::StepError;
 use executor::PostgresExecutor;
 use pool::Pool;
 use url::PostgresUrl;
 
 /// Held while one broker sweeps: two that deleted the same rows in another order
 /// would wait for each other.
-const SWEEP_LOCK: i32 = 0x0F51_0002;
+const SWEEP_LOCK: i64 = 0x0F51_0002;
 
 /// The store of several brokers.
 pub struct Postgres(Pool);
@@ -42,7 +49,7 @@ impl Postgres {
     ///
     /// # Errors
     ///
-    /// If the driver rejects the address.
+    /// If the certificate authorities that the address names cannot be read.
     pub fn at(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
         Pool::to(url, fail_points).map(Self)
     }
@@ -51,27 +58,24 @@ impl Postgres {
 #[async_trait]
 impl Store for Postgres {
     async fn ready(&self) -> Result<(), StoreError> {
-        self.0
-            .run(async |client| check_version(pool::version(client).await?))
-            .await
+        repeat!(
+            self.0
+                .run(async |db| Ok(check_version(pool::version(db).await?)?))
+        )
     }
 
     async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
         const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT AS now";
-        let read = async |client: &Object| Ok(client.query_one(NOW, &[]).await?.get("now"));
-        self.0.run(read).await.map(|now| Some(UnixMs(now)))
+        let read = async |db: &PostgresExecutor<'_>| db.one(NOW, &[], |row| row.time("now")).await;
+        repeat!(self.0.run(read)).map(Option::flatten)
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
-        self.0
-            .run(async |client| steps::open(&self.executor(client), &login, now).await)
-            .await
+        repeat!(self.0.run(async |db| steps::open(db, &login, now).await))
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
-        self.0
-            .run(async |client| steps::find(&self.executor(client), handle, now).await)
-            .await
+        repeat!(self.0.run(async |db| steps::find(db, handle, now).await))
     }
 
     async fn bind_browser(
@@ -80,11 +84,10 @@ impl Store for Postgres {
         browser: BrowserBinding,
         now: UnixMs,
     ) -> Result<Bound, StoreError> {
-        self.0
-            .run(async |client| {
-                steps::bind_browser(&self.executor(client), handle, browser, now).await
-            })
-            .await
+        repeat!(
+            self.0
+                .run(async |db| steps::bind_browser(db, handle, browser, now).await)
+        )
     }
 
     async fn consume_upstream_login(
@@ -92,11 +95,10 @@ impl Store for Postgres {
         upstream_login: &UpstreamLogin,
     ) -> Result<Consumed, StoreError> {
         let (id, known_until) = (upstream_login.id(), upstream_login.known_until());
-        self.0
-            .run(async |client| {
-                steps::consume_upstream_login(&self.executor(client), id, known_until).await
-            })
-            .await
+        repeat!(
+            self.0
+                .run(async |db| steps::consume_upstream_login(db, id, known_until).await)
+        )
     }
 
     async fn complete(
@@ -105,11 +107,10 @@ impl Store for Postgres {
         outcome: LoginOutcome,
         now: UnixMs,
     ) -> Result<Completed, StoreError> {
-        self.0
-            .run(async |client| {
-                steps::complete(&self.executor(client), handle, &outcome, now).await
-            })
-            .await
+        repeat!(
+            self.0
+                .run(async |db| steps::complete(db, handle, &outcome, now).await)
+        )
     }
 
     async fn consume_result(
@@ -117,59 +118,43 @@ impl Store for Postgres {
         ask: ResultQuery,
         now: UnixMs,
     ) -> Result<ResultRead, StoreError> {
-        self.0
-            .transact(async |transaction| {
-                steps::consume_result(&self.executor(transaction), &ask, now).await
-            })
-            .await
+        repeat!(
+            self.0
+                .transact(async |db| steps::consume_result(db, &ask, now).await)
+        )
     }
 
     async fn issue(&self, grant: NewGrant) -> Result<(), StoreError> {
-        self.0
-            .run(async |client| steps::issue(&self.executor(client), &grant).await)
-            .await
+        repeat!(self.0.run(async |db| steps::issue(db, &grant).await))
     }
 
     async fn redeem(&self, redemption: Redemption, now: UnixMs) -> Result<Redeemed, StoreError> {
-        self.0
-            .run(async |client| steps::redeem(&self.executor(client), &redemption, now).await)
-            .await
+        repeat!(
+            self.0
+                .run(async |db| steps::redeem(db, &redemption, now).await)
+        )
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
-        self.0
-            .run(async |client| steps::token(&self.executor(client), token, now).await)
-            .await
+        repeat!(self.0.run(async |db| steps::token(db, token, now).await))
     }
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {
-        self.0
-            .run(async |client| steps::revoke(&self.executor(client), token).await)
-            .await
+        repeat!(self.0.run(async |db| steps::revoke(db, token).await))
     }
 
     async fn sweep(&self, now: UnixMs) -> Result<usize, StoreError> {
-        self.0
-            .transact(async |transaction| match is_sweeper(transaction).await? {
-                true => steps::sweep(&self.executor(transaction), now).await,
-                false => Ok(0),
-            })
-            .await
-    }
-}
-
-impl Postgres {
-    fn executor<'a, C>(&'a self, client: &'a C) -> PostgresExecutor<'a, C> {
-        PostgresExecutor {
-            client,
-            fail_points: self.0.fail_points(),
-        }
+        let sweep = async |db: &PostgresExecutor<'_>| match is_sweeper(db).await? {
+            true => steps::sweep(db, now).await,
+            false => Ok(0),
+        };
+        repeat!(self.0.transact(sweep))
     }
 }
 
 /// Whether this broker holds the lock for sweeping, until its transaction ends.
-async fn is_sweeper(transaction: &Transaction<'_>) -> Result<bool, StoreError> {
-    const TRY: &str = "SELECT pg_try_advisory_xact_lock($1, hashtext(current_schema())) AS ours";
-    let lock = transaction.query_one(TRY, &[&SWEEP_LOCK]).await?;
-    Ok(lock.get("ours"))
+async fn is_sweeper(db: &PostgresExecutor<'_>) -> Result<bool, StepError> {
+    const TRY: &str = "SELECT WHERE pg_try_advisory_xact_lock($1::BIGINT::INT, \
+                       hashtext(current_schema()))";
+    Ok(db.change(TRY, parameters![SWEEP_LOCK]).await? == 1)
 }

@@ -22,13 +22,25 @@ impl StoreUrl {
     pub fn relative_to(self, folder: &Path) -> Self {
         match self {
             StoreUrl::SqliteFile(path) => StoreUrl::SqliteFile(folder.join(path)),
-            StoreUrl::SqliteMemory | StoreUrl::Postgres(_) => self,
+            StoreUrl::Postgres(url) => StoreUrl::Postgres(url.relative_to(folder)),
+            StoreUrl::SqliteMemory => self,
         }
     }
 
     /// Whether the address contains a password.
     pub fn has_password(&self) -> bool {
         matches!(self, StoreUrl::Postgres(url) if url.has_password())
+    }
+
+    /// A note on an address that shows what is stored to a network.
+    pub fn exposure(&self) -> Option<&'static str> {
+        match self {
+            StoreUrl::Postgres(url) if url.is_exposed() => Some(
+                "store.url is another machine, and the connection to it is not encrypted: add \
+                 sslmode=verify-full, and sslrootcert=FILE for an authority of your own",
+            ),
+            _ => None,
+        }
     }
 }
 
@@ -40,9 +52,9 @@ impl FromStr for StoreUrl {
         match text.split_once(':') {
             Some(("sqlite", ":memory:")) => Ok(StoreUrl::SqliteMemory),
             Some(("sqlite", path)) if !path.is_empty() => Ok(StoreUrl::SqliteFile(path.into())),
-            Some(("postgres" | "postgresql", _)) => PostgresUrl::parse(text)
-                .map(StoreUrl::Postgres)
-                .ok_or(EXPECTED),
+            Some(("postgres" | "postgresql", _)) => {
+                PostgresUrl::parse(text).map(StoreUrl::Postgres)
+            }
             _ => Err(EXPECTED),
         }
     }

@@ -16,6 +16,8 @@ pub(crate) mod postgres;
 mod postgres_brokers;
 #[cfg(feature = "postgres")]
 mod postgres_crash;
+#[cfg(feature = "postgres")]
+mod postgres_tls;
 mod races;
 mod results;
 mod sqlite;

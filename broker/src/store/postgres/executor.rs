@@ -1,33 +1,66 @@
 //! The statements of the steps, run by PostgreSQL.
 
 use contract::Digest;
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::Object;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 
+use super::error_message::StepError;
+use super::url::PoolMode;
 use crate::model::UnixMs;
 use crate::store::error::StoreError;
 use crate::store::executor::{Executor, Parameter};
 use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::row::{Columns, Unreadable};
 
-/// Runs statements on a connection, or in a transaction.
-pub(super) struct PostgresExecutor<'a, C> {
-    pub(super) client: &'a C,
+/// Runs statements on a connection.
+pub(super) struct PostgresExecutor<'a> {
+    pub(super) client: &'a Object,
+    pub(super) mode: PoolMode,
     pub(super) fail_points: &'a FailPoints,
 }
 
-impl<C: GenericClient> Executor for PostgresExecutor<'_, C> {
-    type Error = StoreError;
+impl PostgresExecutor<'_> {
+    /// Runs a statement and returns the one row that it returns, if it returns one.
+    pub(super) async fn row(
+        &self,
+        statement: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Option<Row>, StepError> {
+        Ok(match self.mode {
+            PoolMode::Session => {
+                let statement = self.client.prepare_cached(statement).await?;
+                let parameters: Vec<_> = parameters.iter().map(Parameter::as_sql).collect();
+                self.client.query_opt(&statement, &parameters).await?
+            }
+            // A prepared statement would stay behind in another's session.
+            PoolMode::Transaction => {
+                let parameters: Vec<_> = parameters.iter().map(Parameter::typed).collect();
+                self.client.query_typed_opt(statement, &parameters).await?
+            }
+        })
+    }
+}
+
+impl Executor for PostgresExecutor<'_> {
+    type Error = StepError;
 
     async fn change(
         &self,
         statement: &str,
         parameters: &[Parameter<'_>],
-    ) -> Result<u64, StoreError> {
-        let statement = self.client.prepare_cached(statement).await?;
-        let parameters: Vec<_> = parameters.iter().map(Parameter::as_sql).collect();
-        Ok(self.client.execute(&statement, &parameters).await?)
+    ) -> Result<u64, StepError> {
+        Ok(match self.mode {
+            PoolMode::Session => {
+                let statement = self.client.prepare_cached(statement).await?;
+                let parameters: Vec<_> = parameters.iter().map(Parameter::as_sql).collect();
+                self.client.execute(&statement, &parameters).await?
+            }
+            PoolMode::Transaction => {
+                let parameters: Vec<_> = parameters.iter().map(Parameter::typed).collect();
+                self.client.execute_typed(statement, &parameters).await?
+            }
+        })
     }
 
     async fn one<T>(
@@ -35,13 +68,11 @@ impl<C: GenericClient> Executor for PostgresExecutor<'_, C> {
         statement: &str,
         parameters: &[Parameter<'_>],
         read: fn(&dyn Columns) -> Result<T, Unreadable>,
-    ) -> Result<Option<T>, StoreError> {
-        let statement = self.client.prepare_cached(statement).await?;
-        let parameters: Vec<_> = parameters.iter().map(Parameter::as_sql).collect();
-        let row = self.client.query_opt(&statement, &parameters).await?;
+    ) -> Result<Option<T>, StepError> {
+        let row = self.row(statement, parameters).await?;
         row.map(|row| read(&row))
             .transpose()
-            .map_err(|error| StoreError::Failed(error.to_string()))
+            .map_err(|error| StoreError::Failed(error.to_string()).into())
     }
 
     fn decided(&self) {
@@ -57,6 +88,16 @@ impl Parameter<'_> {
             Self::Bytes(bytes) => bytes,
             Self::Integer(number) => number,
         }
+    }
+
+    /// The same with its type, which a statement that is not prepared needs.
+    fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
+        let its_type = match self {
+            Self::Text(_) | Self::NullableText(_) => Type::TEXT,
+            Self::Bytes(_) => Type::BYTEA,
+            Self::Integer(_) => Type::INT8,
+        };
+        (self.as_sql(), its_type)
     }
 }
 

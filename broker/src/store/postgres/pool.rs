@@ -1,49 +1,40 @@
 //! A bounded pool of connections. Each step has a time limit; the tables are made
 //! when the database is first reached.
 
+mod connections;
 #[cfg(all(test, feature = "postgres"))]
 mod tests;
 
 use std::time::Duration;
 
-use deadpool_postgres::{
-    GenericClient, Manager, ManagerConfig, Object, PoolError, RecyclingMethod, Runtime, Transaction,
-};
+use deadpool_postgres::{GenericClient as _, Object};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
-use tokio_postgres::{Config, NoTls};
 
-use super::url::PostgresUrl;
+use super::error_message::StepError;
+use super::executor::PostgresExecutor;
+use super::settings::{SETTINGS, Settings};
+use super::url::{PoolMode, PostgresUrl};
 use crate::store::error::{StoreError, check_version};
+use crate::store::executor::{Executor as _, parameters};
 use crate::store::fail_points::{FailPoint, FailPoints};
 use crate::store::sql::{SCHEMA, SCHEMA_VERSION};
 
-/// The most steps that one broker runs at once; further ones wait.
-const MAX_CONNECTIONS: usize = 16;
-
-/// The time limit of waiting for a connection.
-const WAIT: Duration = Duration::from_secs(3);
-
-/// The time limit of a step that has its connection.
+/// The time limit of a step that has its connection. It is shorter than
+/// `statement_timeout`: a commit that waits for a synchronous standby when it is
+/// cancelled counts as done, and must not be acknowledged.
 const STEP: Duration = Duration::from_secs(5);
 
 /// Held while the tables are made, so that of several brokers that start at once
 /// one makes them. The lock's name includes the schema: brokers that use another
 /// schema of the same database do not wait for it.
-const MIGRATION_LOCK: i32 = 0x0F51_0001;
-
-/// The settings of every connection, whatever the defaults of the server, the
-/// database and the role are. An acknowledged commit is on disk; a statement ends
-/// soon after its caller's time limit; the locks of a broker that freezes within a
-/// transaction are released.
-const SETTINGS: &str = "-c synchronous_commit=on \
-                        -c default_transaction_isolation=read\\ committed \
-                        -c statement_timeout=6000 -c lock_timeout=4000 \
-                        -c idle_in_transaction_session_timeout=6000";
+const MIGRATION_LOCK: i64 = 0x0F51_0001;
 
 /// Connections to one database.
 pub(super) struct Pool {
     connections: deadpool_postgres::Pool,
+    mode: PoolMode,
+    begin: String,
     migrated: OnceCell<()>,
     fail_points: FailPoints,
 }
@@ -51,79 +42,143 @@ pub(super) struct Pool {
 impl Pool {
     /// A pool that connects when it is first needed.
     pub(super) fn to(url: &PostgresUrl, fail_points: FailPoints) -> Result<Self, StoreError> {
-        let mut config: Config = url.expose().parse()?;
-        let given = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!("{given} {SETTINGS}").trim_start());
-        config.application_name("broker");
-        config.connect_timeout(WAIT);
-        let recycle = ManagerConfig {
-            recycling_method: RecyclingMethod::Verified,
-        };
-        let connections =
-            deadpool_postgres::Pool::builder(Manager::from_config(config, NoTls, recycle))
-                .max_size(MAX_CONNECTIONS)
-                .wait_timeout(Some(WAIT))
-                .create_timeout(Some(WAIT))
-                .recycle_timeout(Some(WAIT))
-                .runtime(Runtime::Tokio1)
-                .build()
-                .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Self::with_settings(url, fail_points, SETTINGS)
+    }
+
+    fn with_settings(
+        url: &PostgresUrl,
+        fail_points: FailPoints,
+        settings: Settings,
+    ) -> Result<Self, StoreError> {
+        let mode = url.pool_mode();
         Ok(Self {
-            connections,
+            connections: connections::to(url, settings)?,
+            mode,
+            begin: match mode {
+                PoolMode::Session => "BEGIN".to_owned(),
+                PoolMode::Transaction => settings.begin(),
+            },
             migrated: OnceCell::new(),
             fail_points,
         })
     }
 
-    pub(super) fn fail_points(&self) -> &FailPoints {
-        &self.fail_points
-    }
-
-    /// Runs a step of single statements, each committed by itself.
+    /// Takes a step of single statements, each committed by itself.
     pub(super) async fn run<T>(
         &self,
-        step: impl AsyncFnOnce(&Object) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        if self.mode == PoolMode::Transaction {
+            return self.transact(step).await;
+        }
         let client = self.connection().await?;
+        let db = self.executor(&client);
         let whole = async {
-            let result = step(&client).await?;
+            let result = step(&db).await?;
             self.fail_points.hit(FailPoint::AfterCommit);
             Ok(result)
         };
         match in_time(whole).await {
             Some(result) => result,
-            None => Err(abandon(client)),
+            None => Err(self.abandon(client)),
         }
     }
 
-    /// Runs a step in one transaction, committed before this returns.
+    /// Takes a step in one transaction, committed before this returns.
     pub(super) async fn transact<T>(
         &self,
-        step: impl AsyncFnOnce(&Transaction<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut client = self.connection().await?;
-        let whole = async {
-            let transaction = client.transaction().await?;
-            let result = step(&transaction).await?;
-            self.fail_points.hit(FailPoint::BeforeCommit);
-            transaction.commit().await?;
-            self.fail_points.hit(FailPoint::AfterCommit);
-            Ok(result)
-        };
-        match in_time(whole).await {
+        step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        let client = Transacting(Some(self.connection().await?));
+        let db = self.executor(client.get());
+        let result = in_time(transaction(&db, &self.begin, step)).await;
+        let client = client.end();
+        match result {
             Some(result) => result,
-            None => Err(abandon(client)),
+            None => Err(self.abandon(client)),
+        }
+    }
+
+    fn executor<'a>(&'a self, client: &'a Object) -> PostgresExecutor<'a> {
+        PostgresExecutor {
+            client,
+            mode: self.mode,
+            fail_points: &self.fail_points,
         }
     }
 
     /// A connection to a database that has our tables.
-    async fn connection(&self) -> Result<Object, StoreError> {
-        let mut client = self.connections.get().await.map_err(unreachable)?;
+    async fn connection(&self) -> Result<Object, StepError> {
+        let client = self.connections.get().await;
+        let client = Transacting(Some(client.map_err(connections::unreachable)?));
         self.migrated
-            .get_or_try_init(|| migrate(&mut client))
+            .get_or_try_init(|| self.migrate(client.get()))
             .await?;
-        Ok(client)
+        Ok(client.end())
     }
+
+    /// Makes the tables. A migration is no step: it passes no fail point.
+    async fn migrate(&self, client: &Object) -> Result<(), StepError> {
+        let db = PostgresExecutor {
+            fail_points: &FailPoints::NONE,
+            ..self.executor(client)
+        };
+        transaction(&db, &self.begin, create_tables).await
+    }
+
+    /// Closes a connection whose step took too long: its unfinished work must not
+    /// affect the next step. The idle ones lead to the same server, and are not waited
+    /// for either.
+    fn abandon(&self, client: Object) -> StepError {
+        drop(Object::take(client));
+        self.connections.retain(|_, _| false);
+        StoreError::Failed("the database did not answer in time".to_owned()).into()
+    }
+}
+
+/// A connection that may be in a transaction: dropped, as when a client hangs up, it is
+/// closed.
+struct Transacting(Option<Object>);
+
+impl Transacting {
+    fn get(&self) -> &Object {
+        self.0.as_ref().expect("it has not ended")
+    }
+
+    /// Its transaction is over.
+    fn end(mut self) -> Object {
+        self.0.take().expect("it has not ended")
+    }
+}
+
+impl Drop for Transacting {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            drop(Object::take(client));
+        }
+    }
+}
+
+/// Takes a step in one transaction, once.
+async fn transaction<T>(
+    db: &PostgresExecutor<'_>,
+    begin: &str,
+    step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
+) -> Result<T, StepError> {
+    db.client.batch_execute(begin).await?;
+    let whole = async {
+        let result = step(db).await?;
+        db.fail_points.hit(FailPoint::BeforeCommit);
+        db.client.batch_execute("COMMIT").await?;
+        db.fail_points.hit(FailPoint::AfterCommit);
+        Ok(result)
+    };
+    let result = whole.await;
+    if result.is_err() {
+        // If this fails as well, the connection is of no more use, and not lent again.
+        let _ = db.client.batch_execute("ROLLBACK").await;
+    }
+    result
 }
 
 /// Runs a step under its time limit.
@@ -135,49 +190,26 @@ async fn in_time<T>(step: impl Future<Output = T>) -> Option<T> {
     timeout(STEP, step).await.ok()
 }
 
-/// Closes a connection whose step took too long: its unfinished work must not
-/// affect the next step.
-fn abandon(client: Object) -> StoreError {
-    drop(Object::take(client));
-    StoreError::Failed("the database did not answer in time".to_owned())
-}
-
-fn unreachable(error: PoolError) -> StoreError {
-    match error {
-        PoolError::Backend(error) => error.into(),
-        other => StoreError::Failed(other.to_string()),
-    }
-}
-
-async fn migrate(client: &mut Object) -> Result<(), StoreError> {
-    let transaction = client.transaction().await?;
-    transaction
-        .execute(
-            "SELECT pg_advisory_xact_lock($1, hashtext(current_schema()))",
-            &[&MIGRATION_LOCK],
-        )
-        .await?;
-    transaction
+async fn create_tables(db: &PostgresExecutor<'_>) -> Result<(), StepError> {
+    const LOCK: &str = "SELECT pg_advisory_xact_lock($1::BIGINT::INT, hashtext(current_schema()))";
+    db.change(LOCK, parameters![MIGRATION_LOCK]).await?;
+    db.client
         .batch_execute("CREATE TABLE IF NOT EXISTS broker_schema (version BIGINT NOT NULL)")
         .await?;
-    match version(&transaction).await? {
+    match version(db).await? {
         0 => {
             let tables = SCHEMA.replace("BYTES", "BYTEA");
-            transaction.batch_execute(&tables).await?;
-            transaction
-                .execute("INSERT INTO broker_schema VALUES ($1)", &[&SCHEMA_VERSION])
-                .await?;
+            db.client.batch_execute(&tables).await?;
+            let insert = "INSERT INTO broker_schema VALUES ($1)";
+            db.change(insert, parameters![SCHEMA_VERSION]).await?;
+            Ok(())
         }
-        found => check_version(found)?,
+        found => Ok(check_version(found)?),
     }
-    transaction.commit().await.map_err(StoreError::from)
 }
 
 /// The version of the tables; 0 before there are any.
-pub(super) async fn version(client: &impl GenericClient) -> Result<i64, StoreError> {
-    let statement = client
-        .prepare_cached("SELECT version FROM broker_schema")
-        .await?;
-    let found = client.query_opt(&statement, &[]).await?;
+pub(super) async fn version(db: &PostgresExecutor<'_>) -> Result<i64, StepError> {
+    let found = db.row("SELECT version FROM broker_schema", &[]).await?;
     Ok(found.map_or(0, |row| row.get("version")))
 }

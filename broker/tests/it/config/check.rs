@@ -2,6 +2,7 @@
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, google, previous, project_of};
 use crate::command::{BrokerCommand, CommandOutput};
+use crate::installation::Installation;
 use crate::scratch::Scratch;
 
 const MEMORY: &str = "store.url = \"sqlite::memory:\"\n";
@@ -116,5 +117,25 @@ fn the_report_contains_notes_on_unusual_settings() {
              signed in as the victim",
             "note       Ada: http://localhost:3000/cb is for development: it is on the visitor's own machine",
         ],
+    );
+}
+
+#[test]
+fn a_database_on_another_machine_is_noted_unless_its_connection_is_encrypted() {
+    const NOTE: &str = "store.url is another machine, and the connection to it is not encrypted: \
+                        add sslmode=verify-full";
+    // An address without any machine.
+    let reported = |parameters: &str| {
+        let url = format!("postgres://broker@240.0.0.1/broker{parameters}");
+        let installation = Installation::with_store(&url);
+        (installation.check().out, installation.serve().kill())
+    };
+    let (checked, log) = reported("");
+    assert!(checked.contains(&format!("note       {NOTE}")), "{checked}");
+    assert!(log.contains(NOTE) && log.contains("WARN"), "{log}");
+    let (checked, log) = reported("?sslmode=verify-full");
+    assert!(
+        !checked.contains(NOTE) && !log.contains(NOTE),
+        "{checked}{log}"
     );
 }

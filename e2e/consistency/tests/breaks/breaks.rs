@@ -113,7 +113,7 @@ breaks! {
     ]
     a_commit_that_does_not_wait_for_the_disk: CRASHES_OF_TWO,
         "lost" | "twice" | "outlived" | "let into", [
-        "broker/src/store/postgres/pool.rs", "-c synchronous_commit=on" => "-c synchronous_commit=off";
+        "broker/src/store/postgres/settings.rs", "(\"synchronous_commit\", \"on\")" => "(\"synchronous_commit\", \"off\")";
     ]
     a_code_that_is_redeemed_after_its_end: SOAK, "a code was redeemed after its end", [
         SQL, "AND token_digest IS NULL AND $8 < code_ends_ms" => "AND token_digest IS NULL AND $8 = $8";

@@ -1,4 +1,7 @@
-//! The settings of a connection of the pool, read back from that connection.
+//! The settings of a connection of the pool, read back from that connection; steps that
+//! the database undoes; connections whose server has vanished.
+
+mod conflicts;
 
 use testkit::postgres::{Durability, Server};
 
@@ -29,12 +32,12 @@ struct Session {
     settings: Vec<(&'static str, String)>,
 }
 
-async fn session(client: &impl GenericClient) -> Result<Session, StoreError> {
-    let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
+async fn session(db: &PostgresExecutor<'_>) -> Result<Session, StepError> {
+    let row = db.client.query_one("SELECT pg_backend_pid()", &[]).await?;
     let process_id = row.get(0);
     let mut settings = Vec::new();
     for (name, _) in RELIED_ON {
-        let row = client.query_one(&format!("SHOW {name}"), &[]).await?;
+        let row = db.client.query_one(&format!("SHOW {name}"), &[]).await?;
         settings.push((name, row.get(0)));
     }
     Ok(Session {
@@ -52,17 +55,12 @@ fn pool(url: &str) -> Pool {
 async fn a_connection_insists_on_its_settings_whatever_the_servers_defaults_are() {
     let server = Server::start_with(Durability::Relaxed, &CONTRARY).unwrap();
     let pool = pool(&server.url("postgres"));
-    let first = pool
-        .run(async |client| session(client).await)
-        .await
-        .unwrap();
+    let first = pool.run(session).await.unwrap();
     assert_eq!(
         first.settings,
         RELIED_ON.map(|(name, it)| (name, it.to_owned()))
     );
-    let recycled = pool
-        .transact(async |transaction| session(transaction).await)
-        .await;
+    let recycled = pool.transact(session).await;
     assert_eq!(recycled.unwrap(), first, "the same connection, lent again");
 }
 
@@ -75,14 +73,27 @@ async fn neither_the_role_nor_the_address_weakens_a_connection() {
         format!("ALTER ROLE broker IN DATABASE postgres SET {name} = '{value}';")
     });
     owner
-        .run(async |client| Ok(client.batch_execute(&weaken.concat()).await?))
+        .run(async |db| Ok(db.client.batch_execute(&weaken.concat()).await?))
         .await
         .unwrap();
     let options = CONTRARY.map(|setting| format!("-c{}", setting.replace('=', "%3D")));
     let url = format!("{}?options={}", server.url("postgres"), options.join("%20"));
-    let weakened = pool(&url).run(async |client| session(client).await).await;
+    let weakened = pool(&url).run(session).await;
     assert_eq!(
         weakened.unwrap().settings,
         RELIED_ON.map(|(name, it)| (name, it.to_owned()))
     );
+}
+
+#[tokio::test]
+async fn a_transaction_on_a_lent_session_has_the_settings_and_leaves_none_behind() {
+    let server = Server::start_with(Durability::Relaxed, &CONTRARY).unwrap();
+    let pool = pool(&format!("{}?pool_mode=transaction", server.url("postgres")));
+    for taken in [pool.run(session).await, pool.transact(session).await] {
+        let expected = RELIED_ON.map(|(name, it)| (name, it.to_owned()));
+        assert_eq!(taken.unwrap().settings, expected);
+    }
+    let client = pool.connections.get().await.unwrap();
+    let row = client.query_one("SHOW synchronous_commit", &[]).await;
+    assert_eq!(row.unwrap().get::<_, String>(0), "off");
 }

@@ -1,0 +1,109 @@
+//! Steps that the database undoes in favour of another one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use testkit::postgres::{Durability, Server};
+use tokio::sync::Barrier;
+use tokio_postgres::{Client, NoTls};
+
+use super::super::*;
+use crate::store::postgres::attempts::repeat;
+use crate::store::postgres::settings::Settings;
+
+/// The strictest isolation, under which the second of two writers of a row is undone.
+const SERIALIZABLE: Settings = Settings(&[("default_transaction_isolation", "serializable")]);
+
+async fn client(server: &Server) -> Client {
+    let url = server.url("postgres");
+    let connected = tokio_postgres::connect(&url, NoTls).await;
+    let (client, connection) = connected.expect("the server runs");
+    tokio::spawn(connection);
+    client
+}
+
+fn pool(server: &Server) -> Pool {
+    let url = PostgresUrl::parse(&server.url("postgres")).expect("an address");
+    Pool::with_settings(&url, FailPoints::NONE, SERIALIZABLE).expect("a pool")
+}
+
+/// Commits a change of the row that a step waits for, once it waits.
+async fn commit_under(writer: &Client) {
+    const WAIT: &str = "DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity \
+        WHERE wait_event_type = 'Lock') LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$";
+    let committed = writer.batch_execute(&format!("{WAIT}; COMMIT")).await;
+    committed.expect("the step waits");
+}
+
+#[tokio::test]
+async fn a_step_that_cannot_be_serialized_is_taken_again() {
+    const ADD: &str = "UPDATE row SET n = n + 1";
+    let server = Server::start(Durability::Relaxed).unwrap();
+    let (writer, pool) = (client(&server).await, pool(&server));
+    let make = "CREATE TABLE row (n BIGINT); INSERT INTO row VALUES (0)";
+    writer.batch_execute(make).await.unwrap();
+    let takes = AtomicUsize::new(0);
+    let add = async |db: &PostgresExecutor<'_>| {
+        takes.fetch_add(1, Ordering::SeqCst);
+        db.change(ADD, &[]).await
+    };
+    for (kind, expected) in [("a statement", 1), ("a transaction", 3)] {
+        takes.store(0, Ordering::SeqCst);
+        writer.batch_execute("BEGIN").await.unwrap();
+        writer.execute(ADD, &[]).await.unwrap();
+        let (changed, ()) = match expected {
+            1 => tokio::join!(async { repeat!(pool.run(add)) }, commit_under(&writer)),
+            _ => tokio::join!(async { repeat!(pool.transact(add)) }, commit_under(&writer)),
+        };
+        assert_eq!(changed.unwrap(), 1, "{kind}");
+        assert_eq!(takes.load(Ordering::SeqCst), 2, "{kind}");
+        let n: i64 = writer
+            .query_one("SELECT n FROM row", &[])
+            .await
+            .unwrap()
+            .get(0);
+        assert_eq!(n, expected + 1, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn of_two_steps_in_a_deadlock_both_are_taken() {
+    let server = Server::start_with(Durability::Relaxed, &["deadlock_timeout=20ms"]).unwrap();
+    let (writer, pool) = (client(&server).await, pool(&server));
+    let make = "CREATE TABLE rows (id BIGINT, n BIGINT); INSERT INTO rows VALUES (1, 0), (2, 0)";
+    writer.batch_execute(make).await.unwrap();
+    let (takes, both_hold_one) = (AtomicUsize::new(0), Barrier::new(2));
+    let add_to = async |first: i64, second: i64| {
+        let add = async |db: &PostgresExecutor<'_>| {
+            const ADD: &str = "UPDATE rows SET n = n + 1 WHERE id = $1";
+            db.change(ADD, parameters![first]).await?;
+            if takes.fetch_add(1, Ordering::SeqCst) < 2 {
+                both_hold_one.wait().await;
+            }
+            db.change(ADD, parameters![second]).await
+        };
+        repeat!(pool.transact(add))
+    };
+    let (one, other) = tokio::join!(add_to(1, 2), add_to(2, 1));
+    assert_eq!((one.unwrap(), other.unwrap()), (1, 1));
+    assert!(takes.load(Ordering::SeqCst) > 2, "one of them was undone");
+    let select = "SELECT count(*) FROM rows WHERE n = 2";
+    let count: i64 = writer.query_one(select, &[]).await.unwrap().get(0);
+    assert_eq!(count, 2);
+}
+
+#[tokio::test]
+async fn a_step_that_is_undone_each_time_fails_in_the_end() {
+    let server = Server::start(Durability::Relaxed).unwrap();
+    let pool = pool(&server);
+    let takes = AtomicUsize::new(0);
+    let raise = async |db: &PostgresExecutor<'_>| {
+        takes.fetch_add(1, Ordering::SeqCst);
+        let raise = "DO $$ BEGIN RAISE 'undone' USING ERRCODE = '40001'; END $$";
+        Ok(db.client.batch_execute(raise).await?)
+    };
+    let error = repeat!(pool.transact(raise)).unwrap_err();
+    assert_eq!(error.to_string(), "the store failed: undone");
+    assert_eq!(takes.load(Ordering::SeqCst), 5);
+    let after = pool.transact(async |db| Ok(db.client.batch_execute("SELECT 1").await?));
+    after.await.expect("the connection is as before");
+}

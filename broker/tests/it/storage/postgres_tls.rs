@@ -1,0 +1,161 @@
+//! TLS to a PostgreSQL server, checked as `sslmode=verify-full` says.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown};
+
+use broker::store::StoreUrl;
+use broker::store::fail_points::FailPoints;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
+use testkit::postgres::{Durability, PASSWORD_GROUP, Server};
+
+use crate::scratch::Scratch;
+
+const PASSWORD: &str = "LeakMark of the database";
+
+fn new_authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}
+
+/// A server with a certificate, and the files of its authority and of another.
+struct TlsServer {
+    server: Server,
+    scratch: Scratch,
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl TlsServer {
+    /// A server with TLS, whose certificate is for `localhost`.
+    fn start() -> Self {
+        let mut started = Self::start_without_tls();
+        started.certify("localhost", |_| ());
+        started
+    }
+
+    fn start_without_tls() -> Self {
+        let mut server = Server::start_on_tcp(Durability::Relaxed).unwrap();
+        let role =
+            format!("CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}' IN ROLE {PASSWORD_GROUP}");
+        server.execute(&role).unwrap();
+        server
+            .execute("GRANT ALL ON SCHEMA public TO guest")
+            .unwrap();
+        let (authority, scratch) = (new_authority(), Scratch::new());
+        scratch.write("ca.pem", &authority.pem());
+        scratch.write("other.pem", &new_authority().pem());
+        Self {
+            server,
+            scratch,
+            authority,
+        }
+    }
+
+    /// Gives the server a certificate for `name`, changed by `change`.
+    fn certify(&mut self, name: &str, change: impl FnOnce(&mut CertificateParams)) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        change(&mut params);
+        let certificate = params.signed_by(&key, &self.authority).unwrap();
+        let cluster = self.server.cluster();
+        let owner = std::fs::metadata(&cluster).unwrap();
+        for (file, text) in [
+            ("server.crt", certificate.pem()),
+            ("server.key", key.serialize_pem()),
+        ] {
+            let path = cluster.join(file);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+            chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
+        }
+        self.server.execute("ALTER SYSTEM SET ssl = on").unwrap();
+        self.server.execute("SELECT pg_reload_conf()").unwrap();
+        // The processes that serve connections are started after it was read.
+        let on = "SHOW ssl";
+        while self.server.execute(on).unwrap() != "on" {}
+    }
+
+    /// The address, with the authority in this file.
+    fn url(&self, host: &str, authority: &str) -> String {
+        let file = self.scratch.file(authority);
+        let url = self.server.url_at(host);
+        let url = url.replacen(
+            "broker@",
+            &format!("guest:{}@", PASSWORD.replace(' ', "%20")),
+            1,
+        );
+        format!("{url}?sslmode=verify-full&sslrootcert={}", file.display())
+    }
+
+    async fn ready(&self, host: &str, authority: &str) -> Result<(), String> {
+        ready(&self.url(host, authority)).await
+    }
+
+    #[track_caller]
+    fn assert_refused(result: Result<(), String>, reason: &str, advice: &str) {
+        let error = result.unwrap_err();
+        assert!(error.contains(reason) && error.contains(advice), "{error}");
+        assert!(!error.contains(PASSWORD), "{error}");
+    }
+}
+
+async fn ready(url: &str) -> Result<(), String> {
+    let url: StoreUrl = url.parse().map_err(str::to_owned)?;
+    let store = broker::store::open(&url, FailPoints::NONE).map_err(|it| it.to_string())?;
+    store.ready().await.map_err(|it| it.to_string())
+}
+
+#[tokio::test]
+async fn a_connection_to_the_right_server_is_encrypted() {
+    let mut here = TlsServer::start();
+    let url: StoreUrl = here.url("localhost", "ca.pem").parse().unwrap();
+    let store = broker::store::open(&url, FailPoints::NONE).unwrap();
+    store.ready().await.unwrap();
+    let select = "SELECT ssl, version FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                  WHERE usename = 'guest'";
+    assert_eq!(here.server.execute(select).unwrap(), "t|TLSv1.3");
+}
+
+#[tokio::test]
+async fn a_server_with_another_authoritys_certificate_is_refused() {
+    let refused = TlsServer::start().ready("localhost", "other.pem").await;
+    TlsServer::assert_refused(
+        refused,
+        "invalid peer certificate",
+        "by sslrootcert in store.url",
+    );
+}
+
+#[tokio::test]
+async fn a_server_with_another_name_is_refused() {
+    let refused = TlsServer::start().ready("127.0.0.1", "ca.pem").await;
+    TlsServer::assert_refused(refused, "not valid for name", "must be a name in");
+}
+
+#[tokio::test]
+async fn a_server_with_an_expired_certificate_is_refused() {
+    let mut here = TlsServer::start_without_tls();
+    here.certify("localhost", |params| {
+        params.not_before = date_time_ymd(2020, 1, 1);
+        params.not_after = date_time_ymd(2021, 1, 1);
+    });
+    let refused = here.ready("localhost", "ca.pem").await;
+    TlsServer::assert_refused(refused, "expired", "renew the server's certificate");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_refused() {
+    let refused = TlsServer::start_without_tls()
+        .ready("localhost", "ca.pem")
+        .await;
+    TlsServer::assert_refused(refused, "does not support TLS", "set ssl=on");
+}
+
+#[tokio::test]
+async fn a_file_without_an_authority_is_named() {
+    let here = TlsServer::start_without_tls();
+    let missing = here.ready("localhost", "absent.pem").await;
+    TlsServer::assert_refused(missing, "/absent.pem", "cannot be read");
+    here.scratch.write("empty.pem", "");
+    let empty = here.ready("localhost", "empty.pem").await;
+    TlsServer::assert_refused(empty, "/empty.pem", "contains no certificate");
+}
