@@ -34,7 +34,7 @@ up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
-test: _chromium _nginx _postgres _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
+test: _chromium _nginx _postgres _pgbouncer _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
@@ -53,8 +53,8 @@ test-nginx: _nginx
 test-trust: _chromium _certutil _python _node _java
     cargo test --locked -p stack --features clients --test start_up trust::
 
-# Run only the storage suite, on SQLite and on PostgreSQL
-test-storage: _postgres
+# Run only the storage suite, on SQLite, on PostgreSQL, and on PostgreSQL behind pgbouncer
+test-storage: _postgres _pgbouncer
     cargo test --locked -p broker --features postgres --test it storage::
 
 # Run the tests of the reference consumers on Flask and Express, and of the example in Rust
@@ -229,7 +229,7 @@ conformance *FLAGS:
 histories *FLAGS:
     cargo run --locked --release -p consistency -- histories "$@"
 
-# Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres; all flags: just crashes --help)
+# Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres, --failover; all flags: just crashes --help)
 crashes *FLAGS:
     cargo run --locked --release -p consistency -- crashes "$@"
 
@@ -242,7 +242,7 @@ test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
 # Mutate one SET of the code, or all, and compare the scores with the published ones (three hours; SET: contract, use-cases, store, postgres, sql; --publish after it writes the score)
-mutants SET="all" PUBLISH="": _postgres _cargo-mutants _cargo-nextest
+mutants SET="all" PUBLISH="": _postgres _pgbouncer _cargo-mutants _cargo-nextest
     #!/usr/bin/env bash
     set -euo pipefail
     mutate() { {{ just_executable() }} _mutants "$1" "{{ PUBLISH }}" "${@:2}"; }
@@ -263,7 +263,7 @@ mutants SET="all" PUBLISH="": _postgres _cargo-mutants _cargo-nextest
     esac
 
 # Mutate only the store's SQL (--list; --only TEXT; --publish writes the score)
-mutants-sql *FLAGS: _postgres
+mutants-sql *FLAGS: _postgres _pgbouncer
     cargo run --locked --quiet -p mutants -- sql "$@"
 
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
@@ -315,6 +315,14 @@ _postgres:
     set -euo pipefail
     if ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then exit 0; fi
     {{ just_executable() }} _install postgresql
+
+# pgbouncer, from Debian's packages; the suite starts its own instances
+_pgbouncer:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    # It is in a directory that is on root's PATH only.
+    if PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null; then exit 0; fi
+    {{ just_executable() }} _install pgbouncer
 
 # The checker of systemd units, from Debian's packages
 _systemd:

@@ -11,6 +11,8 @@ mod fail_points;
 mod grants;
 mod logins;
 #[cfg(feature = "postgres")]
+mod pgbouncer;
+#[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(feature = "postgres")]
 mod postgres_brokers;
@@ -141,4 +143,9 @@ mod on_sqlite {
 #[cfg(feature = "postgres")]
 mod on_postgres {
     suite! { crate::storage::postgres::Schema::new() }
+}
+
+#[cfg(feature = "postgres")]
+mod on_pgbouncer {
+    suite! { crate::storage::pgbouncer::Pooled::new() }
 }
