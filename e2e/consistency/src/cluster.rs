@@ -11,6 +11,7 @@ use broker::clock::Clock;
 use clap::ValueEnum;
 use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
+use testkit::postgres::pair::{Pair, Replication};
 use testkit::postgres::{Durability, Server};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
@@ -49,11 +50,36 @@ impl Engine {
 pub(crate) struct Cluster {
     pub(crate) brokers: Vec<Replica>,
     pub(crate) upstream: Arc<MockUpstream>,
-    pub(crate) database: Option<Server>,
+    pub(crate) database: Database,
     /// The clock of the brokers and the providers.
     pub(crate) clock: Clock,
     logging: Logging,
     scratch: TempDir,
+}
+
+/// The database that the brokers share.
+pub(crate) enum Database {
+    /// A SQLite file.
+    File,
+    /// A PostgreSQL server.
+    Server(Server),
+    /// A primary and its standby.
+    Pair(Pair),
+}
+
+impl Database {
+    /// An empty one of this engine.
+    fn start(engine: Engine) -> Result<Self, RunError> {
+        Ok(match engine {
+            Engine::Sqlite => Self::File,
+            Engine::Postgres => Self::Server(Server::start(Durability::Durable)?),
+        })
+    }
+
+    /// An empty primary with its standby.
+    pub(crate) fn start_pair(replication: Replication) -> Result<Self, RunError> {
+        Ok(Self::Pair(Pair::start(replication)?))
+    }
 }
 
 /// Whether brokers write a log.
@@ -85,13 +111,18 @@ impl Cluster {
         count: usize,
         logging: Logging,
     ) -> Result<Self, RunError> {
+        Self::start_on(Database::start(engine)?, count, logging).await
+    }
+
+    /// Starts `count` brokers on this database.
+    pub(crate) async fn start_on(
+        database: Database,
+        count: usize,
+        logging: Logging,
+    ) -> Result<Self, RunError> {
         let scratch = tempfile::Builder::new().prefix("consistency-").tempdir()?;
         let clock = Clock::system();
         let upstream = Arc::new(start_upstream(clock.clone()).await?);
-        let database = match engine {
-            Engine::Sqlite => None,
-            Engine::Postgres => Some(Server::start(Durability::Durable)?),
-        };
         let mut fleet = Self {
             brokers: Vec::new(),
             upstream,
@@ -164,8 +195,9 @@ impl Cluster {
 
     fn config(&self) -> String {
         let store = match &self.database {
-            Some(server) => server.url("postgres"),
-            None => format!("sqlite:{}", self.scratch.path().join("broker.db").display()),
+            Database::Server(server) => server.url("postgres"),
+            Database::Pair(pair) => pair.url(),
+            Database::File => format!("sqlite:{}", self.scratch.path().join("broker.db").display()),
         };
         let (google, github) = (self.upstream.google().url(), self.upstream.github().url());
         let cookie_key = digest("the cluster's cookie key");

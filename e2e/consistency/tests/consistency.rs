@@ -71,6 +71,48 @@ fn what_was_acknowledged_survives_kills_on_postgresql() {
     assert_passes("crashes", 20, "postgres");
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+fn what_was_acknowledged_survives_failovers_to_a_synchronous_standby() {
+    let output = run(&["crashes", "3", "--engine", "postgres", "--failover"]);
+    let report = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{report}{errors}");
+    assert!(
+        report.starts_with("3 failovers to a synchronous"),
+        "{report}"
+    );
+    assert!(
+        report.contains("\nNothing acknowledged was lost"),
+        "{report}"
+    );
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn a_failover_to_an_asynchronous_standby_counts_what_it_lost() {
+    let failover = ["--engine", "postgres", "--failover", "--asynchronous"];
+    let output = run(&[&["crashes", "1"][..], &failover].concat());
+    let report = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{report}{errors}");
+    let (_, lost) = report.split_once("1 of 1 failovers lost ").expect(&report);
+    let numbers = lost.split(' ').filter_map(|word| word.parse::<u64>().ok());
+    let [commits, logins] = numbers.take(2).collect::<Vec<_>>()[..] else {
+        panic!("{report}");
+    };
+    assert!(commits >= logins && logins > 0, "{report}");
+    assert!(report.contains("does not protect single use"), "{report}");
+}
+
+#[test]
+fn a_failover_needs_postgresql() {
+    let output = run(&["crashes", "1", "--failover"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("add --engine postgres"), "{errors}");
+}
+
 #[test]
 fn nothing_is_lost_or_granted_twice_while_everything_goes_wrong() {
     assert_soak_passes("sqlite");
@@ -147,6 +189,7 @@ fn a_flag_that_is_wrong_is_named() {
             "'[MINUTES]' cannot be used with '--logins",
         ),
         (&["soak", "--sede", "1"], "'--seed'"),
+        (&["crashes", "--asynchronous"], "--failover"),
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
