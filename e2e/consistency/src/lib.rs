@@ -34,6 +34,8 @@ mod workload;
 
 use clap::{Parser, Subcommand};
 
+pub use cluster::replica::{ReplicaArgs, serve as serve_replica};
+
 /// The reason for a failed run, in one line.
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -59,7 +61,7 @@ enum Command {
     Soak(workload::soak::Plan),
     /// One broker of a cluster, for the commands above
     #[command(hide = true)]
-    Replica(cluster::replica::ReplicaArgs),
+    Replica(ReplicaArgs),
 }
 
 /// Runs the command.
@@ -72,6 +74,6 @@ pub async fn run(cli: Cli) -> Result<(), RunError> {
         Command::Histories(plan) => workload::race::run(plan).await,
         Command::Crashes(plan) => workload::crash::run(plan).await,
         Command::Soak(plan) => workload::soak::run(plan).await,
-        Command::Replica(args) => cluster::replica::serve(args).await,
+        Command::Replica(args) => serve_replica(args).await,
     }
 }

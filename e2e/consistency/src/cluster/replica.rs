@@ -28,7 +28,7 @@ pub(crate) const MOVED: &str = "moved";
 
 /// The arguments of a replica.
 #[derive(Debug, Args)]
-pub(crate) struct ReplicaArgs {
+pub struct ReplicaArgs {
     /// Its configuration file
     #[arg(long)]
     config: PathBuf,
@@ -106,7 +106,11 @@ impl std::fmt::Display for PauseAt {
 }
 
 /// Serves until it is ordered to stop, or standard input closes.
-pub(crate) async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
+///
+/// # Errors
+///
+/// If the broker cannot be assembled or cannot listen.
+pub async fn serve(args: ReplicaArgs) -> Result<(), RunError> {
     if args.log {
         write_log();
     }
