@@ -13,6 +13,9 @@ suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/p
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
 
+# Those of a release build.
+release := env("CARGO_TARGET_DIR", "target") / "release"
+
 # One stack for the rest of a recipe, on free ports, or the running one at STACK_CONTROL.
 start_stack := '''
 if [ -z "${STACK_CONTROL:-}" ]; then
@@ -278,9 +281,12 @@ differential CASES="1000000":
 figures *FLAGS: _postgres
     e2e/figures.sh "$@"
 
-# Measure how long the stack takes from exec to its first answer
-bench-startup:
-    cargo bench --locked --quiet -p stack --bench startup
+# Measure the broker beside a floor, in a quarter of an hour, or only NAMES (--against COMMIT compares; all flags: just bench --help)
+bench *FLAGS:
+    # By itself: together with others, cargo compiles it with the features that those need.
+    cargo build --locked --release -p broker
+    cargo build --locked --release -p stack -p bench
+    {{ release }}/bench "$@"
 
 # Measure sandboxes: the time until one is ready, their memory, and growth over 1,000 of them
 bench-sandboxes:
@@ -289,10 +295,6 @@ bench-sandboxes:
 # Measure the time that the stack's proxy adds to a call of the broker
 bench-wire:
     cargo bench --locked --quiet -p e2e --bench wire
-
-# Measure the time of each store step in SQLite and in PostgreSQL, beside a map in memory
-bench-store: _postgres
-    cargo bench --locked --quiet -p broker --features postgres --bench store
 
 # Chromium and its driver, from Debian's packages
 _chromium:

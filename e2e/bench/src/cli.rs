@@ -1,91 +1,194 @@
 //! The command line.
 
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use consistency::ReplicaArgs;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cores::Cores;
 use crate::error::BenchError;
-use crate::logins::{self, Compared};
-use crate::servers::{floor_hops, providers};
+use crate::load::login::Login;
+use crate::measurements::Measurement;
+use crate::programs::ProgramArgs;
+use crate::progress::Progress;
+use crate::report::{Table, publish};
+use crate::servers::{bare_rocket, floor_hops, providers};
+use crate::setup::Setup;
+use crate::size::Size;
 
-/// Measure the broker beside `floor-hops`, a server that makes the same calls and keeps
-/// nothing.
+/// Measure the cost of the broker: each figure beside a floor, in the same rounds.
+///
+/// The table is written to standard output, the progress to standard error.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    run: RunArgs,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Measure these alone, in this order
+    #[arg(value_name = "NAME")]
+    names: Vec<Measurement>,
+    /// Try it at small sizes: the figures mean nothing
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Measure growth at its full size: a million sessions, 100,000 users a minute, a month
+    /// of a thousand logins an hour; within an hour
+    #[arg(long)]
+    full: bool,
+    #[command(flatten)]
+    programs: ProgramArgs,
+    /// The rounds; in each, every server gets every load
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: Option<u16>,
+    /// Of `logins`, measure this kind alone, such as "clean, GitHub"
+    #[arg(long, value_name = "KIND")]
+    login: Option<Login>,
+    /// Of `logins`, measure with this number of clients alone
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    clients: Option<u16>,
+    /// Of `growth`, the number of live sessions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2_000..))]
+    sessions: Option<u32>,
+    /// Measure without PostgreSQL
+    #[arg(long)]
+    no_postgres: bool,
+    /// Write the table into broker/README.md: of a whole run, on a tree without changes
+    #[arg(long, conflicts_with_all = [
+        "names", "quick", "broker", "stack", "against", "login", "clients", "no_postgres",
+    ])]
+    publish: bool,
+}
+
+/// The servers that a measurement starts.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure whole logins: CPU time, and the time of a request
-    Logins {
-        /// The broker to measure
-        #[arg(long, value_name = "PROGRAM")]
-        broker: PathBuf,
-        /// An earlier broker to measure beside it
-        #[arg(long, value_name = "PROGRAM")]
-        against: Option<PathBuf>,
-        /// The rounds; in each, every server serves every kind of login
-        #[arg(long, default_value_t = 5)]
-        rounds: usize,
-        /// Measure this kind of login alone, such as "clean, GitHub"
-        #[arg(long)]
-        only: Option<String>,
-        /// Measure with this number of clients alone
-        #[arg(long)]
-        clients: Option<usize>,
-        /// Measure without PostgreSQL
-        #[arg(long)]
-        no_postgres: bool,
-    },
     /// Serve floor-hops
     #[command(hide = true)]
     FloorHops { providers: SocketAddr },
     /// Serve the providers
     #[command(hide = true)]
     Providers { delay_ms: u64 },
+    /// Serve one page
+    #[command(hide = true)]
+    BareRocket { port: u16 },
+    /// A broker whose clock is moved
+    #[command(hide = true)]
+    Replica(ReplicaArgs),
+    /// The broker, for tests
+    #[command(hide = true, disable_help_flag = true)]
+    Broker {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 impl Cli {
     /// Runs the command.
-    pub(crate) fn run(self) -> Result<(), BenchError> {
+    pub(crate) fn run(self) -> Result<ExitCode, BenchError> {
         match self.command {
-            Command::FloorHops { providers } => {
-                let runtime = Builder::new_multi_thread().enable_all().build()?;
-                runtime.block_on(floor_hops::serve(providers))
-            }
-            Command::Providers { delay_ms } => {
-                let delay = Duration::from_millis(delay_ms);
-                load_runtime()?.block_on(providers::serve(delay))
-            }
-            Command::Logins {
-                broker,
-                against,
-                rounds,
-                only,
-                clients,
-                no_postgres,
-            } => {
-                let cores = Cores::available()?;
-                cores.stay_on_load()?;
-                let compared = Compared {
-                    broker,
-                    against,
-                    rounds,
-                    only,
-                    clients,
-                    with_postgres: !no_postgres,
-                };
-                load_runtime()?.block_on(logins::compare(&compared, cores))
-            }
+            Some(command) => command.run(),
+            None => self.run.measure().map(|()| ExitCode::SUCCESS),
         }
     }
+}
+
+impl Command {
+    fn run(self) -> Result<ExitCode, BenchError> {
+        match self {
+            Self::FloorHops { providers } => {
+                server_runtime()?.block_on(floor_hops::serve(providers))?;
+            }
+            Self::Providers { delay_ms } => {
+                let delay = Duration::from_millis(delay_ms);
+                load_runtime()?.block_on(providers::serve(delay))?;
+            }
+            Self::BareRocket { port } => server_runtime()?.block_on(bare_rocket::serve(port))?,
+            Self::Replica(args) => server_runtime()?
+                .block_on(consistency::serve_replica(args))
+                .map_err(|error| BenchError::Server(error.to_string()))?,
+            Self::Broker { arguments } => {
+                let arguments = ["broker".to_owned()].into_iter().chain(arguments);
+                let broker = broker::cli::Cli::parse_from(arguments);
+                return Ok(server_runtime()?.block_on(broker.run()));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl RunArgs {
+    fn measure(self) -> Result<(), BenchError> {
+        if self.publish {
+            publish::check()?;
+        }
+        let measurements = self.measurements();
+        let size = self.size();
+        let estimates = measurements.iter().map(|it| it.estimate(&size));
+        let with_stack = measurements.iter().any(|it| it.needs_stack());
+        let cores = Cores::available()?;
+        let setup = Setup {
+            progress: Progress::of(estimates.sum()),
+            programs: self.programs.find(with_stack)?,
+            cores,
+            size,
+            login: self.login,
+            clients: self.clients.map(usize::from),
+            with_postgres: !self.no_postgres,
+        };
+        cores.stay_on_load()?;
+        let mut rows = Vec::new();
+        for measurement in measurements {
+            setup
+                .progress
+                .begin(measurement.name(), measurement.estimate(&size));
+            rows.extend(load_runtime()?.block_on(measurement.run(&setup))?);
+        }
+        setup.progress.end();
+        write!(std::io::stdout(), "{}", Table(&rows))?;
+        match self.publish {
+            true => publish::write(&rows),
+            false => Ok(()),
+        }
+    }
+
+    /// The named measurements, or all.
+    fn measurements(&self) -> Vec<Measurement> {
+        let all = match self.names.is_empty() {
+            true => Measurement::ALL.to_vec(),
+            false => self.names.clone(),
+        };
+        let is_possible = |it: &Measurement| !self.no_postgres || !it.needs_postgres();
+        all.into_iter().filter(is_possible).collect()
+    }
+
+    fn size(&self) -> Size {
+        let mut size = match (self.quick, self.full) {
+            (true, _) => Size::QUICK,
+            (_, true) => Size::FULL,
+            _ => Size::USUAL,
+        };
+        if let Some(rounds) = self.rounds {
+            size.rounds = rounds.into();
+        }
+        if let Some(sessions) = self.sessions {
+            size.sessions = sessions as usize;
+        }
+        size
+    }
+}
+
+/// The runtime of a measured server, as in production.
+fn server_runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().enable_all().build()
 }
 
 /// The runtime of everything on the core of the load.

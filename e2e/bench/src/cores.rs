@@ -1,6 +1,6 @@
-//! The cores: servers on the first, load and providers on the last.
+//! The cores: measured servers on the first, load and providers on the last.
 
-use std::process::Command;
+use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -11,35 +11,63 @@ use crate::error::BenchError;
 pub(crate) struct Cores {
     server: usize,
     load: usize,
+    all: CpuSet,
+}
+
+/// The cores that a process runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The measured server's.
+    Server,
+    /// The load's, where this process is.
+    Load,
+    /// All of them: the system decides.
+    Anywhere,
 }
 
 impl Cores {
     /// The first and the last core that this process may use.
     pub(crate) fn available() -> Result<Self, BenchError> {
-        let allowed = sched_getaffinity(None).map_err(std::io::Error::from)?;
-        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core));
+        let all = sched_getaffinity(None).map_err(io::Error::from)?;
+        let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
         match (cores.next(), cores.next_back()) {
-            (Some(server), Some(load)) => Ok(Self { server, load }),
-            _ => Err(BenchError::Server(
-                "a benchmark needs two cores, one for the server and one for the load".to_owned(),
-            )),
+            (Some(server), Some(load)) => Ok(Self { server, load, all }),
+            _ => Err(BenchError::OneCore),
         }
     }
 
-    /// Keeps this process, and those that it starts, on the core of the load.
-    pub(crate) fn stay_on_load(self) -> Result<(), BenchError> {
-        let mut own = CpuSet::new();
-        own.set(self.load);
-        sched_setaffinity(None, &own).map_err(std::io::Error::from)?;
-        Ok(())
+    /// The number of cores that this process could use at first.
+    pub(crate) fn count(self) -> usize {
+        (0..CpuSet::MAX_CPU)
+            .filter(|core| self.all.is_set(*core))
+            .count()
     }
 
-    /// The command that runs `program` on the server's core alone: programs count their
-    /// cores when they start.
-    pub(crate) fn on_server(self, program: impl AsRef<std::ffi::OsStr>) -> Command {
-        let mut command = Command::new("taskset");
-        command.arg("--cpu-list").arg(self.server.to_string());
-        command.arg(program);
-        command
+    /// Keeps this thread, and the processes that it starts, on the core of the load.
+    pub(crate) fn stay_on_load(self) -> io::Result<()> {
+        self.move_to(Place::Load)
+    }
+
+    /// Starts a process in `start` that runs at `place`: it inherits the cores of the
+    /// thread that starts it, and counts them when it starts.
+    pub(crate) fn at<T>(self, place: Place, start: impl FnOnce() -> T) -> io::Result<T> {
+        self.move_to(place)?;
+        let started = start();
+        self.move_to(Place::Load)?;
+        Ok(started)
+    }
+
+    fn move_to(self, place: Place) -> io::Result<()> {
+        let one = |core| {
+            let mut set = CpuSet::new();
+            set.set(core);
+            set
+        };
+        let set = match place {
+            Place::Server => one(self.server),
+            Place::Load => one(self.load),
+            Place::Anywhere => self.all,
+        };
+        Ok(sched_setaffinity(None, &set)?)
     }
 }

@@ -1,9 +1,12 @@
 //! The load: clients that sign in one login after another, each on connections of its
 //! own, and the times of their requests.
 
+pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod login;
 pub(crate) mod secrets;
+
+mod flows;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,12 +14,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::try_join_all;
 
 use crate::error::BenchError;
-use connection::Connection;
+use client::Client;
 use login::Login;
 
-/// Clients that are connected to one server.
+/// Clients that are connected to one server, or to several.
 pub(crate) struct Load {
-    clients: Vec<Connection>,
+    clients: Vec<Client>,
     login: Login,
 }
 
@@ -36,27 +39,58 @@ impl Load {
         clients: usize,
         login: Login,
     ) -> Result<Self, BenchError> {
-        let clients = (0..clients).map(|_| Connection::open(address));
-        Ok(Self {
-            clients: try_join_all(clients).await?,
-            login,
-        })
+        Self::connect_in_turn(&[address], clients, login).await
+    }
+
+    /// Connects `clients` clients to these servers, in turn.
+    pub(crate) async fn connect_in_turn(
+        addresses: &[SocketAddr],
+        clients: usize,
+        login: Login,
+    ) -> Result<Self, BenchError> {
+        let addresses = addresses.iter().cycle().take(clients);
+        let clients = try_join_all(addresses.map(|address| Client::connect(*address))).await?;
+        Ok(Self::of(clients, login))
+    }
+
+    /// The load of these clients.
+    pub(crate) fn of(clients: Vec<Client>, login: Login) -> Self {
+        Self { clients, login }
     }
 
     /// Signs in `logins` times, by all clients at once.
-    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     pub(crate) async fn run(&mut self, logins: usize) -> Result<Times, BenchError> {
-        let each = logins.div_ceil(self.clients.len());
-        let login = self.login;
-        let began = Instant::now();
-        let clients = self.clients.iter_mut().map(|client| async move {
+        let (each, login) = (self.each(logins), self.login);
+        self.run_all(async |client| {
             let mut times = Vec::with_capacity(each * 4);
             for _ in 0..each {
                 login.run(client, &mut times).await?;
             }
-            Ok::<_, BenchError>(times)
-        });
-        let requests = try_join_all(clients).await?;
+            Ok(times)
+        })
+        .await
+    }
+
+    /// Opens `sessions` logins and leaves them alone.
+    pub(crate) async fn open(&mut self, sessions: usize) -> Result<Times, BenchError> {
+        let (each, login) = (self.each(sessions), self.login);
+        self.run_all(async |client| {
+            let mut times = Vec::with_capacity(each);
+            for _ in 0..each {
+                login.open(client, &mut times).await?;
+            }
+            Ok(times)
+        })
+        .await
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+    async fn run_all(
+        &mut self,
+        one: impl AsyncFn(&mut Client) -> Result<Vec<Duration>, BenchError>,
+    ) -> Result<Times, BenchError> {
+        let began = Instant::now();
+        let requests = try_join_all(self.clients.iter_mut().map(|client| one(client))).await?;
         let whole = began.elapsed();
         let mut requests: Vec<_> = requests.into_iter().flatten().collect();
         requests.sort_unstable();
@@ -66,6 +100,10 @@ impl Load {
     /// The number of logins that [`run`](Self::run) makes of `logins`: each client makes
     /// as many.
     pub(crate) fn rounded(&self, logins: usize) -> usize {
-        logins.div_ceil(self.clients.len()) * self.clients.len()
+        self.each(logins) * self.clients.len()
+    }
+
+    fn each(&self, logins: usize) -> usize {
+        logins.div_ceil(self.clients.len())
     }
 }

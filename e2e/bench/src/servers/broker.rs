@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 use super::process::{ServerProcess, free_address};
 use super::providers;
-use crate::cores::Cores;
+use crate::cores::{Cores, Place};
 use crate::error::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::load::secrets::digest;
@@ -22,6 +22,17 @@ pub(crate) enum Store {
     File(PathBuf),
     /// PostgreSQL at this URL.
     Postgres(String),
+}
+
+impl Store {
+    /// Its name in a table.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::File(_) => "SQLite file",
+            Self::Postgres(_) => "PostgreSQL",
+        }
+    }
 }
 
 /// A broker's files: its configuration, which its process reads when it starts.
@@ -41,18 +52,31 @@ impl BrokerConfig {
         Ok(config)
     }
 
-    fn path(&self) -> PathBuf {
+    /// The path of its configuration.
+    pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("broker.toml")
     }
 
-    /// Starts `program` with this configuration. Its log is formatted, written, and lost.
-    pub(crate) fn start(&self, program: &Path, cores: Cores) -> Result<ServerProcess, BenchError> {
-        let mut command = cores.on_server(program);
+    /// Starts `program` with this configuration.
+    pub(crate) fn start(
+        &self,
+        place: Place,
+        program: &Path,
+        cores: Cores,
+    ) -> Result<ServerProcess, BenchError> {
+        let command = self.command(program);
+        cores.at(place, || ServerProcess::listening_at(self.address, command))?
+    }
+
+    /// The command that serves this configuration. Its log is formatted, written, and
+    /// lost.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
         command.arg("serve").arg("--config").arg(self.path());
         // Its configuration is the file.
         command.env_clear().env("PATH", "/usr/bin:/bin");
         command.stderr(Stdio::null());
-        ServerProcess::listening_at(self.address, command)
+        command
     }
 
     fn text(&self, store: &Store, providers: SocketAddr) -> String {

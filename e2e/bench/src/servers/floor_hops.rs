@@ -2,6 +2,11 @@
 //! broker's own libraries. Four requests come in; three go out to GitHub, or one to
 //! Google, whose signature is verified. No broker on these libraries can cost less.
 
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "Rocket passes a body by value"
+)]
+
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -59,13 +64,13 @@ impl FloorHops {
         let http = reqwest::Client::builder()
             .no_proxy()
             .build()
-            .map_err(unreachable)?;
+            .map_err(|error| unreachable(&error))?;
         let keys = http.get(format!("{providers}/jwks")).send().await;
         let keys: JwkSet = keys
-            .map_err(unreachable)?
+            .map_err(|error| unreachable(&error))?
             .json()
             .await
-            .map_err(unreachable)?;
+            .map_err(|error| unreachable(&error))?;
         let key = DecodingKey::from_jwk(&keys.keys[0]).expect("an RSA key");
         let mut validation = Validation::new(Algorithm::RS256);
         validation.validate_aud = false;
@@ -122,7 +127,7 @@ impl FloorHops {
     }
 }
 
-fn unreachable(error: reqwest::Error) -> BenchError {
+fn unreachable(error: &reqwest::Error) -> BenchError {
     BenchError::Server(format!("the providers cannot be reached: {error}"))
 }
 

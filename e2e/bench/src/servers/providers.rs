@@ -65,7 +65,10 @@ async fn answer(
     providers: &Providers,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
-    let body = body.collect().await.map(|it| it.to_bytes());
+    let body = body
+        .collect()
+        .await
+        .map(http_body_util::Collected::to_bytes);
     let body = body.unwrap_or_default();
     if !providers.delay.is_zero() {
         tokio::time::sleep(providers.delay).await;
@@ -84,7 +87,7 @@ async fn answer(
         "/user/emails" => json!([
             { "email": "octocat@example.com", "primary": true, "verified": true, "visibility": null },
         ]),
-        "/token" => providers.tokens(code_of(&body)),
+        "/token" => providers.tokens(&code_of(&body)),
         "/jwks" => providers.keys(),
         _ => providers.metadata(),
     };
@@ -122,7 +125,7 @@ impl Providers {
         json!({ "keys": [jwk] })
     }
 
-    fn tokens(&self, nonce: String) -> Value {
+    fn tokens(&self, nonce: &str) -> Value {
         let now = seconds_now();
         let claims = json!({
             "iss": self.url, "aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": nonce,

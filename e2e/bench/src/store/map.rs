@@ -2,7 +2,7 @@
 //! requests as a store, with less exact rules.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use broker::model::grant::{NewGrant, Redemption, Token};
@@ -28,7 +28,7 @@ struct Rows {
 
 impl Map {
     fn rows(&self) -> MutexGuard<'_, Rows> {
-        self.0.lock().unwrap()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

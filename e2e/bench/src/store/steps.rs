@@ -6,13 +6,16 @@ use broker::model::login_session::{
 };
 use broker::model::upstream_login::{Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
-use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store};
+use broker::store::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead, Store, StoreError};
 use contract::{CodeVerifier, Digest, Profile, Provider, SessionKey, Subject};
 
-const NOW: UnixMs = UnixMs(1_790_000_000_000);
+use crate::error::BenchError;
 
-/// The end of every lifetime, after the benchmark.
-const END: UnixMs = UnixMs(NOW.0 + 600_000);
+/// The time at which a login may first happen.
+pub(crate) const START: UnixMs = UnixMs(1_790_000_000_000);
+
+/// A session ends after ten minutes, and is known for twenty.
+const LIFETIME_MS: i64 = 600_000;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
@@ -29,6 +32,7 @@ pub(crate) enum Step {
 
 /// The arguments of one login's steps.
 pub(crate) struct Login {
+    now: UnixMs,
     new: NewLogin,
     browser: BrowserBinding,
     upstream_login: UpstreamLogin,
@@ -50,6 +54,15 @@ impl Step {
         Self::Revoke,
     ];
 
+    /// Those of a clean login, in their order.
+    pub(crate) const CLEAN: [Self; 5] = [
+        Self::Open,
+        Self::BindBrowser,
+        Self::ConsumeUpstreamLogin,
+        Self::Complete,
+        Self::ConsumeResult,
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -64,51 +77,61 @@ impl Step {
         }
     }
 
-    /// Runs the step.
-    pub(crate) async fn run(self, store: &dyn Store, login: &Login) {
-        let succeeded = match self {
-            Self::Open => store.open(login.new_login(), NOW).await.unwrap() == Opened::Fresh,
+    /// Runs the step, which must succeed.
+    pub(crate) async fn run(self, store: &dyn Store, login: &Login) -> Result<(), BenchError> {
+        match self.succeeds(store, login).await? {
+            true => Ok(()),
+            false => Err(BenchError::Step(self.name())),
+        }
+    }
+
+    async fn succeeds(self, store: &dyn Store, login: &Login) -> Result<bool, StoreError> {
+        let now = login.now;
+        Ok(match self {
+            Self::Open => store.open(login.new_login(), now).await? == Opened::Fresh,
             Self::BindBrowser => {
                 let handle = login.new.handle;
-                let bound = store.bind_browser(handle, login.browser, NOW).await;
-                matches!(bound.unwrap(), Bound::Granted)
+                let bound = store.bind_browser(handle, login.browser, now).await;
+                matches!(bound?, Bound::Granted)
             }
             Self::ConsumeUpstreamLogin => {
                 let consumed = store.consume_upstream_login(&login.upstream_login).await;
-                consumed.unwrap() == Consumed::Now
+                consumed? == Consumed::Now
             }
             Self::Complete => {
                 let outcome = LoginOutcome::Succeeded(login.grant.profile.clone());
-                let completed = store.complete(login.new.handle, outcome, NOW).await;
-                completed.unwrap() == Completed::Now
+                let completed = store.complete(login.new.handle, outcome, now).await;
+                completed? == Completed::Now
             }
             Self::ConsumeResult => {
-                let read = store.consume_result(login.query(), NOW).await;
-                matches!(read.unwrap(), ResultRead::Outcome(_))
+                let read = store.consume_result(login.query(), now).await;
+                matches!(read?, ResultRead::Outcome(_))
             }
-            Self::Issue => store.issue(login.grant()).await.is_ok(),
+            Self::Issue => {
+                store.issue(login.grant()).await?;
+                true
+            }
             Self::Redeem => {
-                let redeemed = store.redeem(login.redemption(), NOW).await;
-                matches!(redeemed.unwrap(), Redeemed::Token(_))
+                let redeemed = store.redeem(login.redemption(), now).await;
+                matches!(redeemed?, Redeemed::Token(_))
             }
             Self::Token => {
-                let token = store.token(login.redemption.token, NOW).await;
-                token.unwrap().is_some()
+                let token = store.token(login.redemption.token, now).await;
+                token?.is_some()
             }
             Self::Revoke => {
                 let revoked = store.revoke(login.redemption.token).await;
-                revoked.unwrap().is_some()
+                revoked?.is_some()
             }
-        };
-        assert!(succeeded, "{} did not succeed", self.name());
+        })
     }
 }
 
 impl Login {
-    /// The login with this number, from which its secrets are derived.
-    pub(crate) fn numbered(number: usize) -> Self {
+    /// The login with this number, from which its secrets are derived, at `now`.
+    pub(crate) fn numbered(number: usize, now: UnixMs) -> Self {
         let secret = |what: &str| Digest::derive(what, &number.to_be_bytes());
-        let session = session(&SessionKey::from_random(secret("key").as_bytes()));
+        let session = session(&SessionKey::from_random(secret("key").as_bytes()), now);
         let (new, browser) = (
             NewLogin {
                 key: secret("key"),
@@ -120,7 +143,7 @@ impl Login {
         let seed = Seed::from_random(*secret("upstream_login").as_bytes());
         let upstream_login = UpstreamLogin::for_session(seed, &new.session, new.handle, browser);
         let challenge = CodeVerifier::from_random(secret("verifier").as_bytes()).challenge();
-        let grant = NewGrant::of(&upstream_login, &challenge, ada(), secret("code"), NOW);
+        let grant = NewGrant::of(&upstream_login, &challenge, ada(), secret("code"), now);
         Self {
             query: ResultQuery {
                 key: new.key,
@@ -133,9 +156,10 @@ impl Login {
                 callback: grant.callback,
                 challenge,
                 token: secret("token"),
-                token_ends: END,
-                known_until: END,
+                token_ends: now.plus_ms(LIFETIME_MS),
+                known_until: now.plus_ms(2 * LIFETIME_MS),
             },
+            now,
             new,
             browser,
             upstream_login,
@@ -180,14 +204,14 @@ impl Login {
     }
 }
 
-fn session(key: &SessionKey) -> LoginSession {
+fn session(key: &SessionKey, now: UnixMs) -> LoginSession {
     LoginSession {
         login: LoginId::of_key(key),
-        project: "prj_ada".parse().unwrap(),
-        redirect_uri: "https://app.example/cb".parse().unwrap(),
+        project: "prj_ada".parse().expect("a client id"),
+        redirect_uri: "https://app.example/cb".parse().expect("a callback"),
         provider: Provider::GitHub,
-        ends: END,
-        known_until: END,
+        ends: now.plus_ms(LIFETIME_MS),
+        known_until: now.plus_ms(2 * LIFETIME_MS),
         status: SessionStatus::Unbound,
     }
 }

@@ -1,0 +1,105 @@
+//! The progress on standard error, with the time that is left.
+
+use std::cell::Cell;
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// The progress of all measurements.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    /// The estimate for everything.
+    total: Duration,
+    /// The estimates of the measurements that are over, and of the present one.
+    over: Cell<Duration>,
+    present: Cell<Duration>,
+}
+
+impl Progress {
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+    pub(crate) fn of(total: Duration) -> Self {
+        let bar = ProgressBar::new(total.as_secs().max(1));
+        let style = "{wide_bar} {percent}% {msg}";
+        bar.set_style(ProgressStyle::with_template(style).expect("a valid template"));
+        Self {
+            bar,
+            began: Instant::now(),
+            total,
+            over: Cell::default(),
+            present: Cell::default(),
+        }
+    }
+
+    /// Begins the measurement `name`, which takes about `estimate`.
+    pub(crate) fn begin(&self, name: &str, estimate: Duration) {
+        self.over.set(self.over.get() + self.present.get());
+        self.present.set(estimate);
+        self.at(0.0, name);
+        if !std::io::stderr().is_terminal() {
+            let left = in_words(self.left(self.over.get()));
+            let _ = writeln!(std::io::stderr(), "bench: {name}; {left} left");
+        }
+    }
+
+    /// Shows that this share of the present measurement is over, and what is next.
+    pub(crate) fn at(&self, share: f64, next: &str) {
+        let done = self.over.get() + self.present.get().mul_f64(share.clamp(0.0, 1.0));
+        self.bar.set_position(done.as_secs());
+        let left = in_words(self.left(done));
+        self.bar.set_message(format!("{left} left: {next}"));
+    }
+
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+    fn left(&self, done: Duration) -> Duration {
+        time_left(self.total, done, self.began.elapsed())
+    }
+}
+
+/// The time that is left of `total`, of which `done` took `elapsed`: the estimates are of
+/// another machine, and are corrected by the pace of this one.
+fn time_left(total: Duration, done: Duration, elapsed: Duration) -> Duration {
+    const ENOUGH_TO_TELL: Duration = Duration::from_secs(10);
+    let pace = match done >= ENOUGH_TO_TELL {
+        true => elapsed.as_secs_f64() / done.as_secs_f64(),
+        false => 1.0,
+    };
+    total.saturating_sub(done).mul_f64(pace)
+}
+
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..=90 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_pace_of_this_machine() {
+        let seconds = Duration::from_secs;
+        assert_eq!(
+            time_left(seconds(100), seconds(0), seconds(1)),
+            seconds(100)
+        );
+        assert_eq!(
+            time_left(seconds(100), seconds(20), seconds(40)),
+            seconds(160)
+        );
+        assert_eq!(
+            time_left(seconds(100), seconds(120), seconds(40)),
+            seconds(0)
+        );
+        assert_eq!(in_words(seconds(160)), "3 min");
+        assert_eq!(in_words(seconds(59)), "59 s");
+    }
+}

@@ -1,0 +1,213 @@
+//! The rows that measurements return, as one table.
+
+pub(crate) mod machine;
+pub(crate) mod publish;
+
+use std::fmt;
+
+use crate::stats::{Rounds, Spread};
+
+/// One figure of the broker, beside others of the same rounds.
+#[derive(Debug)]
+pub(crate) struct Row {
+    what: String,
+    unit: Unit,
+    broker: Rounds,
+    beside: Option<(String, Rounds)>,
+    before: Option<Rounds>,
+    goal: Option<Goal>,
+    remark: String,
+}
+
+/// The unit of a figure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Unit {
+    Microseconds,
+    Milliseconds,
+    Megabytes,
+    Bytes,
+    PerSecond,
+    Count,
+    Percent,
+}
+
+/// A bound of `PERFORMANCE.md`'s kind: it is met by the median.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Goal {
+    /// The figure is at most this.
+    AtMost(f64),
+    /// Its ratio to what it is compared with is at most this.
+    RatioAtMost(f64),
+}
+
+impl Row {
+    pub(crate) fn new(what: impl Into<String>, unit: Unit, broker: Rounds) -> Self {
+        Self {
+            what: what.into(),
+            unit,
+            broker,
+            beside: None,
+            before: None,
+            goal: None,
+            remark: String::new(),
+        }
+    }
+
+    /// Compares it with `rounds`, which are those of `name`.
+    pub(crate) fn beside(mut self, name: impl Into<String>, rounds: Rounds) -> Self {
+        self.beside = Some((name.into(), rounds));
+        self
+    }
+
+    /// Compares it with an earlier broker.
+    pub(crate) fn before(mut self, rounds: Option<Rounds>) -> Self {
+        self.before = rounds;
+        self
+    }
+
+    pub(crate) fn goal(mut self, goal: Option<Goal>) -> Self {
+        self.goal = goal;
+        self
+    }
+
+    pub(crate) fn remark(mut self, remark: impl Into<String>) -> Self {
+        self.remark = remark.into();
+        self
+    }
+
+    fn cells(&self, with_before: bool) -> Vec<String> {
+        let show = |rounds: &Rounds| self.unit.show(rounds.spread());
+        let beside = self.beside.as_ref();
+        let ratio = beside.map(|(_, rounds)| format!("{:.2}", self.broker.ratio_to(rounds)));
+        let mut cells = vec![
+            self.what.clone(),
+            beside.map_or_else(String::new, |(name, rounds)| {
+                format!("{name}: {}", show(rounds))
+            }),
+        ];
+        if with_before {
+            cells.push(self.before.as_ref().map(show).unwrap_or_default());
+        }
+        cells.extend([show(&self.broker), ratio.unwrap_or_default()]);
+        if with_before {
+            let change = self.before.as_ref();
+            let change = change.map(|before| format!("**{:.2}**", self.broker.ratio_to(before)));
+            cells.push(change.unwrap_or_default());
+        }
+        cells.extend([self.verdict(), self.remark.clone()]);
+        cells
+    }
+
+    /// Its goal, and whether it is met.
+    fn verdict(&self) -> String {
+        let Some(goal) = self.goal else {
+            return String::new();
+        };
+        let ratio = || {
+            let beside = self.beside.as_ref();
+            beside.map_or(f64::NAN, |(_, rounds)| self.broker.ratio_to(rounds).median)
+        };
+        let (text, is_met) = match goal {
+            Goal::AtMost(most) => (
+                format!("≤ {}", self.unit.show(Spread::of([most]))),
+                self.broker.median() <= most,
+            ),
+            Goal::RatioAtMost(most) => (format!("ratio ≤ {most}"), ratio() <= most),
+        };
+        format!("{text}: {}", if is_met { "met" } else { "**missed**" })
+    }
+}
+
+impl Unit {
+    fn show(self, spread: Spread) -> String {
+        match self {
+            Self::Microseconds => format!("{spread:.0} µs"),
+            Self::Milliseconds => format!("{spread:.1} ms"),
+            Self::Megabytes => format!("{spread:.1} MB"),
+            Self::Bytes => format!("{spread:.0} bytes"),
+            Self::PerSecond => format!("{spread:.0}/s"),
+            Self::Count => format!("{spread:.1}"),
+            Self::Percent => format!("{spread:.0} %"),
+        }
+    }
+}
+
+/// The table of a run, as Markdown.
+#[derive(Debug)]
+pub(crate) struct Table<'a>(pub(crate) &'a [Row]);
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let with_before = self.0.iter().any(|row| row.before.is_some());
+        let head: &[&str] = match with_before {
+            true => &[
+                "measurement",
+                "compared with",
+                "before",
+                "after",
+                "ratio",
+                "after / before",
+                "goal",
+                "remarks",
+            ],
+            false => &[
+                "measurement",
+                "compared with",
+                "broker",
+                "ratio",
+                "goal",
+                "remarks",
+            ],
+        };
+        writeln!(f, "| {} |", head.join(" | "))?;
+        writeln!(f, "|{}", "---|".repeat(head.len()))?;
+        for row in self.0 {
+            writeln!(f, "| {} |", row.cells(with_before).join(" | "))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(values: [f64; 3]) -> Rounds {
+        values.into_iter().collect()
+    }
+
+    fn login() -> Row {
+        Row::new("a login", Unit::Microseconds, rounds([300.0, 330.0, 360.0]))
+            .beside("floor-hops", rounds([100.0, 110.0, 90.0]))
+            .goal(Some(Goal::RatioAtMost(3.0)))
+    }
+
+    #[test]
+    fn a_row_shows_its_ratio_and_whether_the_goal_is_met() {
+        let table = Table(&[login()]).to_string();
+        let row = table.lines().last().unwrap();
+        assert_eq!(
+            row,
+            "| a login | floor-hops: 100 (90–110) µs | 330 (300–360) µs | 3.00 (3.00–4.00) \
+             | ratio ≤ 3: met |  |"
+        );
+        let missed = login().goal(Some(Goal::AtMost(329.0)));
+        let table = Table(&[missed]).to_string();
+        assert!(table.contains("| ≤ 329 µs: **missed** |"), "{table}");
+    }
+
+    #[test]
+    fn an_earlier_broker_has_columns_of_its_own() {
+        let compared = login().before(Some(rounds([600.0, 660.0, 360.0])));
+        let other = Row::new("memory", Unit::Megabytes, Rounds::once(9.0));
+        let table = Table(&[compared, other]).to_string();
+        let lines: Vec<_> = table.lines().collect();
+        let columns = |line: &str| line.matches('|').count();
+        assert!(lines.iter().all(|line| columns(line) == 9), "{table}");
+        assert!(
+            lines[2].contains("| 600 (360–660) µs | 330 (300–360) µs |"),
+            "{table}"
+        );
+        assert!(lines[2].contains("| **0.50 (0.50–1.00)** |"), "{table}");
+    }
+}

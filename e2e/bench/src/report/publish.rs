@@ -1,0 +1,108 @@
+//! The table in the broker's README, between two markers.
+
+use std::fs;
+use std::process::Command;
+
+use super::{Row, Table, machine};
+use crate::error::BenchError;
+use crate::programs::top_of_tree;
+
+/// The file in which the table is published.
+const FILE: &str = "broker/README.md";
+
+const BEGIN: &str = "<!-- The table of `just bench --publish` -->\n";
+const END: &str = "<!-- End of the table -->\n";
+
+/// Fails unless the tree is that of a commit, and the file has its markers: before a run
+/// of a quarter of an hour rather than after it.
+pub(crate) fn check() -> Result<(), BenchError> {
+    let changed = output("git", &["status", "--porcelain", "--untracked-files=no"])?;
+    if !changed.is_empty() {
+        let reason = "the tree has uncommitted changes, and a figure belongs to a commit; \
+                      commit them first";
+        return Err(BenchError::Publish(reason.to_owned()));
+    }
+    let text = fs::read_to_string(top_of_tree().join(FILE))?;
+    replaced(&text, "").map(drop)
+}
+
+/// Writes the table of a whole run.
+pub(crate) fn write(rows: &[Row]) -> Result<(), BenchError> {
+    let path = top_of_tree().join(FILE);
+    let text = fs::read_to_string(&path)?;
+    let commit = output("git", &["rev-parse", "--short=10", "HEAD"])?;
+    let date = output("date", &["--utc", "+%F"])?;
+    let section = format!(
+        "\nMade by `just bench --publish` at commit `{commit}` on {date}, on {}. Each figure \
+         is the median of its rounds, with the smallest and the greatest; only ratios carry \
+         over to another machine.\n\n{}\n",
+        machine::in_words(),
+        Table(rows),
+    );
+    Ok(fs::write(path, replaced(&text, &section)?)?)
+}
+
+/// `text` with `section` between its markers.
+fn replaced(text: &str, section: &str) -> Result<String, BenchError> {
+    let missing = || {
+        let markers = format!("{} and {}", BEGIN.trim_end(), END.trim_end());
+        BenchError::Publish(format!("{FILE} lacks the lines {markers}, in this order"))
+    };
+    let (head, rest) = text.split_once(BEGIN).ok_or_else(missing)?;
+    let (_, tail) = rest.split_once(END).ok_or_else(missing)?;
+    Ok([head, BEGIN, section, END, tail].concat())
+}
+
+/// The output of a command at the top of the tree, in one line.
+fn output(program: &str, arguments: &[&str]) -> Result<String, BenchError> {
+    let mut command = Command::new(program);
+    let output = command
+        .args(arguments)
+        .current_dir(top_of_tree())
+        .output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(BenchError::Publish(format!(
+            "{program} {} failed",
+            arguments.join(" ")
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publication_changes_only_what_is_between_the_markers() {
+        let text = format!("# Broker\n\n{BEGIN}old\n| old |\n{END}\nThe rest.\n");
+        let published = replaced(&text, "new\n").unwrap();
+        assert_eq!(
+            published,
+            format!("# Broker\n\n{BEGIN}new\n{END}\nThe rest.\n")
+        );
+        assert_eq!(replaced(&published, "new\n").unwrap(), published);
+    }
+
+    #[test]
+    fn a_file_without_both_markers_in_their_order_is_an_error() {
+        for text in [
+            "# Broker\n".to_owned(),
+            BEGIN.to_owned(),
+            END.to_owned(),
+            format!("{END}{BEGIN}"),
+        ] {
+            let error = replaced(&text, "new\n").unwrap_err().to_string();
+            assert!(
+                error.contains(FILE) && error.contains(BEGIN.trim_end()),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_readme_of_the_broker_has_the_markers() {
+        let text = fs::read_to_string(top_of_tree().join(FILE)).unwrap();
+        replaced(&text, "").unwrap();
+    }
+}
