@@ -41,6 +41,8 @@ size() { if $quick; then echo "$2"; else echo "$1"; fi; }
 nothing_wrong() { head -n 1 | sed 's/$/; nothing wrong/'; }
 # All lines as one.
 joined() { paste --serial --delimiters='|' | sed 's/:|/:/; s/|/; /g' | tr --squeeze-repeats ' '; }
+# The rows of a table: what was measured, the figure, and what it is compared with.
+measured() { awk -F ' [|] ' 'NR > 2 { printf "%s%s: %s (%s)", separator, substr($1, 3), $3, $2; separator = "; " } END { print "" }'; }
 # Rows of: name, time alone, time through the proxy, time added.
 added() {
     awk '/µs/ {
@@ -121,8 +123,8 @@ figure differential "schema, broker and a plain reading of the specification" bo
     just differential "$(size 1000000 1000)"
 figure fuzz "fuzzing" targets \
     just fuzz "$(size 1000000 1000)"
-figure startup "start-up" joined \
-    just bench-startup
+figure startup "start-up" measured \
+    just bench startup
 figure sandboxes "sandboxes" joined \
     just bench-sandboxes
 figure wire "the proxy, at the median" added \
