@@ -8,7 +8,7 @@ set positional-arguments
 tools := justfile_directory() / "target/tools/bin"
 
 # The suites that need more than Rust.
-suites := "e2e/browser,e2e/nginx,e2e/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
+suites := "e2e/browser,e2e/nginx,e2e/postgres,bench/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
 
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"

@@ -88,8 +88,8 @@ impl Figures {
         }
         let each = |spent: Duration| us(spent) / (minutes * users) as f64;
         let (time_us, cpu_us) = (each(now() - began), each(database.cpu()? - cpu));
-        // The connections report their last statistics when they close.
         drop(store);
+        database.wait_for_statistics().await?;
         Self::read(&client, time_us, cpu_us).await
     }
 

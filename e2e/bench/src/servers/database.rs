@@ -75,12 +75,18 @@ impl Database {
         Ok(client.query_one(count, &[]).await?.get(0))
     }
 
-    /// What all databases have used, once no broker is connected: a connection reports its
-    /// last statistics when it closes.
-    pub(crate) async fn statistics(&self) -> Result<Statistics, BenchError> {
+    /// Waits until no broker is connected: a connection reports its last statistics when
+    /// it closes.
+    pub(crate) async fn wait_for_statistics(&self) -> Result<(), BenchError> {
         while self.connections().await? > 0 {
             pause().await;
         }
+        Ok(())
+    }
+
+    /// What all databases have used, once no broker is connected.
+    pub(crate) async fn statistics(&self) -> Result<Statistics, BenchError> {
+        self.wait_for_statistics().await?;
         let client = self.client("postgres").await?;
         let row = client
             .query_one(

@@ -96,6 +96,24 @@ fn providers_that_are_slow_growth_and_the_store_are_measured() {
     }
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+fn several_brokers_on_one_postgresql_and_its_vacuum_are_measured() {
+    let broker = BrokerProgram::after("");
+    let mut command = Command::new(BENCH);
+    command.args(["--quick", "brokers", "vacuum", "--broker"]);
+    let output = command.arg(broker.path()).output().expect("it starts");
+    let rows = rows(&output);
+    for row in [
+        "1 broker on one PostgreSQL, 64 at once: logins",
+        "4 brokers on one PostgreSQL, 64 at once: fsyncs of a login",
+        "PostgreSQL's tables, defaults: dead rows at the end",
+        "PostgreSQL's tables, fillfactor 70: autovacuums",
+    ] {
+        assert!(rows.contains(&row), "{row} is not in {rows:?}");
+    }
+}
+
 #[test]
 fn a_failed_login_stops_it_with_the_name_of_the_request() {
     let other_secret = "A".repeat(43);
