@@ -40,12 +40,12 @@ struct Figures {
 
 /// The estimated seconds.
 pub(super) fn estimate(size: &Size) -> f64 {
-    (SETTINGS.len() * users(size) * size.minutes) as f64 / 2_500.0
+    (SETTINGS.len() * users(size) * size.minutes) as f64 / 1_350.0
 }
 
 /// A full size would take hours, and show the same.
 fn users(size: &Size) -> usize {
-    size.users_a_minute.min(Size::USUAL.users_a_minute)
+    size.users_a_minute.min(3_000)
 }
 
 /// Measures the same minutes with each of the settings.
