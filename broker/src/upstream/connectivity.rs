@@ -83,7 +83,7 @@ async fn check_github(github: &GitHubConfig, client: &Client) -> [Diagnosis; 2] 
 /// Accepts every answer but a server error: these hosts do not document what is at
 /// their root.
 async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
-    let request = client.get(&format!("{origin}/robots.txt"));
+    let request = client.get(format!("{origin}/robots.txt"));
     let answer = client.send("GET robots", request, NO_OBSERVER).await;
     match answer {
         // The server answered, however long the answer is.

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use consistency::ReplicaArgs;
@@ -16,7 +15,7 @@ use crate::measurements::Measurement;
 use crate::programs::ProgramArgs;
 use crate::progress::Progress;
 use crate::report::{Table, publish};
-use crate::servers::{bare_rocket, floor_hops, providers};
+use crate::servers::{bare_rocket, floor_hops};
 use crate::setup::Setup;
 use crate::size::Size;
 
@@ -74,9 +73,6 @@ enum Command {
     /// Serve floor-hops
     #[command(hide = true)]
     FloorHops { providers: SocketAddr },
-    /// Serve the providers
-    #[command(hide = true)]
-    Providers { delay_ms: u64 },
     /// Serve one page
     #[command(hide = true)]
     BareRocket { port: u16 },
@@ -106,10 +102,6 @@ impl Command {
         match self {
             Self::FloorHops { providers } => {
                 server_runtime()?.block_on(floor_hops::serve(providers))?;
-            }
-            Self::Providers { delay_ms } => {
-                let delay = Duration::from_millis(delay_ms);
-                load_runtime()?.block_on(providers::serve(delay))?;
             }
             Self::BareRocket { port } => server_runtime()?.block_on(bare_rocket::serve(port))?,
             Self::Replica(args) => server_runtime()?

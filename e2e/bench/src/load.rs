@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 
+use tokio::task::AbortHandle;
+
 use crate::error::BenchError;
 use client::Client;
 use login::Login;
@@ -21,6 +23,29 @@ use login::Login;
 pub(crate) struct Load {
     clients: Vec<Client>,
     login: Login,
+    stays_awake: bool,
+}
+
+/// Keeps the core of the load awake. A server that sends to a core that sleeps has to wake
+/// it, which costs several microseconds; a busy load is awake by itself. Without this the
+/// slower of two servers would pay for more wake-ups, and the ratio would be too high.
+struct Awake(AbortHandle);
+
+impl Awake {
+    fn begin() -> Self {
+        let never_sleeps = async {
+            loop {
+                tokio::task::yield_now().await;
+            }
+        };
+        Self(tokio::spawn(never_sleeps).abort_handle())
+    }
+}
+
+impl Drop for Awake {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// The times of a number of logins.
@@ -55,7 +80,17 @@ impl Load {
 
     /// The load of these clients.
     pub(crate) fn of(clients: Vec<Client>, login: Login) -> Self {
-        Self { clients, login }
+        Self {
+            clients,
+            login,
+            stays_awake: false,
+        }
+    }
+
+    /// The same load on a core that never sleeps, which no other process needs.
+    pub(crate) fn staying_awake(mut self) -> Self {
+        self.stays_awake = true;
+        self
     }
 
     /// Signs in `logins` times, by all clients at once.
@@ -89,6 +124,7 @@ impl Load {
         &mut self,
         one: impl AsyncFn(&mut Client) -> Result<Vec<Duration>, BenchError>,
     ) -> Result<Times, BenchError> {
+        let _awake = self.stays_awake.then(Awake::begin);
         let began = Instant::now();
         let requests = try_join_all(self.clients.iter_mut().map(|client| one(client))).await?;
         let whole = began.elapsed();

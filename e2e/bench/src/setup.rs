@@ -1,8 +1,8 @@
 //! What every measurement needs.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use testkit::postgres::{Durability, Server};
 
@@ -56,20 +56,10 @@ impl Setup {
             .chain([(Version::Present, self.programs.broker.as_path())])
     }
 
-    /// Starts the providers, whose answers come after `delay`.
-    pub(crate) fn start_providers(&self, delay: Duration) -> Result<ServerProcess, BenchError> {
-        let mut command = self.itself();
-        command.args(["providers", &delay.as_millis().to_string()]);
-        self.start_printing(Place::Load, command)
-    }
-
     /// Starts `floor-hops`.
-    pub(crate) fn start_floor(
-        &self,
-        providers: &ServerProcess,
-    ) -> Result<ServerProcess, BenchError> {
+    pub(crate) fn start_floor(&self, providers: SocketAddr) -> Result<ServerProcess, BenchError> {
         let mut command = self.itself();
-        command.args(["floor-hops", &providers.address.to_string()]);
+        command.args(["floor-hops", &providers.to_string()]);
         self.start_printing(Place::Server, command)
     }
 
@@ -78,7 +68,7 @@ impl Setup {
         &self,
         program: &Path,
         store: &Store,
-        providers: &ServerProcess,
+        providers: SocketAddr,
     ) -> Result<RunningBroker, BenchError> {
         self.start_broker_at(Place::Server, program, store, providers)
     }
@@ -88,9 +78,9 @@ impl Setup {
         place: Place,
         program: &Path,
         store: &Store,
-        providers: &ServerProcess,
+        providers: SocketAddr,
     ) -> Result<RunningBroker, BenchError> {
-        let config = BrokerConfig::new(store, providers.address)?;
+        let config = BrokerConfig::new(store, providers)?;
         Ok(RunningBroker {
             server: config.start(place, program, self.cores)?,
             _config: config,

@@ -8,6 +8,7 @@
 //! The model predicts the number of logins: all cores, divided by the CPU time that a login
 //! takes of brokers, database and load together, as measured with one broker.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::cores::Place;
@@ -17,7 +18,8 @@ use crate::load::{Load, Times};
 use crate::report::{Row, Unit};
 use crate::servers::broker::Store;
 use crate::servers::database::{Database, Statistics};
-use crate::servers::process::{ServerProcess, cpu_of};
+use crate::servers::process::cpu_of;
+use crate::servers::providers;
 use crate::setup::{RunningBroker, Setup};
 use crate::stats::{Rounds, ms, percentile, us};
 
@@ -43,7 +45,7 @@ struct Figures {
 
 /// Measures each number of brokers on a database of its own.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = setup.start_providers(Duration::ZERO)?;
+    let providers = providers::start(Duration::ZERO).await?;
     let settings = ["shared_preload_libraries=pg_stat_statements"];
     let database = Database::start(setup, Place::Anywhere, &settings)?;
     let client = database.client("postgres").await?;
@@ -57,7 +59,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         setup
             .progress
             .at(number as f64 / BROKERS.len() as f64, &what);
-        let figures = Figures::of(setup, &database, &providers, brokers).await?;
+        let figures = Figures::of(setup, &database, providers, brokers).await?;
         let predicted = one
             .as_ref()
             .unwrap_or(&figures)
@@ -77,16 +79,12 @@ struct Cpu {
 }
 
 impl Cpu {
-    fn of(
-        brokers: &[RunningBroker],
-        database: &Database,
-        providers: &ServerProcess,
-    ) -> Result<Self, BenchError> {
+    fn of(brokers: &[RunningBroker], database: &Database) -> Result<Self, BenchError> {
         let brokers = brokers.iter().map(|it| it.server.cpu());
         Ok(Self {
             brokers: brokers.sum::<Result<_, _>>()?,
             database: database.cpu()?,
-            load: cpu_of(std::process::id())? + providers.cpu()?,
+            load: cpu_of(std::process::id())?,
         })
     }
 }
@@ -95,7 +93,7 @@ impl Figures {
     async fn of(
         setup: &Setup,
         database: &Database,
-        providers: &ServerProcess,
+        providers: SocketAddr,
         brokers: usize,
     ) -> Result<Self, BenchError> {
         let name = format!("brokers_{brokers}");
@@ -111,7 +109,7 @@ impl Figures {
         let mut figures = Self::default();
         load.run(logins).await?;
         for _ in 0..setup.size.rounds {
-            let cpu = || Cpu::of(&brokers, database, providers);
+            let cpu = || Cpu::of(&brokers, database);
             figures.measure(cpu, &mut load, logins).await?;
         }
         figures

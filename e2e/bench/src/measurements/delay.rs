@@ -9,6 +9,7 @@ use crate::load::login::Login;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::Store;
 use crate::servers::process::ServerProcess;
+use crate::servers::providers;
 use crate::setup::{Setup, Version};
 use crate::stats::{Rounds, ms};
 
@@ -23,11 +24,11 @@ const MOST_MS: f64 = 210.0;
 
 /// Measures a login's time from its first request to its last answer.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = setup.start_providers(DELAY)?;
-    let floor = setup.start_floor(&providers)?;
+    let providers = providers::start(DELAY).await?;
+    let floor = setup.start_floor(providers)?;
     let mut brokers = Vec::new();
     for (version, program) in setup.versions() {
-        let broker = setup.start_broker(program, &Store::Memory, &providers)?;
+        let broker = setup.start_broker(program, &Store::Memory, providers)?;
         brokers.push((version, broker));
     }
     let mut rows = Vec::new();

@@ -1,5 +1,6 @@
 //! The cost of whole logins: every server serves every kind of login, round by round.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,8 +11,9 @@ use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::login::{Flow, Login, Provider};
 use crate::report::{Goal, Row, Unit};
-use crate::servers::broker::Store;
+use crate::servers::broker::{POSTGRES, Store};
 use crate::servers::process::ServerProcess;
+use crate::servers::providers;
 use crate::setup::{RunningBroker, Setup, Version};
 use crate::stats::{Rounds, ms, percentile, us};
 
@@ -34,6 +36,13 @@ enum Kind {
     Broker(Version, &'static str),
 }
 
+impl Kind {
+    /// Whether its database is a process on the load's core.
+    fn has_database(self) -> bool {
+        matches!(self, Self::Broker(_, store) if store == POSTGRES)
+    }
+}
+
 enum Running {
     Floor(ServerProcess),
     Broker(RunningBroker),
@@ -49,13 +58,13 @@ struct Figures {
 
 /// Measures each kind of login with each number of clients.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = setup.start_providers(Duration::ZERO)?;
+    let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let database = match setup.with_postgres {
         true => Some(setup.start_postgres(Place::Load, &[])?),
         false => None,
     };
-    let mut subjects = subjects(setup, &providers, folder.path(), database.as_ref())?;
+    let mut subjects = subjects(setup, providers, folder.path(), database.as_ref())?;
     let mut rows = Vec::new();
     let loads: Vec<_> = loads(setup).collect();
     for (number, (login, clients)) in loads.iter().enumerate() {
@@ -90,7 +99,7 @@ fn clients_of(login: Login, only: Option<usize>) -> Vec<usize> {
 /// Starts floor-hops, and each broker on each store.
 fn subjects(
     setup: &Setup,
-    providers: &ServerProcess,
+    providers: SocketAddr,
     folder: &Path,
     database: Option<&Server>,
 ) -> Result<Vec<Subject>, BenchError> {
@@ -126,6 +135,9 @@ async fn measure_load(
     let mut loads = Vec::new();
     for subject in subjects.iter_mut() {
         let mut load = Load::connect(subject.server().address, clients, login).await?;
+        if !subject.kind.has_database() {
+            load = load.staying_awake();
+        }
         load.run(logins / 4).await?;
         loads.push(load);
         subject.figures = Figures::default();

@@ -13,6 +13,7 @@ use crate::load::login::Login;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::Store;
 use crate::servers::process::ServerProcess;
+use crate::servers::providers;
 use crate::setup::{Setup, Version};
 use crate::stats::Rounds;
 
@@ -28,8 +29,8 @@ struct Memory {
 
 /// Measures floor-hops, and each broker in memory and on a file.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = setup.start_providers(Duration::ZERO)?;
-    let floor = setup.start_floor(&providers)?;
+    let providers = providers::start(Duration::ZERO).await?;
+    let floor = setup.start_floor(providers)?;
     setup.progress.at(0.0, "floor-hops");
     let floor = Memory::of(setup, &floor).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
@@ -39,7 +40,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let (mut before, mut present) = (None, None);
         for (version, program) in setup.versions() {
             let store = store(number, version, folder.path());
-            let broker = setup.start_broker(program, &store, &providers)?;
+            let broker = setup.start_broker(program, &store, providers)?;
             let memory = Memory::of(setup, &broker.server).await?;
             match version {
                 Version::Before => before = Some(memory),

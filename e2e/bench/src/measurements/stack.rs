@@ -18,6 +18,7 @@ use crate::load::login::{CALLBACK, Login, Provider};
 use crate::report::{Row, Unit};
 use crate::servers::broker::Store;
 use crate::servers::process::cpu_of;
+use crate::servers::providers;
 use crate::setup::Setup;
 use crate::stats::{Rounds, us};
 
@@ -36,15 +37,16 @@ struct Stack {
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let stack = Stack::start(setup)?;
     let consumer = stack.register().await?;
-    let providers = setup.start_providers(Duration::ZERO)?;
-    let broker = setup.start_broker(&setup.programs.broker, &Store::Memory, &providers)?;
+    let providers = providers::start(Duration::ZERO).await?;
+    let broker = setup.start_broker(&setup.programs.broker, &Store::Memory, providers)?;
     let mut rows = Vec::new();
     for login in [Login::CLEAN_GITHUB, Login::CLEAN_GOOGLE] {
         setup
             .progress
             .at(rows.len() as f64 / 2.0, &login.to_string());
-        let mut alone = Load::connect(broker.server.address, CLIENTS, login).await?;
-        let mut whole = stack.load(login, &consumer).await?;
+        let alone = Load::connect(broker.server.address, CLIENTS, login).await?;
+        let mut alone = alone.staying_awake();
+        let mut whole = stack.load(login, &consumer).await?.staying_awake();
         let logins = alone.rounded(setup.size.logins);
         alone.run(logins / 4).await?;
         whole.run(logins / 4).await?;

@@ -13,6 +13,9 @@ use crate::error::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::load::secrets::digest;
 
+/// PostgreSQL's name in a table.
+pub(crate) const POSTGRES: &str = "PostgreSQL";
+
 /// A broker's store.
 #[derive(Debug, Clone)]
 pub(crate) enum Store {
@@ -30,7 +33,7 @@ impl Store {
         match self {
             Self::Memory => "memory",
             Self::File(_) => "SQLite file",
-            Self::Postgres(_) => "PostgreSQL",
+            Self::Postgres(_) => POSTGRES,
         }
     }
 }

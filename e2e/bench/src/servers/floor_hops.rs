@@ -23,13 +23,14 @@ use rocket::serde::json::Json;
 use rocket::{Config, Request, Response, State, get, post, routes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
 use crate::error::BenchError;
 
 /// Serves on a free port, whose address it prints, until it is killed. The providers
 /// listen at `providers`.
 pub(crate) async fn serve(providers: SocketAddr) -> Result<(), BenchError> {
-    let floor = FloorHops::new(format!("http://{providers}")).await?;
+    let floor = FloorHops::new(format!("http://{providers}"))?;
     let config = Config {
         address: Ipv4Addr::LOCALHOST.into(),
         port: 0,
@@ -55,31 +56,31 @@ pub(crate) async fn serve(providers: SocketAddr) -> Result<(), BenchError> {
 struct FloorHops {
     http: reqwest::Client,
     providers: String,
-    key: DecodingKey,
+    /// Google's key, read when it is first needed.
+    key: OnceCell<DecodingKey>,
     validation: Validation,
 }
 
 impl FloorHops {
-    async fn new(providers: String) -> Result<Self, BenchError> {
+    fn new(providers: String) -> Result<Self, BenchError> {
         let http = reqwest::Client::builder()
             .no_proxy()
             .build()
             .map_err(|error| unreachable(&error))?;
-        let keys = http.get(format!("{providers}/jwks")).send().await;
-        let keys: JwkSet = keys
-            .map_err(|error| unreachable(&error))?
-            .json()
-            .await
-            .map_err(|error| unreachable(&error))?;
-        let key = DecodingKey::from_jwk(&keys.keys[0]).expect("an RSA key");
         let mut validation = Validation::new(Algorithm::RS256);
         validation.validate_aud = false;
         Ok(Self {
             http,
             providers,
-            key,
+            key: OnceCell::new(),
             validation,
         })
+    }
+
+    async fn read_key(&self) -> reqwest::Result<DecodingKey> {
+        let url = format!("{}/jwks", self.providers);
+        let keys: JwkSet = self.http.get(url).send().await?.json().await?;
+        Ok(DecodingKey::from_jwk(&keys.keys[0]).expect("an RSA key"))
     }
 
     async fn github(&self, code: &str) -> reqwest::Result<Profile> {
@@ -117,7 +118,8 @@ impl FloorHops {
         ];
         let url = format!("{}/token", self.providers);
         let token: IdToken = self.http.post(url).form(&form).send().await?.json().await?;
-        let claims = decode::<Claims>(&token.id_token, &self.key, &self.validation);
+        let key = self.key.get_or_try_init(|| self.read_key()).await?;
+        let claims = decode::<Claims>(&token.id_token, key, &self.validation);
         let claims = claims.expect("the provider signs").claims;
         Ok(Profile {
             subject: claims.sub,

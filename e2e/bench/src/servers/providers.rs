@@ -2,7 +2,6 @@
 //! token is really signed. It checks nothing.
 
 use std::convert::Infallible;
-use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -31,21 +30,22 @@ struct Providers {
     delay: Duration,
 }
 
-/// Serves both providers on a free port, whose address it prints, until it is killed.
-/// Each answer comes after `delay`.
-pub(crate) async fn serve(delay: Duration) -> Result<(), BenchError> {
+/// Serves both providers on a free port, as tasks of the load's runtime: a process of their
+/// own would compete with the load for its core. Each answer comes after `delay`.
+pub(crate) async fn start(delay: Duration) -> Result<SocketAddr, BenchError> {
     let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
     let address = listener.local_addr()?;
-    writeln!(std::io::stdout(), "{address}")?;
     let providers = Arc::new(Providers {
         url: format!("http://{address}"),
         key: EncodingKey::from_rsa_pem(KEY).expect("the committed key is an RSA key"),
         delay,
     });
-    loop {
-        let (stream, _) = listener.accept().await?;
-        tokio::spawn(connection(stream, providers.clone()));
-    }
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(connection(stream, providers.clone()));
+        }
+    });
+    Ok(address)
 }
 
 async fn connection(stream: TcpStream, providers: Arc<Providers>) {

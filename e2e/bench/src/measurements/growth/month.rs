@@ -11,6 +11,7 @@ use crate::load::login::Login;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::{BrokerConfig, Store};
 use crate::servers::process::ServerProcess;
+use crate::servers::providers;
 use crate::setup::Setup;
 use crate::stats::Rounds;
 
@@ -30,10 +31,10 @@ struct Usage {
 /// Compares the last quarter of the month with its second: in the first, the broker fills
 /// its pools, and rows wait for their first sweep.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let providers = setup.start_providers(Duration::ZERO)?;
+    let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let path = folder.path().join("broker.db");
-    let config = BrokerConfig::new(&Store::File(path.clone()), providers.address)?;
+    let config = BrokerConfig::new(&Store::File(path.clone()), providers)?;
     let mut broker = start(setup, &config)?;
     let mut load = Load::connect(broker.address, CLIENTS, Login::CLEAN_GITHUB).await?;
     let mut quarters = [Usage::default(); 4];

@@ -1,5 +1,6 @@
 //! Logins beside many live sessions, and the memory and file that a session takes.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -8,7 +9,7 @@ use crate::load::Load;
 use crate::load::login::Login;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::Store;
-use crate::servers::process::ServerProcess;
+use crate::servers::providers;
 use crate::setup::{RunningBroker, Setup};
 use crate::stats::{Rounds, ms, percentile, us};
 
@@ -40,10 +41,10 @@ struct Bytes {
 /// Measures two brokers in turn.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let sessions = setup.size.sessions;
-    let providers = setup.start_providers(Duration::ZERO)?;
+    let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
-    let mut few = Crowded::start(setup, folder.path().join("few.db"), &providers).await?;
-    let mut many = Crowded::start(setup, folder.path().join("many.db"), &providers).await?;
+    let mut few = Crowded::start(setup, folder.path().join("few.db"), providers).await?;
+    let mut many = Crowded::start(setup, folder.path().join("many.db"), providers).await?;
     let began = now();
     few.load.open(FEW).await?;
     let bytes = many.fill(sessions).await?;
@@ -92,7 +93,7 @@ impl Crowded {
     async fn start(
         setup: &Setup,
         file: PathBuf,
-        providers: &ServerProcess,
+        providers: SocketAddr,
     ) -> Result<Self, BenchError> {
         let store = Store::File(file.clone());
         let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
