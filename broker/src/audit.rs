@@ -154,12 +154,12 @@ impl fmt::Debug for AuditLog {
 
 /// Whether a call of `to` that ended with `status` has a line. A flood of requests must
 /// not flood the log: `limits` raises one alarm for all.
-fn is_logged(to: Party, status: Option<u16>) -> bool {
-    to != Party::Broker || status != Some(429)
+fn is_logged(to: Party, status: Option<u16>, rule: Option<Rule>) -> bool {
+    to != Party::Broker || status != Some(429) && rule != Some(Rule::BrokerOverload)
 }
 
 fn log(event: &Event) {
-    if !is_logged(event.to, event.status) {
+    if !is_logged(event.to, event.status, event.rule) {
         return;
     }
     let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
@@ -187,8 +187,11 @@ mod tests {
 
     #[test]
     fn a_call_that_a_provider_limits_is_logged_and_a_request_over_a_limit_is_not() {
-        assert!(is_logged(Party::Provider(Provider::Google), Some(429)));
-        assert!(!is_logged(Party::Broker, Some(429)));
-        assert!(is_logged(Party::Broker, Some(503)));
+        let google = Party::Provider(Provider::Google);
+        assert!(is_logged(google, Some(429), None));
+        assert!(!is_logged(Party::Broker, Some(429), None));
+        let (overload, outage) = (Rule::BrokerOverload, Rule::StoreReachable);
+        assert!(!is_logged(Party::Broker, Some(503), Some(overload)));
+        assert!(is_logged(Party::Broker, Some(503), Some(outage)));
     }
 }

@@ -50,6 +50,7 @@ pub use operator::operator;
 pub use settings::config;
 
 use crate::Broker;
+use crate::startup::overload_probe::overload_probe;
 use crate::startup::sweeper::sweeper;
 use audit_fairing::AuditFairing;
 use request::preconditions::{self, NoHeadByForm};
@@ -97,6 +98,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .attach(NoHeadByForm)
         .attach(AuditFairing)
         .attach(sweeper())
+        .attach(overload_probe())
         .mount("/", preconditions::routes())
         .mount("/", wrong_methods(&routes))
         .mount("/", routes)

@@ -1,9 +1,12 @@
-//! The rate limits and quotas that keep one caller from taking the share of all others.
+//! The rate limits and quotas that keep one caller from taking the share of all others,
+//! and the limit of what the broker takes from all of them.
 
+mod overload;
 mod rate_limit;
 mod session_quota;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use contract::{ClientId, Digest, Rule};
@@ -15,6 +18,7 @@ use crate::relay::Provenance;
 use rate_limit::RateLimit;
 use session_quota::SessionQuota;
 
+pub(crate) use overload::{Overload, StepQueue};
 pub(crate) use session_quota::Counted;
 
 /// A limit that was reached.
@@ -32,11 +36,15 @@ pub(crate) struct Limits {
     callbacks: RateLimit<IpAddr>,
     visits_from_elsewhere: RateLimit<ClientId>,
     sessions: SessionQuota,
+    pub(crate) overload: Arc<Overload>,
     /// The time limit for reading a body.
     pub(crate) body_timeout: Duration,
     /// The alarms in the log: one a minute for each rule.
     alarms: RateLimit<Rule>,
 }
+
+/// The time after which a login that was refused by an overload may begin.
+const OVERLOAD_SECONDS: u64 = 5;
 
 impl Limits {
     pub(crate) fn new(config: &LimitsConfig, clock: &Clock) -> Self {
@@ -48,9 +56,27 @@ impl Limits {
                 clock,
             ),
             sessions: SessionQuota::new(config.live_sessions),
+            overload: Arc::new(Overload::new(config.overload_delay_ms)),
             body_timeout: Duration::from_millis(config.body_timeout_ms.get().into()),
             alarms: RateLimit::per_minute(std::num::NonZeroU32::MIN, clock),
         }
+    }
+
+    /// Admits a login that begins, unless the broker is overloaded.
+    pub(crate) fn new_login(&self) -> Result<(), RetryAfter> {
+        let rule = Rule::BrokerOverload;
+        if !self.overload.refuses() {
+            return Ok(());
+        }
+        if self.may_alarm(rule) {
+            tracing::error!(
+                "more logins arrive than this broker can serve within \
+                 limits.overload_delay_ms, and new ones are answered 503: it needs a faster \
+                 processor, disk or database, or another broker beside it"
+            );
+        }
+        let seconds = OVERLOAD_SECONDS;
+        Err(RetryAfter { rule, seconds })
     }
 
     /// Counts wrong credentials for `client_id` from `client_addr`, which may be unknown.

@@ -7,12 +7,14 @@ mod labels;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use contract::{Provider, Rule};
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
@@ -37,6 +39,7 @@ pub struct Metrics {
     call_seconds: Measured<CallOperation>,
     store_seconds: Measured<StoreStep>,
     store_failures: Counted<StoreStep>,
+    delay_seconds: Gauge<f64, AtomicU64>,
 }
 
 impl Metrics {
@@ -53,6 +56,7 @@ impl Metrics {
             call_seconds: Family::new_with_constructor(seconds_of_a_call),
             store_seconds: Family::new_with_constructor(seconds_of_a_step),
             store_failures: Family::default(),
+            delay_seconds: Gauge::default(),
         };
         metrics.registry = Arc::new(metrics.registered());
         metrics
@@ -104,6 +108,12 @@ impl Metrics {
             "Steps that the store could not do",
             self.store_failures.clone(),
         );
+        all.register_with_unit(
+            "delay",
+            "The delay of the broker's own work, by which it judges whether it is overloaded",
+            Unit::Seconds,
+            self.delay_seconds.clone(),
+        );
         all
     }
 
@@ -135,6 +145,11 @@ impl Metrics {
         if result.is_err() {
             self.store_failures.get_or_create(&step).inc();
         }
+    }
+
+    /// Keeps the delay of the broker's own work.
+    pub(crate) fn observe_delay(&self, delay: Duration) {
+        self.delay_seconds.set(delay.as_secs_f64());
     }
 
     fn observe_request(&self, event: &Event) {

@@ -1,5 +1,6 @@
 //! Assembles a broker from its configuration and its injected dependencies.
 
+pub(crate) mod overload_probe;
 pub(crate) mod sweeper;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ pub struct Broker {
     pub(crate) shutdown_seconds: u32,
     pub(crate) ip_header: Option<IpHeader>,
     pub(crate) audit: AuditLog,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) fail_points: FailPoints,
     pub(crate) cookie_cipher: CookieCipher,
     pub(crate) sweep_every: Duration,
@@ -103,14 +105,12 @@ impl Broker {
             sweep_every,
         } = dependencies;
         config.check()?;
-        let mut store = match store {
+        let store = match store {
             Some(store) => store,
             None => open(&config.store.url, &fail_points)?,
         };
-        if let Some(metrics) = metrics {
-            let counted = metrics.clone();
+        if let Some(counted) = metrics.clone() {
             audit = audit.subscribed(Arc::new(move |event| counted.observe(event)));
-            store = Arc::new(Instrumented { store, metrics });
         }
         let cookie_cipher = cookie_cipher(&config)?;
         let upstreams = Upstreams::new(
@@ -120,6 +120,11 @@ impl Broker {
             &clock,
         )?;
         let limits = Limits::new(&config.limits, &clock);
+        let store = Arc::new(Instrumented {
+            store,
+            queue: limits.overload.steps.clone(),
+            metrics: metrics.clone(),
+        });
         config
             .projects
             .into_iter()
@@ -138,6 +143,7 @@ impl Broker {
             shutdown_seconds: config.shutdown_seconds,
             ip_header: config.ip_header,
             audit,
+            metrics,
             fail_points,
             cookie_cipher,
             sweep_every: sweep_every.unwrap_or(SWEEP_EVERY),

@@ -283,6 +283,9 @@ catalogue! {
     StoreReachable = "store.reachable", KitChoice,
         "Nothing is decided without the store",
         "Try again shortly; an exchange whose answer was lost must not be repeated.";
+    BrokerOverload = "broker.overload", KitChoice,
+        "A login begins only while the service keeps up",
+        "Wait for the time of Retry-After, then start the login again. Logins that have begun go on.";
     BrokerFault = "broker.fault", KitChoice,
         "The broker does not fail",
         "Report the X-Request-Id of the answer.";

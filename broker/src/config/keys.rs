@@ -1,7 +1,7 @@
 //! The keys of a configuration, and the nearest one to a misspelt key.
 
 /// The paths of all tables and keys.
-pub(super) const KEYS: [&str; 46] = [
+pub(super) const KEYS: [&str; 47] = [
     "base_url",
     "bind",
     "cookie_keys",
@@ -10,6 +10,7 @@ pub(super) const KEYS: [&str; 46] = [
     "limits.body_timeout_ms",
     "limits.callbacks_per_minute",
     "limits.live_sessions",
+    "limits.overload_delay_ms",
     "limits.upstream_calls",
     "limits.visits_from_elsewhere_per_minute",
     "limits.wrong_secrets_per_minute",

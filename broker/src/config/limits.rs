@@ -22,6 +22,8 @@ pub struct LimitsConfig {
     pub upstream_calls: NonZeroU32,
     /// The number of login sessions of one project that have not ended.
     pub live_sessions: NonZeroU32,
+    /// The delay of the broker's own work, in milliseconds, above which no login begins.
+    pub overload_delay_ms: NonZeroU32,
     /// The time in which a request's body must arrive, in milliseconds.
     pub body_timeout_ms: NonZeroU32,
 }
@@ -34,6 +36,7 @@ impl Default for LimitsConfig {
             visits_from_elsewhere_per_minute: non_zero(60),
             upstream_calls: non_zero(256),
             live_sessions: non_zero(1_000_000),
+            overload_delay_ms: non_zero(500),
             body_timeout_ms: non_zero(10_000),
         }
     }

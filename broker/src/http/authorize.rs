@@ -5,6 +5,7 @@ use rocket::http::uri::Origin;
 use rocket::{get, head};
 
 use super::context::RequestContext;
+use super::request::new_login::NewLogin;
 use super::request::query_params::{destination, parameter, query_of, required};
 use super::request::upstream_login_cookies::UpstreamLoginCookies;
 use super::request::visitor::Visitor;
@@ -17,6 +18,7 @@ use crate::sign_in::legacy::{self, AuthorizeParams, AuthorizeRequest, AuthorizeR
 
 #[get("/authorize")]
 pub(super) async fn authorize(
+    _new: NewLogin,
     uri: &Origin<'_>,
     visitor: Visitor,
     cookies: UpstreamLoginCookies<'_>,

@@ -6,12 +6,14 @@ use rocket::{State, post};
 
 use super::context::RequestContext;
 use super::request::authenticated::Authenticated;
+use super::request::new_login::NewLogin;
 use super::response::refusal::Refusal;
 use crate::Broker;
 use crate::sign_in::clean;
 
 #[post("/v1/login/session", data = "<request>")]
 pub(super) async fn start(
+    _new: NewLogin,
     request: Authenticated<LoginSessionRequest>,
     broker: &State<Broker>,
     context: &RequestContext,

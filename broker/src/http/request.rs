@@ -4,6 +4,7 @@
 pub(crate) mod authenticated;
 pub(crate) mod bearer;
 pub(crate) mod client_addr;
+pub(crate) mod new_login;
 pub(crate) mod preconditions;
 pub(crate) mod query_params;
 pub(crate) mod same_origin_post;

@@ -8,7 +8,7 @@ use contract::Digest;
 use super::error::StoreError;
 use super::interface::Store;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
-use crate::clock::Stopwatch;
+use crate::limits::StepQueue;
 use crate::metrics::Metrics;
 use crate::model::grant::{NewGrant, Redemption, Token};
 use crate::model::login_session::{
@@ -17,10 +17,12 @@ use crate::model::login_session::{
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 
-/// Passes each step on to `store`, and reports its duration and result to `metrics`.
+/// Passes each step on to `store`, counts it in `queue` while it waits, and reports its
+/// duration and result to `metrics`.
 pub(crate) struct Instrumented {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) metrics: Metrics,
+    pub(crate) queue: Arc<StepQueue>,
+    pub(crate) metrics: Option<Metrics>,
 }
 
 impl Instrumented {
@@ -29,10 +31,12 @@ impl Instrumented {
         name: &'static str,
         step: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        let stopwatch = Stopwatch::start();
+        let waiting = self.queue.enter();
         let result = step.await;
-        self.metrics
-            .observe_store_step(name, stopwatch.elapsed(), &result);
+        let waited = waiting.end();
+        if let Some(metrics) = &self.metrics {
+            metrics.observe_store_step(name, waited, &result);
+        }
         result
     }
 }

@@ -23,12 +23,13 @@ const COOKIE_KEY: &str = "cookie_keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaG
 const UPSTREAM_SECRET: &str = "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";
 
 /// Every key of the `[limits]` table.
-const LIMITS: [&str; 6] = [
+const LIMITS: [&str; 7] = [
     "wrong_secrets_per_minute",
     "callbacks_per_minute",
     "visits_from_elsewhere_per_minute",
     "upstream_calls",
     "live_sessions",
+    "overload_delay_ms",
     "body_timeout_ms",
 ];
 

@@ -20,6 +20,7 @@ mod login_result;
 mod login_session;
 mod malformed_requests;
 mod methods;
+mod overload;
 #[cfg(feature = "postgres")]
 mod postgres_limits;
 mod preconditions;

@@ -126,6 +126,7 @@ async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
     ] {
         has_metric(metrics.text(), metric, value);
     }
+    assert!(metrics.text().contains("\nbroker_delay_seconds "));
     assert!(metrics.text().ends_with("# EOF\n"), "{metrics:?}");
 }
 

@@ -41,6 +41,7 @@ fn title(rule: Rule) -> &'static str {
         Rule::UpstreamLoginOwnBrowser => "This sign-in did not begin in this browser",
         Rule::UpstreamLoginRateLimit => "Too many people are signing in from here",
         Rule::RequestPath => "There is nothing here",
+        Rule::BrokerOverload => "Too many people are signing in right now",
         Rule::StoreReachable | Rule::BrokerFault => "Sign-in is not possible right now",
         _ => "This sign-in cannot go on",
     }

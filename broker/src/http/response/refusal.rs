@@ -47,7 +47,9 @@ pub(crate) fn status(rule: Rule) -> Status {
         Rule::ClientRateLimit | Rule::SessionQuota | Rule::UpstreamLoginRateLimit => {
             Status::TooManyRequests
         }
-        Rule::StoreReachable | Rule::RequestPrefetch => Status::ServiceUnavailable,
+        Rule::StoreReachable | Rule::BrokerOverload | Rule::RequestPrefetch => {
+            Status::ServiceUnavailable
+        }
         Rule::BrokerFault => Status::InternalServerError,
         _ => Status::BadRequest,
     }

@@ -243,6 +243,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
                 broker.post("/v1/login/session", &session_body(1)).await,
             )
         }
+        Rule::BrokerOverload => Page(503, broker.overload().await),
         Rule::BrokerFault => {
             // After the first login the sweeper has read the clock.
             broker.session(2).await;
@@ -274,7 +275,7 @@ fn error_of_a_response() -> String {
 #[tokio::test]
 async fn every_rule_is_reached_and_refused_as_documented() {
     for rule in Rule::ALL {
-        let broker = FaultyBroker::start().await;
+        let broker = FaultyBroker::start(*rule).await;
         match violate(*rule, &broker).await {
             Api(status, response) => {
                 response.is_refusal(status);

@@ -42,6 +42,13 @@ impl BrokerWithOutages {
         self.execute(&format!("ALTER TABLE away RENAME TO {table}"));
     }
 
+    /// Locks the database until the connection is dropped.
+    pub(super) fn lock(&self) -> rusqlite::Connection {
+        let file = rusqlite::Connection::open(self.scratch.file("broker.db")).unwrap();
+        file.execute_batch("BEGIN IMMEDIATE").unwrap();
+        file
+    }
+
     fn execute(&self, statement: &str) {
         let file = rusqlite::Connection::open(self.scratch.file("broker.db")).unwrap();
         file.execute_batch(statement).unwrap();

@@ -63,6 +63,7 @@ const LEFT_OUT: &[(Rule, &str)] = &[
         "needs a provider that is out of order",
     ),
     (Rule::StoreReachable, "needs a store that is out of order"),
+    (Rule::BrokerOverload, "needs a broker that is overloaded"),
     (Rule::BrokerFault, "cannot be caused from outside"),
 ];
 

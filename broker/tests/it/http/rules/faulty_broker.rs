@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::model::UnixMs;
+use contract::Rule;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use testkit::http::Response;
@@ -14,11 +15,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::Row;
+use crate::http::overload::first_refusal;
 use crate::http::store_outage::BrokerWithOutages;
 use crate::scratch::Scratch;
 use crate::test_broker::{
-    Browser, TestBroker, authorize_path, authorize_query, authorize_with, back_path, result_body,
-    session_body, state, token_body, with,
+    Browser, TestBroker, all, authorize_path, authorize_query, authorize_with, back_path,
+    result_body, session_body, state, token_body, with,
 };
 
 /// A broker without Google, whose store and clock can fail.
@@ -36,7 +38,8 @@ impl std::ops::Deref for FaultyBroker {
 }
 
 impl FaultyBroker {
-    pub(super) async fn start() -> Self {
+    /// Starts one at which a request can break `rule`.
+    pub(super) async fn start(rule: Rule) -> Self {
         let clock_panics = Arc::new(AtomicBool::new(false));
         let is_due = clock_panics.clone();
         let clock = Clock::from_source(move || {
@@ -56,6 +59,9 @@ impl FaultyBroker {
             config.limits.callbacks_per_minute = NonZeroU32::MIN;
             config.limits.body_timeout_ms = 2_000.try_into().unwrap();
             config.limits.live_sessions = 2.try_into().unwrap();
+            if rule == Rule::BrokerOverload {
+                config.limits.overload_delay_ms = 20.try_into().unwrap();
+            }
         };
         Self {
             broker: BrokerWithOutages::start_on(clock, change).await,
@@ -66,6 +72,21 @@ impl FaultyBroker {
     /// The next request that reads the clock panics.
     pub(super) fn panic_at_the_next_reading_of_the_clock(&self) {
         self.clock_panics.store(true, Ordering::SeqCst);
+    }
+
+    /// Begins a login while many steps wait for a locked database.
+    pub(super) async fn overload(&self) -> Response {
+        let lock = self.broker.lock();
+        let reads = all(20, || self.result(1));
+        let refusal = async {
+            let refusal = first_refusal(self).await;
+            drop(lock);
+            refusal
+        };
+        tokio::select! {
+            refusal = refusal => refusal,
+            _ = reads => panic!("the database is locked"),
+        }
     }
 
     /// Makes every step fail that uses this table.

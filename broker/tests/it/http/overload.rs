@@ -1,0 +1,164 @@
+//! A broker whose store takes longer than its users wait: no login begins, and those that
+//! have begun go on.
+
+use std::sync::Arc;
+
+use broker::Dependencies;
+use broker::store::fail_points::{FailPoint, FailPoints};
+use rocket::futures::future::join_all;
+use serde_json::json;
+use testkit::http::Response;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use super::limits::many;
+use crate::test_broker::{
+    CALLBACK, TestBroker, adas_profile, authorize_path, back_path, result_body, session_body,
+};
+
+/// The steps that wait while the store is held: more than make a queue.
+const STEPS: u8 = 20;
+
+/// More visits than any overload of these tests needs to be noticed, or to end.
+const MAX_VISITS: u32 = 3_000;
+
+/// A broker in memory that counts a delay of 20 ms as an overload, and whose store can be
+/// held.
+struct Overloadable {
+    broker: TestBroker,
+    commits: Arc<Mutex<()>>,
+}
+
+impl Overloadable {
+    async fn start() -> Self {
+        let commits = Arc::<Mutex<()>>::default();
+        let held = commits.clone();
+        let dependencies = Dependencies {
+            fail_points: FailPoints::new(move |point| {
+                if point == FailPoint::BeforeCommit {
+                    drop(held.blocking_lock());
+                }
+            }),
+            ..Dependencies::default()
+        };
+        let change = |config: &mut broker::config::Config| {
+            config.limits.overload_delay_ms = many(20);
+        };
+        Self {
+            broker: TestBroker::start_in(dependencies, change).await,
+            commits,
+        }
+    }
+
+    /// Holds every commit until the guard is dropped.
+    async fn hold_the_store(&self) -> OwnedMutexGuard<()> {
+        self.commits.clone().lock_owned().await
+    }
+
+    /// Lets results be read while the store is held, until a login is refused. Returns the
+    /// refusal, and the answers to those reads.
+    async fn overload(&self) -> (Response, Vec<Response>) {
+        let held = self.hold_the_store().await;
+        let reads = join_all((100..100 + STEPS).map(|key| self.broker.result(key)));
+        let refusal = async {
+            let refusal = first_refusal(&self.broker).await;
+            drop(held);
+            refusal
+        };
+        tokio::join!(refusal, reads)
+    }
+}
+
+/// Visits `/authorize`, which needs no store, until it is refused.
+pub(super) async fn first_refusal(broker: &TestBroker) -> Response {
+    visit_until(broker, |status| status != 303).await
+}
+
+/// Visits `/authorize` until it is not refused.
+async fn first_admission(broker: &TestBroker) -> Response {
+    visit_until(broker, |status| status != 503).await
+}
+
+/// Takes longer than a refusal.
+async fn visits(broker: &TestBroker) {
+    for _ in 0..200 {
+        broker.browser().get(&authorize_path()).await;
+    }
+}
+
+async fn visit_until(broker: &TestBroker, is_last: fn(u16) -> bool) -> Response {
+    for _ in 0..MAX_VISITS {
+        let answer = broker.browser().get(&authorize_path()).await;
+        if is_last(answer.status) {
+            return answer;
+        }
+    }
+    panic!("{MAX_VISITS} visits changed nothing");
+}
+
+#[tokio::test]
+async fn while_the_store_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
+    let overloaded = Overloadable::start().await;
+    let broker = &overloaded.broker;
+    let (page, reads) = overloaded.overload().await;
+    page.is_refusal_page(503, "broker.overload");
+    assert_eq!(page.header("retry-after"), Some("5"));
+    for read in reads {
+        read.is_refusal(400);
+    }
+    assert_eq!(first_admission(broker).await.status, 303);
+    broker.session(1).await;
+}
+
+#[tokio::test]
+async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
+    let overloaded = Overloadable::start().await;
+    let broker = &overloaded.broker;
+    let held = overloaded.hold_the_store().await;
+    let reads = join_all((100..100 + STEPS).map(|key| broker.result(key)));
+    let refusals = async {
+        first_refusal(broker).await;
+        for body in [session_body(1), json!({})] {
+            let refused = tokio::select! {
+                answer = broker.post("/v1/login/session", &body) => answer,
+                () = visits(broker) => panic!("a login begins, and waits for the store"),
+            };
+            refused.is_refusal(503);
+            assert_eq!(refused.header("retry-after"), Some("5"));
+            assert_eq!(broker.last_rule(), Some("broker.overload"));
+        }
+        drop(held);
+    };
+    tokio::join!(refusals, reads);
+    first_admission(broker).await;
+    broker.session(1).await;
+}
+
+#[tokio::test]
+async fn a_login_that_has_begun_completes_during_an_overload() {
+    let overloaded = Overloadable::start().await;
+    let broker = &overloaded.broker;
+    let (browser, path) = (broker.browser(), broker.session(1).await);
+    let held = overloaded.hold_the_store().await;
+    let reads = join_all((100..100 + STEPS).map(|key| broker.result(key)));
+    let release = async {
+        first_refusal(broker).await;
+        let visit = browser.get(&path);
+        let still_refused = async {
+            first_refusal(broker).await;
+            drop(held);
+        };
+        tokio::join!(visit, still_refused).0
+    };
+    let login = async {
+        let redirect = release.await;
+        browser
+            .get(&back_path(&redirect, "code=upstream-code"))
+            .await
+            .redirects_to(CALLBACK);
+        let profile = adas_profile();
+        let expected = json!({ "status": "succeeded", "profile": profile });
+        let result = broker.post("/v1/login/result", &result_body(1)).await;
+        result.is_json(200, &expected);
+    };
+    tokio::join!(login, reads);
+}
