@@ -14,6 +14,14 @@ pub(crate) enum BenchError {
         /// Its status and body.
         answer: String,
     },
+    /// A request was refused, and may be sent again later.
+    #[error("{request} was refused until later: {answer}")]
+    Refused {
+        /// Its method and path, without secrets.
+        request: &'static str,
+        /// Its status and body.
+        answer: String,
+    },
     /// A program to measure does not exist.
     #[error(
         "there is no program {path}: run `just bench`, which builds it, or name another with {flag}"

@@ -5,6 +5,7 @@ mod delay;
 mod growth;
 mod logins;
 mod memory;
+mod overload;
 mod stack;
 mod startup;
 mod store;
@@ -38,13 +39,15 @@ pub(crate) enum Measurement {
     Brokers,
     /// PostgreSQL's tables under load, with several settings of its vacuum
     Vacuum,
+    /// Up to three times the load that a broker can take, and its recovery
+    Overload,
     /// Each step of the store, without a server
     Store,
 }
 
 impl Measurement {
     /// All of them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Logins,
         Self::Delay,
         Self::Stack,
@@ -53,6 +56,7 @@ impl Measurement {
         Self::Growth,
         Self::Brokers,
         Self::Vacuum,
+        Self::Overload,
         Self::Store,
     ];
 
@@ -66,6 +70,7 @@ impl Measurement {
             Self::Growth => "growth",
             Self::Brokers => "brokers",
             Self::Vacuum => "vacuum",
+            Self::Overload => "overload",
             Self::Store => "store",
         }
     }
@@ -93,6 +98,7 @@ impl Measurement {
             Self::Growth => growth::estimate(size),
             Self::Brokers => 15.0 + 10.0 * load,
             Self::Vacuum => vacuum::estimate(size),
+            Self::Overload => overload::estimate(size),
             Self::Store => 4.0 * load,
         };
         Duration::from_secs_f64(seconds)
@@ -109,6 +115,7 @@ impl Measurement {
             Self::Growth => growth::measure(setup).await,
             Self::Brokers => brokers::measure(setup).await,
             Self::Vacuum => vacuum::measure(setup).await,
+            Self::Overload => overload::measure(setup).await,
             Self::Store => store::measure(setup).await,
         }
     }

@@ -20,6 +20,8 @@ pub(crate) struct Size {
     /// The hours that a broker lives through, and the logins in each.
     pub(crate) hours: usize,
     pub(crate) logins_an_hour: usize,
+    /// The seconds of each load up to the greatest.
+    pub(crate) overload_seconds: u32,
 }
 
 impl Size {
@@ -34,6 +36,7 @@ impl Size {
         minutes: 25,
         hours: 24,
         logins_an_hour: 16,
+        overload_seconds: 1,
     };
 
     /// A quarter of an hour.
@@ -47,6 +50,7 @@ impl Size {
         minutes: 25,
         hours: 30 * 24,
         logins_an_hour: 128,
+        overload_seconds: 4,
     };
 
     /// The published size of what grows.

@@ -96,6 +96,20 @@ fn providers_that_are_slow_growth_and_the_store_are_measured() {
     }
 }
 
+#[test]
+fn an_overload_is_measured_to_three_times_the_capacity_and_to_its_end() {
+    let broker = BrokerProgram::after("");
+    let rows_of_overload = quick(&broker, &["overload"]);
+    let rows = rows(&rows_of_overload);
+    for row in [
+        "memory, 0.5 × its capacity: completed logins",
+        "SQLite file, 3.0 × its capacity: completed logins",
+        "SQLite file, after the overload: until each login takes under a second",
+    ] {
+        assert!(rows.contains(&row), "{row} is not in {rows:?}");
+    }
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn several_brokers_on_one_postgresql_and_its_vacuum_are_measured() {

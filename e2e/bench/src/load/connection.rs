@@ -40,6 +40,11 @@ impl Connection {
         })
     }
 
+    /// Whether the server has not closed it.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.sender.is_closed()
+    }
+
     /// Sends a request with these headers; with a body, it is a POST of JSON.
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     pub(crate) async fn send(

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use hyper::header::{LOCATION, SET_COOKIE};
+use hyper::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -205,9 +205,11 @@ fn expect(
 
 fn unexpected(request: &'static str, answer: &Answer) -> BenchError {
     let body = String::from_utf8_lossy(&answer.body);
-    BenchError::Unexpected {
-        request,
-        answer: format!("{} {body}", answer.status),
+    let is_refused = !answer.header(RETRY_AFTER).is_empty();
+    let answer = format!("{} {body}", answer.status);
+    match is_refused {
+        true => BenchError::Refused { request, answer },
+        false => BenchError::Unexpected { request, answer },
     }
 }
 
