@@ -295,7 +295,7 @@ fn the_origin_of_a_callback_is_its_scheme_host_and_port() {
     #[track_caller]
     fn check(uri: &str, origin: &str) {
         let uri: RedirectUri = uri.parse().unwrap();
-        assert_eq!(uri.origin(), origin.parse().unwrap());
+        assert_eq!(*uri.origin(), origin.parse().unwrap());
         assert_eq!(uri.origin().as_str(), origin);
     }
     check("https://app.example/a/b", "https://app.example");

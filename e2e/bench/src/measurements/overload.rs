@@ -39,10 +39,7 @@ pub(super) fn estimate(size: &Size) -> f64 {
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
-    let stores = [
-        Store::Memory,
-        Store::File(folder.path().join("broker.db")),
-    ];
+    let stores = [Store::Memory, Store::File(folder.path().join("broker.db"))];
     let mut rows = Vec::new();
     for (number, store) in stores.into_iter().enumerate() {
         let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;

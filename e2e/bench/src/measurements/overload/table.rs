@@ -53,7 +53,10 @@ fn row(store: &str, stage: &Stage, capacity: f64) -> Row {
         count(|it| matches!(it, Outcome::GaveUp)),
         median_and_tail(&times(stage, is_completed)),
     );
-    let what = format!("{store}, {:.1} × its capacity: completed logins", stage.load);
+    let what = format!(
+        "{store}, {:.1} × its capacity: completed logins",
+        stage.load
+    );
     Row::new(what, Unit::PerSecond, Rounds::once(completed))
         .beside("offered", Rounds::once(offered))
         .remark(remark)
