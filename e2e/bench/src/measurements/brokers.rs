@@ -1,9 +1,8 @@
 //! One, two and four brokers on one durable PostgreSQL. Nothing is pinned but the load:
 //! brokers and database take the cores that the system gives them.
 //!
-//! One number is measured after the other, because the database counts its log and fsyncs
-//! for all together. So the ratios include the drift of the machine, and none is a goal:
-//! two runs of this measurement have disagreed on their direction.
+//! The database counts statements, log and fsyncs for all together, so those are counted
+//! for one number of brokers after the other. Times are measured in the same rounds.
 //!
 //! The model predicts the number of logins: all cores, divided by the CPU time that a login
 //! takes of brokers, database and load together, as measured with one broker.
@@ -15,9 +14,9 @@ use crate::cores::Place;
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::load::{Load, Times};
-use crate::report::{Row, Unit};
+use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::Store;
-use crate::servers::database::{Database, Statistics};
+use crate::servers::database::Database;
 use crate::servers::process::cpu_of;
 use crate::servers::providers;
 use crate::setup::{RunningBroker, Setup};
@@ -43,31 +42,61 @@ struct Figures {
     connections: Rounds,
 }
 
-/// Measures each number of brokers on a database of its own.
+/// Some brokers on a database of their own, and their clients.
+struct Group {
+    brokers: Vec<RunningBroker>,
+    load: Load,
+}
+
+/// The most by which a login of two brokers may cost more than one of one, for two brokers
+/// with cores of their own to do 1.8 times the logins of one.
+const TWO_BROKERS: Goal = Goal::RatioAtMost(2.0 / 1.8);
+
+/// Measures each number of brokers.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let providers = providers::start(Duration::ZERO).await?;
-    let settings = ["shared_preload_libraries=pg_stat_statements"];
+    let settings = [
+        "shared_preload_libraries=pg_stat_statements",
+        "max_connections=200",
+    ];
     let database = Database::start(setup, Place::Anywhere, &settings)?;
     let client = database.client("postgres").await?;
     client
         .batch_execute("CREATE EXTENSION pg_stat_statements")
         .await?;
-    let mut rows = Vec::new();
-    let mut one = None;
-    for (number, brokers) in BROKERS.into_iter().enumerate() {
-        let what = format!("{brokers} on one PostgreSQL");
+    let mut figures = Vec::new();
+    for brokers in BROKERS {
         setup
             .progress
-            .at(number as f64 / BROKERS.len() as f64, &what);
-        let figures = Figures::of(setup, &database, providers, brokers).await?;
-        let predicted = one
-            .as_ref()
-            .unwrap_or(&figures)
-            .predicted(setup.cores.count());
-        rows.extend(rows_of(brokers, &figures, one.as_ref(), predicted));
-        one.get_or_insert(figures);
+            .at(0.1 * figures.len() as f64, "what each number uses");
+        database.create(&name(brokers)).await?;
+        figures.push(Figures::used(setup, &database, providers, brokers).await?);
     }
-    Ok(rows)
+    let mut groups = Vec::new();
+    for brokers in BROKERS {
+        let mut group = Group::start(setup, &database, providers, brokers).await?;
+        group.load.run(setup.size.logins).await?;
+        groups.push(group);
+    }
+    for round in 0..setup.size.rounds {
+        let share = round as f64 / setup.size.rounds as f64;
+        setup
+            .progress
+            .at(0.3 + 0.7 * share, "all numbers, in rounds");
+        for (group, figures) in groups.iter_mut().zip(&mut figures) {
+            group.measure(&database, setup.size.logins, figures).await?;
+        }
+    }
+    let predicted = figures[0].predicted(setup.cores.count());
+    let rows = BROKERS.iter().zip(&figures).map(|(brokers, own)| {
+        let one = (*brokers > 1).then_some(&figures[0]);
+        rows_of(*brokers, own, one, predicted)
+    });
+    Ok(rows.flatten().collect())
+}
+
+fn name(brokers: usize) -> String {
+    format!("brokers_{brokers}")
 }
 
 /// The CPU time of all parts.
@@ -89,72 +118,72 @@ impl Cpu {
     }
 }
 
-impl Figures {
-    async fn of(
+impl Group {
+    async fn start(
         setup: &Setup,
         database: &Database,
         providers: SocketAddr,
         brokers: usize,
     ) -> Result<Self, BenchError> {
-        let name = format!("brokers_{brokers}");
-        database.create(&name).await?;
-        let earlier = database.statistics().await?;
-        let store = Store::Postgres(database.url(&name));
+        let store = Store::Postgres(database.url(&name(brokers)));
         let program = &setup.programs.broker;
         let start = |_| setup.start_broker_at(Place::Anywhere, program, &store, providers);
         let brokers: Vec<_> = (0..brokers).map(start).collect::<Result<_, _>>()?;
         let addresses: Vec<_> = brokers.iter().map(|it| it.server.address).collect();
-        let mut load = Load::connect_in_turn(&addresses, CLIENTS, Login::CLEAN_GITHUB).await?;
-        let logins = load.rounded(setup.size.logins);
-        let mut figures = Self::default();
-        load.run(logins).await?;
-        for _ in 0..setup.size.rounds {
-            let cpu = || Cpu::of(&brokers, database);
-            figures.measure(cpu, &mut load, logins).await?;
-        }
-        figures
-            .connections
-            .push(database.connections().await? as f64);
-        drop((load, brokers));
-        let all = logins * (setup.size.rounds + 1);
-        figures.used(earlier, database.statistics().await?, all);
-        Ok(figures)
+        let load = Load::connect_in_turn(&addresses, CLIENTS, Login::CLEAN_GITHUB).await?;
+        Ok(Self { brokers, load })
     }
 
     async fn measure(
         &mut self,
-        cpu: impl Fn() -> Result<Cpu, BenchError>,
-        load: &mut Load,
+        database: &Database,
         logins: usize,
+        figures: &mut Figures,
     ) -> Result<(), BenchError> {
-        let before = cpu()?;
-        let Times { whole, requests } = load.run(logins).await?;
-        let after = cpu()?;
-        let of = |part: fn(&Cpu) -> Duration| {
-            us(part(&after).saturating_sub(part(&before))) / logins as f64
-        };
+        let before = Cpu::of(&self.brokers, database)?;
+        let Times { whole, requests } = self.load.run(logins).await?;
+        let after = Cpu::of(&self.brokers, database)?;
+        let logins = self.load.rounded(logins) as f64;
+        let of =
+            |part: fn(&Cpu) -> Duration| us(part(&after).saturating_sub(part(&before))) / logins;
         let (brokers, database) = (of(|it| it.brokers), of(|it| it.database));
-        self.per_second.push(logins as f64 / whole.as_secs_f64());
-        self.brokers_us.push(brokers);
-        self.database_us.push(database);
-        self.both_us.push(brokers + database);
-        self.all_us.push(brokers + database + of(|it| it.load));
-        self.p99_ms.push(ms(percentile(&requests, 0.99)));
+        figures.per_second.push(logins / whole.as_secs_f64());
+        figures.brokers_us.push(brokers);
+        figures.database_us.push(database);
+        figures.both_us.push(brokers + database);
+        figures.all_us.push(brokers + database + of(|it| it.load));
+        figures.p99_ms.push(ms(percentile(&requests, 0.99)));
         Ok(())
+    }
+}
+
+impl Figures {
+    /// What the database uses for a login of this number of brokers.
+    async fn used(
+        setup: &Setup,
+        database: &Database,
+        providers: SocketAddr,
+        brokers: usize,
+    ) -> Result<Self, BenchError> {
+        let earlier = database.statistics().await?;
+        let mut group = Group::start(setup, database, providers, brokers).await?;
+        group.load.run(setup.size.logins).await?;
+        let logins = group.load.rounded(setup.size.logins) as f64;
+        let connections = database.connections().await?;
+        drop(group);
+        let now = database.statistics().await?;
+        Ok(Self {
+            statements: Rounds::once((now.statements - earlier.statements) / logins),
+            wal_bytes: Rounds::once((now.wal_bytes - earlier.wal_bytes) / logins),
+            fsyncs: Rounds::once((now.fsyncs - earlier.fsyncs) / logins),
+            connections: Rounds::once(connections as f64),
+            ..Self::default()
+        })
     }
 
     /// The number of logins in a second that keep this number of cores busy.
     fn predicted(&self, cores: usize) -> f64 {
         cores as f64 * 1e6 / self.all_us.median()
-    }
-
-    /// Divides what the database has used by the number of logins.
-    fn used(&mut self, earlier: Statistics, now: Statistics, logins: usize) {
-        let each = |amount: f64| amount / logins as f64;
-        self.statements
-            .push(each(now.statements - earlier.statements));
-        self.wal_bytes.push(each(now.wal_bytes - earlier.wal_bytes));
-        self.fsyncs.push(each(now.fsyncs - earlier.fsyncs));
     }
 }
 
@@ -182,7 +211,7 @@ fn rows_of(brokers: usize, figures: &Figures, one: Option<&Figures>, predicted: 
             &it.database_us
         }),
         row("CPU of a login, both", Unit::Microseconds, |it| &it.both_us)
-            .remark("not of the same rounds: the ratio includes the machine's drift"),
+            .goal((brokers == 2).then_some(TWO_BROKERS)),
         row("p99 of a request", Unit::Milliseconds, |it| &it.p99_ms),
         row("statements of a login", Unit::Count, |it| &it.statements),
         row("write-ahead log of a login", Unit::Bytes, |it| {
