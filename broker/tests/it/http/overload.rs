@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use broker::Dependencies;
+use broker::store::StoreUrl;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use rocket::futures::future::join_all;
 use serde_json::json;
@@ -11,6 +12,7 @@ use testkit::http::Response;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::limits::many;
+use crate::scratch::Scratch;
 use crate::test_broker::{
     CALLBACK, TestBroker, adas_profile, authorize_path, back_path, result_body, session_body,
 };
@@ -21,11 +23,12 @@ const STEPS: u8 = 20;
 /// More visits than any overload of these tests needs to be noticed, or to end.
 const MAX_VISITS: u32 = 3_000;
 
-/// A broker in memory that counts a delay of 20 ms as an overload, and whose store can be
+/// A broker on a file that counts a delay of 20 ms as an overload, and whose store can be
 /// held.
 struct Overloadable {
     broker: TestBroker,
     commits: Arc<Mutex<()>>,
+    _scratch: Scratch,
 }
 
 impl Overloadable {
@@ -40,12 +43,16 @@ impl Overloadable {
             }),
             ..Dependencies::default()
         };
+        let scratch = Scratch::new();
+        let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
         let change = |config: &mut broker::config::Config| {
             config.limits.overload_delay_ms = many(20);
+            config.store.url = url;
         };
         Self {
             broker: TestBroker::start_in(dependencies, change).await,
             commits,
+            _scratch: scratch,
         }
     }
 
