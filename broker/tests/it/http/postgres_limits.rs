@@ -8,6 +8,7 @@ use rocket::futures::future::join_all;
 use serde_json::json;
 use tokio_postgres::NoTls;
 
+use super::limits::many;
 use crate::storage::postgres::Schema;
 use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body, sign_in};
 
@@ -33,6 +34,8 @@ impl PostgresBroker {
         let broker = TestBroker::start_with(|config| {
             config.store.url = url;
             config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
+            // Requests are to reach the database although it is overloaded.
+            config.limits.overload_delay_ms = many(60_000);
         })
         .await;
         let ready = broker.get("/readyz").await;
