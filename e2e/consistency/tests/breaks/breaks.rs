@@ -104,8 +104,8 @@ breaks! {
     an_answer_before_its_commit: CRASHES,
         "lost" | "twice" | "outlived" | "let into", [
         "broker/src/store/sqlite/writer.rs",
-            "self.result = Some(result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?);" =>
-            "let value = result.unwrap_or(Err(rusqlite::Error::UnwindingPanic))?;
+            "self.result = Some(catch_panic(|| (self.step)(db))?);" =>
+            "let value = catch_panic(|| (self.step)(db))?;
         let (unused, _) = oneshot::channel();
         let _ = std::mem::replace(&mut self.reply, unused).send(Ok(value));";
         "broker/src/store/sqlite/writer.rs", "committed.map(|()| result.expect(\"what was committed has run\"))" =>
