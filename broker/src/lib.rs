@@ -13,7 +13,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`cli`] | the command line of the program |
-//! | [`startup`] | the start of a broker, and its sweeper |
+//! | [`startup`] | the start of a broker, its sweeper, and the probe of its delay |
 //! | [`config`] | one typed configuration |
 //! | [`http`] | routes, guards, statuses, headers, pages |
 //! | `sign_in` | the use cases of both flows |
@@ -22,7 +22,7 @@
 //! | [`upstream`] | the protocols of Google and GitHub |
 //! | [`projects`] | the registered consumers |
 //! | [`relay`] | the guard against a sign-in that another party started |
-//! | `limits` | quotas and rate limits |
+//! | `limits` | quotas, rate limits, and the refusal of an overload |
 //! | [`cookie_cipher`] | the encryption of cookies |
 //! | [`audit`], [`metrics`] | one event for each request and upstream call; their statistics |
 //! | [`clock`], [`random`] | the one source of time, and of randomness |

@@ -18,7 +18,7 @@ use crate::relay::Provenance;
 use rate_limit::RateLimit;
 use session_quota::SessionQuota;
 
-pub(crate) use overload::{Overload, StepQueue};
+pub(crate) use overload::Overload;
 pub(crate) use session_quota::Counted;
 
 /// A limit that was reached.
@@ -71,8 +71,9 @@ impl Limits {
         if self.may_alarm(rule) {
             tracing::error!(
                 "more logins arrive than this broker can serve within \
-                 limits.overload_delay_ms, and new ones are answered 503: it needs a faster \
-                 processor, disk or database, or another broker beside it"
+                 limits.overload_delay_ms, and new ones are answered 503: the database does \
+                 not answer, or the broker needs a faster processor, disk or database, or \
+                 another broker beside it"
             );
         }
         let seconds = OVERLOAD_SECONDS;

@@ -15,6 +15,7 @@ pub mod sqlite;
 
 pub(crate) mod instrumented;
 pub(crate) mod skew;
+pub(crate) mod step_queue;
 
 mod error;
 mod executor;

@@ -50,28 +50,40 @@ async fn sample(overload: Arc<Overload>, metrics: Option<Metrics>, mut shutdown:
 /// or wakes itself, as by a timer, and prefers those: they run at once while thousands of
 /// others wait for seconds.
 struct Probe {
-    waits: Stopwatch,
+    /// Started when the task was: until then another thread is waited for, which many name
+    /// lookups may keep from starting.
+    waits: Arc<OnceLock<Stopwatch>>,
     delay: Arc<OnceLock<Duration>>,
 }
 
 impl Probe {
     fn start() -> Self {
-        let (waits, delay) = (Stopwatch::start(), Arc::<OnceLock<_>>::default());
-        let (runtime, its_delay) = (Handle::current(), delay.clone());
+        let (waits, delay) = (Arc::<OnceLock<_>>::default(), Arc::default());
+        let probe = Self {
+            waits: Arc::clone(&waits),
+            delay: Arc::clone(&delay),
+        };
+        let runtime = Handle::current();
         spawn_blocking(move || {
-            let waits = Stopwatch::start();
-            runtime.spawn(async move { its_delay.set(waits.elapsed()) });
+            let _ = waits.set(Stopwatch::start());
+            runtime.spawn(async move {
+                let _ = delay.set(elapsed(&waits));
+            });
         });
-        Self { waits, delay }
+        probe
     }
 
     /// Its delay, or the time for which it has waited so far.
     fn delay(&self) -> Duration {
         let delay = self.delay.get().copied();
-        delay.unwrap_or_else(|| self.waits.elapsed())
+        delay.unwrap_or_else(|| elapsed(&self.waits))
     }
 
     fn has_run(&self) -> bool {
         self.delay.get().is_some()
     }
+}
+
+fn elapsed(waits: &OnceLock<Stopwatch>) -> Duration {
+    waits.get().map(Stopwatch::elapsed).unwrap_or_default()
 }

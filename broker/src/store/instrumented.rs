@@ -8,7 +8,8 @@ use contract::Digest;
 use super::error::StoreError;
 use super::interface::Store;
 use super::outcome::{Bound, Completed, Consumed, Opened, Redeemed, ResultRead};
-use crate::limits::StepQueue;
+use super::step_queue::StepQueue;
+use crate::clock::Stopwatch;
 use crate::metrics::Metrics;
 use crate::model::grant::{NewGrant, Redemption, Token};
 use crate::model::login_session::{
@@ -17,8 +18,9 @@ use crate::model::login_session::{
 use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 
-/// Passes each step on to `store`, counts it in `queue` while it waits, and reports its
-/// duration and result to `metrics`.
+/// Passes each step on to `store`, and reports its duration and result to `metrics`. Those
+/// that commit are counted in `queue` while they wait: a read of a file waits for none of
+/// them, and would hide how long they take.
 pub(crate) struct Instrumented {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) queue: Arc<StepQueue>,
@@ -32,10 +34,20 @@ impl Instrumented {
         step: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let waiting = self.queue.enter();
+        let result = self.read(name, step).await;
+        waiting.end();
+        result
+    }
+
+    async fn read<T>(
+        &self,
+        name: &'static str,
+        step: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let stopwatch = Stopwatch::start();
         let result = step.await;
-        let waited = waiting.end();
         if let Some(metrics) = &self.metrics {
-            metrics.observe_store_step(name, waited, &result);
+            metrics.observe_store_step(name, stopwatch.elapsed(), &result);
         }
         result
     }
@@ -44,11 +56,11 @@ impl Instrumented {
 #[async_trait]
 impl Store for Instrumented {
     async fn ready(&self) -> Result<(), StoreError> {
-        self.step("ready", self.store.ready()).await
+        self.read("ready", self.store.ready()).await
     }
 
     async fn time(&self) -> Result<Option<UnixMs>, StoreError> {
-        self.step("time", self.store.time()).await
+        self.read("time", self.store.time()).await
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {
@@ -56,7 +68,7 @@ impl Store for Instrumented {
     }
 
     async fn find(&self, handle: Digest, now: UnixMs) -> Result<Option<LoginSession>, StoreError> {
-        self.step("find", self.store.find(handle, now)).await
+        self.read("find", self.store.find(handle, now)).await
     }
 
     async fn bind_browser(
@@ -106,7 +118,7 @@ impl Store for Instrumented {
     }
 
     async fn token(&self, token: Digest, now: UnixMs) -> Result<Option<Token>, StoreError> {
-        self.step("token", self.store.token(token, now)).await
+        self.read("token", self.store.token(token, now)).await
     }
 
     async fn revoke(&self, token: Digest) -> Result<Option<LoginId>, StoreError> {

@@ -62,7 +62,8 @@ struct RunArgs {
     no_postgres: bool,
     /// Write the table into broker/README.md: of a whole run, on a tree without changes
     #[arg(long, conflicts_with_all = [
-        "names", "quick", "broker", "stack", "against", "login", "clients", "no_postgres",
+        "names", "quick", "broker", "stack", "against", "rounds", "sessions", "login", "clients",
+        "no_postgres",
     ])]
     publish: bool,
 }
@@ -137,6 +138,8 @@ impl RunArgs {
             with_postgres: !self.no_postgres,
         };
         cores.stay_on_load()?;
+        // Thousands of users arrive at once in an overload.
+        rlimit::increase_nofile_limit(u64::MAX)?;
         let mut rows = Vec::new();
         for measurement in measurements {
             setup

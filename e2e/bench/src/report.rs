@@ -31,7 +31,7 @@ pub(crate) enum Unit {
     Percent,
 }
 
-/// A bound of `PERFORMANCE.md`'s kind: it is met by the median.
+/// The bound that a figure must keep: its median decides.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     /// The figure is at most this.

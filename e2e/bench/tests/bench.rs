@@ -206,6 +206,8 @@ fn only_a_whole_run_is_published() {
         &["--publish", "--quick"],
         &["--publish", "--no-postgres"],
         &["--publish", "--against", "HEAD"],
+        &["--publish", "--rounds", "1"],
+        &["--publish", "--sessions", "2000"],
     ] {
         let output = Command::new(BENCH).args(flags).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{flags:?}");
@@ -218,7 +220,8 @@ fn the_help_lists_every_measurement_and_no_server() {
     let output = Command::new(BENCH).arg("--help").output().unwrap();
     let help = text(&output.stdout);
     for name in [
-        "logins", "delay", "stack", "memory", "startup", "growth", "brokers", "vacuum", "store",
+        "logins", "delay", "stack", "memory", "startup", "growth", "brokers", "vacuum", "overload",
+        "store",
     ] {
         assert!(help.contains(&format!("- {name}:")), "{name}: {help}");
     }

@@ -107,8 +107,15 @@ impl Pool {
         }
     }
 
-    /// A connection to a database that has our tables.
+    /// A connection to a database that has our tables, within the time limit of a step.
     async fn connection(&self) -> Result<Object, StepError> {
+        match in_time(self.connect()).await {
+            Some(connection) => connection,
+            None => Err(no_answer()),
+        }
+    }
+
+    async fn connect(&self) -> Result<Object, StepError> {
         let client = self.connections.get().await;
         let client = Transacting(Some(client.map_err(connections::unreachable)?));
         self.migrated
@@ -132,8 +139,12 @@ impl Pool {
     fn abandon(&self, client: Object) -> StepError {
         drop(Object::take(client));
         self.connections.retain(|_, _| false);
-        StoreError::Failed("the database did not answer in time".to_owned()).into()
+        no_answer()
     }
+}
+
+fn no_answer() -> StepError {
+    StoreError::Failed("the database did not answer in time".to_owned()).into()
 }
 
 /// A connection that may be in a transaction: dropped, as when a client hangs up, it is
@@ -165,8 +176,8 @@ async fn transaction<T>(
     begin: &str,
     step: impl AsyncFnOnce(&PostgresExecutor<'_>) -> Result<T, StepError>,
 ) -> Result<T, StepError> {
-    db.client.batch_execute(begin).await?;
     let whole = async {
+        db.client.batch_execute(begin).await?;
         let result = step(db).await?;
         db.fail_points.hit(FailPoint::BeforeCommit);
         db.client.batch_execute("COMMIT").await?;

@@ -34,7 +34,7 @@ impl StepQueue {
 
     /// The shortest delay since the last call; or, if no step has ended, the time for
     /// which all have waited. None, if there is no queue.
-    pub(super) fn delay(&self) -> Duration {
+    pub(crate) fn delay(&self) -> Duration {
         let mut waiting = self.waiting();
         let since = waiting.since_progress.as_ref().map(Stopwatch::elapsed);
         waiting.delay(since.unwrap_or_default())
