@@ -152,8 +152,8 @@ breaks! {
     Ok(Json(context.log(report)?))";
     ]
     a_broker_that_keeps_something_of_every_profile: SOAK, "memory", [
-        "broker/src/store/sqlite.rs", ".run(move |db| poll_once(steps::token(db, token, now)))" =>
-            ".run(move |db| {
+        "broker/src/store/sqlite.rs", "self.read(|db| poll_once(steps::token(db, token, now)))" =>
+            "self.read(|db| {
                 std::mem::forget(vec![1_u8; 1 << 17]);
                 poll_once(steps::token(db, token, now))
             })";
