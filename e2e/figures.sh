@@ -115,6 +115,8 @@ figure crashes-sqlite "crashes on SQLite" nothing_wrong \
     just crashes "$(size 300 3)"
 figure crashes-postgres "crashes on PostgreSQL, two brokers and the database" nothing_wrong \
     just crashes "$(size 300 3)" --engine postgres
+figure failovers "failovers of PostgreSQL to a synchronous standby" nothing_wrong \
+    just crashes "$(size 300 3)" --engine postgres --failover
 figure soak-sqlite "soak on SQLite, one broker" nothing_wrong \
     just soak "$(size 30 1)"
 figure soak-postgres "soak on PostgreSQL, two brokers" nothing_wrong \
