@@ -16,7 +16,7 @@ pub(crate) struct Cores {
 
 /// The cores that a process runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum CoreChoice {
     /// The measured server's.
     Server,
     /// The load's, where this process is.
@@ -45,28 +45,28 @@ impl Cores {
 
     /// Keeps this thread, and the processes that it starts, on the core of the load.
     pub(crate) fn stay_on_load(self) -> io::Result<()> {
-        self.move_to(Place::Load)
+        self.move_to(CoreChoice::Load)
     }
 
     /// Starts a process in `start` that runs at `place`: it inherits the cores of the
     /// thread that starts it, and counts them when it starts.
-    pub(crate) fn at<T>(self, place: Place, start: impl FnOnce() -> T) -> io::Result<T> {
+    pub(crate) fn at<T>(self, place: CoreChoice, start: impl FnOnce() -> T) -> io::Result<T> {
         self.move_to(place)?;
         let started = start();
-        self.move_to(Place::Load)?;
+        self.move_to(CoreChoice::Load)?;
         Ok(started)
     }
 
-    fn move_to(self, place: Place) -> io::Result<()> {
+    fn move_to(self, place: CoreChoice) -> io::Result<()> {
         let one = |core| {
             let mut set = CpuSet::new();
             set.set(core);
             set
         };
         let set = match place {
-            Place::Server => one(self.server),
-            Place::Load => one(self.load),
-            Place::Anywhere => self.all,
+            CoreChoice::Server => one(self.server),
+            CoreChoice::Load => one(self.load),
+            CoreChoice::Anywhere => self.all,
         };
         Ok(sched_setaffinity(None, &set)?)
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use testkit::postgres::{Durability, Server};
 
-use crate::cores::{Cores, Place};
+use crate::cores::{CoreChoice, Cores};
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::programs::Programs;
@@ -60,7 +60,7 @@ impl Setup {
     pub(crate) fn start_floor(&self, providers: SocketAddr) -> Result<ServerProcess, BenchError> {
         let mut command = self.itself();
         command.args(["floor-hops", &providers.to_string()]);
-        self.start_printing(Place::Server, command)
+        self.start_printing(CoreChoice::Server, command)
     }
 
     /// Starts a broker on the server's core.
@@ -70,12 +70,12 @@ impl Setup {
         store: &Store,
         providers: SocketAddr,
     ) -> Result<RunningBroker, BenchError> {
-        self.start_broker_at(Place::Server, program, store, providers)
+        self.start_broker_at(CoreChoice::Server, program, store, providers)
     }
 
     pub(crate) fn start_broker_at(
         &self,
-        place: Place,
+        place: CoreChoice,
         program: &Path,
         store: &Store,
         providers: SocketAddr,
@@ -90,7 +90,7 @@ impl Setup {
     /// Starts a durable PostgreSQL.
     pub(crate) fn start_postgres(
         &self,
-        place: Place,
+        place: CoreChoice,
         settings: &[&str],
     ) -> Result<Server, BenchError> {
         let start = || Server::start_with(Durability::Durable, settings);
@@ -102,7 +102,11 @@ impl Setup {
         Command::new(&self.programs.bench)
     }
 
-    fn start_printing(&self, place: Place, command: Command) -> Result<ServerProcess, BenchError> {
+    fn start_printing(
+        &self,
+        place: CoreChoice,
+        command: Command,
+    ) -> Result<ServerProcess, BenchError> {
         self.cores
             .at(place, || ServerProcess::that_prints_its_address(command))?
     }

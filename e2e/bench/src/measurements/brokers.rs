@@ -10,7 +10,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::login::Login;
 use crate::load::{Load, Times};
@@ -59,7 +59,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         "shared_preload_libraries=pg_stat_statements",
         "max_connections=200",
     ];
-    let database = Database::start(setup, Place::Anywhere, &settings)?;
+    let database = Database::start(setup, CoreChoice::Anywhere, &settings)?;
     let client = database.client("postgres").await?;
     client
         .batch_execute("CREATE EXTENSION pg_stat_statements")
@@ -127,7 +127,7 @@ impl Group {
     ) -> Result<Self, BenchError> {
         let store = Store::Postgres(database.url(&name(brokers)));
         let program = &setup.programs.broker;
-        let start = |_| setup.start_broker_at(Place::Anywhere, program, &store, providers);
+        let start = |_| setup.start_broker_at(CoreChoice::Anywhere, program, &store, providers);
         let brokers: Vec<_> = (0..brokers).map(start).collect::<Result<_, _>>()?;
         let addresses: Vec<_> = brokers.iter().map(|it| it.server.address).collect();
         let load = Load::connect_in_turn(&addresses, CLIENTS, Login::CLEAN_GITHUB).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::postgres::Server;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::login::{Flow, Login, Provider};
@@ -61,7 +61,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let database = match setup.with_postgres {
-        true => Some(setup.start_postgres(Place::Load, &[])?),
+        true => Some(setup.start_postgres(CoreChoice::Load, &[])?),
         false => None,
     };
     let mut subjects = subjects(setup, providers, folder.path(), database.as_ref())?;

@@ -15,7 +15,7 @@ use crate::servers::broker::Store;
 use crate::servers::providers;
 use crate::setup::Setup;
 use crate::size::Size;
-use arrivals::{Outcome, Stage, Users};
+use arrivals::{OfferedLoad, Outcome, Users};
 
 /// The loads, in multiples of the broker's capacity.
 const LOADS: [f64; 7] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0];
@@ -46,9 +46,9 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let mut users = Users::connect(broker.server.address, LOGIN).await?;
         setup.progress.at(number as f64 / 2.0, store.name());
         let capacity = capacity(&mut users, broker.server.address).await?;
-        let stages = stages(&mut users, capacity, setup.size.overload_seconds).await;
-        rows.extend(table::rows(store.name(), capacity, &stages));
-        first_failure(stages)?;
+        let loads = loads(&mut users, capacity, setup.size.overload_seconds).await;
+        rows.extend(table::rows(store.name(), capacity, &loads));
+        first_failure(loads)?;
     }
     Ok(rows)
 }
@@ -64,9 +64,9 @@ async fn capacity(users: &mut Users, address: SocketAddr) -> Result<f64, BenchEr
     let mut capacity = (8 * CLIENTS) as f64 / whole.as_secs_f64();
     loop {
         let more = capacity * 1.1;
-        let mut stages = [users.arrive(0, 1.0, more, 2).await];
-        users.wait_for_all(&mut stages).await;
-        if !stages[0].is_quick() {
+        let mut loads = [users.arrive(0, 1.0, more, 2).await];
+        users.wait_for_all(&mut loads).await;
+        if !loads[0].is_quick() {
             return Ok(capacity);
         }
         capacity = more;
@@ -74,23 +74,23 @@ async fn capacity(users: &mut Users, address: SocketAddr) -> Result<f64, BenchEr
 }
 
 /// Measures the loads one after the other, and the recovery from the greatest.
-async fn stages(users: &mut Users, capacity: f64, seconds: u32) -> Vec<Stage> {
-    let mut stages = Vec::new();
+async fn loads(users: &mut Users, capacity: f64, seconds: u32) -> Vec<OfferedLoad> {
+    let mut loads = Vec::new();
     for load in LOADS {
         // The queue of an earlier load must not be part of this one.
-        users.wait_for_all(&mut stages).await;
-        stages.push(users.arrive(stages.len(), load, capacity, seconds).await);
+        users.wait_for_all(&mut loads).await;
+        loads.push(users.arrive(loads.len(), load, capacity, seconds).await);
     }
-    let recovery = users.arrive(stages.len(), RECOVERY, capacity, 2 * seconds);
-    stages.push(recovery.await);
-    users.wait_for_all(&mut stages).await;
-    stages
+    let recovery = users.arrive(loads.len(), RECOVERY, capacity, 2 * seconds);
+    loads.push(recovery.await);
+    users.wait_for_all(&mut loads).await;
+    loads
 }
 
 /// Refused logins, and those of users who gave up, are what is measured. Any other one
 /// must succeed.
-fn first_failure(stages: Vec<Stage>) -> Result<(), BenchError> {
-    let mut logins = stages.into_iter().flat_map(|stage| stage.logins);
+fn first_failure(loads: Vec<OfferedLoad>) -> Result<(), BenchError> {
+    let mut logins = loads.into_iter().flat_map(|load| load.logins);
     let failure = logins.find_map(|login| match login.outcome {
         Outcome::Failed(error) => Some(error),
         Outcome::Completed | Outcome::Refused | Outcome::GaveUp => None,

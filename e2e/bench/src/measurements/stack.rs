@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::client::{Client, Consumer};
@@ -79,7 +79,7 @@ impl Stack {
             command.args([flag, "127.0.0.1:0"]);
         }
         command.stdout(Stdio::piped());
-        let mut process = setup.cores.at(Place::Server, || command.spawn())??;
+        let mut process = setup.cores.at(CoreChoice::Server, || command.spawn())??;
         let mut banner = Vec::new();
         if let Some(output) = process.stdout.take() {
             let lines = BufReader::new(output).lines();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::report::{Goal, Row, Unit};
 use crate::servers::broker::{BrokerConfig, Store};
@@ -107,7 +107,7 @@ fn time_to_answer(
 ) -> Result<f64, BenchError> {
     let command = command.stdout(Stdio::null());
     // With the affinity set before: only the start itself is measured.
-    setup.cores.at(Place::Anywhere, || {
+    setup.cores.at(CoreChoice::Anywhere, || {
         let began = Instant::now();
         let mut server = command.spawn()?;
         let mut answered = answers(address.port(), path);

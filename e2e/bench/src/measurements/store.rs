@@ -7,7 +7,7 @@ use std::time::Instant;
 use broker::store::Store;
 use futures_util::future::try_join_all;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::servers::database::Database;
@@ -31,7 +31,7 @@ struct Engine {
 /// Measures each step with one client and with many.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let database = match setup.with_postgres {
-        true => Some(Database::start(setup, Place::Anywhere, &[])?),
+        true => Some(Database::start(setup, CoreChoice::Anywhere, &[])?),
         false => None,
     };
     let mut rows = Vec::new();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::report::{Row, Unit};
 use crate::servers::database::Database;
@@ -50,7 +50,7 @@ fn users(size: &Size) -> usize {
 
 /// Measures the same minutes with each of the settings.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let database = Database::start(setup, Place::Anywhere, &[NAP])?;
+    let database = Database::start(setup, CoreChoice::Anywhere, &[NAP])?;
     let mut rows = Vec::new();
     let mut defaults = None;
     for (number, (name, settings)) in SETTINGS.into_iter().enumerate() {

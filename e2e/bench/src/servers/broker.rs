@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::process::{ServerProcess, free_address};
 use super::providers;
-use crate::cores::{Cores, Place};
+use crate::cores::{CoreChoice, Cores};
 use crate::error::BenchError;
 use crate::load::login::{CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::load::secrets::digest;
@@ -63,7 +63,7 @@ impl BrokerConfig {
     /// Starts `program` with this configuration.
     pub(crate) fn start(
         &self,
-        place: Place,
+        place: CoreChoice,
         program: &Path,
         cores: Cores,
     ) -> Result<ServerProcess, BenchError> {

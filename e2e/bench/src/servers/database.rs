@@ -6,7 +6,7 @@ use testkit::postgres::Server;
 use tokio_postgres::{Client, NoTls};
 
 use super::process::cpu_of_family;
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::setup::Setup;
 
@@ -29,7 +29,7 @@ impl Database {
     /// Starts a server with these settings.
     pub(crate) fn start(
         setup: &Setup,
-        place: Place,
+        place: CoreChoice,
         settings: &[&str],
     ) -> Result<Self, BenchError> {
         let server = setup.start_postgres(place, settings)?;

@@ -13,17 +13,17 @@ use crate::error::BenchError;
 pub(crate) struct ServerProcess {
     pub(crate) address: SocketAddr,
     process: Child,
-    talk: Option<Talk>,
+    pipes: Option<Pipes>,
 }
 
 /// The standard input and output of a server.
 #[derive(Debug)]
-struct Talk {
+struct Pipes {
     orders: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
-impl Talk {
+impl Pipes {
     fn read_line(&mut self) -> std::io::Result<String> {
         let mut line = String::new();
         self.output.read_line(&mut line)?;
@@ -39,18 +39,18 @@ impl ServerProcess {
     pub(crate) fn that_prints_its_address(mut command: Command) -> Result<Self, BenchError> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
-        let talk = process.stdin.take().zip(process.stdout.take());
-        let mut talk = talk.map(|(orders, output)| Talk {
+        let pipes = process.stdin.take().zip(process.stdout.take());
+        let mut pipes = pipes.map(|(orders, output)| Pipes {
             orders,
             output: BufReader::new(output),
         });
-        let line = talk.as_mut().map(Talk::read_line).transpose()?;
+        let line = pipes.as_mut().map(Pipes::read_line).transpose()?;
         let line = line.unwrap_or_default();
         match line.trim_start_matches("http://").parse() {
             Ok(address) => Ok(Self {
                 address,
                 process,
-                talk,
+                pipes,
             }),
             Err(_) => Err(BenchError::Server(
                 "a server of this benchmark did not start".to_owned(),
@@ -62,9 +62,9 @@ impl ServerProcess {
     /// it answers.
     pub(crate) fn order(&mut self, order: &str) -> Result<String, BenchError> {
         let ended = || BenchError::Server("a server takes no orders".to_owned());
-        let talk = self.talk.as_mut().ok_or_else(ended)?;
-        writeln!(talk.orders, "{order}")?;
-        Ok(talk.read_line()?)
+        let pipes = self.pipes.as_mut().ok_or_else(ended)?;
+        writeln!(pipes.orders, "{order}")?;
+        Ok(pipes.read_line()?)
     }
 
     /// Starts a server that listens at `address`, and waits until it does.
@@ -76,7 +76,7 @@ impl ServerProcess {
         let mut server = Self {
             address,
             process,
-            talk: None,
+            pipes: None,
         };
         server.wait_until_it_listens()?;
         Ok(server)

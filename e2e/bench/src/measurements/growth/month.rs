@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::cores::Place;
+use crate::cores::CoreChoice;
 use crate::error::BenchError;
 use crate::load::Load;
 use crate::load::login::Login;
@@ -56,7 +56,7 @@ fn start(setup: &Setup, config: &BrokerConfig) -> Result<ServerProcess, BenchErr
     let mut command = setup.itself();
     command.arg("replica").arg("--config").arg(config.path());
     let start = || ServerProcess::that_prints_its_address(command);
-    setup.cores.at(Place::Server, start)?
+    setup.cores.at(CoreChoice::Server, start)?
 }
 
 fn advance_an_hour(broker: &mut ServerProcess) -> Result<(), BenchError> {

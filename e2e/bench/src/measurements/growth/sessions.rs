@@ -24,7 +24,7 @@ const LIFETIME: Duration = Duration::from_secs(600);
 const MOST: Goal = Goal::RatioAtMost(1.2);
 
 /// A broker on a file with live sessions.
-struct Crowded {
+struct MeasuredBroker {
     broker: RunningBroker,
     file: PathBuf,
     load: Load,
@@ -43,8 +43,8 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let sessions = setup.size.sessions;
     let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
-    let mut few = Crowded::start(setup, folder.path().join("few.db"), providers).await?;
-    let mut many = Crowded::start(setup, folder.path().join("many.db"), providers).await?;
+    let mut few = MeasuredBroker::start(setup, folder.path().join("few.db"), providers).await?;
+    let mut many = MeasuredBroker::start(setup, folder.path().join("many.db"), providers).await?;
     let began = now();
     few.load.open(FEW).await?;
     let bytes = many.fill(sessions).await?;
@@ -61,7 +61,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     Ok(rows_of(sessions, few, many, bytes))
 }
 
-fn rows_of(sessions: usize, few: Crowded, many: Crowded, bytes: Bytes) -> Vec<Row> {
+fn rows_of(sessions: usize, few: MeasuredBroker, many: MeasuredBroker, bytes: Bytes) -> Vec<Row> {
     let row = |what: &str, unit, many, few| {
         let what = format!("{sessions} live sessions: {what}");
         Row::new(what, unit, many).beside(format!("{FEW} live sessions"), few)
@@ -89,7 +89,7 @@ fn rows_of(sessions: usize, few: Crowded, many: Crowded, bytes: Bytes) -> Vec<Ro
     ]
 }
 
-impl Crowded {
+impl MeasuredBroker {
     async fn start(
         setup: &Setup,
         file: PathBuf,

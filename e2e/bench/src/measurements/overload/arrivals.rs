@@ -34,9 +34,9 @@ pub(super) struct Users {
 
 /// The logins that began under one load.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct OfferedLoad {
     /// In multiples of the broker's capacity.
-    pub(super) load: f64,
+    pub(super) multiple: f64,
     /// From the first arrival to the last.
     pub(super) duration: Duration,
     /// The most by which an arrival was late: the load itself was too slow.
@@ -47,7 +47,7 @@ pub(super) struct Stage {
 /// A login that has ended.
 #[derive(Debug)]
 pub(super) struct EndedLogin {
-    /// Since the beginning of its stage.
+    /// Since the beginning of its load.
     pub(super) arrived: Duration,
     /// From the arrival to the last answer.
     pub(super) took: Duration,
@@ -63,7 +63,7 @@ pub(super) enum Outcome {
     Failed(BenchError),
 }
 
-impl Stage {
+impl OfferedLoad {
     /// Whether nearly all logins completed within a quarter of a second.
     pub(super) fn is_quick(&self) -> bool {
         const QUICK: Duration = Duration::from_millis(250);
@@ -91,18 +91,18 @@ impl Users {
         })
     }
 
-    /// Lets users arrive for some seconds, and returns the stage without its logins:
-    /// [`wait_for_all`](Self::wait_for_all) adds them to the stage at `index`.
+    /// Lets users arrive for some seconds, and returns the load without its logins:
+    /// [`wait_for_all`](Self::wait_for_all) adds them to the load at `index`.
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
     pub(super) async fn arrive(
         &mut self,
         index: usize,
-        load: f64,
+        multiple: f64,
         capacity: f64,
         seconds: u32,
-    ) -> Stage {
+    ) -> OfferedLoad {
         let duration = Duration::from_secs(seconds.into());
-        let between = Duration::from_secs_f64(1.0 / (capacity * load));
+        let between = Duration::from_secs_f64(1.0 / (capacity * multiple));
         let (began, mut arrival, mut late) = (Instant::now(), Duration::ZERO, Duration::ZERO);
         while arrival < duration {
             let arrived = began + arrival;
@@ -125,19 +125,19 @@ impl Users {
             });
             arrival += between;
         }
-        Stage {
-            load,
+        OfferedLoad {
+            multiple,
             duration,
             late,
             logins: Vec::new(),
         }
     }
 
-    /// Waits until every login has ended, and adds each to its stage.
-    pub(super) async fn wait_for_all(&mut self, stages: &mut [Stage]) {
+    /// Waits until every login has ended, and adds each to its load.
+    pub(super) async fn wait_for_all(&mut self, loads: &mut [OfferedLoad]) {
         while let Some(ended) = self.signing_in.join_next().await {
             let (index, login) = ended.expect("no login panics");
-            stages[index].logins.push(login);
+            loads[index].logins.push(login);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::arrivals::{EndedLogin, Outcome, Stage};
+use super::arrivals::{EndedLogin, OfferedLoad, Outcome};
 use crate::report::{Goal, Row, Unit};
 use crate::stats::{Rounds, percentile};
 
@@ -18,14 +18,14 @@ const RECOVERED: Goal = Goal::AtMost(5_000.0);
 /// Users who arrive later are a load that cannot keep up with itself.
 const MAX_LATE: Duration = Duration::from_millis(100);
 
-/// The rows of one broker. The last stage is its recovery.
-pub(super) fn rows(store: &str, capacity: f64, stages: &[Stage]) -> Vec<Row> {
-    let Some((recovery, loads)) = stages.split_last() else {
+/// The rows of one broker. The last load is its recovery.
+pub(super) fn rows(store: &str, capacity: f64, loads: &[OfferedLoad]) -> Vec<Row> {
+    let Some((recovery, loads)) = loads.split_last() else {
         return Vec::new();
     };
     let mut rows: Vec<_> = loads
         .iter()
-        .map(|stage| row(store, stage, capacity))
+        .map(|load| row(store, load, capacity))
         .collect();
     let ms = recovered_after(recovery).as_secs_f64() * 1e3;
     let what = format!("{store}, after the overload: until each login takes under a second");
@@ -33,29 +33,29 @@ pub(super) fn rows(store: &str, capacity: f64, stages: &[Stage]) -> Vec<Row> {
     rows
 }
 
-fn row(store: &str, stage: &Stage, capacity: f64) -> Row {
-    let count = |is: fn(&Outcome) -> bool| times(stage, is).len();
-    let seconds = stage.duration.as_secs_f64();
-    let in_time = stage.logins.iter().filter(|login| {
-        matches!(login.outcome, Outcome::Completed) && login.arrived + login.took <= stage.duration
+fn row(store: &str, load: &OfferedLoad, capacity: f64) -> Row {
+    let count = |is: fn(&Outcome) -> bool| times(load, is).len();
+    let seconds = load.duration.as_secs_f64();
+    let in_time = load.logins.iter().filter(|login| {
+        matches!(login.outcome, Outcome::Completed) && login.arrived + login.took <= load.duration
     });
     let completed = in_time.count() as f64 / seconds;
     let refused = count(is_refused) as f64 / seconds;
-    let offered = stage.logins.len() as f64 / seconds;
-    let late = match stage.late > MAX_LATE {
-        true => format!("; users up to {} ms late", stage.late.as_millis()),
+    let offered = load.logins.len() as f64 / seconds;
+    let late = match load.late > MAX_LATE {
+        true => format!("; users up to {} ms late", load.late.as_millis()),
         false => String::new(),
     };
     let remark = format!(
         "`{}` refused {refused:.0}/s in {}, gave up {}, login {}{late}",
         bar(offered / capacity, completed / capacity, refused / capacity),
-        median_and_tail(&times(stage, is_refused)),
+        median_and_tail(&times(load, is_refused)),
         count(|it| matches!(it, Outcome::GaveUp)),
-        median_and_tail(&times(stage, is_completed)),
+        median_and_tail(&times(load, is_completed)),
     );
     let what = format!(
         "{store}, {:.1} × its capacity: completed logins",
-        stage.load
+        load.multiple
     );
     Row::new(what, Unit::PerSecond, Rounds::once(completed))
         .beside("offered", Rounds::once(offered))
@@ -71,8 +71,8 @@ fn is_refused(outcome: &Outcome) -> bool {
 }
 
 /// The times of the logins with such an outcome, sorted.
-fn times(stage: &Stage, is: fn(&Outcome) -> bool) -> Vec<Duration> {
-    let logins = stage.logins.iter().filter(|login| is(&login.outcome));
+fn times(load: &OfferedLoad, is: fn(&Outcome) -> bool) -> Vec<Duration> {
+    let logins = load.logins.iter().filter(|login| is(&login.outcome));
     let mut times: Vec<_> = logins.map(|login| login.took).collect();
     times.sort_unstable();
     times
@@ -98,7 +98,7 @@ fn bar(offered: f64, completed: f64, refused: f64) -> String {
 }
 
 /// The time after which each login is as usual.
-fn recovered_after(recovery: &Stage) -> Duration {
+fn recovered_after(recovery: &OfferedLoad) -> Duration {
     let is_usual = |login: &&EndedLogin| is_completed(&login.outcome) && login.took <= USUAL;
     let unusual = recovery.logins.iter().filter(|login| !is_usual(login));
     unusual.map(|login| login.arrived).max().unwrap_or_default()
