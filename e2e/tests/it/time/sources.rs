@@ -66,6 +66,7 @@ fn an_offence_is_found_by_its_line() {
     check("const t = Date.now();", OF_BROWSERS, Some((1, "date.now")));
     check("// nothing is asked with now()", OF_DATABASES, None);
     check("let ours = clock.now();", OF_DATABASES, None);
+    check("thread::yield_now();", OF_DATABASES, None);
     check(
         "SELECT extract(epoch FROM clock_timestamp())",
         OF_DATABASES,
@@ -83,9 +84,13 @@ fn an_offence_is_found_by_its_line() {
     );
 }
 
-/// The allowed sources: the clock that is handed in, and the database's in the one
-/// statement that compares the two.
-const ALLOWED: [&str; 2] = ["clock.now()", "extract(epoch from clock_timestamp())"];
+/// What may be there: the clock that is handed in, the database's in the one statement
+/// that compares the two, and a yield, which reads none.
+const ALLOWED: [&str; 3] = [
+    "clock.now()",
+    "extract(epoch from clock_timestamp())",
+    "thread::yield_now()",
+];
 
 /// The first line, from 1, that has one of `forbidden` outside a comment.
 fn offence(text: &str, forbidden: &[&'static str]) -> Option<(usize, &'static str)> {
