@@ -143,9 +143,15 @@ impl Browser<'_> {
     }
 
     /// The user who is signed in.
+    ///
+    /// Session and user are read in one step. Between two, a sign-in could renew the id,
+    /// and the page would show its user to an attacker who planted the old one.
     pub(crate) fn user(&self) -> Option<CurrentUser> {
-        let session = self.session()?;
-        let signed_in = self.with(session, |session| session.signed_in().cloned())??;
+        let read = |session: &mut Session| session.signed_in().cloned();
+        let signed_in = self
+            .app
+            .sessions
+            .find_with(&self.session_id()?, self.now_ms, read)??;
         Some(CurrentUser {
             account: self.app.accounts.find(&signed_in.subject)?,
             via: signed_in.via,

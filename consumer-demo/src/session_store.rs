@@ -65,6 +65,19 @@ impl SessionStore {
         self.lock().find(id, now_ms)
     }
 
+    /// Reads or changes the session with the id `id` in one step: no sign-in renews the id
+    /// in between. Returns `None` when there is none.
+    pub(crate) fn find_with<R>(
+        &self,
+        id: &CookieValue,
+        now_ms: i64,
+        change: impl FnOnce(&mut Session) -> R,
+    ) -> Option<R> {
+        let mut table = self.lock();
+        let key = table.find(id, now_ms)?;
+        table.live(key, now_ms).map(change)
+    }
+
     /// Changes the session with the id `id`, or a new one if there is none. Returns
     /// the cookie that the browser must hold from now on.
     pub(crate) fn find_or_open_with<R>(
@@ -197,6 +210,50 @@ impl Table {
                 return;
             };
             self.remove(oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use contract::{Provider, SessionKey, Subject};
+
+    use super::*;
+    use crate::random;
+    use crate::session::{SignedIn, Via};
+
+    fn ada() -> SignedIn {
+        SignedIn {
+            subject: Subject::of(Provider::GitHub, "1"),
+            via: Via::Clean,
+            until_ms: 1_000,
+        }
+    }
+
+    /// Many times: the moment between finding a session and reading it is short.
+    #[test]
+    fn the_id_of_before_a_sign_in_never_shows_its_user() {
+        for _ in 0..2_000 {
+            let store = SessionStore::with_capacity(10);
+            let (_, planted) = store.find_or_open_with(None, 0, |session| {
+                let key = SessionKey::from_random(&random::bytes());
+                let cookie = CookieValue::random().digest();
+                session.keep_login(key, Provider::GitHub, cookie, 0)
+            });
+            let session = store.find(&planted.id, 0).expect("it was just opened");
+            let is_shown = |session: &mut Session| session.signed_in().is_some();
+            thread::scope(|scope| {
+                let attacker = scope.spawn(|| {
+                    while let Some(is_shown) = store.find_with(&planted.id, 0, is_shown) {
+                        assert!(!is_shown, "the user is shown under the old id");
+                    }
+                });
+                let signed_in = store.sign_in_with(session, 0, |session| session.sign_in(ada()));
+                assert!(signed_in.is_some());
+                attacker.join().expect("nothing is shown");
+            });
         }
     }
 }
