@@ -36,8 +36,19 @@ impl Default for LimitsConfig {
             visits_from_elsewhere_per_minute: non_zero(60),
             upstream_calls: non_zero(256),
             live_sessions: non_zero(1_000_000),
-            overload_delay_ms: non_zero(500),
+            overload_delay_ms: non_zero(100),
             body_timeout_ms: non_zero(10_000),
+        }
+    }
+}
+
+impl LimitsConfig {
+    /// The limits of a broker inside another program, which may keep its processor busy for
+    /// longer than a broker's users would wait.
+    pub(super) fn in_process() -> Self {
+        Self {
+            overload_delay_ms: non_zero(5_000),
+            ..Self::default()
         }
     }
 }

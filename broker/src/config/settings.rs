@@ -75,7 +75,7 @@ impl Config {
             cookie_keys: Vec::new(),
             store: StoreConfig::in_memory(),
             ip_header: None,
-            limits: LimitsConfig::default(),
+            limits: LimitsConfig::in_process(),
             log: LogConfig::default(),
             upstream: UpstreamConfig::default(),
             projects: Vec::new(),

@@ -27,7 +27,7 @@ const OVERLOADED_AFTER: u32 = 3;
 const OVER_AFTER: u32 = 20;
 
 /// The samples without a delay above the limit after which an overload is over, however
-/// long delays usually are here: ten seconds at the default limit.
+/// long delays usually are here: two seconds at the default limit.
 const OVER_WITHOUT_LONG: u32 = 200;
 
 /// The samples in the time of the limit, and the limit in short delays.

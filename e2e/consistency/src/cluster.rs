@@ -218,6 +218,8 @@ impl Cluster {
             client_secret = "cluster"
             web_url = "{github}"
             api_url = "{github}"
+            [limits]
+            overload_delay_ms = 60000
             [[project]]
             name = "Consumer"
             client_id = "{CLIENT_ID}"

@@ -4,7 +4,10 @@ use std::fs;
 
 /// Its cores, processor, memory and system.
 pub(crate) fn in_words() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    // Those of the machine: this thread stays on one.
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cores = cpus.lines().filter(|line| line.starts_with("processor"));
+    let cores = cores.count();
     let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned());
     let kib = field("/proc/meminfo", "MemTotal")
         .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
