@@ -110,7 +110,7 @@ impl Metrics {
         );
         all.register_with_unit(
             "delay",
-            "The delay of the broker's own work, by which it judges whether it is overloaded",
+            "The delay of the store's steps, or of a task that waits for the processor if that is longer",
             Unit::Seconds,
             self.delay_seconds.clone(),
         );

@@ -22,7 +22,8 @@ pub struct LimitsConfig {
     pub upstream_calls: NonZeroU32,
     /// The number of login sessions of one project that have not ended.
     pub live_sessions: NonZeroU32,
-    /// The delay of the broker's own work, in milliseconds, above which no login begins.
+    /// The delay of the store's steps, in milliseconds, above which no login begins. For a
+    /// task that waits for the processor it is a tenth.
     pub overload_delay_ms: NonZeroU32,
     /// The time in which a request's body must arrive, in milliseconds.
     pub body_timeout_ms: NonZeroU32,

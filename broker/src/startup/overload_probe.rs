@@ -1,11 +1,13 @@
 //! The task that measures the broker's delay, from liftoff to shutdown.
 
+use std::io::Write as _;
+use std::os::unix::net::UnixStream;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rocket::fairing::AdHoc;
-use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::Broker;
 use crate::clock::Stopwatch;
@@ -28,7 +30,11 @@ pub(crate) fn overload_probe() -> AdHoc {
     reason = "the delay is real time, whatever our clock shows"
 )]
 async fn sample(overload: Arc<Overload>, metrics: Option<Metrics>, mut shutdown: rocket::Shutdown) {
-    let mut probe = Probe::start();
+    let line = match Line::open() {
+        Ok(line) => line,
+        Err(error) => return tracing::warn!(%error, "an overload will not be noticed"),
+    };
+    let mut probe = line.send();
     loop {
         tokio::select! {
             _ = &mut shutdown => return,
@@ -38,52 +44,66 @@ async fn sample(overload: Arc<Overload>, metrics: Option<Metrics>, mut shutdown:
         if let Some(metrics) = &metrics {
             metrics.observe_delay(delay);
         }
-        if probe.has_run() {
-            probe = Probe::start();
+        if probe.has_arrived() {
+            probe = line.send();
         }
     }
 }
 
-/// A task that waits for its turn.
+/// A connection of this broker to itself: a byte on it waits for its turn as a request does.
 ///
-/// Another thread starts it. The runtime keeps a short queue of the tasks that it starts
-/// or wakes itself, as by a timer, and prefers those: they run at once while thousands of
-/// others wait for seconds.
+/// A task that another one starts or wakes does not. The runtime prefers the last of those,
+/// and it runs at once while thousands of others wait.
+struct Line {
+    writer: UnixStream,
+    sent: UnboundedSender<Probe>,
+}
+
+/// One byte that was sent.
+#[derive(Clone)]
 struct Probe {
-    /// Started when the task was: until then another thread is waited for, which many name
-    /// lookups may keep from starting.
-    waits: Arc<OnceLock<Stopwatch>>,
+    waits: Arc<Stopwatch>,
     delay: Arc<OnceLock<Duration>>,
 }
 
-impl Probe {
-    fn start() -> Self {
-        let (waits, delay) = (Arc::<OnceLock<_>>::default(), Arc::default());
-        let probe = Self {
-            waits: Arc::clone(&waits),
-            delay: Arc::clone(&delay),
+impl Line {
+    fn open() -> std::io::Result<Self> {
+        let (writer, reader) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        let reader = tokio::net::UnixStream::from_std(reader)?;
+        let (sent, probes) = unbounded_channel();
+        tokio::spawn(receive(reader, probes));
+        Ok(Self { writer, sent })
+    }
+
+    fn send(&self) -> Probe {
+        let probe = Probe {
+            waits: Arc::new(Stopwatch::start()),
+            delay: Arc::default(),
         };
-        let runtime = Handle::current();
-        spawn_blocking(move || {
-            let _ = waits.set(Stopwatch::start());
-            runtime.spawn(async move {
-                let _ = delay.set(elapsed(&waits));
-            });
-        });
+        let _ = self.sent.send(probe.clone());
+        // It never blocks: the byte before it has been read.
+        let _ = (&self.writer).write(&[0]);
         probe
-    }
-
-    /// Its delay, or the time for which it has waited so far.
-    fn delay(&self) -> Duration {
-        let delay = self.delay.get().copied();
-        delay.unwrap_or_else(|| elapsed(&self.waits))
-    }
-
-    fn has_run(&self) -> bool {
-        self.delay.get().is_some()
     }
 }
 
-fn elapsed(waits: &OnceLock<Stopwatch>) -> Duration {
-    waits.get().map(Stopwatch::elapsed).unwrap_or_default()
+async fn receive(mut reader: tokio::net::UnixStream, mut probes: UnboundedReceiver<Probe>) {
+    while reader.read_u8().await.is_ok() {
+        if let Ok(probe) = probes.try_recv() {
+            let _ = probe.delay.set(probe.waits.elapsed());
+        }
+    }
+}
+
+impl Probe {
+    /// Its delay, or the time for which it has waited so far.
+    fn delay(&self) -> Duration {
+        let delay = self.delay.get().copied();
+        delay.unwrap_or_else(|| self.waits.elapsed())
+    }
+
+    fn has_arrived(&self) -> bool {
+        self.delay.get().is_some()
+    }
 }

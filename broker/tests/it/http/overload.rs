@@ -1,7 +1,8 @@
-//! A broker whose store takes longer than its users wait: no login begins, and those that
-//! have begun go on.
+//! A broker whose store or processor takes longer than its users wait: no login begins, and
+//! those that have begun go on.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use broker::Dependencies;
 use broker::store::StoreUrl;
@@ -10,6 +11,7 @@ use rocket::futures::future::join_all;
 use serde_json::json;
 use testkit::http::Response;
 use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::JoinSet;
 
 use super::limits::many;
 use crate::scratch::Scratch;
@@ -23,8 +25,7 @@ const STEPS: u8 = 20;
 /// More visits than any overload of these tests needs to be noticed, or to end.
 const MAX_VISITS: u32 = 3_000;
 
-/// A broker on a file that counts a delay of 20 ms as an overload, and whose store can be
-/// held.
+/// A broker on a file with the limit of a broker that runs alone, whose store can be held.
 struct Overloadable {
     broker: TestBroker,
     commits: Arc<Mutex<()>>,
@@ -46,7 +47,7 @@ impl Overloadable {
         let scratch = Scratch::new();
         let url = StoreUrl::SqliteFile(scratch.file("broker.db"));
         let change = |config: &mut broker::config::Config| {
-            config.limits.overload_delay_ms = many(20);
+            config.limits.overload_delay_ms = many(100);
             config.store.url = url;
         };
         Self {
@@ -202,4 +203,31 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
         200,
         &json!({ "status": "succeeded", "profile": adas_profile() }),
     );
+}
+
+#[tokio::test]
+async fn while_the_processor_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
+    let overloaded = Overloadable::start().await;
+    let broker = &overloaded.broker;
+    let mut others = JoinSet::new();
+    for _ in 0..20 {
+        others.spawn(keep_the_processor_busy());
+    }
+    let page = first_refusal(broker).await;
+    page.is_refusal_page(503, "broker.overload");
+    others.shutdown().await;
+    assert_eq!(first_admission(broker).await.status, 303);
+}
+
+/// A task that always has work for the processor, and lets others run after each
+/// millisecond.
+#[expect(clippy::disallowed_methods, reason = "work takes real time")]
+async fn keep_the_processor_busy() {
+    loop {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(1) {
+            std::hint::spin_loop();
+        }
+        tokio::task::yield_now().await;
+    }
 }

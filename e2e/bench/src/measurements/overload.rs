@@ -23,6 +23,9 @@ const LOADS: [f64; 7] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0];
 /// The load that follows the greatest at once.
 const RECOVERY: f64 = 0.5;
 
+/// The factor between two loads of which one is the broker's capacity.
+const MORE: f64 = 1.1;
+
 /// The clients who keep a broker busy at first.
 const CLIENTS: usize = 64;
 
@@ -32,7 +35,7 @@ const LOGIN: Login = Login::CLEAN_GITHUB;
 pub(super) fn estimate(size: &Size) -> f64 {
     // The capacity, and what waits at the end of each load.
     let each = (LOADS.len() + 2) as f64 * size.overload_seconds as f64 * 1.5;
-    2.0 * (8.0 + each)
+    2.0 * (20.0 + each)
 }
 
 /// Measures a broker in memory and one on a file: a row for each load.
@@ -62,15 +65,13 @@ async fn capacity(users: &mut Users, address: SocketAddr) -> Result<f64, BenchEr
     load.run(8 * CLIENTS).await?;
     let whole = load.run(8 * CLIENTS).await?.whole;
     let mut capacity = (8 * CLIENTS) as f64 / whole.as_secs_f64();
-    loop {
-        let more = capacity * 1.1;
-        let mut loads = [users.arrive(0, 1.0, more, 2).await];
-        users.wait_for_all(&mut loads).await;
-        if !loads[0].is_quick() {
-            return Ok(capacity);
-        }
-        capacity = more;
+    while users.are_served_quickly(capacity * MORE).await {
+        capacity *= MORE;
     }
+    while !users.are_served_quickly(capacity).await {
+        capacity /= MORE;
+    }
+    Ok(capacity)
 }
 
 /// Measures the loads one after the other, and the recovery from the greatest.

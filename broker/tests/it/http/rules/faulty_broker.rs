@@ -60,7 +60,7 @@ impl FaultyBroker {
             config.limits.body_timeout_ms = 2_000.try_into().unwrap();
             config.limits.live_sessions = 2.try_into().unwrap();
             if rule == Rule::BrokerOverload {
-                config.limits.overload_delay_ms = 20.try_into().unwrap();
+                config.limits.overload_delay_ms = 100.try_into().unwrap();
             }
         };
         Self {

@@ -65,7 +65,7 @@ pub(super) enum Outcome {
 
 impl OfferedLoad {
     /// Whether nearly all logins completed within a quarter of a second.
-    pub(super) fn is_quick(&self) -> bool {
+    fn is_quick(&self) -> bool {
         const QUICK: Duration = Duration::from_millis(250);
         let is_quick = |login: &&EndedLogin| {
             matches!(login.outcome, Outcome::Completed) && login.took <= QUICK
@@ -131,6 +131,13 @@ impl Users {
             late,
             logins: Vec::new(),
         }
+    }
+
+    /// Whether nearly all users are served quickly if so many arrive in each second.
+    pub(super) async fn are_served_quickly(&mut self, each_second: f64) -> bool {
+        let mut loads = [self.arrive(0, 1.0, each_second, 3).await];
+        self.wait_for_all(&mut loads).await;
+        loads[0].is_quick()
     }
 
     /// Waits until every login has ended, and adds each to its load.
