@@ -131,7 +131,7 @@ impl Google {
     ) -> Result<Tokens, Failure> {
         let metadata = self.documents.metadata(observer).await?;
         let verifier = upstream_login.upstream_verifier();
-        let request = self.client.post(&metadata.token_endpoint).form(&[
+        let request = self.client.post(metadata.token_endpoint.clone()).form(&[
             ("grant_type", "authorization_code"),
             ("code", code),
             ("client_id", &self.config.client_id),

@@ -57,7 +57,7 @@ impl Size {
     pub(crate) const FULL: Self = Self {
         sessions: 1_000_000,
         users_a_minute: 100_000,
-        minutes: 30,
+        minutes: 60,
         logins_an_hour: 1_000,
         ..Self::USUAL
     };

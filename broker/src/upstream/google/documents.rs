@@ -1,10 +1,12 @@
 //! Google's discovery document and keys, fetched when they are needed and cached as
 //! long as Google says.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use contract::Origin;
 use jsonwebtoken::DecodingKey;
+use reqwest::IntoUrl;
 
 use super::cached_document::CachedDocument;
 use super::jwks::Jwks;
@@ -26,7 +28,7 @@ pub(in crate::upstream) struct Documents {
     issuer: Origin,
     client: Client,
     clock: Clock,
-    metadata: CachedDocument<Metadata>,
+    metadata: CachedDocument<Arc<Metadata>>,
     jwks: CachedDocument<Jwks>,
 }
 
@@ -45,8 +47,8 @@ impl Documents {
     pub(in crate::upstream) async fn metadata(
         &self,
         observer: Observer<'_>,
-    ) -> Result<Metadata, Failure> {
-        let whole = |metadata: &Metadata| Ok(metadata.clone());
+    ) -> Result<Arc<Metadata>, Failure> {
+        let whole = |metadata: &Arc<Metadata>| Ok(metadata.clone());
         let fetch = self.fetch_metadata(observer);
         self.metadata.get(&self.clock, whole, fetch).await
     }
@@ -54,10 +56,11 @@ impl Documents {
     async fn fetch_metadata(
         &self,
         observer: Observer<'_>,
-    ) -> Result<(Metadata, Duration), Failure> {
+    ) -> Result<(Arc<Metadata>, Duration), Failure> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer);
-        let answer = self.fetch("GET discovery", &url, observer).await?;
-        Ok((Metadata::read(&answer, &self.issuer)?, lifetime(&answer)))
+        let answer = self.fetch("GET discovery", url, observer).await?;
+        let metadata = Metadata::read(&answer, &self.issuer)?;
+        Ok((Arc::new(metadata), lifetime(&answer)))
     }
 
     /// The public key with this id.
@@ -65,7 +68,7 @@ impl Documents {
         &self,
         id: &str,
         observer: Observer<'_>,
-    ) -> Result<DecodingKey, Failure> {
+    ) -> Result<Arc<DecodingKey>, Failure> {
         let key = |jwks: &Jwks| jwks.find(id).ok_or(Failure::IdTokenUnknownKey);
         let fetch = self.fetch_jwks(observer);
         self.jwks.get(&self.clock, key, fetch).await
@@ -77,14 +80,15 @@ impl Documents {
         observer: Observer<'_>,
     ) -> Result<(Jwks, Duration), Failure> {
         let metadata = self.metadata(observer).await?;
-        let answer = self.fetch("GET keys", &metadata.jwks_uri, observer).await?;
+        let url = metadata.jwks_uri.clone();
+        let answer = self.fetch("GET keys", url, observer).await?;
         Ok((Jwks::read(&answer)?, lifetime(&answer)))
     }
 
     async fn fetch(
         &self,
         operation: &'static str,
-        url: &str,
+        url: impl IntoUrl,
         observer: Observer<'_>,
     ) -> Result<Answer, Failure> {
         let request = self.client.get(url);

@@ -1,5 +1,7 @@
 //! The verification of an ID token: signature and claims (OpenID Connect Core 3.1.3.7).
 
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use contract::Digest;
@@ -71,19 +73,23 @@ fn has_critical_extension(token: &str) -> bool {
     header.is_some_and(|value| value.get("crit").is_some())
 }
 
+/// The library would read the wall clock and knows one form of each claim; [`check`] checks
+/// them all at our own `now`.
+static SIGNATURE_ALONE: LazyLock<Validation> = LazyLock::new(|| {
+    let mut validation = Validation::new(Algorithm::RS256);
+    validation.validate_exp = false;
+    validation.validate_aud = false;
+    validation.required_spec_claims.clear();
+    validation
+});
+
 /// Verifies the signature and the claims.
 pub(in crate::upstream) fn verify(
     token: &str,
     key: &DecodingKey,
     expected: &Expected<'_>,
 ) -> Result<Claims, Failure> {
-    let mut validation = Validation::new(Algorithm::RS256);
-    // The library would read the wall clock and knows one form of each claim;
-    // `check` checks them all at our own `now`.
-    validation.validate_exp = false;
-    validation.validate_aud = false;
-    validation.required_spec_claims.clear();
-    let claims = decode::<Claims>(token, key, &validation)
+    let claims = decode::<Claims>(token, key, &SIGNATURE_ALONE)
         .map_err(|_| Failure::IdTokenSignature)?
         .claims;
     check(&claims, expected).map(|()| claims)

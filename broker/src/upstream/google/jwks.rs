@@ -1,6 +1,7 @@
 //! The keys with which an issuer signs.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, KeyAlgorithm, PublicKeyUse};
@@ -11,7 +12,7 @@ use crate::upstream::client::Answer;
 use crate::upstream::failure::Failure;
 
 /// The RS256 keys of a JWKS document by their ids; of two with one id the first.
-pub(in crate::upstream) struct Jwks(HashMap<String, DecodingKey>);
+pub(in crate::upstream) struct Jwks(HashMap<String, Arc<DecodingKey>>);
 
 /// The keys are parsed one by one, so that a key of an unknown kind does not fail the
 /// others.
@@ -26,7 +27,7 @@ impl Jwks {
         let document: Document = answer.json().map_err(Failure::of_document)?;
         let mut keys = HashMap::new();
         for (id, key) in document.keys.into_iter().filter_map(usable) {
-            keys.entry(id).or_insert(key);
+            keys.entry(id).or_insert_with(|| Arc::new(key));
         }
         if keys.is_empty() {
             return Err(Failure::Document);
@@ -35,7 +36,7 @@ impl Jwks {
     }
 
     /// The key with this id.
-    pub(in crate::upstream) fn find(&self, id: &str) -> Option<DecodingKey> {
+    pub(in crate::upstream) fn find(&self, id: &str) -> Option<Arc<DecodingKey>> {
         self.0.get(id).cloned()
     }
 

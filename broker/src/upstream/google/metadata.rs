@@ -16,11 +16,11 @@ const GOOGLES_OTHER_HOSTS: [&str; 2] = [
 
 /// The endpoints that the broker uses. Each is a URL without query and fragment, at the
 /// issuer's own hosts.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::upstream) struct Metadata {
-    pub(in crate::upstream) authorization_endpoint: String,
-    pub(in crate::upstream) token_endpoint: String,
-    pub(in crate::upstream) jwks_uri: String,
+    pub(in crate::upstream) authorization_endpoint: Url,
+    pub(in crate::upstream) token_endpoint: Url,
+    pub(in crate::upstream) jwks_uri: Url,
 }
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ impl Metadata {
         }
         let own = |text: String| match Url::parse(&text) {
             Err(_) => Err(Failure::Document),
-            Ok(url) if is_at_issuer(&url, issuer) => Ok(url.into()),
+            Ok(url) if is_at_issuer(&url, issuer) => Ok(url),
             Ok(_) => Err(Failure::DocumentHost),
         };
         Ok(Self {
