@@ -16,7 +16,12 @@ pub(crate) struct Progress {
     /// The estimates of the measurements that are over, and of the present one.
     over: Cell<Duration>,
     present: Cell<Duration>,
+    /// When a line was last written, if there is no terminal for a bar.
+    written: Cell<Option<Instant>>,
 }
+
+/// The time between two lines.
+const LINE_EVERY: Duration = Duration::from_secs(30);
 
 impl Progress {
     #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
@@ -30,6 +35,7 @@ impl Progress {
             total,
             over: Cell::default(),
             present: Cell::default(),
+            written: Cell::default(),
         }
     }
 
@@ -37,19 +43,29 @@ impl Progress {
     pub(crate) fn begin(&self, name: &str, estimate: Duration) {
         self.over.set(self.over.get() + self.present.get());
         self.present.set(estimate);
+        self.written.set(None);
         self.at(0.0, name);
-        if !std::io::stderr().is_terminal() {
-            let left = in_words(self.left(self.over.get()));
-            let _ = writeln!(std::io::stderr(), "bench: {name}; {left} left");
-        }
     }
 
     /// Shows that this share of the present measurement is over, and what is next.
     pub(crate) fn at(&self, share: f64, next: &str) {
         let done = self.over.get() + self.present.get().mul_f64(share.clamp(0.0, 1.0));
-        self.bar.set_position(done.as_secs());
         let left = in_words(self.left(done));
+        self.bar.set_position(done.as_secs());
         self.bar.set_message(format!("{left} left: {next}"));
+        if !std::io::stderr().is_terminal() {
+            self.write_line(&format!("bench: {left} left: {next}"));
+        }
+    }
+
+    /// Writes a line, unless one was written a moment ago.
+    #[expect(clippy::disallowed_methods, reason = "a benchmark measures")]
+    fn write_line(&self, line: &str) {
+        let recently = |written: Instant| written.elapsed() < LINE_EVERY;
+        if !self.written.get().is_some_and(recently) {
+            let _ = writeln!(std::io::stderr(), "{line}");
+            self.written.set(Some(Instant::now()));
+        }
     }
 
     pub(crate) fn end(&self) {

@@ -1,5 +1,6 @@
 //! Brokers on one database, and the imitated providers that they sign users in with.
 
+mod process;
 pub(crate) mod replica;
 
 use std::path::{Path, PathBuf};
@@ -13,13 +14,13 @@ use mock_upstream::{MockUpstream, Settings};
 use tempfile::TempDir;
 use testkit::postgres::pair::{Pair, Replication};
 use testkit::postgres::{Durability, Server};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::Command;
 
 use crate::RunError;
 use crate::client::{BASE_URL, CALLBACK, CLIENT_ID, CLIENT_SECRET};
 use crate::random::digest;
-use replica::{MOVED, Order, PauseAt};
+pub(crate) use process::Replica;
+use replica::PauseAt;
 
 /// The store that the brokers share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,18 +93,6 @@ pub(crate) enum Logging {
     On,
 }
 
-/// One running broker.
-pub(crate) struct Replica {
-    /// Its URL, without a trailing slash.
-    pub(crate) url: String,
-    process: Child,
-    lines: Lines<BufReader<ChildStdout>>,
-    /// Its log, if it writes one, until it is taken.
-    pub(crate) log: Option<ChildStderr>,
-    /// Its orders; it ends when this is closed.
-    orders: ChildStdin,
-}
-
 impl Cluster {
     /// Starts `count` brokers on an empty database.
     pub(crate) async fn start(
@@ -123,7 +112,7 @@ impl Cluster {
         let scratch = tempfile::Builder::new().prefix("consistency-").tempdir()?;
         let clock = Clock::system();
         let upstream = Arc::new(start_upstream(clock.clone()).await?);
-        let mut fleet = Self {
+        let mut cluster = Self {
             brokers: Vec::new(),
             upstream,
             database,
@@ -131,12 +120,12 @@ impl Cluster {
             logging,
             scratch,
         };
-        std::fs::write(fleet.config_path(), fleet.config())?;
+        std::fs::write(cluster.config_path(), cluster.config())?;
         for _ in 0..count {
-            let broker = fleet.replica(None).await?;
-            fleet.brokers.push(broker);
+            let broker = cluster.replica(None).await?;
+            cluster.brokers.push(broker);
         }
-        Ok(fleet)
+        Ok(cluster)
     }
 
     /// The URLs of all brokers.
@@ -240,67 +229,4 @@ async fn start_upstream(clock: Clock) -> Result<MockUpstream, RunError> {
         ..Settings::new(client("google")?, client("github")?)
     };
     Ok(MockUpstream::start(settings).await?)
-}
-
-impl Replica {
-    async fn start(mut command: Command) -> Result<Self, RunError> {
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let orders = process.stdin.take().ok_or("standard input is piped")?;
-        let output = process.stdout.take().ok_or("standard output is piped")?;
-        let mut lines = BufReader::new(output).lines();
-        let url = lines.next_line().await?.ok_or("a broker did not start")?;
-        Ok(Self {
-            url,
-            log: process.stderr.take(),
-            process,
-            lines,
-            orders,
-        })
-    }
-
-    /// The id of its process; none once it has ended.
-    pub(crate) fn id(&self) -> Option<u32> {
-        self.process.id()
-    }
-
-    async fn order(&mut self, order: Order) -> Result<(), RunError> {
-        Ok(self
-            .orders
-            .write_all(format!("{order}\n").as_bytes())
-            .await?)
-    }
-
-    async fn advance(&mut self, by: Duration) -> Result<(), RunError> {
-        self.order(Order::Advance(by)).await?;
-        match self.lines.next_line().await?.as_deref() {
-            Some(MOVED) => Ok(()),
-            other => Err(format!("a broker wrote {other:?} when its clock was moved").into()),
-        }
-    }
-
-    /// Lets open requests finish, and waits until it has ended.
-    pub(crate) async fn stop(&mut self) -> Result<(), RunError> {
-        self.order(Order::Stop).await?;
-        let status = self.process.wait().await?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("a broker that was stopped ended with {status}").into()),
-        }
-    }
-
-    /// Waits until it writes one more line, which it does when it pauses.
-    pub(crate) async fn wait_until_paused(&mut self) -> Result<(), RunError> {
-        let line = self.lines.next_line().await?;
-        line.map(drop)
-            .ok_or_else(|| "a broker ended by itself".into())
-    }
-
-    /// `kill -9`; a dead one stays dead.
-    pub(crate) async fn kill(&mut self) -> Result<(), RunError> {
-        Ok(self.process.kill().await?)
-    }
 }

@@ -26,17 +26,16 @@ fn parts(size: &Size) -> [f64; 3] {
 
 /// Measures the three.
 pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
-    let parts = parts(&setup.size);
-    let whole: f64 = parts.iter().sum();
-    setup.progress.at(0.0, "live sessions");
+    let [sessions, users, month] = parts(&setup.size);
+    let at = |seconds: f64, next: &str| {
+        let share = seconds / (sessions + users + month);
+        setup.progress.at(share, next);
+    };
+    at(0.0, "live sessions");
     let mut rows = sessions::measure(setup).await?;
-    setup
-        .progress
-        .at(parts[0] / whole, "users who come and leave");
-    rows.extend(users::measure(setup).await?);
-    setup
-        .progress
-        .at((parts[0] + parts[1]) / whole, "a simulated month");
-    rows.extend(month::measure(setup).await?);
+    let passed = |share: f64| at(sessions + share * users, "users who come and leave");
+    rows.extend(users::measure(setup, passed).await?);
+    let passed = |share: f64| at(sessions + users + share * month, "a simulated month");
+    rows.extend(month::measure(setup, passed).await?);
     Ok(rows)
 }

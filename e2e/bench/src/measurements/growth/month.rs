@@ -29,8 +29,9 @@ struct Usage {
 }
 
 /// Compares the last quarter of the month with its second: in the first, the broker fills
-/// its pools, and rows wait for their first sweep.
-pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
+/// its pools, and rows wait for their first sweep. `passed` is called with the share that has
+/// passed.
+pub(super) async fn measure(setup: &Setup, passed: impl Fn(f64)) -> Result<Vec<Row>, BenchError> {
     let providers = providers::start(Duration::ZERO).await?;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let path = folder.path().join("broker.db");
@@ -39,6 +40,7 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let mut load = Load::connect(broker.address, CLIENTS, Login::CLEAN_GITHUB).await?;
     let mut quarters = [Usage::default(); 4];
     for hour in 0..setup.size.hours {
+        passed(hour as f64 / setup.size.hours as f64);
         advance_an_hour(&mut broker)?;
         load.run(setup.size.logins_an_hour).await?;
         let quarter = &mut quarters[hour * 4 / setup.size.hours];

@@ -25,14 +25,15 @@ struct Minutes {
 }
 
 /// Measures the minutes before anything expires, and those in which as much expires as is
-/// added.
-pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
+/// added. `passed` is called with the share that has passed.
+pub(super) async fn measure(setup: &Setup, passed: impl Fn(f64)) -> Result<Vec<Row>, BenchError> {
     let users = setup.size.users_a_minute;
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let path = folder.path().join("broker.db");
     let store = crate::store::at(&format!("sqlite:{}", path.display())).await?;
     let (mut first, mut last) = (Minutes::default(), Minutes::default());
     for number in 0..setup.size.minutes {
+        passed(number as f64 / setup.size.minutes as f64);
         let minute = Minute::numbered(number, users);
         let (began, cpu) = (now(), cpu_of(std::process::id())?);
         minute.pass(&*store).await?;
