@@ -73,9 +73,16 @@ impl History {
 
     /// Whether the database may have failed during `operation`.
     pub(crate) fn is_in_outage(&self, operation: &Operation) -> bool {
-        let overlaps =
-            |it: &Outage| operation.invoked_ns < it.until_ns && it.from_ns < operation.completed_ns;
-        self.outages.iter().any(overlaps)
+        self.end_of_outage(operation).is_some()
+    }
+
+    /// The end of the outage during `operation`, if there was one.
+    pub(crate) fn end_of_outage(&self, operation: &Operation) -> Option<u64> {
+        let overlaps = |it: &&Outage| {
+            operation.invoked_ns < it.until_ns && it.from_ns < operation.completed_ns
+        };
+        let during = self.outages.iter().filter(overlaps);
+        during.map(|it| it.until_ns).max()
     }
 
     /// The login's end, in a word.

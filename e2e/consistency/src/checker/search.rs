@@ -60,6 +60,8 @@ pub(super) struct State {
 enum Progress {
     Waiting,
     Underway(Rest),
+    /// Answered without the second half, whose commit may have been made unnoticed.
+    Unnoticed(Rest),
     Done,
 }
 
@@ -86,8 +88,12 @@ impl Search<'_> {
             return true;
         }
         let candidates = state.candidates(self.history);
-        // What changes nothing may as well happen now.
-        let free = candidates.iter().find_map(|&index| self.free(state, index));
+        // What changes nothing may as well happen now, unless it comes too late for
+        // something else.
+        let free = match state.may_show_late(self.history) {
+            true => None,
+            false => candidates.iter().find_map(|&index| self.free(state, index)),
+        };
         if let Some(next) = free {
             return self.goes_on(&next);
         }
@@ -144,7 +150,7 @@ impl Search<'_> {
         let halves = definite.map(|(progress, _)| match progress {
             Progress::Waiting => 0,
             Progress::Underway(_) => 1,
-            Progress::Done => 2,
+            Progress::Unnoticed(_) | Progress::Done => 2,
         });
         let done = halves.sum();
         if self.furthest.as_ref().is_none_or(|it| it.done < done) {
@@ -165,8 +171,8 @@ impl State {
     /// The operations that may be next: no definite one that is left was completed
     /// before they were invoked.
     pub(super) fn candidates(&self, history: &History) -> Vec<usize> {
-        let left = || (0..self.progress.len()).filter(|it| self.progress[*it] != Progress::Done);
-        let definite = left().filter(|it| history.operations[*it].is_definite());
+        let left = || (0..self.progress.len()).filter(|it| self.is_left(history, *it));
+        let definite = left().filter(|it| self.must_happen(history, *it));
         let first_ns = definite
             .map(|it| history.operations[it].completed_ns)
             .min()
@@ -174,6 +180,40 @@ impl State {
         left()
             .filter(|it| history.operations[*it].invoked_ns <= first_ns)
             .collect()
+    }
+
+    /// Whether something of an operation may still happen.
+    fn is_left(&self, history: &History, index: usize) -> bool {
+        match self.progress[index] {
+            Progress::Waiting | Progress::Underway(_) => true,
+            Progress::Unnoticed(_) => !self.is_past_outage_of(history, index),
+            Progress::Done => false,
+        }
+    }
+
+    /// Whether an unnoticed commit may still show.
+    fn may_show_late(&self, history: &History) -> bool {
+        let mut operations = self.progress.iter().enumerate();
+        operations.any(|(index, progress)| {
+            matches!(progress, Progress::Unnoticed(_)) && self.is_left(history, index)
+        })
+    }
+
+    /// Whether something has happened that began after the outage of an operation. What a
+    /// server had committed when it died is visible since it, or its standby, is back.
+    fn is_past_outage_of(&self, history: &History, index: usize) -> bool {
+        let end = history.end_of_outage(&history.operations[index]);
+        let mut operations = self.progress.iter().zip(&history.operations);
+        operations.any(|(progress, it)| *progress != Progress::Waiting && Some(it.invoked_ns) > end)
+    }
+
+    /// Whether the client saw an answer that is not explained yet.
+    fn must_happen(&self, history: &History, index: usize) -> bool {
+        let is_explained = matches!(
+            self.progress[index],
+            Progress::Unnoticed(_) | Progress::Done
+        );
+        history.operations[index].is_definite() && !is_explained
     }
 
     /// The outcomes that the model allows for the next half of an operation.
@@ -190,10 +230,20 @@ impl State {
                 if history.is_in_outage(operation) {
                     possible.push(Possible {
                         answer: Some(self.model.finish_without_store(rest)),
-                        next: self.with(self.model.clone(), operation, index, Progress::Done),
+                        next: self.with(
+                            self.model.clone(),
+                            operation,
+                            index,
+                            Progress::Unnoticed(rest),
+                        ),
                     });
                 }
                 possible
+            }
+            Progress::Unnoticed(rest) => {
+                let finished = self.finished(operation, index, rest);
+                let unanswered = |it: Possible| Possible { answer: None, ..it };
+                finished.into_iter().map(unanswered).collect()
             }
         }
     }
@@ -238,7 +288,8 @@ impl State {
             ..self.clone()
         };
         next.progress[index] = progress;
-        if operation.is_definite() || operation.is_settled {
+        let is_unnoticed = matches!(self.progress[index], Progress::Unnoticed(_));
+        if !is_unnoticed && (operation.is_definite() || operation.is_settled) {
             next.logged = next.logged.plus(committed);
         } else {
             next.lost = next.lost.plus(committed);
@@ -251,10 +302,10 @@ impl State {
         self.is_answered(history) && self.is_logged(history)
     }
 
-    /// Whether every definite operation is done.
+    /// Whether every answer is explained.
     pub(super) fn is_answered(&self, history: &History) -> bool {
-        let mut operations = self.progress.iter().zip(&history.operations);
-        operations.all(|(progress, it)| *progress == Progress::Done || !it.is_definite())
+        let mut operations = 0..self.progress.len();
+        operations.all(|index| !self.must_happen(history, index))
     }
 
     fn is_logged(&self, history: &History) -> bool {

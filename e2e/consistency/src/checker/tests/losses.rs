@@ -7,7 +7,7 @@ use super::fixture::{
 };
 use crate::history::{Flow, History, Outage};
 use crate::model::{Answer, Commit, Ending, Failure};
-use crate::operation::Outcome;
+use crate::operation::{Operation, Outcome};
 
 #[test]
 fn what_was_acknowledged_is_not_lost() {
@@ -92,6 +92,39 @@ fn a_dead_database_costs_the_outcomes_on_their_way_to_it_and_no_more() {
     let unkept = history(Flow::Legacy, &unkept);
     assert_right(&outage(unkept.clone(), 2));
     assert_wrong(&unkept, "it failed with provider_unavailable");
+}
+
+/// The server that dies may have committed an outcome, and be gone before any reader of it
+/// can see that.
+#[test]
+fn an_outcome_on_its_way_to_a_dead_database_may_show_when_it_is_back_and_not_later() {
+    let again = answered(start(2), Answer::Refused);
+    let shown = read(Answer::Succeeded(ada()));
+    let seen_late = clean(&[read(Answer::Pending), again, shown]);
+    let seen_later = clean(&[
+        read(Answer::Pending),
+        read(Answer::Pending),
+        read(Answer::Succeeded(ada())),
+    ]);
+    let with_outage = |history: &History| {
+        let mut history = history.clone();
+        history.outages.push(Outage {
+            from_ns: history.operations[3].invoked_ns + 1,
+            until_ns: history.operations[4].completed_ns,
+        });
+        history
+    };
+    assert_wrong(&seen_late, "a login was lost");
+    assert_wrong(&with_outage(&seen_later), "without a sign-in");
+    assert_right(&with_outage(&seen_late));
+    let mut twice = with_outage(&seen_late);
+    let again = twice.operations[6].clone();
+    twice.operations.push(Operation {
+        invoked_ns: again.completed_ns + 1,
+        completed_ns: again.completed_ns + 2,
+        ..again
+    });
+    assert_wrong(&twice, "twice");
 }
 
 #[test]
