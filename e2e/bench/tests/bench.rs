@@ -10,6 +10,10 @@ use tempfile::TempDir;
 
 const BENCH: &str = env!("CARGO_BIN_EXE_bench");
 
+/// A debug build beside other tests takes longer than users would wait, and would refuse
+/// some.
+const PATIENT: &str = "export BROKER_LIMITS__OVERLOAD_DELAY_MS=60000";
+
 /// A program `broker` in a folder that is removed with it: the broker of this build,
 /// after these lines of shell. Its configuration is `$3`.
 struct BrokerProgram(TempDir);
@@ -18,7 +22,7 @@ impl BrokerProgram {
     fn after(lines: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("broker");
-        let script = format!("#!/bin/sh\n{lines}\nexec '{BENCH}' broker \"$@\"\n");
+        let script = format!("#!/bin/sh\n{PATIENT}\n{lines}\nexec '{BENCH}' broker \"$@\"\n");
         fs::write(&path, script).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("its owner's file");
         Self(folder)

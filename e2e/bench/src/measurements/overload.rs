@@ -27,7 +27,7 @@ const RECOVERY: f64 = 0.5;
 const MORE: f64 = 1.1;
 
 /// The clients who keep a broker busy at first.
-const CLIENTS: usize = 64;
+const CLIENTS: usize = 16;
 
 const LOGIN: Login = Login::CLEAN_GITHUB;
 

@@ -57,6 +57,8 @@ pub(super) async fn measure(setup: &Setup, passed: impl Fn(f64)) -> Result<Vec<R
 fn start(setup: &Setup, config: &BrokerConfig) -> Result<ServerProcess, BenchError> {
     let mut command = setup.itself();
     command.arg("replica").arg("--config").arg(config.path());
+    // Each hour's logins arrive at once.
+    command.env("BROKER_LIMITS__OVERLOAD_DELAY_MS", "60000");
     let start = || ServerProcess::that_prints_its_address(command);
     setup.cores.at(CoreChoice::Server, start)?
 }
