@@ -44,12 +44,13 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
     let folder = tempfile::Builder::new().prefix("bench-").tempdir()?;
     let stores = [Store::Memory, Store::File(folder.path().join("broker.db"))];
     let mut rows = Vec::new();
+    let seconds = setup.size.overload_seconds;
     for (number, store) in stores.into_iter().enumerate() {
         let broker = setup.start_broker(&setup.programs.broker, &store, providers)?;
         let mut users = Users::connect(broker.server.address, LOGIN).await?;
         setup.progress.at(number as f64 / 2.0, store.name());
-        let capacity = capacity(&mut users, broker.server.address).await?;
-        let loads = loads(&mut users, capacity, setup.size.overload_seconds).await;
+        let capacity = capacity(&mut users, broker.server.address, seconds).await?;
+        let loads = loads(&mut users, capacity, seconds).await;
         rows.extend(table::rows(store.name(), capacity, &loads));
         first_failure(loads)?;
     }
@@ -60,15 +61,15 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
 ///
 /// It begins with what clients reach who each wait for their answers, and therefore never
 /// overload a broker.
-async fn capacity(users: &mut Users, address: SocketAddr) -> Result<f64, BenchError> {
+async fn capacity(users: &mut Users, address: SocketAddr, seconds: u32) -> Result<f64, BenchError> {
     let mut load = Load::connect(address, CLIENTS, LOGIN).await?;
     load.run(8 * CLIENTS).await?;
     let whole = load.run(8 * CLIENTS).await?.whole;
     let mut capacity = (8 * CLIENTS) as f64 / whole.as_secs_f64();
-    while users.are_served_quickly(capacity * MORE).await {
+    while users.are_served_quickly(capacity * MORE, seconds).await {
         capacity *= MORE;
     }
-    while !users.are_served_quickly(capacity).await {
+    while !users.are_served_quickly(capacity, seconds).await {
         capacity /= MORE;
     }
     Ok(capacity)

@@ -133,9 +133,10 @@ impl Users {
         }
     }
 
-    /// Whether nearly all users are served quickly if so many arrive in each second.
-    pub(super) async fn are_served_quickly(&mut self, each_second: f64) -> bool {
-        let mut loads = [self.arrive(0, 1.0, each_second, 3).await];
+    /// Whether nearly all users are served quickly if so many arrive in each of these
+    /// seconds.
+    pub(super) async fn are_served_quickly(&mut self, each_second: f64, seconds: u32) -> bool {
+        let mut loads = [self.arrive(0, 1.0, each_second, seconds).await];
         self.wait_for_all(&mut loads).await;
         loads[0].is_quick()
     }
