@@ -15,7 +15,7 @@ use crate::servers::broker::Store;
 use crate::servers::providers;
 use crate::setup::Setup;
 use crate::size::Size;
-use arrivals::{OfferedLoad, Outcome, Users};
+use arrivals::{OfferedLoad, Users};
 
 /// The loads, in multiples of the broker's capacity.
 const LOADS: [f64; 7] = [0.5, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0];
@@ -50,9 +50,9 @@ pub(super) async fn measure(setup: &Setup) -> Result<Vec<Row>, BenchError> {
         let mut users = Users::connect(broker.server.address, LOGIN).await?;
         setup.progress.at(number as f64 / 2.0, store.name());
         let capacity = capacity(&mut users, broker.server.address, seconds).await?;
-        let loads = loads(&mut users, capacity, seconds).await;
+        let mut loads = loads(&mut users, capacity, seconds).await;
         rows.extend(table::rows(store.name(), capacity, &loads));
-        first_failure(loads)?;
+        loads.iter_mut().try_for_each(OfferedLoad::first_failure)?;
     }
     Ok(rows)
 }
@@ -66,10 +66,10 @@ async fn capacity(users: &mut Users, address: SocketAddr, seconds: u32) -> Resul
     load.run(8 * CLIENTS).await?;
     let whole = load.run(8 * CLIENTS).await?.whole;
     let mut capacity = (8 * CLIENTS) as f64 / whole.as_secs_f64();
-    while users.are_served_quickly(capacity * MORE, seconds).await {
+    while users.are_served_quickly(capacity * MORE, seconds).await? {
         capacity *= MORE;
     }
-    while !users.are_served_quickly(capacity, seconds).await {
+    while !users.are_served_quickly(capacity, seconds).await? {
         capacity /= MORE;
     }
     Ok(capacity)
@@ -87,15 +87,4 @@ async fn loads(users: &mut Users, capacity: f64, seconds: u32) -> Vec<OfferedLoa
     loads.push(recovery.await);
     users.wait_for_all(&mut loads).await;
     loads
-}
-
-/// Refused logins, and those of users who gave up, are what is measured. Any other one
-/// must succeed.
-fn first_failure(loads: Vec<OfferedLoad>) -> Result<(), BenchError> {
-    let mut logins = loads.into_iter().flat_map(|load| load.logins);
-    let failure = logins.find_map(|login| match login.outcome {
-        Outcome::Failed(error) => Some(error),
-        Outcome::Completed | Outcome::Refused | Outcome::GaveUp => None,
-    });
-    failure.map_or(Ok(()), Err)
 }

@@ -73,6 +73,16 @@ impl OfferedLoad {
         let quick = self.logins.iter().filter(is_quick).count();
         quick * 100 >= self.logins.len() * 98
     }
+
+    /// Refused logins, and those of users who gave up, are what is measured. Any other one
+    /// must succeed: this is the error of the first that did not.
+    pub(super) fn first_failure(&mut self) -> Result<(), BenchError> {
+        let failure = self.logins.drain(..).find_map(|login| match login.outcome {
+            Outcome::Failed(error) => Some(error),
+            Outcome::Completed | Outcome::Refused | Outcome::GaveUp => None,
+        });
+        failure.map_or(Ok(()), Err)
+    }
 }
 
 impl Users {
@@ -135,10 +145,17 @@ impl Users {
 
     /// Whether nearly all users are served quickly if so many arrive in each of these
     /// seconds.
-    pub(super) async fn are_served_quickly(&mut self, each_second: f64, seconds: u32) -> bool {
+    pub(super) async fn are_served_quickly(
+        &mut self,
+        each_second: f64,
+        seconds: u32,
+    ) -> Result<bool, BenchError> {
         let mut loads = [self.arrive(0, 1.0, each_second, seconds).await];
         self.wait_for_all(&mut loads).await;
-        loads[0].is_quick()
+        let [mut load] = loads;
+        let is_quick = load.is_quick();
+        load.first_failure()?;
+        Ok(is_quick)
     }
 
     /// Waits until every login has ended, and adds each to its load.
