@@ -174,7 +174,7 @@ fn log(event: &Event) {
         login = event.login.as_ref().map(LoginId::as_str),
         provenance = event.provenance.map(Provenance::as_str),
         rule = event.rule.map(Rule::id),
-        rule_says = event.rule.map(Rule::sentence),
+        happened = event.rule.map(Rule::happened),
         why = event.why,
         committed = event.committed(),
         steps = (!steps.is_empty()).then(|| steps.join(" ")),

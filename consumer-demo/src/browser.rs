@@ -14,8 +14,8 @@ use crate::accounts::Account;
 use crate::app::App;
 use crate::cookies::SentCookies;
 use crate::session::{
-    CookieValue, LegacyLogin, LoginNumber, LoginSlot, Session, SignedIn, SignedInLifetime,
-    TakenLogin, Via, seconds,
+    CookieValue, ExpiredLogin, LegacyLogin, LoginNumber, LoginSlot, Session, SignedIn,
+    SignedInLifetime, TakenLogin, Via, seconds,
 };
 use crate::session_store::{SessionCookie, SessionRef};
 
@@ -51,6 +51,11 @@ impl Browser<'_> {
         change: impl FnOnce(&mut Session) -> R,
     ) -> Option<R> {
         self.app.sessions.with(session, self.now_ms, change)
+    }
+
+    /// The latest login in `session` that was not finished in time.
+    pub(crate) fn expired_login(&self, session: SessionRef) -> Option<ExpiredLogin> {
+        self.with(session, |session| session.expired())?
     }
 
     /// Whether a session that [`session`](Self::session) found has not ended, also

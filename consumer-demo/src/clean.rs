@@ -75,7 +75,7 @@ async fn start(
         .broker
         .start_session(key.clone(), provider, &app.clean_callback)
         .await
-        .map_err(|error| failed_call(&browser, error, provider))?;
+        .map_err(|error| ProblemPage::of_failed_start(&browser, error, Flow::Clean, provider))?;
 
     // Keep the key in the session that this browser's cookie names, and give the
     // browser a fresh cookie for this login.
@@ -124,6 +124,8 @@ fn nothing_under_way(browser: &Browser<'_>, session: SessionRef) -> Result<SeeOt
         // The faster request has signed in, so our session has a new id now. The
         // browser knows it already, or never will; either way, look again.
         Ok(SeeOther::page("/callback"))
+    } else if let Some(expired) = browser.expired_login(session) {
+        Err(ProblemPage::expired(browser, expired))
     } else if browser.user().is_some() {
         Ok(SeeOther::page("/profile"))
     } else {

@@ -109,7 +109,10 @@ async fn callback(
         .state
         .and_then(|state| browser.with(session, |session| session.consume_transaction(&state))?);
     let Some(login) = login else {
-        return Err(ProblemPage::new(&browser, Problem::Refused));
+        return Err(match browser.expired_login(session) {
+            Some(expired) => ProblemPage::expired(&browser, expired),
+            None => ProblemPage::new(&browser, Problem::Refused),
+        });
     };
     let provider = login.provider;
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use contract::{Lifetime, LoginLifetime, Provider, SessionKey, State, Subject, Transaction};
 
 use crate::broker::BearerToken;
+use crate::pages::Flow;
 
 pub(crate) use cookie_value::{CookieValue, ValueDigest};
 
@@ -19,6 +20,10 @@ pub(crate) type SignedInLifetime = Lifetime<{ 8 * 60 * 60 }>;
 /// evicts the oldest, so that a user who keeps clicking costs no memory.
 const MAX_UNDER_WAY: usize = 4;
 
+/// The time for which a login that was not finished is remembered, so that a user who comes
+/// back too late reads what happened: an hour.
+const EXPLAINED_MS: i64 = 60 * 60 * 1000;
+
 /// One browser's session. All times are Unix milliseconds.
 #[derive(Default)]
 pub(crate) struct Session {
@@ -27,10 +32,21 @@ pub(crate) struct Session {
     logins: VecDeque<CleanLogin>,
     /// Legacy logins, oldest first.
     transactions: VecDeque<LegacyLogin>,
+    /// The latest login that was not finished in time.
+    expired: Option<ExpiredLogin>,
     /// The number of clean logins ever started here.
     started: u64,
-    /// The end of the session and of its cookie: 600 seconds after the
-    /// latest start of a login, or 8 hours after the latest sign-in.
+    /// The end of the session and of its cookie: an hour after the end of the latest login
+    /// that was started, or 8 hours after the latest sign-in.
+    until_ms: i64,
+}
+
+/// A login that was not finished in time. Its key or transaction is gone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExpiredLogin {
+    pub(crate) flow: Flow,
+    pub(crate) provider: Provider,
+    /// The end of the login.
     until_ms: i64,
 }
 
@@ -127,7 +143,8 @@ impl Session {
             until_ms,
             key: StoredKey::Present(key),
         });
-        self.live_until(until_ms);
+        self.expired = None;
+        self.live_until(until_ms + EXPLAINED_MS);
         slot
     }
 
@@ -191,7 +208,8 @@ impl Session {
         evict_oldest(&mut self.transactions);
         let until_ms = login.transaction.expires_at * 1000;
         self.transactions.push_back(login);
-        self.live_until(until_ms);
+        self.expired = None;
+        self.live_until(until_ms + EXPLAINED_MS);
     }
 
     /// Takes out the transaction that `state` belongs to. It is gone afterwards,
@@ -212,6 +230,7 @@ impl Session {
     /// Signs a user in, and returns the one who was signed in before. The new user
     /// *replaces* the old: signing in twice in one browser never joins two accounts.
     pub(crate) fn sign_in(&mut self, user: SignedIn) -> Option<SignedIn> {
+        self.expired = None;
         self.live_until(user.until_ms);
         self.signed_in.replace(user)
     }
@@ -238,12 +257,36 @@ impl Session {
         self.until_ms = self.until_ms.max(until_ms);
     }
 
+    /// The latest login that was not finished in time, since the latest start or sign-in.
+    pub(crate) fn expired(&self) -> Option<ExpiredLogin> {
+        self.expired
+    }
+
     /// Forgets what has expired at `now_ms`.
     pub(crate) fn expire(&mut self, now_ms: i64) {
+        let expired = self.under_way().filter(|login| login.until_ms <= now_ms);
+        self.expired = expired.max_by_key(|login| login.until_ms).or(self.expired);
+        self.expired
+            .take_if(|login| login.until_ms + EXPLAINED_MS <= now_ms);
         self.logins.retain(|login| now_ms < login.until_ms);
         self.transactions
             .retain(|login| login.transaction.is_live(seconds(now_ms)));
         self.signed_in.take_if(|user| user.until_ms <= now_ms);
+    }
+
+    /// The logins of both flows, each with its end.
+    fn under_way(&self) -> impl Iterator<Item = ExpiredLogin> {
+        let clean = self.logins.iter().map(|login| ExpiredLogin {
+            flow: Flow::Clean,
+            provider: login.provider,
+            until_ms: login.until_ms,
+        });
+        let legacy = self.transactions.iter().map(|login| ExpiredLogin {
+            flow: Flow::Legacy,
+            provider: login.provider,
+            until_ms: login.transaction.expires_at * 1000,
+        });
+        clean.chain(legacy)
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) async fn start(
 ) -> Report<Handle> {
     let mut log = LogFields {
         project: Some(project.client_id.clone()),
+        provider: Some(request.provider),
         login: Some(LoginId::of_key(&request.session_key)),
         ..LogFields::default()
     };

@@ -47,8 +47,8 @@ async fn a_json_line_contains_the_audit_event() {
         response.header("x-request-id").unwrap()
     );
     assert_eq!(
-        refused["rule_says"],
-        contract::Rule::SessionKeyFresh.sentence()
+        refused["happened"],
+        contract::Rule::SessionKeyFresh.happened()
     );
     assert_eq!(
         (&refused["status"], &refused["committed"]),

@@ -42,6 +42,12 @@ enum Health {
 }
 
 impl HomePage {
+    /// Whether the broker did not answer.
+    fn is_unreachable(&self) -> bool {
+        let mut buttons = self.flows.iter().flat_map(|card| &card.buttons);
+        buttons.all(|button| button.health == Health::Unknown)
+    }
+
     pub(crate) fn new(user: Option<CurrentUser>, statuses: &[ProviderStatus]) -> Self {
         let card = |flow| FlowCard {
             flow,
@@ -92,7 +98,7 @@ impl Health {
     fn label(self) -> &'static str {
         match self {
             Health::Working => "Available",
-            Health::Troubled => "Having trouble lately",
+            Health::Troubled => "Recent problems",
             Health::Off => "Not offered at the moment",
             Health::Unknown => "Status unknown",
         }

@@ -10,6 +10,7 @@ use rocket::response::{self, Responder};
 use super::flow::Flow;
 use crate::broker::CallError;
 use crate::browser::{Browser, CurrentUser};
+use crate::session::ExpiredLogin;
 
 /// The page about a [`Problem`].
 pub(crate) struct ProblemPage {
@@ -24,8 +25,12 @@ pub(crate) enum Problem {
     Failed(LoginError),
     /// The login has not ended.
     Pending,
+    /// The user came back after the end of the login.
+    Expired,
     /// This browser has no login under way here.
     NoSession,
+    /// The broker did not answer the call that starts a login.
+    Unreachable,
     /// The broker refused a call, or we refused the callback.
     Refused,
     /// The broker's answer was lost, and with it the outcome.
@@ -67,6 +72,28 @@ impl ProblemPage {
         Self::with(browser, problem, Some(again))
     }
 
+    /// The page for a user who came back too late.
+    pub(crate) fn expired(browser: &Browser<'_>, login: ExpiredLogin) -> Self {
+        Self::of_login(browser, Problem::Expired, login.flow, login.provider)
+    }
+
+    /// A failed call that should have started a login by `flow`. The user has lost nothing,
+    /// whatever became of the call.
+    pub(crate) fn of_failed_start(
+        browser: &Browser<'_>,
+        error: CallError,
+        flow: Flow,
+        provider: Provider,
+    ) -> Self {
+        match error {
+            CallError::Refused(_) => Self::of_failed_call(browser, error, flow, provider),
+            CallError::Ambiguous(_) => {
+                tracing::warn!(%error, flow = flow.as_str(), %provider, "a login could not be started");
+                Self::of_login(browser, Problem::Unreachable, flow, provider)
+            }
+        }
+    }
+
     /// A failed call to the broker, for a login by `flow`.
     pub(crate) fn of_failed_call(
         browser: &Browser<'_>,
@@ -75,7 +102,7 @@ impl ProblemPage {
         provider: Provider,
     ) -> Self {
         // For the operator, once, where it is handled. It contains no secrets.
-        tracing::warn!(%error, flow = flow.as_str(), %provider, "a login was given up");
+        tracing::warn!(%error, flow = flow.as_str(), %provider, "a login failed");
         Self::of_login(browser, Problem::from(error), flow, provider)
     }
 
@@ -109,12 +136,22 @@ impl From<CallError> for Problem {
 }
 
 impl Problem {
+    /// Whether nothing has failed: the user may wait, or did the right thing.
+    fn is_mild(self) -> bool {
+        matches!(
+            self,
+            Problem::Pending | Problem::Expired | Problem::NoSession
+        )
+    }
+
     /// The problem's name in the page, for tests.
     fn as_str(self) -> &'static str {
         match self {
             Problem::Failed(error) => error.as_str(),
             Problem::Pending => "pending",
+            Problem::Expired => "expired",
             Problem::NoSession => "no_session",
+            Problem::Unreachable => "unreachable",
             Problem::Refused => "refused",
             Problem::Lost => "lost",
         }
@@ -124,22 +161,24 @@ impl Problem {
         match self {
             // A login that failed is an answer, not an error of HTTP.
             Problem::Failed(_) | Problem::Pending => Status::Ok,
-            Problem::NoSession | Problem::Refused => Status::BadRequest,
-            Problem::Lost => Status::BadGateway,
+            Problem::Expired | Problem::NoSession | Problem::Refused => Status::BadRequest,
+            Problem::Unreachable | Problem::Lost => Status::BadGateway,
         }
     }
 
     fn title(self) -> &'static str {
         match self {
-            Problem::Failed(LoginError::AccessDenied) => "You declined to sign in",
+            Problem::Failed(LoginError::AccessDenied) => "Sign-in cancelled",
             Problem::Failed(LoginError::InvalidProviderResponse) => {
                 "The provider's answer could not be trusted"
             }
             Problem::Failed(LoginError::ProviderUnavailable) => "The provider did not answer",
             Problem::Pending => "Still signing in",
-            Problem::NoSession => "No sign-in is under way here",
+            Problem::Expired => "That took longer than ten minutes",
+            Problem::NoSession => "We can’t find your sign-in",
+            Problem::Unreachable => "Sign-in is not available right now",
             Problem::Refused => "This sign-in was refused",
-            Problem::Lost => "The answer got lost",
+            Problem::Lost => "We didn’t get an answer",
         }
     }
 
@@ -147,27 +186,33 @@ impl Problem {
     fn explanation(self) -> &'static str {
         match self {
             Problem::Failed(LoginError::AccessDenied) => {
-                "You cancelled the sign-in, or did not give the permission. Nothing was shared with us."
+                "You cancelled, or did not give your permission. Nothing was shared with us."
             }
             Problem::Failed(LoginError::InvalidProviderResponse) => {
-                "The answer did not prove who you are, so you were not signed in. This is not your fault."
+                "The provider’s answer did not prove who you are, so you were not signed in. This is not your fault."
             }
             Problem::Failed(LoginError::ProviderUnavailable) => {
-                "The provider could not be reached, or is too busy. Try again in a moment, or use the other one."
+                "The provider could not be reached, or is too busy. Try again in a moment, or choose the other one."
             }
             Problem::Pending => {
                 "The sign-in was started but is not finished. Perhaps it is still open in another tab."
             }
+            Problem::Expired => {
+                "Your sign-in has expired, and you were not signed in. Start again when you are ready."
+            }
             Problem::NoSession => {
-                "This browser did not start a sign-in here, or started it more than ten minutes ago. \
-                 Allow cookies, and finish a sign-in in the browser in which you start it."
+                "This browser did not start a sign-in here, or it does not keep cookies. If you just \
+                 cancelled a sign-in that you had not started: that was right, and you were not signed in."
+            }
+            Problem::Unreachable => {
+                "Your sign-in has not started, and nothing is lost. Try again in a moment."
             }
             Problem::Refused => {
-                "The sign-in took too long, was finished before, or began in another browser. You were not signed in."
+                "It expired, was already used, or started in another browser. You were not signed in."
             }
             Problem::Lost => {
-                "The sign-in service could not be reached, or its answer did not arrive whole. A \
-                 sign-in counts only once, so it is not repeated by itself. Please start again."
+                "The sign-in service did not answer, or its answer broke off. Your sign-in can be used \
+                 only once, so we don’t repeat it by ourselves. Please start again."
             }
         }
     }

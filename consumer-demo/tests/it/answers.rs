@@ -102,7 +102,7 @@ async fn c7_a_connection_that_breaks_is_not_tried_again() {
             assert_eq!(page.problem(), "refused");
         }
         let page = consumer.browser().press("/login/google").await;
-        assert_eq!(page.problem(), "lost");
+        assert_eq!(page.problem(), "unreachable");
         assert_eq!(page.set_cookie(), None);
         assert_eq!(broken.requests(), answered + 1);
     }
@@ -161,7 +161,7 @@ fn serve_connection(stream: TcpStream, requests: &AtomicUsize, answered: usize) 
 }
 
 #[rocket::async_test]
-async fn a_broker_that_is_not_there_is_a_lost_answer() {
+async fn a_broker_that_is_not_there_is_unreachable() {
     // Bound and closed: nothing listens there any more.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = format!("http://{}", taken.local_addr().unwrap());
@@ -169,7 +169,7 @@ async fn a_broker_that_is_not_there_is_a_lost_answer() {
     let consumer =
         TestConsumer::with_config(|config| config.signin_base_url = gone.parse().unwrap()).await;
     let page = consumer.browser().press("/login/google").await;
-    assert_eq!(page.problem(), "lost");
+    assert_eq!(page.problem(), "unreachable");
     assert_eq!(page.set_cookie(), None);
 }
 
@@ -182,7 +182,7 @@ async fn c14_a_redirect_carries_the_secret_nowhere() {
         let redirect = ResponseTemplate::new(status).insert_header("Location", target);
         consumer.broker.answer_next(SESSION, redirect);
         let page = consumer.browser().press("/login/google").await;
-        assert_eq!(page.problem(), "lost");
+        assert_eq!(page.problem(), "unreachable");
     }
     assert_eq!(elsewhere.call_count(), 0);
 }
@@ -200,7 +200,7 @@ async fn a_refusal_that_is_no_api_error_is_a_lost_answer() {
         let consumer = TestConsumer::new().await;
         consumer.broker.answer_next(SESSION, answer);
         let page = consumer.browser().press("/login/google").await;
-        assert_eq!(page.problem(), "lost");
+        assert_eq!(page.problem(), "unreachable");
         assert!(!page.body.contains("Forbidden"));
         assert_eq!(consumer.broker.call_count(), 1);
     }
@@ -276,5 +276,5 @@ async fn a_lifetime_other_than_600_is_not_this_contract() {
     let answer = json!({"authorization_url": "https://signin.example/x", "expires_in": 60});
     consumer.broker.answer_next(SESSION, ok(answer));
     let page = consumer.browser().press("/login/google").await;
-    assert_eq!(page.problem(), "lost");
+    assert_eq!(page.problem(), "unreachable");
 }

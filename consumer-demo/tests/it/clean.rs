@@ -199,9 +199,27 @@ async fn a_login_is_forgotten_after_600_seconds() {
     early.start_clean("google").await;
     consumer.advance(1);
     browser.set_cookie(cookie);
-    assert_eq!(browser.get("/callback").await.problem(), "no_session");
+    let late = browser.get("/callback").await;
+    assert_eq!(late.problem(), "expired");
+    assert!(late.body.contains(r#"action="/login/google""#));
     assert_eq!(consumer.broker.calls(RESULT).len(), 0);
     assert_eq!(early.get("/callback").await.location(), "/profile");
+    consumer.advance(60 * 60);
+    assert_eq!(browser.get("/callback").await.problem(), "no_session");
+}
+
+#[rocket::async_test]
+async fn a_later_start_forgets_that_a_login_has_expired() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
+    browser.start_legacy("github").await;
+    consumer.advance(600);
+    let late = browser.return_legacy("code=c&state=unknown").await;
+    assert_eq!(late.problem(), "expired");
+    assert!(late.body.contains(r#"action="/legacy/login/github""#));
+    browser.start_legacy("github").await;
+    let late = browser.return_legacy("code=c&state=unknown").await;
+    assert_eq!(late.problem(), "refused");
 }
 
 #[rocket::async_test]

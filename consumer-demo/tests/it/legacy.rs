@@ -128,7 +128,7 @@ async fn c15_a_state_counts_for_600_seconds() {
     browser.start_legacy("google").await;
     consumer.advance(10);
     let query = format!("code=c&state={}", authorize["state"]);
-    assert_eq!(browser.return_legacy(&query).await.problem(), "refused");
+    assert_eq!(browser.return_legacy(&query).await.problem(), "expired");
     assert_eq!(consumer.broker.call_count(), 0);
 }
 

@@ -39,7 +39,7 @@ async fn home_shows_the_status_of_each_provider() {
         ])),
     );
     let page = consumer.browser().get("/").await.body;
-    assert_eq!(page.matches("Having trouble lately").count(), 2);
+    assert_eq!(page.matches("Recent problems").count(), 2);
     assert_eq!(page.matches("Not offered at the moment").count(), 2);
     assert_eq!(page.matches(" disabled>").count(), 2, "only what is off");
 }
@@ -59,6 +59,7 @@ async fn home_works_when_the_status_does_not_come() {
         let page = consumer.browser().get("/").await;
         assert_eq!(page.status, Status::Ok);
         assert_eq!(page.body.matches("Status unknown").count(), 4);
+        assert!(page.body.contains("id=\"unreachable\""));
         assert!(!page.body.contains(" disabled"));
     }
 }

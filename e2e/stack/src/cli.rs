@@ -7,12 +7,17 @@ mod health;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use mock_upstream::users::KnownUsers;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Stack, StackSettings, StackStartError};
+
+/// The time that open requests have at the end. A browser keeps its connections open, and
+/// the servers would wait for those.
+const STOP_LIMIT: Duration = Duration::from_millis(100);
 
 /// The whole sign-in stack on this machine: the demo, the broker, and imitations
 /// of Google and GitHub.
@@ -64,6 +69,10 @@ fn exit_code(result: Result<(), Box<dyn std::error::Error>>) -> ExitCode {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the user waits in real time, whatever our clock shows"
+)]
 async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
     let mut settings = cli.settings;
     if let Some(path) = &cli.people {
@@ -82,6 +91,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         // The terminal was closed.
         _ = hangup.recv() => {}
     }
-    stack.stop().await;
+    // The end of the process closes what is still open.
+    let _ = tokio::time::timeout(STOP_LIMIT, stack.stop()).await;
     Ok(())
 }

@@ -11,6 +11,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
 use tokio::sync::broadcast;
 
 pub(crate) use event::ProxyEvent;
@@ -80,6 +81,11 @@ impl EventLog {
     /// The `Location` of that exchange's response, masked.
     pub(crate) fn location(&self, request_id: &str) -> Option<String> {
         self.recorded(request_id)?.location()
+    }
+
+    /// The JSON body of that exchange's response, masked.
+    pub(crate) fn answer_body(&self, request_id: &str) -> Option<Value> {
+        self.recorded(request_id)?.answer_body()
     }
 
     fn recorded(&self, request_id: &str) -> Option<Arc<RecordedExchange>> {

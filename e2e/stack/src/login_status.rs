@@ -6,7 +6,7 @@ mod calls;
 use broker::audit::Step;
 use broker::model::grant::CODE_LIFETIME_MS;
 use broker::model::login_session::{LoginSession, SessionStatus};
-use contract::Rule;
+use contract::{LoginLifetime, Rule};
 use serde::Serialize;
 
 use crate::event_log::{LoggedEvent, SecretKind};
@@ -27,6 +27,8 @@ pub struct LoginStatus {
     pub provider: Option<&'static str>,
     /// The state in the store.
     pub state: LoginState,
+    /// The time at which a pending login expires, in Unix milliseconds; null otherwise.
+    pub expires_at: Option<i64>,
     /// Every call about the login, oldest first.
     pub calls: Vec<LoginCall>,
 }
@@ -74,16 +76,20 @@ pub(crate) async fn of(runtime: &StackRuntime, login: &str) -> Option<LoginStatu
     }
     let events: Vec<_> = events.iter().map(|event| &**event).collect();
     let flow = flow(&events);
-    let (state, provider) = match flow {
+    let state = match flow {
         Some(LoginFlow::Clean) => clean_state(runtime, login, &events).await,
-        _ => (legacy_state(runtime, login, &events).await, None),
+        _ => legacy_state(runtime, login, &events).await,
     };
     Some(LoginStatus {
         login: login.to_owned(),
         flow,
         project: events.iter().find_map(|event| event.project.clone()),
-        provider: provider.or_else(|| called_provider(&events)),
+        provider: events.iter().find_map(|event| event.provider),
         state,
+        expires_at: (state == LoginState::Pending)
+            .then(|| begun_at(&events))
+            .flatten()
+            .map(|begun_at| begun_at + LoginLifetime::MS),
         calls: calls::of(&events),
     })
 }
@@ -102,33 +108,32 @@ fn flow(events: &[&LoggedEvent]) -> Option<LoginFlow> {
         })
 }
 
-fn called_provider(events: &[&LoggedEvent]) -> Option<&'static str> {
-    let is_provider = |party: &&'static str| *party == "google" || *party == "github";
-    events.iter().map(|event| event.to).find(is_provider)
+/// The time of the call from which on the lifetime of the login counts: the one that opened
+/// its session, or the first that led a browser to the provider.
+fn begun_at(events: &[&LoggedEvent]) -> Option<i64> {
+    let begins = |event: &&&LoggedEvent| {
+        event.steps.contains(&Step::Opened.name())
+            || event.operation == "GET /authorize" && event.status == Some(303)
+    };
+    events.iter().find(begins).map(|event| event.at)
 }
 
-async fn clean_state(
-    runtime: &StackRuntime,
-    login: &str,
-    events: &[&LoggedEvent],
-) -> (LoginState, Option<&'static str>) {
+async fn clean_state(runtime: &StackRuntime, login: &str, events: &[&LoggedEvent]) -> LoginState {
     let Some(session) = find_session(runtime, login).await else {
-        let state = match has_step(events, Step::Opened) {
+        return match has_step(events, Step::Opened) {
             true => LoginState::Expired,
             false => LoginState::None,
         };
-        return (state, None);
     };
     let is_over = !session.ends.is_after(runtime.clock.current().now());
-    let state = match session.status {
+    match session.status {
         SessionStatus::Consumed => LoginState::Consumed,
         SessionStatus::Erased => LoginState::Expired,
         _ if is_over => LoginState::Expired,
         SessionStatus::Unbound | SessionStatus::Bound(_) => LoginState::Pending,
         SessionStatus::Completed if has_failed(events) => LoginState::Failed,
         SessionStatus::Completed => LoginState::Succeeded,
-    };
-    (state, Some(session.provider.as_str()))
+    }
 }
 
 async fn find_session(runtime: &StackRuntime, login: &str) -> Option<LoginSession> {
@@ -154,8 +159,13 @@ async fn legacy_state(runtime: &StackRuntime, login: &str, events: &[&LoggedEven
         }
         Some(_) => LoginState::Expired,
         None if has_failed(events) => LoginState::Failed,
-        None if events.iter().any(|event| event.status == Some(303)) => LoginState::Pending,
-        None => LoginState::None,
+        None => match begun_at(events) {
+            Some(begun_at) if runtime.clock.now_ms() < begun_at + LoginLifetime::MS => {
+                LoginState::Pending
+            }
+            Some(_) => LoginState::Expired,
+            None => LoginState::None,
+        },
     }
 }
 

@@ -19,12 +19,13 @@ const SECRET_LENGTH: usize = 22;
 const GENERATED_LENGTH: usize = 43;
 
 /// Headers whose values are shown, except for parts that look like a secret.
-const PLAIN_HEADERS: [&str; 21] = [
+const PLAIN_HEADERS: [&str; 29] = [
     "accept",
     "accept-encoding",
     "accept-language",
     "allow",
     "cache-control",
+    "connection",
     "content-length",
     "content-security-policy",
     "content-type",
@@ -32,19 +33,27 @@ const PLAIN_HEADERS: [&str; 21] = [
     "date",
     "host",
     "origin",
+    "priority",
     "referrer-policy",
     "retry-after",
+    "sec-ch-ua",
+    "sec-ch-ua-mobile",
+    "sec-ch-ua-platform",
     "sec-fetch-dest",
     "sec-fetch-mode",
     "sec-fetch-site",
+    "sec-fetch-user",
+    "upgrade-insecure-requests",
     "user-agent",
+    "vary",
     "www-authenticate",
     "x-content-type-options",
     "x-request-id",
 ];
 
 /// The known members of request bodies and parameters of queries.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 22] = [
+    "authuser",
     "client_id",
     "client_secret",
     "code",
@@ -54,6 +63,7 @@ const NAMES: [&str; 20] = [
     "error",
     "error_description",
     "grant_type",
+    "hd",
     "iss",
     "login_hint",
     "nonce",
@@ -208,9 +218,10 @@ fn field(name: &str, value: &str, project: Option<&str>) -> String {
         "redirect_uri" | "iss" => return absolute_url(value),
         "grant_type" => value == "authorization_code",
         "code_challenge_method" | "error" | "prompt" | "response_type" => is_word(value),
-        "scope" => value
-            .split(' ')
-            .all(|scope| is_word(&scope.replace(':', "_"))),
+        "scope" => value.split(' ').all(is_scope),
+        // Google's callback: the number of the account, and the domain of its organisation.
+        "authuser" => value.len() <= 3 && value.bytes().all(|byte| byte.is_ascii_digit()),
+        "hd" => value.split('.').all(is_word),
         _ => false,
     };
     if is_harmless {
@@ -218,6 +229,12 @@ fn field(name: &str, value: &str, project: Option<&str>) -> String {
     } else {
         mask(value)
     }
+}
+
+/// Whether this is a scope of a provider: `read:user`, or an address at Google.
+fn is_scope(scope: &str) -> bool {
+    let name = scope.strip_prefix("https://www.googleapis.com/auth/");
+    is_word(&name.unwrap_or(scope).replace([':', '.'], "_"))
 }
 
 /// Whether this is a client id as `broker new-project` and the stack make them, or a word.

@@ -132,18 +132,47 @@ function showSoon() {
   timer = setTimeout(() => show(location.href), 120);
 }
 
-new EventSource(`/api/events/stream?after=${lastSeq}`).addEventListener("message", (message) => {
-  const event = JSON.parse(message.data);
-  // After a lost connection the stream starts again from its first address.
-  if (event.seq <= lastSeq) return;
-  lastSeq = event.seq;
-  announce(describe(event));
-  showSoon();
+// A browser opens six connections to one address at most. A page that nobody sees, in
+// another tab or behind the back button, must not keep one of them.
+
+let stream = null;
+
+function listen() {
+  if (stream) return;
+  stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
+  stream.addEventListener("message", (message) => {
+    const event = JSON.parse(message.data);
+    // After a lost connection the stream starts again from its first address.
+    if (event.seq <= lastSeq) return;
+    lastSeq = event.seq;
+    announce(describe(event));
+    showSoon();
+  });
+}
+
+function stopListening() {
+  stream?.close();
+  stream = null;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    stopListening();
+  } else {
+    listen();
+    showSoon();
+  }
+});
+addEventListener("pagehide", stopListening);
+addEventListener("pageshow", (event) => {
+  if (document.hidden) return;
+  listen();
+  if (event.persisted) showSoon();
 });
 
 function describe(event) {
   const end = event.fault ? `fault ${event.fault}` : event.resend ? "sent again" : event.status ?? "no answer";
-  const rule = event.rule ? `, ${event.rule}: ${event.says}` : "";
+  const rule = event.rule ? `, ${event.rule}: ${event.happened}` : "";
   return `${event.from} to ${event.to}, ${event.operation}: ${end}${rule}.`;
 }
 
@@ -151,10 +180,17 @@ function describe(event) {
 
 let clock = { now: 0, since: 0, shown: null };
 
+/** The time of the stack, as far as the page knows it. */
+const nowMs = () => clock.now + performance.now() - clock.since;
+
 setInterval(() => {
   const time = document.getElementById("time");
   if (clock.shown !== time) clock = { now: Number(time.dataset.now), since: performance.now(), shown: time };
-  time.textContent = new Date(clock.now + performance.now() - clock.since).toISOString().slice(11, 19);
+  time.textContent = new Date(nowMs()).toISOString().slice(11, 19);
+  for (const left of document.querySelectorAll("[data-expires]")) {
+    const seconds = Math.max(0, Math.floor((Number(left.dataset.expires) - nowMs()) / 1000));
+    left.textContent = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+  }
 }, 250);
 
 setInterval(() => {

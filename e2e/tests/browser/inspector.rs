@@ -45,7 +45,7 @@ async fn a_login_is_drawn_while_it_happens() {
             .sees_arrow("Browser to Google: the user signs in", "inferred")
             .await?;
         inspector
-            .sees(".login .state", "waits for the user")
+            .sees(".login .state", "waiting for the user")
             .await?;
         inspector.sees_no_arrow(READS).await?;
         inspector.sees_the_end_of_the_diagram().await?;
@@ -54,9 +54,7 @@ async fn a_login_is_drawn_while_it_happens() {
         user.chooses("ada").await?;
         user.is_signed_in_as("Ada Lovelace").await?;
         inspector.sees_arrow(READS, "plain").await?;
-        inspector
-            .sees(".login .state", "its result was read")
-            .await?;
+        inspector.sees(".login .state", "result read").await?;
         inspector
             .sees("#news", "POST /v1/login/result: 200")
             .await?;
@@ -166,7 +164,7 @@ async fn a_fault_is_armed_by_a_button_and_the_lost_answer_breaks_off() {
         inspector
             .sees(
                 "#sequence .text",
-                "Committed all the same: The outcome was read",
+                "The broker had already stored: The outcome was read",
             )
             .await?;
         inspector.has_not_reloaded().await?;

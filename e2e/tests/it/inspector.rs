@@ -121,7 +121,7 @@ async fn a_lost_response_is_shown_as_cut_with_its_committed_steps() {
     for words in [
         "class=\"step faulted\"",
         "class=\"broken\"",
-        "Committed all the same: The outcome was read, and cannot be read again.",
+        "The broker had already stored: The outcome was read, and cannot be read again.",
         "No fault is armed.",
     ] {
         assert!(page.contains(words), "{words} in {page}");
@@ -135,14 +135,10 @@ async fn a_call_that_belongs_to_no_login_is_found_too() {
     stack.backend.providers().await;
     let refused = stack.backend.post("/v1/login/result", &json!({})).await;
     refused.is_refusal(400);
-    assert!(
-        page(&stack, "/")
-            .await
-            .contains("Calls that belong to no login (1)")
-    );
+    assert!(page(&stack, "/").await.contains("Other requests (1)"));
     let others = page(&stack, "/others").await;
     assert!(others.contains("Consumer to Broker: POST /v1/login/result"));
-    assert!(others.contains("✕ Refused: "), "{others}");
+    assert!(others.contains("✕ The body lacks"), "{others}");
     assert!(!others.contains("/api/providers\""));
 }
 

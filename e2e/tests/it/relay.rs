@@ -52,7 +52,7 @@ async fn lured(stack: &TestStack, attacker: &Attacker) -> (Browser, Response) {
     let victim = Browser::new();
     let end = victim.follow_from(LURE, &attacker.bait, UNSERVED).await;
     let page = end.response.expect("a page");
-    page.is_page(200, "Did you start this sign-in?");
+    page.is_page(200, "Did you start this sign&#8209;in?");
     assert!(page.text().contains("The demo"), "{}", page.text());
     let host = stack.demo("").replace("http://", "");
     assert!(page.text().contains(&host), "{}", page.text());

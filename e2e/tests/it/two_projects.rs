@@ -145,7 +145,7 @@ async fn a_user_for_a_project_signs_in_after_its_confirmation_page() {
     let url = &login.authorization_url;
     let page = browser.follow_from("https://elsewhere.example/", url, UNSERVED);
     let page = page.await.response.expect("a page");
-    page.is_page(200, "Did you start this sign-in?");
+    page.is_page(200, "Did you start this sign&#8209;in?");
     let end = browser
         .press_until(url, &format!("{url}/continue"), UNSERVED)
         .await;

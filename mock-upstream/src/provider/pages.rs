@@ -77,8 +77,8 @@ pub(crate) fn network_login(provider: Provider) -> Response {
 
 /// The page for a second choice, or a late one.
 pub(crate) fn sign_in_over(provider: Provider) -> Response {
-    let text = "A choice was already made here, or it took too long. \
-                Go back to the application and sign in again.";
+    let text = "You have already chosen, or this page has expired. \
+                Go back to the app and sign in again.";
     notice(provider, 400, "This sign-in is over", text)
 }
 

@@ -12,8 +12,9 @@ use crate::{Misbehaviour, Mode, Provider, User, random};
 /// The path that receives the page's forms. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
 
-/// The lifetime of a page.
-const PAGE_LIFETIME_MS: i64 = 10 * 60 * 1000;
+/// The lifetime of a page. It is longer than the lifetime of the app's own login, as at the
+/// real providers: whose page stays open too long is refused by the app, and not here.
+const PAGE_LIFETIME_MS: i64 = 60 * 60 * 1000;
 
 /// An authorization request that passed every check.
 pub(crate) trait CheckedRequest: HeapSize {

@@ -5,11 +5,14 @@ use std::collections::HashSet;
 use contract::{Malformed, Rule, Source};
 
 #[test]
-fn no_two_rules_share_an_id_or_a_sentence() {
+fn no_two_rules_share_an_id_a_sentence_or_an_event() {
     let ids: HashSet<_> = Rule::ALL.iter().map(|rule| rule.id()).collect();
     let sentences: HashSet<_> = Rule::ALL.iter().map(|rule| rule.sentence()).collect();
     assert_eq!(ids.len(), Rule::ALL.len());
     assert_eq!(sentences.len(), Rule::ALL.len());
+    let events: HashSet<_> = Rule::ALL.iter().map(|rule| rule.happened()).collect();
+    assert_eq!(events.len(), Rule::ALL.len());
+    assert!(events.is_disjoint(&sentences), "a rule is no event");
 }
 
 #[test]
@@ -42,12 +45,14 @@ fn no_sentence_begins_another_so_that_a_message_leads_back_to_one_rule() {
 #[test]
 fn a_sentence_is_one_without_its_period_and_the_advice_has_one() {
     for rule in Rule::ALL {
-        let (sentence, advice) = (rule.sentence(), rule.advice());
-        assert!(
-            sentence.starts_with(|c: char| c.is_ascii_uppercase()),
-            "{rule}"
-        );
-        assert!(!sentence.ends_with(['.', '!', '?', ' ']), "{rule}");
+        let advice = rule.advice();
+        for sentence in [rule.sentence(), rule.happened()] {
+            assert!(
+                sentence.starts_with(|c: char| c.is_ascii_uppercase()),
+                "{rule}"
+            );
+            assert!(!sentence.ends_with(['.', '!', '?', ' ']), "{rule}");
+        }
         assert!(
             advice.starts_with(|c: char| c.is_ascii_uppercase()),
             "{rule}"

@@ -1,49 +1,53 @@
 //! The broker's pages, for users whose browser cannot be redirected.
 
+mod page_text;
+
 use askama::Template;
 use contract::{Origin, Rule};
 use rocket::response::content::RawHtml;
 
 use super::headers::FormPage;
 use crate::model::login_session::Handle;
+use crate::projects::Project;
 use crate::relay::RelayGuard;
 use crate::sign_in::clean::Confirmation;
+use page_text::PageText;
 
 #[derive(Template)]
 #[template(path = "refusal.html")]
 struct RefusalPage<'a> {
-    title: &'static str,
-    description: &'static str,
-    advice: &'static str,
-    rule: &'static str,
+    text: PageText,
+    way_back: Option<WayBack<'a>>,
+    rule: Rule,
     request_id: &'a str,
 }
 
-/// The page for a refusal: the rule, what to do, and the id of the log line.
-pub(crate) fn refusal(rule: Rule, request_id: &str) -> RawHtml<String> {
+/// The link to the app that the sign-in was for.
+struct WayBack<'a> {
+    project: &'a str,
+    origin: &'a Origin,
+}
+
+/// The page for a refusal: what the user can do, and, for the app's makers, the rule and
+/// the id of the log line. `project` is the one that the sign-in was for, if it is known.
+pub(crate) fn refusal(rule: Rule, request_id: &str, project: Option<&Project>) -> RawHtml<String> {
     let page = RefusalPage {
-        title: title(rule),
-        description: rule.sentence(),
-        advice: rule.advice(),
-        rule: rule.id(),
+        text: PageText::of(rule),
+        way_back: project.and_then(WayBack::to),
+        rule,
         request_id,
     };
     RawHtml(page.render().expect("the template only writes strings"))
 }
 
-fn title(rule: Rule) -> &'static str {
-    match rule {
-        Rule::HandleKnown | Rule::UpstreamLoginOnce | Rule::UpstreamLoginExpiry => {
-            "This sign-in is over"
-        }
-        Rule::RelayOwnPage => "This did not come from our own page",
-        Rule::HandleOneBrowser => "This sign-in belongs to another browser",
-        Rule::UpstreamLoginOwnBrowser => "This sign-in did not begin in this browser",
-        Rule::UpstreamLoginRateLimit => "Too many people are signing in from here",
-        Rule::RequestPath => "There is nothing here",
-        Rule::BrokerOverload => "Too many people are signing in right now",
-        Rule::StoreReachable | Rule::BrokerFault => "Sign-in is not possible right now",
-        _ => "This sign-in cannot go on",
+impl<'a> WayBack<'a> {
+    fn to(project: &'a Project) -> Option<Self> {
+        let callback = project.redirect_uris.first()?;
+        let origin = project.start_origins(callback).first()?;
+        Some(Self {
+            project: project.name.as_str(),
+            origin,
+        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Refusals on the wire. The status of each rule is decided here and nowhere else.
 
+use std::sync::Arc;
+
 use contract::{ApiError, Rule};
 use rocket::Request;
 use rocket::http::Status;
@@ -7,10 +9,12 @@ use rocket::response::{self, Responder};
 use rocket::serde::json::Json;
 
 use super::pages;
+use crate::Broker;
 use crate::audit::Party;
 use crate::http::context::RequestContext;
 use crate::http::raw_headers::prefers_html;
 use crate::http::route_table::{allowed_methods, caller};
+use crate::projects::Project;
 use crate::sign_in::report::Refused;
 
 /// The answer to a refused request.
@@ -94,11 +98,24 @@ impl<'r> Responder<'r, 'static> for Refusal {
 /// A page where browsers go, if they accept one; the API ignores `Accept`.
 fn body(request: &Request<'_>, refusal: Refusal) -> response::Result<'static> {
     if caller(request) == Party::Browser && prefers_html(request.headers()) {
-        let request_id = RequestContext::of(request).request_id();
-        pages::refusal(refusal.refused.rule, request_id).respond_to(request)
+        let context = RequestContext::of(request);
+        let project = project(request, context);
+        pages::refusal(
+            refusal.refused.rule,
+            context.request_id(),
+            project.as_deref(),
+        )
+        .respond_to(request)
     } else {
         Json(ApiError::request_failed(message(refusal.status))).respond_to(request)
     }
+}
+
+/// The project that the refused sign-in was for, if it is known.
+fn project(request: &Request<'_>, context: &RequestContext) -> Option<Arc<Project>> {
+    let broker: &Broker = request.rocket().state()?;
+    let client_id = context.log_fields()?.project.as_ref()?;
+    broker.core.projects.find(client_id)
 }
 
 fn is_about_bearer(rule: Rule) -> bool {

@@ -1,9 +1,11 @@
 //! One event, as the control address serves it.
 
+use std::time::Duration;
+
 use broker::audit;
 use broker::model::LoginId;
 use broker::relay::Provenance;
-use contract::{ClientId, Rule};
+use contract::{ClientId, Provider, Rule};
 use serde::Serialize;
 
 use crate::faults::Fault;
@@ -38,6 +40,8 @@ pub struct LoggedEvent {
     pub operation: String,
     /// The project's `client_id`.
     pub project: Option<String>,
+    /// The provider of the login: `google` or `github`, once it is known.
+    pub provider: Option<&'static str>,
     /// The id of the login, the same in all its events.
     pub login: Option<String>,
     /// The origin of a browser's visit, as far as its metadata shows it.
@@ -46,6 +50,8 @@ pub struct LoggedEvent {
     pub status: Option<u16>,
     /// The id of the rule that refused the call, or by which the login failed.
     pub rule: Option<&'static str>,
+    /// What happened, in a sentence: the rule as this call broke it.
+    pub happened: Option<&'static str>,
     /// The sentence of the rule.
     pub says: Option<&'static str>,
     /// The source of the rule: a section of the specification, or `KIT-CHOICE`.
@@ -54,6 +60,8 @@ pub struct LoggedEvent {
     pub advice: Option<&'static str>,
     /// A more specific reason, from a fixed set of phrases.
     pub why: Option<&'static str>,
+    /// The duration of a call to a provider, in milliseconds.
+    pub took_ms: Option<u64>,
     /// Whether the broker committed anything.
     pub committed: bool,
     /// The steps that it committed.
@@ -76,14 +84,17 @@ impl LoggedEvent {
             to: event.to.name(),
             operation: event.operation.clone(),
             project: event.project.as_ref().map(ClientId::to_string),
+            provider: event.provider.map(Provider::as_str),
             login: event.login.as_ref().map(|login| login.as_str().to_owned()),
             provenance: event.provenance.map(Provenance::as_str),
             status: event.status,
             rule: event.rule.map(Rule::id),
+            happened: event.rule.map(Rule::happened),
             says: event.rule.map(Rule::sentence),
             law: event.rule.map(|rule| rule.source().to_string()),
             advice: event.rule.map(Rule::advice),
             why: event.why,
+            took_ms: event.took.map(whole_ms),
             committed: event.committed(),
             steps: event.steps.iter().map(|step| step.name()).collect(),
             fault: None,
@@ -121,18 +132,25 @@ impl ProxyEvent<'_> {
             to: "broker",
             operation: self.operation.name().to_owned(),
             project: audited.and_then(|event| event.project.clone()),
+            provider: audited.and_then(|event| event.provider),
             login: self.login.map(|login| login.as_str().to_owned()),
             provenance: None,
             status: self.status,
             rule: None,
+            happened: None,
             says: None,
             law: None,
             advice: None,
             why: Some(self.why),
+            took_ms: None,
             committed: !steps.is_empty(),
             steps,
             fault: self.fault.map(Fault::name),
             resend: self.fault.is_none(),
         }
     }
+}
+
+fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

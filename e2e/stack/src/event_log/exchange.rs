@@ -7,6 +7,7 @@ use hyper::header::LOCATION;
 use hyper::http::{request, response};
 use hyper::{Method, StatusCode};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::recorded::{RecordedBody, RecordedHead};
 use crate::mask;
@@ -33,6 +34,43 @@ pub struct Message {
     pub headers: Vec<(String, String)>,
     /// A JSON body, indented. Of another or a very long body, the length.
     pub body: Option<String>,
+}
+
+/// The headers that say something about a login; the others are folded away.
+const TELLING_HEADERS: [&str; 15] = [
+    "accept",
+    "allow",
+    "authorization",
+    "content-type",
+    "cookie",
+    "host",
+    "location",
+    "origin",
+    "referer",
+    "retry-after",
+    "sec-fetch-dest",
+    "sec-fetch-site",
+    "set-cookie",
+    "www-authenticate",
+    "x-request-id",
+];
+
+impl Message {
+    /// The headers that say something about a login.
+    pub(crate) fn telling_headers(&self) -> impl Iterator<Item = &(String, String)> {
+        let is_telling = |(name, _): &&(String, String)| is_telling(name);
+        self.headers.iter().filter(is_telling)
+    }
+
+    /// The other headers.
+    pub(crate) fn other_headers(&self) -> Vec<&(String, String)> {
+        let is_other = |(name, _): &&(String, String)| !is_telling(name);
+        self.headers.iter().filter(is_other).collect()
+    }
+}
+
+fn is_telling(name: &str) -> bool {
+    TELLING_HEADERS.contains(&name)
 }
 
 /// An exchange as it is recorded, with its secrets. It is masked when it is read, so that
@@ -88,6 +126,12 @@ impl RecordedExchange {
         let headers = self.response.as_ref()?.head.headers();
         let location = headers.get(LOCATION)?.to_str().ok()?;
         Some(mask::url(location))
+    }
+
+    /// The JSON body of the broker's response, masked.
+    pub(super) fn answer_body(&self) -> Option<Value> {
+        let json = self.response.as_ref()?.body.json()?;
+        Some(mask::response(&json))
     }
 
     /// The size of URL, headers and bodies, without the fixed size of every exchange.

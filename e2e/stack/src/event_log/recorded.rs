@@ -91,14 +91,16 @@ impl RecordedBody {
         head: &RecordedHead,
         masked: impl Fn(&Value) -> Value,
     ) -> Option<String> {
-        let json = self
-            .json
-            .as_deref()
-            .and_then(|json| serde_json::from_slice(json).ok());
-        match json {
+        match self.json() {
             Some(json) => serde_json::to_string_pretty(&masked(&json)).ok(),
             None => self.described(&head.headers()),
         }
+    }
+
+    /// The body, if it is JSON.
+    pub(super) fn json(&self) -> Option<Value> {
+        let json = self.json.as_deref()?;
+        serde_json::from_slice(json).ok()
     }
 
     fn described(&self, headers: &HeaderMap) -> Option<String> {

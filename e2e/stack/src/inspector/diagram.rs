@@ -84,7 +84,7 @@ impl Participants {
         let lifeline = |participant, subtitle: &str| Lifeline {
             x: layout::x(participant),
             name: self.name(participant),
-            subtitle: shortened(subtitle),
+            subtitle: layout::shortened(subtitle, SUBTITLE_CHARACTERS),
         };
         [
             lifeline(Participant::Browser, "of the user"),
@@ -113,7 +113,9 @@ impl Participants {
                 } else {
                     " (does not arrive)"
                 };
-                format!("{from} to {to}: {}{end}", arrow.label)
+                let detail = arrow.detail.iter().map(|it| format!(": {it}"));
+                let detail: String = detail.collect();
+                format!("{from} to {to}: {}{detail}{end}", arrow.label)
             }
             Row::Committed(steps) => {
                 let steps: Vec<_> = steps.iter().map(|step| labels::step(step)).collect();
@@ -125,15 +127,8 @@ impl Participants {
     }
 }
 
-/// A name, cut to the width of the box above a lifeline.
-fn shortened(name: &str) -> String {
-    const MAX_CHARACTERS: usize = 22;
-    if name.chars().count() <= MAX_CHARACTERS {
-        return name.to_owned();
-    }
-    let start: String = name.chars().take(MAX_CHARACTERS - 1).collect();
-    format!("{start}…")
-}
+/// The maximum length of the text below a name, in characters.
+const SUBTITLE_CHARACTERS: usize = 22;
 
 #[cfg(test)]
 mod tests {
@@ -148,6 +143,7 @@ mod tests {
             from: Participant::Consumer,
             to: Participant::Broker,
             label: HOSTILE.to_owned(),
+            detail: Some(HOSTILE.to_owned()),
             style: Style::Plain,
             arrives: true,
             exchange: Some("anExchange".to_owned()),
@@ -199,6 +195,7 @@ mod tests {
 
     #[test]
     fn a_long_name_is_cut_by_characters() {
+        let shortened = |name: &str| layout::shortened(name, SUBTITLE_CHARACTERS);
         assert_eq!(shortened("The demo"), "The demo");
         let cut = shortened(&"ä".repeat(40));
         assert_eq!((cut.chars().count(), cut.ends_with('…')), (22, true));

@@ -30,6 +30,12 @@ pub(crate) fn duration(ms: i64) -> String {
     parts.join(" ")
 }
 
+/// The minutes and seconds of a countdown: `8:05`.
+pub(crate) fn minutes(ms: i64) -> String {
+    let seconds = (ms / 1000).max(0);
+    format!("{}:{:02}", seconds / 60, seconds % 60)
+}
+
 /// The time of day in UTC: `14:03:07`.
 pub(crate) fn time_of_day(at_ms: i64) -> String {
     let (hour, minute, second) = moment(at_ms).to_hms();
@@ -64,6 +70,14 @@ pub(crate) fn step(name: &str) -> &'static str {
     step.map_or("Something was committed.", |step| step.meaning())
 }
 
+/// The source of a rule, as `Source` writes it, in words.
+pub(crate) fn source(law: &str) -> String {
+    match law.strip_prefix("SPEC ") {
+        Some(section) => format!("the specification, “{section}”"),
+        None => "our decision, where the specification is silent".to_owned(),
+    }
+}
+
 /// The text as a sentence, with a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
@@ -83,14 +97,14 @@ pub(crate) fn sentence(text: &str) -> String {
 /// The state of a login.
 pub(crate) fn state(state: LoginState) -> &'static str {
     match state {
-        LoginState::None => "nothing is stored",
-        LoginState::Pending => "waits for the user",
-        LoginState::Succeeded => "a profile waits to be read",
+        LoginState::None => "rejected, nothing stored",
+        LoginState::Pending => "waiting for the user",
+        LoginState::Succeeded => "result ready to be read",
         LoginState::Failed => "failed",
-        LoginState::Consumed => "its result was read",
-        LoginState::CodeIssued => "a code waits to be redeemed",
-        LoginState::Redeemed => "its code was redeemed",
-        LoginState::Ended => "its token has ended",
+        LoginState::Consumed => "result read",
+        LoginState::CodeIssued => "code ready to be redeemed",
+        LoginState::Redeemed => "code redeemed",
+        LoginState::Ended => "token revoked",
         LoginState::Expired => "expired",
     }
 }

@@ -9,6 +9,7 @@ pub(crate) const WIDTH: i32 = 960;
 pub(crate) const TOP: i32 = 76;
 
 const ARROW_HEIGHT: i32 = 50;
+const DETAIL_HEIGHT: i32 = 18;
 const COMMIT_HEIGHT: i32 = 40;
 const PAUSE_HEIGHT: i32 = 44;
 const LINE_HEIGHT: i32 = 23;
@@ -16,6 +17,9 @@ const NOTE_PADDING: i32 = 14;
 
 /// The maximum length of a line in a note, in characters.
 const LINE_CHARACTERS: usize = 102;
+
+/// The maximum length of the second line of an arrow, in characters.
+const DETAIL_CHARACTERS: usize = 28;
 
 /// The approximate width of a character in a pill.
 const CHARACTER_WIDTH: i32 = 10;
@@ -64,6 +68,8 @@ pub(crate) struct Line {
     pub(crate) style: &'static str,
     pub(crate) arrives: bool,
     pub(crate) label: String,
+    /// A second line, below the arrow.
+    pub(crate) detail: Option<String>,
     /// The whole arrow as text, for screen readers.
     pub(crate) description: String,
     pub(crate) exchange: Option<String>,
@@ -83,7 +89,10 @@ pub(crate) fn arrange(rows: &[Row], describe: &dyn Fn(&Row) -> String) -> Layout
     let mut shapes = Vec::new();
     for row in rows {
         let (shape, height) = match row {
-            Row::Arrow(arrow) => (line(arrow, y, describe(row)), ARROW_HEIGHT),
+            Row::Arrow(arrow) => {
+                let detail = arrow.detail.as_ref().map_or(0, |_| DETAIL_HEIGHT);
+                (line(arrow, y, describe(row)), ARROW_HEIGHT + detail)
+            }
             Row::Committed(steps) => (pill(steps, y), COMMIT_HEIGHT),
             Row::Note(note) => boxed(note, y),
             Row::Pause(text) => (pause(text, y), PAUSE_HEIGHT),
@@ -130,6 +139,10 @@ fn line(arrow: &Arrow, top: i32, description: String) -> Shape {
         style: arrow.style.class(),
         arrives: arrow.arrives,
         label: arrow.label.clone(),
+        detail: arrow
+            .detail
+            .as_deref()
+            .map(|it| shortened(it, DETAIL_CHARACTERS)),
         description,
         exchange: arrow.exchange.clone(),
     })
@@ -155,8 +168,8 @@ fn pause(text: &str, y: i32) -> Shape {
 
 fn boxed(note: &Note, top: i32) -> (Shape, i32) {
     let advice = note.advice.map(|advice| format!("What to do: {advice}"));
-    let law = note.law.as_ref().map(|law| format!("Source: {law}"));
-    let texts = note.sentences.iter().cloned().chain(law).chain(advice);
+    let rule = note.rule.as_ref().map(|rule| format!("Rule {rule}"));
+    let texts = note.sentences.iter().cloned().chain(rule).chain(advice);
     let title = (true, note.title.clone());
     let plain = texts
         .flat_map(|text| wrapped(&text))
@@ -175,6 +188,15 @@ fn boxed(note: &Note, top: i32) -> (Shape, i32) {
         lines,
     };
     (shape, height + 18)
+}
+
+/// The text, cut to a number of characters.
+pub(super) fn shortened(text: &str, max_characters: usize) -> String {
+    if text.chars().count() <= max_characters {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(max_characters - 1).collect();
+    format!("{start}…")
 }
 
 /// The text in lines of at most [`LINE_CHARACTERS`].
@@ -218,7 +240,7 @@ mod tests {
             style: Style::Refused,
             title: "Refused".to_owned(),
             sentences: vec!["because ".repeat(60)],
-            law: None,
+            rule: None,
             advice: None,
         });
         let commit = Row::Committed(vec!["opened"]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::labels;
-use super::sequence::{Note, Style};
+use super::sequence::{self, Answers as _, Note, Outcome, Style};
 use super::sequence_view::{project_name, title};
 use crate::event_log::LoggedEvent;
 use crate::login_status::{self, LoginStatus};
@@ -19,6 +19,11 @@ pub(crate) struct LoginEntry {
     pub(crate) title: String,
     pub(crate) state: &'static str,
     pub(crate) at: String,
+    /// The style and text of the outcome, once the app has learnt it.
+    pub(crate) outcome: Option<(Style, String)>,
+    /// The time at which a pending login expires, in Unix milliseconds, and the time that is
+    /// left.
+    pub(crate) expires: Option<(i64, String)>,
     /// The style and short text of the last refusal or fault.
     pub(crate) problem: Option<(Style, String)>,
 }
@@ -42,8 +47,26 @@ fn entry(runtime: &StackRuntime, status: LoginStatus, events: &[Arc<LoggedEvent>
         project: project_name(runtime, status.project.as_deref()),
         title: title(&status),
         state: labels::state(status.state),
+        outcome: events
+            .iter()
+            .rev()
+            .find_map(|event| outcome(runtime, event)),
+        expires: status.expires_at.map(|at| {
+            let left_ms = at - runtime.clock.now_ms();
+            (at, labels::minutes(left_ms))
+        }),
         at: latest.map_or_else(String::new, |event| labels::time_of_day(event.at)),
         problem: events.iter().rev().find_map(|event| Note::short(event)),
         login: status.login,
+    }
+}
+
+/// The outcome that the answer of `event` told the app, as a badge.
+fn outcome(runtime: &StackRuntime, event: &LoggedEvent) -> Option<(Style, String)> {
+    // A fault has an event of its own; what it kept from the app is none the less stored.
+    let body = runtime.body(&event.request_id);
+    match sequence::outcome(event, body.as_ref())? {
+        Outcome::SignedIn(user) => Some((Style::Succeeded, format!("✓ {user}"))),
+        Outcome::Failed(error) => Some((Style::Refused, format!("✕ {error}"))),
     }
 }

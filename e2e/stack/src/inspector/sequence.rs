@@ -6,6 +6,7 @@
 
 mod builder;
 mod calls;
+mod meaning;
 mod note;
 mod redirect;
 mod row;
@@ -14,19 +15,27 @@ mod tests;
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::event_log::LoggedEvent;
 use builder::SequenceBuilder;
 
+pub(crate) use meaning::{Outcome, outcome};
 pub(crate) use redirect::RedirectTarget;
 pub(crate) use row::{Arrow, Note, Participant, Row, Style};
 
-/// The rows of `events`, which belong to one login. `target_of` returns the redirect
-/// target of an exchange, as far as the exchange is still kept.
-pub(crate) fn rows(
-    events: &[Arc<LoggedEvent>],
-    target_of: &dyn Fn(&str) -> Option<RedirectTarget>,
-) -> Vec<Row> {
-    let mut builder = SequenceBuilder::new(target_of);
+/// The recorded answers, by the `X-Request-Id` of their exchange, as far as it is kept.
+pub(crate) trait Answers {
+    /// The target of a redirect.
+    fn redirect_target(&self, request_id: &str) -> Option<RedirectTarget>;
+
+    /// A JSON body, masked.
+    fn body(&self, request_id: &str) -> Option<Value>;
+}
+
+/// The rows of `events`, which belong to one login.
+pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers) -> Vec<Row> {
+    let mut builder = SequenceBuilder::new(answers);
     for item in calls::of(events) {
         builder.add(&item);
     }

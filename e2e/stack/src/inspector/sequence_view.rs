@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::diagram::{self, Links, Participants};
 use super::exchange_view::ExchangeView;
 use super::labels;
-use super::sequence::{self, Note, RedirectTarget, Row};
+use super::sequence::{self, Answers, Note, RedirectTarget, Row};
 use crate::event_log::LoggedEvent;
 use crate::login_status::{self, LoginStatus};
 use crate::runtime::StackRuntime;
@@ -139,20 +141,27 @@ impl ShownEvents {
     }
 
     fn rows(&self, runtime: &StackRuntime) -> Vec<Row> {
-        let target_of = |request_id: &str| {
-            let location = runtime.event_log().location(request_id)?;
-            let mut providers = [&runtime.urls.google, &runtime.urls.github].into_iter();
-            Some(match providers.any(|url| location.starts_with(url)) {
-                true => RedirectTarget::Provider,
-                false => RedirectTarget::Callback,
-            })
-        };
-        let mut rows = sequence::rows(&self.events, &target_of);
+        let mut rows = sequence::rows(&self.events, runtime);
         if self.omitted > 0 {
             let text = format!("{} older events are left out", self.omitted);
             rows.insert(0, Row::Pause(text));
         }
         rows
+    }
+}
+
+impl Answers for StackRuntime {
+    fn redirect_target(&self, request_id: &str) -> Option<RedirectTarget> {
+        let location = self.event_log().location(request_id)?;
+        let mut providers = [&self.urls.google, &self.urls.github].into_iter();
+        Some(match providers.any(|url| location.starts_with(url)) {
+            true => RedirectTarget::Provider,
+            false => RedirectTarget::Callback,
+        })
+    }
+
+    fn body(&self, request_id: &str) -> Option<Value> {
+        self.event_log().answer_body(request_id)
     }
 }
 
@@ -176,7 +185,7 @@ impl SequenceSource<'_> {
         });
         SequenceView {
             login: None,
-            title: "Calls that belong to no login".to_owned(),
+            title: "Other requests".to_owned(),
             state: None,
             diagram: diagram::in_page(&rows, &self.participants, &links),
             steps: rows.iter().map(|row| self.step(row, &links)).collect(),

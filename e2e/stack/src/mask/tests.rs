@@ -84,6 +84,36 @@ fn harmless_values_are_shown() {
     let profile =
         json!({ "status": "succeeded", "profile": { "name": null, "emailVerified": true } });
     assert_eq!(response(&profile), profile);
+    for parameter in [
+        "scope=email+openid+https%3A%2F%2Fwww.googleapis.com%2Fauth%2Fuserinfo.email",
+        "scope=read%3Auser+user%3Aemail",
+        "authuser=0",
+        "hd=people.example",
+        "prompt=consent",
+    ] {
+        let shown = url(&format!("/callback/google?{parameter}"));
+        assert!(!shown.contains("[masked"), "{shown}");
+    }
+    for (name, value) in [
+        ("upgrade-insecure-requests", "1"),
+        (
+            "sec-ch-ua",
+            "\"Chromium\";v=\"156\", \"Not?A_Brand\";v=\"24\"",
+        ),
+        ("sec-fetch-user", "?1"),
+    ] {
+        assert_eq!(header(name, value), value);
+    }
     let policy = "default-src 'none'; cross-origin-opener-policy-and-more";
     assert_eq!(header("content-security-policy", policy), policy);
+}
+
+#[test]
+fn a_secret_in_a_harmless_parameter_is_masked() {
+    for name in ["scope", "authuser", "hd"] {
+        let shown = url(&format!("/callback/google?{name}={SECRET}"));
+        assert!(!shown.contains(SECRET), "{shown}");
+    }
+    let scope = format!("https://www.googleapis.com/auth/{SECRET}");
+    assert!(!url(&format!("/callback/google?scope={scope}")).contains(SECRET));
 }

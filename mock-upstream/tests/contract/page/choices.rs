@@ -147,12 +147,12 @@ async fn parameters_in_the_form_do_not_change_the_checked_request() {
 }
 
 #[tokio::test]
-async fn a_page_expires_after_ten_minutes() {
+async fn a_page_expires_after_an_hour() {
     let mock = interactive().await;
     let in_time = handle(&page(&mock, Provider::Google).await);
     let too_late = handle(&page(&mock, Provider::Google).await);
     let ada = [("person", "ada")];
-    mock.advance_ms(599_999);
+    mock.advance_ms(3_599_999);
     let response = choose(&mock, Provider::Google, &in_time, &ada).await;
     assert_eq!(response.status, 303);
     mock.advance_ms(1);

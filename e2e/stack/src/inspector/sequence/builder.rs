@@ -1,7 +1,9 @@
 //! The builder of a sequence: it adds the rows of each call, and infers the messages
 //! between the calls.
 
+use super::Answers;
 use super::calls::{CallEvents, CallOrResend};
+use super::meaning::{self, Meaning};
 use super::redirect::{self, RedirectTarget, answer_label, callback_label};
 use super::row::{Arrow, Note, Participant, Row, Style};
 use crate::event_log::LoggedEvent;
@@ -14,7 +16,7 @@ const PAUSE_MS: i64 = 30_000;
 /// Builds the rows of one login, call by call.
 pub(super) struct SequenceBuilder<'a> {
     pub(super) rows: Vec<Row>,
-    target_of: &'a dyn Fn(&str) -> Option<RedirectTarget>,
+    answers: &'a dyn Answers,
     last_ended_at: Option<i64>,
     /// Whether the consumer has sent the browser to the broker.
     was_sent_to_broker: bool,
@@ -22,10 +24,10 @@ pub(super) struct SequenceBuilder<'a> {
 }
 
 impl<'a> SequenceBuilder<'a> {
-    pub(super) fn new(target_of: &'a dyn Fn(&str) -> Option<RedirectTarget>) -> Self {
+    pub(super) fn new(answers: &'a dyn Answers) -> Self {
         Self {
             rows: Vec::new(),
-            target_of,
+            answers,
             last_ended_at: None,
             was_sent_to_broker: false,
             is_at_provider: false,
@@ -105,6 +107,7 @@ impl<'a> SequenceBuilder<'a> {
             from: participant(event.from),
             to: Participant::Broker,
             label: event.operation.clone(),
+            detail: None,
             style: if arrives {
                 Style::Plain
             } else {
@@ -122,6 +125,7 @@ impl<'a> SequenceBuilder<'a> {
             from: Participant::Broker,
             to: Participant::Provider,
             label: event.operation.clone(),
+            detail: None,
             style: Style::Plain,
             arrives: true,
             exchange: None,
@@ -131,6 +135,7 @@ impl<'a> SequenceBuilder<'a> {
             from: Participant::Provider,
             to: Participant::Broker,
             label: event.status.map_or("no answer".to_owned(), labels::status),
+            detail: None,
             style: match event.status {
                 Some(status) if status < 400 => Style::Plain,
                 _ => Style::Refused,
@@ -143,20 +148,28 @@ impl<'a> SequenceBuilder<'a> {
 
     fn add_answer(&mut self, call: &CallEvents, event: &LoggedEvent) {
         let fault = call.fault();
+        let body = self.answers.body(&event.request_id);
+        let Meaning {
+            label,
+            detail,
+            style,
+        } = meaning::of(event, body.as_ref());
+        let explanation = Note::of_question(event).or_else(|| Note::of_refusal(event));
         self.rows.push(Row::Arrow(Arrow {
             id: format!("{}-answer", call.id()),
             from: Participant::Broker,
             to: participant(event.from),
-            label: answer_label(event, fault, self.target(event)),
-            style: match (call.faulted, event.rule) {
+            label: answer_label(label, fault, self.target(event)),
+            detail,
+            style: match (call.faulted, &explanation) {
                 (Some(_), _) => Style::Faulted,
-                (None, Some(_)) => Style::Refused,
-                (None, None) => Style::Plain,
+                (None, Some(note)) => note.style,
+                (None, None) => style,
             },
             arrives: !matches!(fault, Some("lose_response" | "truncate" | "silence")),
             exchange: Some(event.request_id.clone()),
         }));
-        self.rows.extend(Note::of_refusal(event).map(Row::Note));
+        self.rows.extend(explanation.map(Row::Note));
     }
 
     /// Adds the browser's next step, if it received the answer and was redirected.
@@ -181,7 +194,8 @@ impl<'a> SequenceBuilder<'a> {
     /// The redirect target, from the exchange if it is kept.
     fn target(&self, event: &LoggedEvent) -> Option<RedirectTarget> {
         let guess = redirect::guess(event)?;
-        Some((self.target_of)(&event.request_id).unwrap_or(guess))
+        let known = self.answers.redirect_target(&event.request_id);
+        Some(known.unwrap_or(guess))
     }
 
     fn infer(
@@ -197,6 +211,7 @@ impl<'a> SequenceBuilder<'a> {
             from,
             to,
             label: label.to_owned(),
+            detail: None,
             style: Style::Inferred,
             arrives: true,
             exchange: None,

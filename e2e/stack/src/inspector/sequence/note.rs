@@ -13,28 +13,48 @@ impl Note {
         }
     }
 
+    /// The note about a visit that is asked for confirmation.
+    pub(super) fn of_question(event: &LoggedEvent) -> Option<Self> {
+        if event.operation != "GET /login/{handle}" || event.status != Some(200) {
+            return None;
+        }
+        let visit = match event.provenance {
+            Some("vouched") => "The visit began on a page of the project, which always asks.",
+            Some("foreign") => "The visit began on a page of another site.",
+            Some("no_referrer") => "The visit began on a page that sends no Referer.",
+            Some("typed") => {
+                "The visit began on no page: the address was typed, pasted, or opened by another program."
+            }
+            Some("embedded") => "The visit came from a part of a page.",
+            _ => "The client does not say where the visit began.",
+        };
+        Some(Self {
+            style: Style::Asked,
+            title: "? The user is asked whether they started this sign-in".to_owned(),
+            sentences: vec![visit.to_owned(), "Continue or Cancel follows.".to_owned()],
+            rule: rule_of(event),
+            advice: event.advice,
+        })
+    }
+
     /// The style and a short text for the list of logins.
     pub(crate) fn short(event: &LoggedEvent) -> Option<(Style, String)> {
         match (event.fault, event.rule) {
             (Some(fault), _) => Some((Style::Faulted, format!("⚡ {fault}"))),
+            // A question refuses nothing, and the outcome of a login has a badge of its own.
+            (None, Some(rule)) if explains_an_outcome(rule) => None,
             (None, Some(rule)) => Some((Style::Refused, format!("✕ {rule}"))),
             (None, None) => None,
         }
     }
 
     pub(super) fn of_refusal(event: &LoggedEvent) -> Option<Self> {
-        let rule = event.rule?;
-        let title = if rule.starts_with("upstream.") {
-            format!("✕ The login fails: {rule}")
-        } else {
-            format!("✕ Refused: {rule}")
-        };
-        let sentences = event.says.into_iter().chain(event.why);
+        let happened = event.happened?;
         Some(Self {
             style: Style::Refused,
-            title,
-            sentences: sentences.map(labels::sentence).collect(),
-            law: event.law.clone(),
+            title: format!("✕ {happened}"),
+            sentences: event.why.map(labels::sentence).into_iter().collect(),
+            rule: rule_of(event),
             advice: event.advice,
         })
     }
@@ -42,16 +62,16 @@ impl Note {
     pub(super) fn of_fault(event: &LoggedEvent) -> Self {
         let committed = if event.committed {
             let steps: Vec<_> = event.steps.iter().map(|step| labels::step(step)).collect();
-            format!("Committed all the same: {}", steps.join(" "))
+            format!("The broker had already stored: {}", steps.join(" "))
         } else {
-            "Nothing was committed.".to_owned()
+            "The broker had stored nothing.".to_owned()
         };
         let why = event.why.map(labels::sentence);
         Self {
             style: Style::Faulted,
-            title: format!("⚡ Fault of the proxy: {}", event.fault.unwrap_or_default()),
+            title: format!("⚡ Fault injected: {}", event.fault.unwrap_or_default()),
             sentences: why.into_iter().chain([committed]).collect(),
-            law: None,
+            rule: None,
             advice: None,
         }
     }
@@ -61,8 +81,20 @@ impl Note {
             style: Style::Faulted,
             title: format!("↻ {} is sent again", event.operation),
             sentences: event.why.into_iter().map(labels::sentence).collect(),
-            law: None,
+            rule: None,
             advice: None,
         }
     }
+}
+
+/// Whether a rule is about the login itself, whose outcome is shown, or about a question.
+fn explains_an_outcome(rule: &str) -> bool {
+    rule.starts_with("upstream.") || rule.starts_with("relay.")
+}
+
+/// The rule of an event, with its sentence and its source.
+fn rule_of(event: &LoggedEvent) -> Option<String> {
+    let (rule, says) = (event.rule?, event.says?);
+    let source = labels::source(event.law.as_deref()?);
+    Some(format!("{rule}: {says}. Source: {source}."))
 }

@@ -1,7 +1,6 @@
 //! The redirects of browsers: their targets, and the labels of the arrows.
 
 use crate::event_log::LoggedEvent;
-use crate::inspector::labels;
 
 /// The target of a redirect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +22,16 @@ pub(super) fn guess(event: &LoggedEvent) -> Option<RedirectTarget> {
     })
 }
 
-/// The label of an answer's arrow.
+/// The label of an answer's arrow; `meaning` is that of an answer that is no redirect.
 pub(super) fn answer_label(
-    event: &LoggedEvent,
+    meaning: String,
     fault: Option<&str>,
     target: Option<RedirectTarget>,
 ) -> String {
     let status = match target {
         Some(RedirectTarget::Provider) => "303 to the provider".to_owned(),
-        Some(RedirectTarget::Callback) => "303 to the callback".to_owned(),
-        None => event.status.map(labels::status).unwrap_or_default(),
+        Some(RedirectTarget::Callback) => "303 back to the app".to_owned(),
+        None => meaning,
     };
     match fault {
         None => status,
@@ -54,12 +53,12 @@ pub(super) fn callback_label(event: &LoggedEvent) -> &'static str {
     if event.operation != "GET /callback/{provider}" {
         "the callback"
     } else if event.steps.contains(&"code_issued") {
-        "callback?code=…&state=…"
+        "callback?code&state"
     } else if event.steps.contains(&"completed")
         || !event.steps.contains(&"upstream_login_consumed")
     {
         "callback, no parameters"
     } else {
-        "callback?error=…&state=…"
+        "callback?error&state"
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Arrow {
     pub(crate) from: Participant,
     pub(crate) to: Participant,
     pub(crate) label: String,
+    /// A second line: the name of the user, or of an error.
+    pub(crate) detail: Option<String>,
     pub(crate) style: Style,
     /// Whether the message arrives; if not, the arrow ends before the other lifeline.
     pub(crate) arrives: bool,
@@ -41,7 +43,8 @@ pub(crate) struct Note {
     pub(crate) style: Style,
     pub(crate) title: String,
     pub(crate) sentences: Vec<String>,
-    pub(crate) law: Option<String>,
+    /// The rule and its source.
+    pub(crate) rule: Option<String>,
     pub(crate) advice: Option<&'static str>,
 }
 
@@ -51,6 +54,10 @@ pub(crate) enum Style {
     Plain,
     /// Inferred from later calls, because neither broker nor proxy sees it.
     Inferred,
+    /// The user is asked for confirmation.
+    Asked,
+    /// The user is signed in.
+    Succeeded,
     /// Refused by the broker, or a login that failed.
     Refused,
     /// Changed by a fault, or a resend.
@@ -63,6 +70,8 @@ impl Style {
         match self {
             Self::Plain => "plain",
             Self::Inferred => "inferred",
+            Self::Asked => "asked",
+            Self::Succeeded => "succeeded",
             Self::Refused => "refused",
             Self::Faulted => "faulted",
         }

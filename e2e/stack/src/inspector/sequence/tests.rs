@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::event_log::EventSource;
+use serde_json::json;
 
 /// An event of a successful clean login; each test changes what it is about.
 fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> LoggedEvent {
@@ -14,14 +15,17 @@ fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Log
         to: "broker",
         operation: operation.to_owned(),
         project: Some("demo".to_owned()),
+        provider: None,
         login: Some("aLogin".to_owned()),
         provenance: None,
         status: Some(200),
         rule: None,
+        happened: None,
         says: None,
         law: None,
         advice: None,
         why: None,
+        took_ms: None,
         committed: false,
         steps: Vec::new(),
         fault: None,
@@ -76,9 +80,35 @@ fn result() -> LoggedEvent {
     )
 }
 
+/// The answers of exchanges that are no longer kept.
+struct NothingKept;
+
+impl Answers for NothingKept {
+    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
+        None
+    }
+
+    fn body(&self, _: &str) -> Option<Value> {
+        None
+    }
+}
+
+/// One kept answer.
+struct Kept(Option<RedirectTarget>, Option<Value>);
+
+impl Answers for Kept {
+    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
+        self.0
+    }
+
+    fn body(&self, _: &str) -> Option<Value> {
+        self.1.clone()
+    }
+}
+
 fn rows_of(events: &[LoggedEvent]) -> Vec<Row> {
     let events: Vec<_> = events.iter().cloned().map(Arc::new).collect();
-    rows(&events, &|_| None)
+    rows(&events, &NothingKept)
 }
 
 /// Every row on a line: `B>K label`, `B~>C` if inferred, `>|` if it breaks off.
@@ -140,7 +170,7 @@ fn a_clean_login_is_drawn_with_the_unseen_messages_inferred() {
         "K>P POST token",
         "P>K 200 OK",
         "+ upstream_login_consumed completed",
-        "K>B 303 to the callback",
+        "K>B 303 back to the app",
         "B~>C callback, no parameters",
         "C>K POST /v1/login/result",
         "+ result_consumed",
@@ -156,12 +186,9 @@ fn a_legacy_login_takes_code_or_error_to_the_callback() {
     for (committed, callback) in [
         (
             ["upstream_login_consumed", "code_issued"].as_slice(),
-            "B~>C callback?code=…&state=…",
+            "B~>C callback?code&state",
         ),
-        (
-            &["upstream_login_consumed"],
-            "B~>C callback?error=…&state=…",
-        ),
+        (&["upstream_login_consumed"], "B~>C callback?error&state"),
     ] {
         let rows = script(&rows_of(&[start.clone(), steps(back.clone(), committed)]));
         let beginning = [
@@ -178,20 +205,101 @@ fn a_legacy_login_takes_code_or_error_to_the_callback() {
 #[test]
 fn a_redirect_target_is_read_from_the_answer_if_that_is_kept() {
     let visit = redirected(event(1, "visit", "browser", "GET /login/{handle}"));
-    let rows = rows(&[Arc::new(visit)], &|id| {
-        assert_eq!(id, "visit");
-        Some(RedirectTarget::Callback)
-    });
+    let rows = rows(
+        &[Arc::new(visit)],
+        &Kept(Some(RedirectTarget::Callback), None),
+    );
     let rows = script(&rows);
-    assert_eq!(rows[2..], ["K>B 303 to the callback", "B~>C the callback"]);
+    assert_eq!(rows[2..], ["K>B 303 back to the app", "B~>C the callback"]);
 }
 
 #[test]
-fn a_refusal_shows_rule_law_and_advice() {
+fn an_answer_says_what_it_means() {
+    let result = |body| ("POST /v1/login/result", body);
+    for ((operation, body), label, detail, style) in [
+        (
+            result(json!({ "status": "pending" })),
+            "200 pending",
+            None,
+            Style::Plain,
+        ),
+        (
+            result(json!({ "status": "failed", "error": "access_denied" })),
+            "200 failed",
+            Some("access_denied"),
+            Style::Refused,
+        ),
+        (
+            result(json!({ "status": "succeeded", "profile": { "name": "Ada" } })),
+            "200 succeeded",
+            Some("Ada"),
+            Style::Succeeded,
+        ),
+        (
+            (
+                "GET /v1/profile",
+                json!({ "name": null, "username": "ada" }),
+            ),
+            "200 profile",
+            Some("ada"),
+            Style::Succeeded,
+        ),
+        (
+            ("POST /v1/token", json!({ "expires_in": 900 })),
+            "200 access_token",
+            Some("valid for 900 s"),
+            Style::Plain,
+        ),
+    ] {
+        let call = event(1, "call", "consumer", operation);
+        let rows = rows(&[Arc::new(call)], &Kept(None, Some(body)));
+        let Some(Row::Arrow(answer)) = rows.last() else {
+            panic!("{rows:?}");
+        };
+        assert_eq!(
+            (
+                answer.label.as_str(),
+                answer.detail.as_deref(),
+                answer.style
+            ),
+            (label, detail, style)
+        );
+    }
+}
+
+#[test]
+fn a_question_is_no_refusal() {
+    let asked = LoggedEvent {
+        rule: Some("relay.start_origin"),
+        happened: Some("The user is asked whether they started this sign-in"),
+        says: Some("A sign-in that begins elsewhere needs confirmation"),
+        law: Some("KIT-CHOICE".to_owned()),
+        provenance: Some("typed"),
+        ..event(1, "visit", "browser", "GET /login/{handle}")
+    };
+    let rows = rows_of(&[asked]);
+    let is_refused = |row: &Row| match row {
+        Row::Arrow(arrow) => arrow.style == Style::Refused,
+        Row::Note(note) => note.style == Style::Refused,
+        _ => false,
+    };
+    assert!(!rows.iter().any(is_refused), "{rows:?}");
+    let script = script(&rows);
+    assert!(
+        script.contains(&"K>B 200 confirmation page".to_owned()),
+        "{script:?}"
+    );
+    let question = "! ? The user is asked whether they started this sign-in";
+    assert_eq!(script.last().map(String::as_str), Some(question));
+}
+
+#[test]
+fn a_refusal_shows_rule_source_and_advice() {
     let refused = LoggedEvent {
         status: Some(400),
         rule: Some("result.once"),
-        says: Some("a result is read once"),
+        happened: Some("The result was read before"),
+        says: Some("A result is read once"),
         law: Some("SPEC somewhere".to_owned()),
         advice: Some("Start anew."),
         why: Some("it was read before"),
@@ -207,12 +315,10 @@ fn a_refusal_shows_rule_law_and_advice() {
         (Style::Refused, "400 Bad Request")
     );
     assert_eq!(answer.exchange.as_deref(), Some("again"));
-    assert_eq!(note.title, "✕ Refused: result.once");
-    assert_eq!(
-        note.sentences,
-        ["A result is read once.", "It was read before."]
-    );
-    assert_eq!(note.law.as_deref(), Some("SPEC somewhere"));
+    assert_eq!(note.title, "✕ The result was read before");
+    assert_eq!(note.sentences, ["It was read before."]);
+    let rule = "result.once: A result is read once. Source: the specification, “somewhere”.";
+    assert_eq!(note.rule.as_deref(), Some(rule));
     assert_eq!(note.advice, Some("Start anew."));
 }
 
@@ -257,12 +363,12 @@ fn a_refused_connection_never_reaches_the_broker() {
     let rows = rows_of(&[faulted(&call, "refuse", None)]);
     assert_eq!(
         script(&rows),
-        ["C>|K POST /v1/token", "! ⚡ Fault of the proxy: refuse"]
+        ["C>|K POST /v1/token", "! ⚡ Fault injected: refuse"]
     );
     let Row::Note(note) = &rows[1] else {
         panic!("{rows:?}");
     };
-    assert_eq!(note.sentences[1], "Nothing was committed.");
+    assert_eq!(note.sentences[1], "The broker had stored nothing.");
 }
 
 #[test]
