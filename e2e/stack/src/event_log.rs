@@ -11,6 +11,8 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use hyper::Request;
+use hyper::body::Bytes;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -76,6 +78,11 @@ impl EventLog {
     /// The exchange with this `X-Request-Id`, masked.
     pub fn exchange(&self, request_id: &str) -> Option<Exchange> {
         self.recorded(request_id).map(|exchange| exchange.masked())
+    }
+
+    /// The request of that exchange, with its secrets; `None` unless all of it is kept.
+    pub(crate) fn request(&self, request_id: &str) -> Option<Request<Bytes>> {
+        self.recorded(request_id)?.request()
     }
 
     /// The `Location` of that exchange's response, masked.

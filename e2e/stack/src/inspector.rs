@@ -17,6 +17,7 @@
 //! The pages show no secret, because the event log masks what it returns.
 
 mod assets;
+mod curl;
 mod diagram;
 mod exchange_view;
 mod forms;
@@ -45,6 +46,7 @@ pub(crate) fn routes() -> Vec<Route> {
         forms::misbehave,
         forms::arm_fault,
         forms::clear_faults,
+        forms::send_again,
         assets::style,
         assets::diagram_style,
         assets::script,

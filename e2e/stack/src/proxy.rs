@@ -21,6 +21,8 @@ use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use hyper::Request;
+use hyper::body::Bytes;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -28,6 +30,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::accept::accept;
+use call::ProxiedCall;
 use corrupt::Unanswered;
 use headers::MAX_HEADERS;
 use service::ProxyService;
@@ -41,6 +44,7 @@ pub struct Proxy {
     /// The address that the proxy listens on.
     pub address: SocketAddr,
     target: Target,
+    state: Arc<ProxyState>,
     accepting: JoinHandle<()>,
 }
 
@@ -60,10 +64,11 @@ impl Proxy {
         let address = listener.local_addr()?;
         let listener = TcpListener::from_std(listener)?;
         let target = Target::new(target);
-        let accepting = tokio::spawn(accept_all(listener, target.clone(), state));
+        let accepting = tokio::spawn(accept_all(listener, target.clone(), state.clone()));
         Ok(Self {
             address,
             target,
+            state,
             accepting,
         })
     }
@@ -71,6 +76,17 @@ impl Proxy {
     /// Forwards new requests to another broker from now on.
     pub fn retarget(&self, target: SocketAddr) {
         self.target.set(target);
+    }
+
+    /// Sends a recorded request again, as if its client did, and returns the `X-Request-Id`
+    /// of the answer, unless a fault keeps that back.
+    pub async fn send_again(&self, request: Request<Bytes>) -> Option<String> {
+        const WHY: &str = "the inspector sends the same call again, to show what single use means";
+        let service = ProxyService::new(self.target.clone(), self.state.clone());
+        let call = ProxiedCall::again(request);
+        let answer = service.forward_call(call, Some(WHY)).await.ok()?;
+        let request_id = answer.headers().get("x-request-id")?;
+        Some(request_id.to_str().ok()?.to_owned())
     }
 }
 

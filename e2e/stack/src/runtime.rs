@@ -71,6 +71,11 @@ pub(crate) struct RuntimeParts {
     pub(crate) fronts: Vec<TlsFront>,
 }
 
+/// The request of an exchange is not kept, or not whole.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("call: the request of this exchange is no longer kept, or was not kept whole")]
+pub(crate) struct NotKept;
+
 impl StackRuntime {
     /// Starts a broker, and the proxy in front of it at `listener`.
     pub(crate) async fn start(
@@ -144,6 +149,17 @@ impl StackRuntime {
             tokio::spawn(old.stop());
         }
         Ok(())
+    }
+
+    /// Sends the request of a recorded exchange again, and returns the `X-Request-Id` of the
+    /// answer, unless a fault keeps that back.
+    ///
+    /// # Errors
+    ///
+    /// If the exchange is not kept, or not whole.
+    pub(crate) async fn send_again(&self, request_id: &str) -> Result<Option<String>, NotKept> {
+        let request = self.event_log().request(request_id).ok_or(NotKept)?;
+        Ok(self.proxy.send_again(request).await)
     }
 
     /// The file with the certificate authority to trust, if there is TLS.

@@ -48,6 +48,7 @@ function replace(id, fresh) {
   const old = document.getElementById(id);
   if (fresh?.outerHTML === rendered.get(id)) return;
   rendered.set(id, fresh?.outerHTML);
+  unhide(fresh);
   if (!fresh) {
     old?.remove();
   } else if (!old) {
@@ -111,6 +112,25 @@ document.addEventListener("keydown", (event) => {
 });
 
 addEventListener("popstate", () => show(location.href));
+
+// What only a script can do is hidden until one runs.
+
+function unhide(part) {
+  for (const button of part?.querySelectorAll("[data-copy]") ?? []) button.hidden = false;
+}
+
+unhide(document);
+
+document.addEventListener("click", async (event) => {
+  const source = event.target.closest("[data-copy]")?.dataset.copy;
+  if (!source) return;
+  try {
+    await navigator.clipboard.writeText(document.getElementById(source).textContent);
+    announce("Copied.");
+  } catch {
+    announce("The browser does not allow copying here.");
+  }
+});
 
 // Without this script a form reloads the page; with it, the page stays.
 

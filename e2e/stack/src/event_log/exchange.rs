@@ -3,9 +3,10 @@
 
 use std::fmt;
 
+use hyper::body::Bytes;
 use hyper::header::LOCATION;
 use hyper::http::{request, response};
-use hyper::{Method, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -121,6 +122,11 @@ impl RecordedExchange {
         }
     }
 
+    /// The request with its secrets, to be sent again; `None` unless all of it was kept.
+    pub(super) fn request(&self) -> Option<Request<Bytes>> {
+        self.request.whole()
+    }
+
     /// The `Location` of the response, masked.
     pub(super) fn location(&self) -> Option<String> {
         let headers = self.response.as_ref()?.head.headers();
@@ -156,6 +162,18 @@ impl RecordedRequest {
             head: RecordedHead::new(&head.headers),
             body: RecordedBody::new(body),
         }
+    }
+
+    /// The request with its secrets, as it was sent; `None` unless all of it was kept.
+    fn whole(&self) -> Option<Request<Bytes>> {
+        if !self.head.is_whole() || self.url.len() == MAX_URL_BYTES {
+            return None;
+        }
+        let mut request = Request::new(self.body.whole()?);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.url.parse().ok()?;
+        *request.headers_mut() = self.head.headers();
+        Some(request)
     }
 
     fn masked(&self, project: Option<&str>) -> Message {

@@ -2,6 +2,7 @@
 //! masked only when they are shown.
 
 use hyper::HeaderMap;
+use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use serde_json::Value;
 
@@ -55,6 +56,11 @@ impl RecordedHead {
         }
     }
 
+    /// Whether the headers were small enough to be kept.
+    pub(super) fn is_whole(&self) -> bool {
+        self.lines.is_some()
+    }
+
     pub(super) fn headers(&self) -> HeaderMap {
         let lines = self.lines.as_deref().unwrap_or_default();
         lines
@@ -82,6 +88,14 @@ impl RecordedBody {
         Self {
             json: (is_json && bytes.len() <= MAX_BODY_BYTES).then(|| bytes.into()),
             bytes: bytes.len(),
+        }
+    }
+
+    /// The bytes; `None` if they were not kept.
+    pub(super) fn whole(&self) -> Option<Bytes> {
+        match &self.json {
+            Some(json) => Some(Bytes::copy_from_slice(json)),
+            None => (self.bytes == 0).then(Bytes::new),
         }
     }
 

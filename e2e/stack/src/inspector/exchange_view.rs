@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::curl;
 use super::labels;
 use super::sequence::Note;
 use crate::event_log::{Exchange, LoggedEvent};
@@ -15,6 +16,9 @@ pub(crate) struct ExchangeView {
     pub(crate) notes: Vec<Note>,
     /// `None` if the exchange is no longer kept.
     pub(crate) exchange: Option<Exchange>,
+    pub(crate) request_id: String,
+    /// The request as a curl command.
+    pub(crate) curl: Option<String>,
 }
 
 impl ExchangeView {
@@ -23,6 +27,7 @@ impl ExchangeView {
         request_id: &str,
         events: &[Arc<LoggedEvent>],
         exchange: Option<Exchange>,
+        broker_url: &str,
     ) -> Option<Self> {
         let is_about =
             |event: &&Arc<LoggedEvent>| event.request_id == request_id && event.to == "broker";
@@ -33,6 +38,10 @@ impl ExchangeView {
             at: labels::time_of_day(first.at),
             committed: first.steps.iter().map(|step| labels::step(step)).collect(),
             notes: about.iter().filter_map(|event| Note::of(event)).collect(),
+            request_id: request_id.to_owned(),
+            curl: exchange
+                .as_ref()
+                .map(|it| curl::command(&it.request, broker_url)),
             exchange,
         })
     }

@@ -95,6 +95,23 @@ pub(super) fn clear_faults(
     back.redirect()
 }
 
+#[derive(FromForm)]
+pub(super) struct SendAgainForm<'r> {
+    /// The `X-Request-Id` of the exchange.
+    call: &'r str,
+}
+
+#[post("/do/send-again", data = "<form>")]
+pub(super) async fn send_again(
+    form: Form<SendAgainForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let answered = runtime.send_again(form.call).await;
+    let answered = answered.map_err(ControlError::not_found)?;
+    back.redirect_to_call(answered.as_deref())
+}
+
 /// The path of the page that a form is on, from its `Referer`.
 pub(super) struct ReturnPath<'r>(Option<Origin<'r>>);
 
@@ -114,6 +131,21 @@ impl<'r> FromRequest<'r> for ReturnPath<'r> {
 }
 
 impl ReturnPath<'_> {
+    /// Redirects to the page with another exchange open, if it was a page with one.
+    fn redirect_to_call(self, call: Option<&str>) -> RedirectBack {
+        let (Some(page), Some(call)) = (&self.0, call) else {
+            return self.redirect();
+        };
+        let shows_calls = page
+            .query()
+            .is_some_and(|query| query.as_str().starts_with("call="));
+        if !shows_calls {
+            return self.redirect();
+        }
+        let url = Origin::parse_owned(format!("{}?call={call}", page.path()));
+        Ok(url.map_or_else(|_| Redirect::to("/"), Redirect::to))
+    }
+
     fn redirect(self) -> RedirectBack {
         let page = self.0.map(Origin::into_owned);
         Ok(page.map_or_else(|| Redirect::to("/"), Redirect::to))

@@ -181,7 +181,7 @@ impl SequenceSource<'_> {
         };
         let exchange = self.call.and_then(|id| {
             let exchange = runtime.event_log().exchange(id);
-            ExchangeView::new(id, &shown.events, exchange)
+            ExchangeView::new(id, &shown.events, exchange, &runtime.urls.broker)
         });
         SequenceView {
             login: None,

@@ -59,6 +59,15 @@ impl ForwardedBody {
         })
     }
 
+    /// A body that is known already.
+    pub(super) fn of(whole: Bytes) -> Self {
+        Self {
+            start: whole,
+            is_started: false,
+            rest: None,
+        }
+    }
+
     /// The buffered start.
     pub(super) fn start(&self) -> &[u8] {
         &self.start

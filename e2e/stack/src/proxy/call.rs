@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use broker::model::LoginId;
 use contract::{ClientId, Digest, SessionKey, State};
 use hyper::Request;
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::AUTHORIZATION;
 use hyper::http::request::Parts;
 use serde::Deserialize;
@@ -50,13 +50,23 @@ impl ProxiedCall {
         let (mut head, incoming) = request.into_parts();
         drop_hop_by_hop(&mut head.headers);
         let body = ForwardedBody::read(&head, incoming).await?;
-        Ok(Self {
+        Ok(Self::new(head, body))
+    }
+
+    /// A recorded request, to be sent again.
+    pub(super) fn again(request: Request<Bytes>) -> Self {
+        let (head, body) = request.into_parts();
+        Self::new(head, ForwardedBody::of(body))
+    }
+
+    fn new(head: Parts, body: ForwardedBody) -> Self {
+        Self {
             operation: BrokerOperation::of_request(&head.method, head.uri.path()),
             fields: members(&body),
             client: members(&body),
             head,
             body,
-        })
+        }
     }
 
     /// The login and the project of the call, as far as they are known. The broker has not

@@ -56,7 +56,17 @@ impl ProxyService {
         request: Request<Incoming>,
     ) -> Result<Response<ClientBody>, Unanswered> {
         let call = ProxiedCall::read(request).await?;
-        let context = self.inspect(&call);
+        let resent = self.state.resends.explain(call.digest());
+        self.forward_call(call, resent).await
+    }
+
+    /// Forwards one call, which is a resend if `resent` says why.
+    pub(super) async fn forward_call(
+        &self,
+        call: ProxiedCall,
+        resent: Option<&'static str>,
+    ) -> Result<Response<ClientBody>, Unanswered> {
+        let context = self.inspect(&call, resent);
         if let Some(injected) = &context.injected
             && injected.fault == Fault::Refuse
         {
@@ -70,12 +80,9 @@ impl ProxyService {
     }
 
     /// Identifies the call and its owner, records a resend, and triggers a fault.
-    fn inspect(&self, call: &ProxiedCall) -> CallContext {
+    fn inspect(&self, call: &ProxiedCall, resent: Option<&'static str>) -> CallContext {
         let owner = call.owner(self.state.event_log.secrets());
-        let digest = call.digest();
-        if let Some(operation) = call.operation
-            && let Some(why) = self.state.resends.explain(digest)
-        {
+        if let (Some(operation), Some(why)) = (call.operation, resent) {
             self.state.record(ProxyEvent {
                 request_id: &new_request_id(),
                 operation,
@@ -88,7 +95,7 @@ impl ProxyService {
         }
         let trigger = |operation| self.state.faults.trigger(operation, &owner);
         CallContext {
-            digest,
+            digest: call.digest(),
             injected: call.operation.and_then(trigger),
             owner,
             was_reused: self.is_reused.swap(true, Ordering::Relaxed),
