@@ -16,6 +16,7 @@ mod projects;
 mod response_headers;
 mod upstreams;
 
+pub(crate) use faults::NOT_HELD;
 pub(crate) use json_body::JsonBody;
 pub(crate) use projects::NewProject;
 
@@ -84,6 +85,8 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
                 faults::arm,
                 faults::armed,
                 faults::clear,
+                faults::held,
+                faults::let_go,
                 events::list,
                 events::stream,
                 events::exchange,

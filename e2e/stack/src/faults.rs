@@ -2,10 +2,13 @@
 //! project, once or for one login.
 
 mod answer;
+mod held;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{FaultAnswer, MalformedAnswer};
+pub use held::HeldCall;
+use held::HeldCalls;
 
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -64,12 +67,28 @@ faults! {
         "The broker answers and its commit stands, but a 200 arrives whose body never ends.";
     Answer = "answer",
         "The broker answers and its commit stands, but another answer arrives instead.";
+    HoldRequest = "hold_request",
+        "The call waits before the broker sees it, until you let it go.";
+    HoldResponse = "hold_response",
+        "The broker answers and its commit stands, but the answer waits until you let it go.";
+}
+
+impl Fault {
+    /// Whether the fault strikes before the broker has seen the call.
+    pub(crate) fn is_before_broker(self) -> bool {
+        matches!(self, Self::Refuse | Self::HoldRequest)
+    }
 }
 
 /// Whether a client that waits gets the broker's whole answer in spite of the fault with
 /// this name.
 pub(crate) fn delivers_answer(fault: Option<&str>) -> bool {
-    let is_late = |name: &str| matches!(name.parse(), Ok(Fault::Delay | Fault::Drip));
+    let is_late = |name: &str| {
+        matches!(
+            name.parse(),
+            Ok(Fault::Delay | Fault::Drip | Fault::HoldResponse)
+        )
+    };
     fault.is_none_or(is_late)
 }
 
@@ -182,9 +201,12 @@ pub struct ArmedFault {
     pub sticks_to: Option<String>,
 }
 
-/// The armed faults of one proxy.
+/// The armed faults of one proxy, and the calls that they hold.
 #[derive(Debug, Default)]
-pub struct Faults(Mutex<Armed>);
+pub struct Faults {
+    armed: Mutex<Armed>,
+    held: HeldCalls,
+}
 
 #[derive(Debug, Default)]
 struct Armed {
@@ -221,9 +243,25 @@ impl Faults {
         id
     }
 
-    /// Disarms every fault.
+    /// Disarms every fault, and lets every held call go.
     pub fn clear(&self) {
         self.lock().triggers.clear();
+        self.held.let_all_go();
+    }
+
+    /// The calls that are held, oldest first.
+    pub fn held(&self) -> Vec<HeldCall> {
+        self.held.list()
+    }
+
+    /// Lets a held call go; false if none with this id waits.
+    pub fn let_go(&self, id: u64) -> bool {
+        self.held.let_go(id)
+    }
+
+    /// Holds a call until it is let go, or its client leaves.
+    pub(crate) async fn hold(&self, call: HeldCall) {
+        self.held.wait(call).await;
     }
 
     /// The faults that may still trigger, oldest first.
@@ -266,7 +304,7 @@ impl Faults {
     }
 
     fn lock(&self) -> MutexGuard<'_, Armed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.armed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

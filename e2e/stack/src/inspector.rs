@@ -47,6 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
         forms::arm_fault,
         forms::clear_faults,
         forms::send_again,
+        forms::let_go,
         assets::style,
         assets::diagram_style,
         assets::script,

@@ -58,6 +58,11 @@ const CALLS: &[(&str, &str)] = &[
     ("GET /api/exchanges/{request_id}", "one exchange, masked"),
     ("GET /api/logins", "the latest logins, with their states"),
     (
+        "GET /api/held",
+        "the calls that hold_request or hold_response holds",
+    ),
+    ("DELETE /api/held/{id}", "let one of them go"),
+    (
         "GET /api/logins/{login}",
         "the state and calls of one login",
     ),

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::json_body::JsonBody;
 use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
-use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, MalformedAnswer};
+use crate::faults::{ArmedFault, Fault, FaultAnswer, FaultInjection, HeldCall, MalformedAnswer};
 use crate::projects::ProjectRegistry;
 use crate::runtime::StackRuntime;
 
@@ -131,3 +131,23 @@ pub(super) fn clear(runtime: &State<Arc<StackRuntime>>) -> NoContent {
     runtime.faults().clear();
     NoContent
 }
+
+#[get("/api/held")]
+pub(super) fn held(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<HeldCall>> {
+    Json(runtime.faults().held())
+}
+
+#[delete("/api/held/<id>")]
+pub(super) fn let_go(
+    id: u64,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<NoContent, ControlError> {
+    match runtime.faults().let_go(id) {
+        true => Ok(NoContent),
+        false => Err(ControlError::not_found(NOT_HELD)),
+    }
+}
+
+/// The message about a call that waits no longer.
+pub(crate) const NOT_HELD: &str =
+    "id: no call with this id is held; it was let go, or its client left";

@@ -16,6 +16,7 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::Redirect;
 use rocket::{FromForm, Request, State, post};
 
+use crate::control::NOT_HELD;
 use crate::control_error::{ControlError, parse_field};
 use crate::faults::{Fault, FaultInjection};
 use crate::operation::BrokerOperation;
@@ -93,6 +94,23 @@ pub(super) fn clear_faults(
 ) -> RedirectBack {
     runtime.faults().clear();
     back.redirect()
+}
+
+#[derive(FromForm)]
+pub(super) struct LetGoForm {
+    id: u64,
+}
+
+#[post("/do/let-go", data = "<form>")]
+pub(super) fn let_go(
+    form: Form<LetGoForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    match runtime.faults().let_go(form.id) {
+        true => back.redirect(),
+        false => Err(ControlError::not_found(NOT_HELD)),
+    }
 }
 
 #[derive(FromForm)]

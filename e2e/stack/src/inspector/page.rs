@@ -16,6 +16,7 @@ use super::page_header::PageHeader;
 use super::sequence_view::{self, SequenceView};
 use super::tools::Tools;
 use crate::control_error::ControlError;
+use crate::faults::HeldCall;
 use crate::runtime::{ServerUrls, StackRuntime};
 
 #[derive(Template)]
@@ -30,6 +31,8 @@ struct InspectorPage<'a> {
     /// The number of problems that belong to no login.
     others: usize,
     chosen: Option<SequenceView>,
+    /// The calls that a fault holds.
+    held: Vec<HeldCall>,
     /// Whether the page always shows the newest login.
     follows: bool,
 }
@@ -110,6 +113,7 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
         entries,
         others: others_count,
         chosen,
+        held: runtime.faults().held(),
         follows: matches!(subject, Subject::Newest),
     };
     let html = RawHtml(page.render().expect("the template only writes strings"));

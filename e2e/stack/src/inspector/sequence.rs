@@ -31,6 +31,9 @@ pub(crate) trait Answers {
 
     /// A JSON body, masked.
     fn body(&self, request_id: &str) -> Option<Value>;
+
+    /// Whether a fault holds the answer at this moment.
+    fn is_held(&self, request_id: &str) -> bool;
 }
 
 /// The rows of `events`, which belong to one login.

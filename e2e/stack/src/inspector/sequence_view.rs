@@ -163,6 +163,11 @@ impl Answers for StackRuntime {
     fn body(&self, request_id: &str) -> Option<Value> {
         self.event_log().answer_body(request_id)
     }
+
+    fn is_held(&self, request_id: &str) -> bool {
+        let held = self.faults().held();
+        held.iter().any(|call| call.request_id == request_id)
+    }
 }
 
 struct SequenceSource<'a> {

@@ -136,10 +136,14 @@ impl ProxiedCall {
         Digest::of(&text)
     }
 
-    /// The request for the broker, and its record for the event log.
-    pub(super) fn into_parts(self) -> (Request<ForwardedBody>, RecordedRequest) {
-        let recorded = RecordedRequest::new(&self.head, self.body.start());
-        (Request::from_parts(self.head, self.body), recorded)
+    /// The record for the event log.
+    pub(super) fn recorded(&self) -> RecordedRequest {
+        RecordedRequest::new(&self.head, self.body.start())
+    }
+
+    /// The request for the broker.
+    pub(super) fn into_request(self) -> Request<ForwardedBody> {
+        Request::from_parts(self.head, self.body)
     }
 
     fn parameter(&self, name: &str) -> Option<String> {

@@ -22,7 +22,7 @@ use super::upstream_conn::UpstreamConn;
 use crate::event_log::{
     LoggedEvent, ProxyEvent, RecordedExchange, RecordedRequest, RecordedResponse,
 };
-use crate::faults::{Fault, FaultInjection};
+use crate::faults::{Fault, FaultInjection, HeldCall};
 use crate::operation::CallOwner;
 
 /// Forwards the calls of one client connection.
@@ -66,14 +66,20 @@ impl ProxyService {
         call: ProxiedCall,
         resent: Option<&'static str>,
     ) -> Result<Response<ClientBody>, Unanswered> {
-        let context = self.inspect(&call, resent);
-        if let Some(injected) = &context.injected
-            && injected.fault == Fault::Refuse
-        {
-            return Err(self.refuse(call, &context, injected).into());
+        let mut context = self.inspect(&call, resent);
+        let is_before = |it: &mut FaultInjection| it.fault.is_before_broker();
+        if let Some(injected) = context.injected.take_if(is_before) {
+            let request_id = self.record_unseen(&call, &context, &injected);
+            match injected.fault {
+                Fault::HoldRequest => self.hold(&injected, &context, request_id).await,
+                _ => {
+                    self.state.resends.lost(context.digest, context.was_reused);
+                    return Err(Closed.into());
+                }
+            }
         }
-        let (request, recorded) = call.into_parts();
-        let Ok(response) = self.send(request).await else {
+        let recorded = call.recorded();
+        let Ok(response) = self.send(call.into_request()).await else {
             return Ok(broker_unreachable());
         };
         self.deliver(recorded, &context, response).await
@@ -102,25 +108,36 @@ impl ProxyService {
         }
     }
 
-    /// Closes the connection before the broker has seen the call.
-    fn refuse(
+    /// Records a call that the broker has not seen, with its fault, and returns its id.
+    fn record_unseen(
         &self,
-        call: ProxiedCall,
+        call: &ProxiedCall,
         context: &CallContext,
         injected: &FaultInjection,
-    ) -> Closed {
+    ) -> String {
         let request_id = new_request_id();
-        let (_, request) = call.into_parts();
         self.state.event_log.record(RecordedExchange {
             request_id: request_id.clone(),
-            request,
+            request: call.recorded(),
             project: None,
             response: None,
             fault: Some(injected.fault.name()),
         });
         self.record_fault(injected, context, &request_id, None);
-        self.state.resends.lost(context.digest, context.was_reused);
-        Closed
+        request_id
+    }
+
+    /// Holds the call until it is let go.
+    async fn hold(&self, injected: &FaultInjection, context: &CallContext, request_id: String) {
+        let login = context.owner.login.as_ref();
+        let call = HeldCall {
+            id: 0,
+            operation: injected.operation.name(),
+            fault: injected.fault.name(),
+            request_id,
+            login: login.map(|login| login.as_str().to_owned()),
+        };
+        self.state.faults.hold(call).await;
     }
 
     /// Sends the request to the broker and reads its whole response.
@@ -160,6 +177,9 @@ impl ProxyService {
             return Ok(response.map(whole));
         };
         self.record_fault(injected, context, &request_id, audited.as_deref());
+        if injected.fault == Fault::HoldResponse {
+            self.hold(injected, context, request_id).await;
+        }
         self.answer(injected, context, response).await
     }
 
@@ -190,6 +210,7 @@ impl ProxyService {
                 delay(injected).await;
                 Ok(response.map(whole))
             }
+            Fault::HoldRequest | Fault::HoldResponse => Ok(response.map(whole)),
             Fault::Drip => Ok(dripping(response)),
             Fault::Endless => Ok(endless()),
             Fault::Answer => Ok(injected.answer.to_response().map(whole)),
@@ -212,10 +233,10 @@ impl ProxyService {
                 Fault::Html502 => Some(502),
                 Fault::Html200 | Fault::Endless => Some(200),
                 Fault::Answer => Some(injected.answer.status()),
-                Fault::Truncate | Fault::Delay | Fault::Drip => {
+                Fault::Truncate | Fault::Delay | Fault::Drip | Fault::HoldResponse => {
                     audited.and_then(|event| event.status)
                 }
-                Fault::Refuse | Fault::LoseResponse | Fault::Silence => None,
+                Fault::Refuse | Fault::LoseResponse | Fault::Silence | Fault::HoldRequest => None,
             },
             why: injected.fault.description(),
             audited,

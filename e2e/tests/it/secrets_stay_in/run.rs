@@ -266,7 +266,14 @@ impl Run {
     /// Makes calls whose responses the proxy loses, each in another way, and repeats them.
     pub(super) async fn lose_responses(&mut self, stack: &TestStack, provider: &str) {
         // The others keep a client waiting for longer than a test.
-        let ends = |it: &&Fault| !matches!(it, Fault::Silence | Fault::Drip | Fault::Endless);
+        let waits = [
+            Fault::Silence,
+            Fault::Drip,
+            Fault::Endless,
+            Fault::HoldRequest,
+            Fault::HoldResponse,
+        ];
+        let ends = |it: &&Fault| !waits.contains(it);
         for fault in Fault::ALL.iter().filter(ends) {
             let key = fresh::secret();
             let start = "POST /v1/login/session".parse().expect("an operation");

@@ -166,7 +166,8 @@ impl<'a> SequenceBuilder<'a> {
                 (None, Some(note)) => note.style,
                 (None, None) => style,
             },
-            arrives: !matches!(fault, Some("lose_response" | "truncate" | "silence")),
+            arrives: !matches!(fault, Some("lose_response" | "truncate" | "silence"))
+                && !self.answers.is_held(&event.request_id),
             exchange: Some(event.request_id.clone()),
         }));
         self.rows.extend(explanation.map(Row::Note));
@@ -175,8 +176,10 @@ impl<'a> SequenceBuilder<'a> {
     /// Adds the browser's next step, if it received the answer and was redirected.
     fn infer_after(&mut self, call: &CallEvents) {
         use Participant::{Browser, Consumer, Provider};
-        let is_received = faults::delivers_answer(call.fault());
-        let Some(event) = call.answered.filter(|_| is_received) else {
+        let is_received = |event: &&LoggedEvent| {
+            faults::delivers_answer(call.fault()) && !self.answers.is_held(&event.request_id)
+        };
+        let Some(event) = call.answered.filter(is_received) else {
             return;
         };
         match self.target(event) {

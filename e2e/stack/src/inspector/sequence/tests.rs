@@ -91,6 +91,10 @@ impl Answers for NothingKept {
     fn body(&self, _: &str) -> Option<Value> {
         None
     }
+
+    fn is_held(&self, _: &str) -> bool {
+        false
+    }
 }
 
 /// One kept answer.
@@ -103,6 +107,10 @@ impl Answers for Kept {
 
     fn body(&self, _: &str) -> Option<Value> {
         self.1.clone()
+    }
+
+    fn is_held(&self, _: &str) -> bool {
+        false
     }
 }
 
