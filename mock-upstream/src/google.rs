@@ -14,12 +14,14 @@ mod discovery;
 mod published_keys;
 
 mod id_token;
+mod id_token_report;
 mod signature;
 mod token;
 
 mod tokeninfo;
 mod userinfo;
 
+pub use id_token_report::{IdTokenCheck, IdTokenReport};
 pub(crate) use keys::KeyRing;
 pub(crate) use state::Google;
 
@@ -48,6 +50,15 @@ impl Endpoints for Google {
             },
             _ => pages::not_found(self.context.provider),
         }
+    }
+
+    fn id_token_report(
+        &self,
+        token: &str,
+        nonce: Option<&str>,
+        access_token: Option<&str>,
+    ) -> Option<IdTokenReport> {
+        Some(self.report(token, nonce, access_token))
     }
 
     fn bytes_held(&self) -> usize {

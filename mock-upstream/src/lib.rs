@@ -16,6 +16,7 @@
 //! - `http`: requests, responses and the server, on wiremock; the transport, for
 //!   deliveries that no HTTP server makes.
 //! - [`journal`]: the last requests of a provider.
+//! - `backend_calls`: the last calls of backends, each with its sign-in and its ID token.
 //! - `provider`: the parts that both providers share: context, sign-in page, stores, PKCE.
 //! - `google`, `github`: the endpoints of one provider each.
 //! - `upstream`: the handles of a running mock.
@@ -42,6 +43,7 @@ pub mod users;
 pub mod misbehaviour;
 mod script;
 
+mod backend_calls;
 mod http;
 pub mod journal;
 mod provider;
@@ -51,7 +53,9 @@ mod google;
 
 mod upstream;
 
+pub use backend_calls::BackendCall;
 pub use clock::Clock;
+pub use google::{IdTokenCheck, IdTokenReport};
 pub use labels::Labels;
 pub use misbehaviour::Misbehaviour;
 pub use script::{Next, QueueError, Queued};

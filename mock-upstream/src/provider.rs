@@ -15,12 +15,24 @@ pub(crate) use expiring_store::ExpiringStore;
 pub(crate) use heap_size::HeapSize;
 pub(crate) use pkce::Challenge;
 
+use crate::google::IdTokenReport;
 use crate::http::{Request, Response};
 
 /// The endpoints of one provider, with the codes and tokens that they issued.
 pub(crate) trait Endpoints: Send + Sync {
     /// Responds to one request without waiting.
     fn respond(&self, request: &Request) -> Response;
+
+    /// The report on an ID token that answers a request with this `nonce`; `None` of a
+    /// provider that issues none.
+    fn id_token_report(
+        &self,
+        _token: &str,
+        _nonce: Option<&str>,
+        _access_token: Option<&str>,
+    ) -> Option<IdTokenReport> {
+        None
+    }
 
     /// The bytes that pending sign-ins, codes and tokens take.
     fn bytes_held(&self) -> usize;

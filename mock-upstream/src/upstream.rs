@@ -5,6 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use crate::backend_calls::BackendCall;
 use crate::github::GitHub;
 use crate::google::{Google, KeyRing};
 use crate::http::{Request, Server};
@@ -241,6 +242,13 @@ impl Upstream {
         self.context.journal.entries()
     }
 
+    /// The last calls of backends with a code or a token, the oldest first, with their
+    /// secrets.
+    #[must_use]
+    pub fn backend_calls(&self) -> Vec<Arc<BackendCall>> {
+        self.context.backend_calls.list()
+    }
+
     /// The bytes that pending sign-ins, codes and tokens take; bounded, however many
     /// there are and however long their parameters.
     #[must_use]
@@ -254,6 +262,7 @@ impl Upstream {
         self.endpoints.reset();
         self.context.controls.reset();
         self.context.journal.clear();
+        self.context.backend_calls.clear();
     }
 }
 
@@ -284,6 +293,9 @@ async fn serve(
     let handler = move |request: &Request| {
         let response = endpoints.respond(request);
         context.record(request, &response);
+        let now_ms = context.now_ms();
+        let calls = &context.backend_calls;
+        calls.record(now_ms, request, &response, &*endpoints);
         response
     };
     Server::start(listener, handler).await

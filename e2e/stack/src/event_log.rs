@@ -10,6 +10,7 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Bytes;
@@ -88,6 +89,12 @@ impl EventLog {
     /// The `Location` of that exchange's response, masked.
     pub(crate) fn location(&self, request_id: &str) -> Option<String> {
         self.recorded(request_id)?.location()
+    }
+
+    /// The time until the broker had answered in that exchange.
+    pub(crate) fn took(&self, request_id: &str) -> Option<Duration> {
+        let exchange = self.recorded(request_id)?;
+        exchange.response.is_some().then_some(exchange.took)
     }
 
     /// The JSON body of that exchange's response, masked.

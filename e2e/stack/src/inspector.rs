@@ -26,6 +26,7 @@ mod layout;
 mod login_list;
 mod page;
 mod page_header;
+mod provider_exchange;
 mod sequence;
 mod sequence_view;
 mod tools;

@@ -110,7 +110,7 @@ fn flow(events: &[&LoggedEvent]) -> Option<LoginFlow> {
 
 /// The time of the call from which on the lifetime of the login counts: the one that opened
 /// its session, or the first that led a browser to the provider.
-fn begun_at(events: &[&LoggedEvent]) -> Option<i64> {
+pub(crate) fn begun_at(events: &[&LoggedEvent]) -> Option<i64> {
     let begins = |event: &&&LoggedEvent| {
         event.steps.contains(&Step::Opened.name())
             || event.operation == "GET /authorize" && event.status == Some(303)

@@ -280,6 +280,31 @@ fn issued(name: &str, value: &Value) -> Value {
     }
 }
 
+/// A masked answer of a provider, or a part of an ID token: everything but tokens, what
+/// stands for one, and what looks like a secret.
+pub(crate) fn provider_answer(body: &Value) -> Value {
+    match body {
+        Value::Object(fields) => {
+            let shown = fields.iter().map(|(name, value)| {
+                let value = match (name.as_str(), value) {
+                    (
+                        "access_token" | "refresh_token" | "id_token" | "nonce" | "at_hash",
+                        Value::String(secret),
+                    ) => Value::String(mask(secret)),
+                    // The id of a key is public, and long.
+                    ("kid", value) => value.clone(),
+                    (_, nested) => provider_answer(nested),
+                };
+                (name.clone(), value)
+            });
+            Value::Object(shown.collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(provider_answer).collect()),
+        Value::String(text) => Value::String(scrub(text)),
+        other => other.clone(),
+    }
+}
+
 fn may_be_secret(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '~' | '%')
 }

@@ -186,6 +186,6 @@ fn split_name(name: &str) -> (Option<&str>, Option<&str>) {
 }
 
 /// The left half of the digest of the access token (OpenID Connect Core, 3.1.3.6).
-fn at_hash(access_token: &str) -> String {
+pub(super) fn at_hash(access_token: &str) -> String {
     URL_SAFE_NO_PAD.encode(&Sha256::digest(access_token)[..16])
 }

@@ -144,6 +144,11 @@ impl Params {
         (!value.is_empty()).then_some(value)
     }
 
+    /// The names and values, in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+
     /// Whether any parameter occurs more than once.
     pub(crate) fn has_duplicates(&self) -> bool {
         let is_duplicate = |(index, (name, _)): (usize, &(String, String))| {

@@ -1,6 +1,7 @@
 //! The context of a running provider.
 
 use super::controls::Controls;
+use crate::backend_calls::BackendCalls;
 use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
 use crate::settings::ProviderSettings;
@@ -21,6 +22,7 @@ pub(crate) struct ProviderContext {
     pub(crate) labels: Labels,
     pub(crate) controls: Controls,
     pub(crate) journal: Journal,
+    pub(crate) backend_calls: BackendCalls,
 }
 
 /// The settings that both providers share.
@@ -49,6 +51,7 @@ impl ProviderContext {
             hourly_calls: settings.hourly_calls,
             unconfirmed: settings.unconfirmed,
             journal: Journal::new(),
+            backend_calls: BackendCalls::default(),
         }
     }
 

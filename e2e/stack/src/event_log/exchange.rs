@@ -2,6 +2,7 @@
 //! with every secret masked.
 
 use std::fmt;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 use hyper::header::LOCATION;
@@ -84,6 +85,8 @@ pub(crate) struct RecordedExchange {
     /// The broker's response, if it saw the call.
     pub(crate) response: Option<RecordedResponse>,
     pub(crate) fault: Option<&'static str>,
+    /// The time until the broker had answered.
+    pub(crate) took: Duration,
 }
 
 /// The longest URL that is recorded whole.

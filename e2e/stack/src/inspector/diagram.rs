@@ -16,6 +16,9 @@ pub(crate) struct Participants {
     pub(crate) consumer: String,
     /// `google` or `github`, once that is known.
     pub(crate) provider: Option<&'static str>,
+    /// The host and port of the broker, and of the provider, once that is known.
+    pub(crate) broker_host: String,
+    pub(crate) provider_host: String,
 }
 
 #[derive(Template)]
@@ -87,10 +90,10 @@ impl Participants {
             subtitle: layout::shortened(subtitle, SUBTITLE_CHARACTERS),
         };
         [
-            lifeline(Participant::Browser, "of the user"),
+            lifeline(Participant::Browser, "the user’s"),
             lifeline(Participant::Consumer, &self.consumer),
-            lifeline(Participant::Broker, "the service"),
-            lifeline(Participant::Provider, "the provider"),
+            lifeline(Participant::Broker, &self.broker_host),
+            lifeline(Participant::Provider, &self.provider_host),
         ]
     }
 
@@ -122,7 +125,7 @@ impl Participants {
                 format!("Broker commits: {}", steps.join(" "))
             }
             Row::Note(note) => note.title.clone(),
-            Row::Pause(text) => text.clone(),
+            Row::Pause(text) | Row::Expiry(text) => text.clone(),
         }
     }
 }
@@ -146,6 +149,7 @@ mod tests {
             detail: Some(HOSTILE.to_owned()),
             style: Style::Plain,
             arrives: true,
+            took: None,
             exchange: Some("anExchange".to_owned()),
         })]
     }
@@ -154,6 +158,8 @@ mod tests {
         Participants {
             consumer: HOSTILE.to_owned(),
             provider: Some("github"),
+            broker_host: HOSTILE.to_owned(),
+            provider_host: HOSTILE.to_owned(),
         }
     }
 

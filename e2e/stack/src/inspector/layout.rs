@@ -47,8 +47,10 @@ pub(crate) enum Shape {
         style: &'static str,
         lines: Vec<Text>,
     },
-    Pause {
+    /// A line across the diagram: time that passes, or a login that expires.
+    Time {
         y: i32,
+        style: &'static str,
         text: String,
     },
 }
@@ -70,6 +72,8 @@ pub(crate) struct Line {
     pub(crate) label: String,
     /// A second line, below the arrow.
     pub(crate) detail: Option<String>,
+    /// The duration, in the right margin.
+    pub(crate) took: Option<String>,
     /// The whole arrow as text, for screen readers.
     pub(crate) description: String,
     pub(crate) exchange: Option<String>,
@@ -95,7 +99,8 @@ pub(crate) fn arrange(rows: &[Row], describe: &dyn Fn(&Row) -> String) -> Layout
             }
             Row::Committed(steps) => (pill(steps, y), COMMIT_HEIGHT),
             Row::Note(note) => boxed(note, y),
-            Row::Pause(text) => (pause(text, y), PAUSE_HEIGHT),
+            Row::Pause(text) => (time("pause", text, y), PAUSE_HEIGHT),
+            Row::Expiry(text) => (time("expiry", text, y), PAUSE_HEIGHT),
         };
         shapes.push(shape);
         y += height;
@@ -143,6 +148,10 @@ fn line(arrow: &Arrow, top: i32, description: String) -> Shape {
             .detail
             .as_deref()
             .map(|it| shortened(it, DETAIL_CHARACTERS)),
+        took: arrow.took.map(|took| match took.as_millis() {
+            0 => "< 1 ms".to_owned(),
+            ms => format!("{ms} ms"),
+        }),
         description,
         exchange: arrow.exchange.clone(),
     })
@@ -159,9 +168,10 @@ fn pill(steps: &[&str], y: i32) -> Shape {
     }
 }
 
-fn pause(text: &str, y: i32) -> Shape {
-    Shape::Pause {
+fn time(style: &'static str, text: &str, y: i32) -> Shape {
+    Shape::Time {
         y: y + 24,
+        style,
         text: text.to_owned(),
     }
 }

@@ -6,6 +6,7 @@
 
 mod builder;
 mod calls;
+mod deadline;
 mod meaning;
 mod note;
 mod redirect;
@@ -14,17 +15,20 @@ mod row;
 mod tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::event_log::LoggedEvent;
 use builder::SequenceBuilder;
+use deadline::Deadline;
 
 pub(crate) use meaning::{Outcome, outcome};
 pub(crate) use redirect::RedirectTarget;
 pub(crate) use row::{Arrow, Note, Participant, Row, Style};
 
-/// The recorded answers, by the `X-Request-Id` of their exchange, as far as it is kept.
+/// What a log knows beside the events: the recorded answers, by the `X-Request-Id` of their
+/// exchange, as far as they are kept, and the time.
 pub(crate) trait Answers {
     /// The target of a redirect.
     fn redirect_target(&self, request_id: &str) -> Option<RedirectTarget>;
@@ -33,14 +37,27 @@ pub(crate) trait Answers {
     fn body(&self, request_id: &str) -> Option<Value>;
 
     /// Whether a fault holds the answer at this moment.
-    fn is_held(&self, request_id: &str) -> bool;
+    fn is_held(&self, _request_id: &str) -> bool {
+        false
+    }
+
+    /// The time until the broker had answered.
+    fn took(&self, _request_id: &str) -> Option<Duration> {
+        None
+    }
+
+    /// The time of the stack, in Unix milliseconds; `None` if the rows are not about now.
+    fn now_ms(&self) -> Option<i64> {
+        None
+    }
 }
 
 /// The rows of `events`, which belong to one login.
 pub(crate) fn rows(events: &[Arc<LoggedEvent>], answers: &dyn Answers) -> Vec<Row> {
-    let mut builder = SequenceBuilder::new(answers);
+    let mut builder = SequenceBuilder::new(answers, Deadline::of(events));
     for item in calls::of(events) {
         builder.add(&item);
     }
+    builder.end();
     builder.rows
 }

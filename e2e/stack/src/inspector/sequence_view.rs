@@ -1,6 +1,7 @@
 //! The sequence of one login, as a diagram and as text.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -77,10 +78,7 @@ pub(crate) async fn login(
 pub(crate) fn others(runtime: &StackRuntime, call: Option<&str>) -> SequenceView {
     let source = SequenceSource {
         path: OTHERS_PATH.to_owned(),
-        participants: Participants {
-            consumer: "any project".to_owned(),
-            provider: None,
-        },
+        participants: of_stack(runtime, "any project".to_owned(), None),
         call,
     };
     source.view(runtime, &other_events(runtime))
@@ -94,9 +92,32 @@ pub(crate) async fn standalone_diagram(runtime: &StackRuntime, login: &str) -> O
 }
 
 fn participants(runtime: &StackRuntime, status: &LoginStatus) -> Participants {
+    of_stack(
+        runtime,
+        project_name(runtime, status.project.as_deref()),
+        status.provider,
+    )
+}
+
+fn of_stack(
+    runtime: &StackRuntime,
+    consumer: String,
+    provider: Option<&'static str>,
+) -> Participants {
+    let host = |url: &str| {
+        url.split_once("://")
+            .map_or(url, |(_, host)| host)
+            .to_owned()
+    };
     Participants {
-        consumer: project_name(runtime, status.project.as_deref()),
-        provider: status.provider,
+        consumer,
+        provider,
+        broker_host: host(&runtime.urls.broker),
+        provider_host: match provider {
+            Some("google") => host(&runtime.urls.google),
+            Some(_) => host(&runtime.urls.github),
+            None => "not known yet".to_owned(),
+        },
     }
 }
 
@@ -168,6 +189,14 @@ impl Answers for StackRuntime {
         let held = self.faults().held();
         held.iter().any(|call| call.request_id == request_id)
     }
+
+    fn took(&self, request_id: &str) -> Option<Duration> {
+        self.event_log().took(request_id)
+    }
+
+    fn now_ms(&self) -> Option<i64> {
+        Some(self.clock.now_ms())
+    }
 }
 
 struct SequenceSource<'a> {
@@ -184,10 +213,9 @@ impl SequenceSource<'_> {
             path: &self.path,
             chosen: self.call,
         };
-        let exchange = self.call.and_then(|id| {
-            let exchange = runtime.event_log().exchange(id);
-            ExchangeView::new(id, &shown.events, exchange, &runtime.urls.broker)
-        });
+        let exchange = self
+            .call
+            .and_then(|call| ExchangeView::new(runtime, call, &shown.events));
         SequenceView {
             login: None,
             title: "Other requests".to_owned(),
@@ -212,6 +240,7 @@ impl SequenceSource<'_> {
             }
             Row::Committed(_) => TextStep::plain("committed", text),
             Row::Pause(_) => TextStep::plain("pause", text),
+            Row::Expiry(_) => TextStep::plain("expiry", text),
             Row::Note(note) => TextStep {
                 note: Some(note.clone()),
                 ..TextStep::plain(note.style.class(), text)

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use contract::Digest;
 use http_body_util::{BodyExt as _, Either, Full};
@@ -79,10 +80,12 @@ impl ProxyService {
             }
         }
         let recorded = call.recorded();
+        let begun = now();
         let Ok(response) = self.send(call.into_request()).await else {
             return Ok(broker_unreachable());
         };
-        self.deliver(recorded, &context, response).await
+        self.deliver(recorded, begun.elapsed(), &context, response)
+            .await
     }
 
     /// Identifies the call and its owner, records a resend, and triggers a fault.
@@ -122,6 +125,7 @@ impl ProxyService {
             project: None,
             response: None,
             fault: Some(injected.fault.name()),
+            took: Duration::ZERO,
         });
         self.record_fault(injected, context, &request_id, None);
         request_id
@@ -154,6 +158,7 @@ impl ProxyService {
     async fn deliver(
         &self,
         request: RecordedRequest,
+        took: Duration,
         context: &CallContext,
         response: Response<Bytes>,
     ) -> Result<Response<ClientBody>, Unanswered> {
@@ -171,6 +176,7 @@ impl ProxyService {
             project: audited.as_ref().and_then(|event| event.project.clone()),
             response: Some(RecordedResponse::new(&head, &body)),
             fault: context.injected.as_ref().map(|it| it.fault.name()),
+            took,
         });
         let response = Response::from_parts(head, body);
         let Some(injected) = &context.injected else {
@@ -258,6 +264,14 @@ fn new_request_id() -> String {
     let mut id = Digest::of(&broker::random::bytes32()).to_text();
     id.truncate(11);
     format!("proxy-{id}")
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a duration is measured in real time, whatever our clock shows"
+)]
+fn now() -> Instant {
+    Instant::now()
 }
 
 #[expect(

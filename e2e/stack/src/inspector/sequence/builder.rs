@@ -1,14 +1,17 @@
 //! The builder of a sequence: it adds the rows of each call, and infers the messages
 //! between the calls.
 
+use std::time::Duration;
+
 use super::Answers;
 use super::calls::{CallEvents, CallOrResend};
+use super::deadline::Deadline;
 use super::meaning::{self, Meaning};
 use super::redirect::{self, RedirectTarget, answer_label, callback_label};
 use super::row::{Arrow, Note, Participant, Row, Style};
 use crate::event_log::LoggedEvent;
 use crate::faults;
-use crate::inspector::labels;
+use crate::inspector::{labels, provider_exchange};
 
 /// The time between two calls from which on a pause is drawn.
 const PAUSE_MS: i64 = 30_000;
@@ -18,17 +21,20 @@ pub(super) struct SequenceBuilder<'a> {
     pub(super) rows: Vec<Row>,
     answers: &'a dyn Answers,
     last_ended_at: Option<i64>,
+    /// Until its line is drawn.
+    deadline: Option<Deadline>,
     /// Whether the consumer has sent the browser to the broker.
     was_sent_to_broker: bool,
     is_at_provider: bool,
 }
 
 impl<'a> SequenceBuilder<'a> {
-    pub(super) fn new(answers: &'a dyn Answers) -> Self {
+    pub(super) fn new(answers: &'a dyn Answers, deadline: Option<Deadline>) -> Self {
         Self {
             rows: Vec::new(),
             answers,
             last_ended_at: None,
+            deadline,
             was_sent_to_broker: false,
             is_at_provider: false,
         }
@@ -43,7 +49,8 @@ impl<'a> SequenceBuilder<'a> {
     }
 
     fn add_call(&mut self, call: &CallEvents) {
-        self.add_pause(call);
+        self.add_pause(call.started_at(), "later");
+        self.last_ended_at = Some(call.ended_at());
         self.infer_before(call);
         self.add_request(call);
         for event in &call.provider_calls {
@@ -61,15 +68,30 @@ impl<'a> SequenceBuilder<'a> {
         self.infer_after(call);
     }
 
-    fn add_pause(&mut self, call: &CallEvents) {
+    /// Adds what time has brought since the last call: for a login without an outcome, until
+    /// now.
+    pub(super) fn end(&mut self) {
+        let Some(now_ms) = self.answers.now_ms().filter(|_| self.deadline.is_some()) else {
+            return;
+        };
+        self.add_pause(now_ms, "later, now");
+        if let Some(deadline) = self.deadline {
+            self.rows.push(Row::Expiry(deadline.text(false)));
+        }
+    }
+
+    /// Adds the time between the last call and `until`, and the deadline, if that is over.
+    fn add_pause(&mut self, until: i64, later: &str) {
         if let Some(last) = self.last_ended_at {
-            let pause_ms = call.started_at() - last;
+            let pause_ms = until - last;
             if pause_ms >= PAUSE_MS {
-                let text = format!("{} later", labels::duration(pause_ms));
+                let text = format!("{} {later}", labels::duration(pause_ms));
                 self.rows.push(Row::Pause(text));
             }
         }
-        self.last_ended_at = Some(call.ended_at());
+        if let Some(over) = self.deadline.take_if(|deadline| deadline.at <= until) {
+            self.rows.push(Row::Expiry(over.text(true)));
+        }
     }
 
     /// Adds the messages that must have led to this call.
@@ -114,6 +136,7 @@ impl<'a> SequenceBuilder<'a> {
                 Style::Faulted
             },
             arrives,
+            took: None,
             exchange: Some(event.request_id.clone()),
         }));
     }
@@ -128,7 +151,8 @@ impl<'a> SequenceBuilder<'a> {
             detail: None,
             style: Style::Plain,
             arrives: true,
-            exchange: None,
+            took: None,
+            exchange: Some(provider_exchange::id_of(event)),
         };
         let answer = Arrow {
             id: format!("p{}-answer", event.seq),
@@ -141,7 +165,8 @@ impl<'a> SequenceBuilder<'a> {
                 _ => Style::Refused,
             },
             arrives: event.status.is_some(),
-            exchange: None,
+            took: event.took_ms.map(Duration::from_millis),
+            exchange: Some(provider_exchange::id_of(event)),
         };
         self.rows.extend([Row::Arrow(request), Row::Arrow(answer)]);
     }
@@ -168,6 +193,7 @@ impl<'a> SequenceBuilder<'a> {
             },
             arrives: !matches!(fault, Some("lose_response" | "truncate" | "silence"))
                 && !self.answers.is_held(&event.request_id),
+            took: self.answers.took(&event.request_id),
             exchange: Some(event.request_id.clone()),
         }));
         self.rows.extend(explanation.map(Row::Note));
@@ -217,6 +243,7 @@ impl<'a> SequenceBuilder<'a> {
             detail: None,
             style: Style::Inferred,
             arrives: true,
+            took: None,
             exchange: None,
         }));
     }

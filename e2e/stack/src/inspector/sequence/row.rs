@@ -1,5 +1,7 @@
 //! The rows of a sequence diagram.
 
+use std::time::Duration;
+
 /// A participant, with a lifeline of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Participant {
@@ -18,6 +20,8 @@ pub(crate) enum Row {
     Note(Note),
     /// A long time between two calls, as text.
     Pause(String),
+    /// The time at which the login expires, as text.
+    Expiry(String),
 }
 
 /// A message from one participant to another.
@@ -33,6 +37,8 @@ pub(crate) struct Arrow {
     pub(crate) style: Style,
     /// Whether the message arrives; if not, the arrow ends before the other lifeline.
     pub(crate) arrives: bool,
+    /// The time until an answer, where it is known.
+    pub(crate) took: Option<Duration>,
     /// The `X-Request-Id` of the message's exchange.
     pub(crate) exchange: Option<String>,
 }

@@ -91,10 +91,6 @@ impl Answers for NothingKept {
     fn body(&self, _: &str) -> Option<Value> {
         None
     }
-
-    fn is_held(&self, _: &str) -> bool {
-        false
-    }
 }
 
 /// One kept answer.
@@ -107,10 +103,6 @@ impl Answers for Kept {
 
     fn body(&self, _: &str) -> Option<Value> {
         self.1.clone()
-    }
-
-    fn is_held(&self, _: &str) -> bool {
-        false
     }
 }
 
@@ -141,6 +133,7 @@ fn script(rows: &[Row]) -> Vec<String> {
         Row::Committed(steps) => format!("+ {}", steps.join(" ")),
         Row::Note(note) => format!("! {}", note.title),
         Row::Pause(text) => format!("… {text}"),
+        Row::Expiry(text) => format!("⌛ {text}"),
     };
     rows.iter().map(line).collect()
 }
@@ -462,4 +455,48 @@ fn an_arrow_keeps_its_id_while_its_call_goes_on() {
     unique.sort();
     unique.dedup();
     assert_eq!(unique.len(), late.len());
+}
+
+/// The answers at a time, in seconds after the first event.
+struct At(i64);
+
+impl Answers for At {
+    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
+        None
+    }
+
+    fn body(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn now_ms(&self) -> Option<i64> {
+        Some(session().at + self.0 * 1000)
+    }
+}
+
+#[test]
+fn the_time_at_which_a_login_expires_is_drawn_until_it_has_an_outcome() {
+    let at = |seconds, events: &[LoggedEvent]| {
+        let events: Vec<_> = events.iter().cloned().map(Arc::new).collect();
+        let rows = script(&rows(&events, &At(seconds)));
+        let of_time = rows.into_iter().filter(|row| row.starts_with(['…', '⌛']));
+        of_time.collect::<Vec<_>>()
+    };
+    let expires = "⌛ The login expires at 00:10:00, 600 s after it began";
+    let expired = "⌛ The login expired at 00:10:00, 600 s after it began";
+    assert_eq!(at(1, &[session()]), [expires]);
+    assert_eq!(
+        at(599, &[session()]),
+        ["… 9 minutes 59 seconds later, now", expires]
+    );
+    assert_eq!(at(600, &[session()]), ["… 10 minutes later, now", expired]);
+    let late = LoggedEvent {
+        at: session().at + 700_000,
+        ..event(2, "late", "browser", "GET /callback/{provider}")
+    };
+    assert_eq!(
+        at(701, &[session(), late]),
+        ["… 11 minutes 40 seconds later", expired]
+    );
+    assert_eq!(at(900, &[session(), result()]), [""; 0]);
 }
