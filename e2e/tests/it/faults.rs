@@ -4,6 +4,7 @@
 mod armed;
 mod calls;
 mod demo;
+mod held;
 mod resends;
 mod slow;
 

@@ -18,6 +18,7 @@ mod people_file;
 mod start;
 mod users;
 
+mod backend_calls;
 mod both_providers;
 mod github;
 mod google;

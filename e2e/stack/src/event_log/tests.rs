@@ -20,7 +20,7 @@ fn exchange(number: usize, request_body: &[u8], response_body: &[u8]) -> Recorde
         project: None,
         response: Some(RecordedResponse::new(&response_head, response_body)),
         fault: None,
-        took: std::time::Duration::ZERO,
+        took: Duration::ZERO,
     }
 }
 

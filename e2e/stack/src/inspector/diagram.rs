@@ -120,10 +120,7 @@ impl Participants {
                 let detail: String = detail.collect();
                 format!("{from} to {to}: {}{detail}{end}", arrow.label)
             }
-            Row::Committed(steps) => {
-                let steps: Vec<_> = steps.iter().map(|step| labels::step(step)).collect();
-                format!("Broker commits: {}", steps.join(" "))
-            }
+            Row::Committed(steps) => format!("Broker stores: {}", labels::steps_in_short(steps)),
             Row::Note(note) => note.title.clone(),
             Row::Pause(text) | Row::Expiry(text) => text.clone(),
         }

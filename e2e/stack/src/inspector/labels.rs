@@ -1,5 +1,6 @@
 //! Texts for times, statuses, steps and states.
 
+use broker::audit::Step;
 use hyper::StatusCode;
 use rocket::time::OffsetDateTime;
 
@@ -65,9 +66,31 @@ pub(crate) fn status(code: u16) -> String {
 
 /// The meaning of a committed step.
 pub(crate) fn step(name: &str) -> &'static str {
-    let known = broker::audit::Step::ALL;
+    let known = Step::ALL;
     let step = known.iter().find(|step| step.name() == name);
     step.map_or("Something was committed.", |step| step.meaning())
+}
+
+/// A committed step in a few words, for the diagram.
+fn step_in_short(name: &str) -> &'static str {
+    let known = Step::ALL.iter().find(|step| step.name() == name);
+    match known {
+        Some(Step::Opened) => "login pending",
+        Some(Step::Bound) => "login bound to this browser",
+        Some(Step::UpstreamLoginConsumed) => "provider’s answer used",
+        Some(Step::Completed) => "outcome known",
+        Some(Step::ResultConsumed) => "result read",
+        Some(Step::CodeIssued) => "code issued",
+        Some(Step::CodeRedeemed) => "code redeemed",
+        Some(Step::TokenRevoked) => "token revoked",
+        None => "something",
+    }
+}
+
+/// The steps in a few words each.
+pub(crate) fn steps_in_short(names: &[&str]) -> String {
+    let steps: Vec<_> = names.iter().map(|name| step_in_short(name)).collect();
+    steps.join(", ")
 }
 
 /// The source of a rule, as `Source` writes it, in words.
@@ -153,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_step_has_a_meaning_of_its_own() {
-        for known in broker::audit::Step::ALL {
+        for known in Step::ALL {
             assert_eq!(step(known.name()), known.meaning());
         }
     }

@@ -1,6 +1,7 @@
 //! The layout of the sequence diagram: the position of each row. Lengths are in the
 //! units of the SVG, which is scaled to the page.
 
+use super::labels;
 use super::sequence::{Arrow, Note, Participant, Row};
 
 pub(crate) const WIDTH: i32 = 960;
@@ -158,7 +159,7 @@ fn line(arrow: &Arrow, top: i32, description: String) -> Shape {
 }
 
 fn pill(steps: &[&str], y: i32) -> Shape {
-    let text = format!("✓ committed: {}", steps.join(", "));
+    let text = format!("✓ stored: {}", labels::steps_in_short(steps));
     let characters = i32::try_from(text.chars().count()).unwrap_or_default();
     Shape::Pill {
         y: y + 7,

@@ -18,9 +18,14 @@ pub(crate) struct IdTokenView {
     pub(crate) checks: Vec<(&'static str, bool)>,
 }
 
-/// The id by which a page names the exchange of a call to a provider.
-pub(super) fn id_of(event: &LoggedEvent) -> String {
-    format!("p{}", event.seq)
+/// The calls for documents that are the same for every login.
+const SHARED: [&str; 2] = ["GET discovery", "GET keys"];
+
+/// The id by which a page names the exchange of a call to a provider; `None` of a call that
+/// belongs to no login alone.
+pub(super) fn id_of(event: &LoggedEvent) -> Option<String> {
+    let is_shared = SHARED.contains(&event.operation.as_str());
+    (!is_shared).then(|| format!("p{}", event.seq))
 }
 
 /// The event of the call to a provider with this id, among the events of one login.

@@ -8,11 +8,13 @@ use crate::test_stack::TestStack;
 use testkit::http::Response;
 use testkit::http::{Http, Request};
 
-const FORMS: [(&str, &str); 5] = [
+const FORMS: [(&str, &str); 7] = [
     ("/do/advance", "seconds=600"),
     ("/do/misbehave", "what=google+deny"),
     ("/do/strike", "operation=POST+%2Fv1%2Ftoken&fault=refuse"),
     ("/do/clear", ""),
+    ("/do/send-again", "call=x"),
+    ("/do/let-go", "id=1"),
     ("/do/reset", ""),
 ];
 
@@ -61,6 +63,33 @@ async fn a_fault_is_armed_and_taken_back() {
     assert_eq!(standing[0]["fault"], "lose_response");
     own(&stack, "/do/clear", "").await.redirects_to("/calls");
     assert_eq!(get(&stack, "/api/faults").await.text(), "[]");
+}
+
+#[tokio::test]
+async fn a_call_is_sent_again_and_the_broker_refuses_the_second() {
+    let stack = TestStack::start().await;
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+    let events = get(&stack, "/api/events").await.json();
+    let read = events.as_array().expect("a list").last().expect("a read");
+    let call = read["request_id"].as_str().expect("an id").to_owned();
+    let login = read["login"].as_str().expect("a login");
+    let page = format!("{}/logins/{login}", stack.urls().control);
+    let again = form(&stack, "/do/send-again", &format!("call={call}"))
+        .header(REFERER, format!("{page}?call={call}"));
+    let opened = again.send().await;
+    let target = opened.header("location").to_owned();
+    assert_eq!(opened.status, 303);
+    assert!(
+        target.starts_with(&format!("/logins/{login}?call=")),
+        "{target}"
+    );
+    assert!(!target.ends_with(&call), "{target}");
+    let page = self::page(&stack, &target).await;
+    for words in ["is sent again", "The result was read before"] {
+        assert!(page.contains(words), "{words} in {page}");
+    }
+    let unknown = own(&stack, "/do/send-again", "call=nothing").await;
+    assert_eq!(unknown.status, 404);
 }
 
 #[tokio::test]

@@ -152,7 +152,7 @@ impl<'a> SequenceBuilder<'a> {
             style: Style::Plain,
             arrives: true,
             took: None,
-            exchange: Some(provider_exchange::id_of(event)),
+            exchange: provider_exchange::id_of(event),
         };
         let answer = Arrow {
             id: format!("p{}-answer", event.seq),
@@ -166,7 +166,7 @@ impl<'a> SequenceBuilder<'a> {
             },
             arrives: event.status.is_some(),
             took: event.took_ms.map(Duration::from_millis),
-            exchange: Some(provider_exchange::id_of(event)),
+            exchange: provider_exchange::id_of(event),
         };
         self.rows.extend([Row::Arrow(request), Row::Arrow(answer)]);
     }
