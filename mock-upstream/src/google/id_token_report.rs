@@ -118,7 +118,10 @@ fn checks_of(claims: Option<&Claims>, expected: &Expected<'_>) -> Vec<IdTokenChe
             };
             it.text("at_hash") == Some(&at_hash(access_token))
         }),
-        check("sub is a text", &|it| it.text("sub").is_some()),
+        check("sub is an identifier of 1 to 255 ASCII characters", &|it| {
+            let sub = it.text("sub");
+            sub.is_some_and(|sub| (1..=255).contains(&sub.len()) && sub.is_ascii())
+        }),
     ]
 }
 
