@@ -30,6 +30,7 @@ use rocket::{Build, Rocket, State, catchers, get, post, routes};
 
 use crate::control_error::{self, ControlError};
 use crate::inspector;
+use crate::lessons;
 use crate::runtime::StackRuntime;
 
 /// The stack that a control address serves, and the host name that it accepts besides
@@ -65,6 +66,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .mount("/", guard::routes())
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
+        .mount("/", lessons::routes())
         .mount(
             "/",
             routes![

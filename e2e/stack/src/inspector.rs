@@ -21,7 +21,7 @@ mod curl;
 mod diagram;
 mod exchange_view;
 mod forms;
-mod labels;
+pub(crate) mod labels;
 mod layout;
 mod login_list;
 mod page;
@@ -33,7 +33,9 @@ mod tools;
 
 use rocket::{Route, routes};
 
+pub(crate) use forms::ReturnPath;
 pub(crate) use page_header::PageHeader;
+pub(crate) use sequence::{Answers, Outcome, outcome};
 
 /// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {

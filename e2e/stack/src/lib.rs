@@ -61,7 +61,7 @@
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
 //! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//!    `lessons` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
 //!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
@@ -98,6 +98,7 @@ pub mod control;
 mod control_error;
 
 mod inspector;
+mod lessons;
 
 pub use runtime::{StackUrls, silence_rocket};
 pub use settings::{HostName, StackSettings};
