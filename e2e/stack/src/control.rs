@@ -14,6 +14,7 @@ mod json_body;
 mod logins;
 mod projects;
 mod response_headers;
+mod source_page;
 mod upstreams;
 
 pub(crate) use faults::NOT_HELD;
@@ -67,6 +68,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
         .mount("/", lessons::routes())
+        .mount("/", source_page::routes())
         .mount(
             "/",
             routes![
