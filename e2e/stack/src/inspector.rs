@@ -35,6 +35,8 @@ use rocket::{Route, routes};
 
 pub(crate) use forms::ReturnPath;
 pub(crate) use page_header::PageHeader;
+#[cfg(test)]
+pub(crate) use sequence::RedirectTarget;
 pub(crate) use sequence::{Answers, Outcome, outcome};
 
 /// The routes of the pages, their forms and their assets.

@@ -7,6 +7,7 @@ use super::lesson::{Action, Lesson, Missed, Preparation, Scope, Step, Tick};
 use crate::faults::Fault;
 use crate::inspector::Outcome;
 use crate::login_status::LoginFlow;
+use crate::sources::Place;
 
 const SESSION: &str = "POST /v1/login/session";
 const VISIT: &str = "GET /login/{handle}";
@@ -85,6 +86,7 @@ const FIRST_SIGN_IN: Lesson = Lesson {
         "The profile went from backend to backend. The browser carried none of it.",
     ],
     rules: &[Rule::ResultKnown, Rule::ResultOnce],
+    places: &[Place::RegisterKey, Place::Redirect, Place::ReadResultOnce],
 };
 
 const WHERE_THE_KEY_LIVES: Lesson = Lesson {
@@ -125,6 +127,7 @@ const WHERE_THE_KEY_LIVES: Lesson = Lesson {
         "Make a new key for every login. Give the browser a new cookie at every start, because the callback carries nothing else.",
     ],
     rules: &[Rule::SessionKeyFresh, Rule::ResultKnown],
+    places: &[Place::DrawKey, Place::KeepKey, Place::TieBrowser],
 };
 
 const TWO_TABS: Lesson = Lesson {
@@ -176,6 +179,7 @@ const TWO_TABS: Lesson = Lesson {
         "Don't read results in the background. Read them when the browser is back at the callback, and only those of this browser.",
     ],
     rules: &[Rule::SessionKeyFresh, Rule::ResultOnce],
+    places: &[Place::TryEachLogin, Place::PutBackKey],
 };
 
 const CANCEL: Lesson = Lesson {
@@ -213,6 +217,7 @@ const CANCEL: Lesson = Lesson {
         "A user who was signed in before stays signed in: only this login failed.",
     ],
     rules: &[Rule::UpstreamDenied],
+    places: &[Place::ResultOutcome, Place::ProblemTexts],
 };
 
 const SERVER_ERROR: Preparation = Preparation::Misbehaviour {
@@ -257,6 +262,7 @@ const PROVIDER_FAILS: Lesson = Lesson {
         "The login is over. A new attempt is a new login with a new key, started by the user.",
     ],
     rules: &[Rule::UpstreamUnavailable],
+    places: &[Place::ResultOutcome, Place::ProblemTexts],
 };
 
 const BAD_SIGNATURE: Preparation = Preparation::Misbehaviour {
@@ -299,6 +305,7 @@ const FORGED_ID_TOKEN: Lesson = Lesson {
         "To your app this is a failed login like any other. To you it is an alarm: look at the log.",
     ],
     rules: &[Rule::UpstreamInvalid],
+    places: &[Place::ResultOutcome, Place::ProblemTexts],
 };
 
 const LOSE_RESULT: Preparation = Preparation::Fault {
@@ -349,6 +356,7 @@ const LOST_ANSWER: Lesson = Lesson {
         "Switch off every automatic retry in your HTTP client for calls that count once.",
     ],
     rules: &[Rule::ResultOnce],
+    places: &[Place::CallLost, Place::NoRetry, Place::ForgetKey],
 };
 
 const REPLAY: Lesson = Lesson {
@@ -383,6 +391,11 @@ const REPLAY: Lesson = Lesson {
         "The same holds for a code of the legacy flow, and there a second redemption also ends the token of the first.",
     ],
     rules: &[Rule::ResultOnce, Rule::CodeOnce],
+    places: &[
+        Place::ReadResultOnce,
+        Place::ForgetKey,
+        Place::LegacyExchange,
+    ],
 };
 
 const TEN_MINUTES: Preparation = Preparation::Advance { seconds: 600 };
@@ -430,6 +443,7 @@ const EXPIRY: Lesson = Lesson {
         "Say what happened (“That took longer than ten minutes”), and offer to start again. Don't blame cookies.",
     ],
     rules: &[Rule::UpstreamLoginExpiry, Rule::ResultExpiry],
+    places: &[Place::CallbackAgain, Place::ProblemTexts],
 };
 
 const RELAY: Lesson = Lesson {
@@ -482,5 +496,11 @@ const RELAY: Lesson = Lesson {
         Rule::RelayStartOrigin,
         Rule::HandleOneBrowser,
         Rule::StatePattern,
+    ],
+    places: &[
+        Place::StartLogin,
+        Place::OwnForm,
+        Place::LegacyState,
+        Place::LegacyConsumeState,
     ],
 };

@@ -6,6 +6,7 @@ use contract::Rule;
 use super::fact::Fact;
 use crate::faults::{ArmedFault, Fault};
 use crate::login_status::LoginFlow;
+use crate::sources::Place;
 
 /// One lesson. All of it is static: a student's progress follows from the events.
 pub(crate) struct Lesson {
@@ -23,6 +24,8 @@ pub(crate) struct Lesson {
     pub(crate) closing: &'static [&'static str],
     /// The rules of the contract that it is about.
     pub(crate) rules: &'static [Rule],
+    /// The lines of the reference consumer that follow them.
+    pub(crate) places: &'static [Place],
 }
 
 /// The logins whose events count.

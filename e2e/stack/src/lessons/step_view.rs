@@ -187,7 +187,7 @@ fn send_again(
     match answered {
         Some(event) if runtime.event_log().exchange(request_id).is_some() => ActionView::Form {
             path: "/do/send-again",
-            fields: vec![("seq", event.seq.to_string())],
+            fields: vec![("call", event.request_id.clone())],
             label: "Send it again".to_owned(),
         },
         _ => ActionView::Missing(
