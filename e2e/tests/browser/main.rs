@@ -26,6 +26,7 @@ mod application;
 mod chromium;
 mod conformance;
 mod inspector_page;
+mod lesson_page;
 mod site;
 mod tls_stack;
 mod user;
@@ -35,6 +36,7 @@ mod faults;
 mod fragments;
 mod https;
 mod inspector;
+mod lessons;
 mod planted;
 mod relay;
 
