@@ -40,6 +40,9 @@ function replace(fresh) {
   const isNew = (step) => step.matches(".done") && !old.querySelector(`#${step.id}.done`);
   const done = [...fresh.querySelectorAll(".step")].filter(isNew);
   const isComplete = done.length > 0 && !fresh.querySelector(".step:not(.done)");
+  for (const details of fresh.querySelectorAll("details")) {
+    details.open = Boolean(old.querySelector("#closing details[open]"));
+  }
   old.replaceWith(fresh);
   if (focused) (document.getElementById(focused) ?? main).focus({ preventScroll: true });
   if (isComplete) {

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use stack::Stack;
-use thirtyfour::error::WebDriverResult;
+use thirtyfour::error::{WebDriverError, WebDriverErrorInner, WebDriverResult};
 use thirtyfour::extensions::query::ElementQueryable as _;
-use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
+use thirtyfour::{By, Key, WebDriver, WebElement, WindowHandle};
 
 use crate::user::{User, picture_path};
 use crate::{chromium, interactive_stack};
@@ -115,6 +115,16 @@ impl Student<'_> {
     }
 
     pub(crate) async fn clicks(&self, selector: &str) -> WebDriverResult<()> {
+        loop {
+            match self.clicks_at_once(selector).await {
+                // An event came in between, and the page shows the lesson anew.
+                Err(error) if is_stale(&error) => {}
+                clicked => return clicked,
+            }
+        }
+    }
+
+    async fn clicks_at_once(&self, selector: &str) -> WebDriverResult<()> {
         let element = self.finds(selector).await?;
         element.scroll_into_view().await?;
         element.click().await
@@ -123,6 +133,18 @@ impl Student<'_> {
     pub(crate) async fn finds(&self, selector: &str) -> WebDriverResult<WebElement> {
         let query = self.browser.query(By::Css(selector));
         query.desc(selector).first().await
+    }
+
+    /// The number of elements.
+    pub(crate) async fn count(&self, selector: &str) -> WebDriverResult<usize> {
+        let found = self.browser.find_all(By::Css(selector)).await?;
+        Ok(found.len())
+    }
+
+    /// Presses a key on the page.
+    pub(crate) async fn presses_key(&self, key: Key) -> WebDriverResult<()> {
+        let keys = self.browser.action_chain().send_keys(key);
+        keys.perform().await
     }
 
     pub(crate) async fn has_screen(&self, width: u32) -> WebDriverResult<()> {
@@ -138,4 +160,11 @@ impl Student<'_> {
     pub(crate) async fn takes_picture(&self, name: &str) -> WebDriverResult<()> {
         self.browser.screenshot(&picture_path(name)).await
     }
+}
+
+fn is_stale(error: &WebDriverError) -> bool {
+    matches!(
+        error.as_inner(),
+        WebDriverErrorInner::StaleElementReference(_)
+    )
 }

@@ -38,6 +38,7 @@ mod https;
 mod inspector;
 mod lessons;
 mod planted;
+mod present;
 mod relay;
 
 use stack::{Stack, StackSettings};
