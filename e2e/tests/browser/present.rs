@@ -30,9 +30,12 @@ async fn a_login_is_presented_arrow_by_arrow_by_the_keyboard() {
         student.sees("nav", "Arrow 2 of").await?;
         student.sees(".large", "registers a login").await?;
         assert_eq!(student.count(".stage .step").await?, 2);
-        student.presses_key(Key::Right).await?;
         student
             .sees(".sentence", "Stored: A login is pending.")
+            .await?;
+        student.presses_key(Key::Right).await?;
+        student
+            .sees(".large", "returns the address for the browser")
             .await?;
         student.takes_picture("present-3").await?;
         student.presses_key(Key::Left).await?;

@@ -33,6 +33,8 @@ pub(super) struct AttackView {
     pub(super) state: String,
     /// What the attacker got when they came back.
     pub(super) read: Option<String>,
+    /// Whether the attacker is signed in.
+    pub(super) is_in: bool,
     /// Whether the broker has seen it, so that there is a diagram.
     pub(super) is_known: bool,
 }
@@ -72,6 +74,7 @@ impl AttackView {
             expires: (expires_at, labels::minutes(expires_at - now_ms)),
             state: state(attack.flow, &its).to_owned(),
             read: attack.read.map(|read| report(read, attack.flow, &its)),
+            is_in: attack.read == Some(Read::SignedIn),
             is_known: !its.is_empty(),
         }
     }
