@@ -9,11 +9,14 @@ pub(super) fn explanation(arrow: &Arrow) -> &'static str {
         (Broker, Provider) => call_to_provider(&arrow.label),
         (Provider, Broker) if arrow.arrives => "The provider answers.",
         (Provider, Broker) => "The provider does not answer.",
+        (Broker, _) if !arrow.arrives && arrow.label.contains("hold") => {
+            "The broker has answered, and a fault holds the answer back."
+        }
         (Broker, _) if !arrow.arrives => {
             "The broker answers, but the answer never arrives. The caller can’t know what happened."
         }
         (Broker, _) => answer(&arrow.label),
-        (_, Broker) if !arrow.arrives => "The call is lost before the broker sees it.",
+        (_, Broker) if !arrow.arrives => "The call has not reached the broker.",
         (_, Broker) => call(&arrow.label),
         _ => beside_the_broker(&arrow.label),
     }
@@ -121,6 +124,7 @@ mod tests {
             detail: None,
             style: Style::Plain,
             arrives,
+            took: None,
             exchange: None,
         })
     }

@@ -8,10 +8,10 @@ use rocket::response::content::RawHtml;
 use rocket::{State, get};
 
 use super::diagram::{self, Links};
+use super::exchange_view::ExchangeView;
 use super::explanation::explanation;
 use super::sequence::{Arrow, Note, Row};
 use super::sequence_view::{self, LoginRows};
-use crate::event_log::EventLog;
 use crate::runtime::StackRuntime;
 
 #[derive(Template)]
@@ -62,7 +62,7 @@ pub(super) async fn page(
         None => Status::NotFound,
     };
     let page = match rows {
-        Some(rows) => PresentPage::new(&rows, login, arrow, seq, runtime.event_log()),
+        Some(rows) => PresentPage::new(&rows, login, arrow, seq, runtime),
         None => PresentPage::unknown(seq),
     };
     let html = page.render().expect("the template only writes strings");
@@ -86,7 +86,7 @@ impl PresentPage {
         login: &str,
         arrow: Option<&str>,
         seq: u64,
-        event_log: &EventLog,
+        runtime: &StackRuntime,
     ) -> Self {
         let ends = ends(&shown.rows);
         let count = ends.len();
@@ -101,7 +101,7 @@ impl PresentPage {
         let frame = number.checked_sub(1).map(|index| {
             let start = index.checked_sub(1).map_or(0, |before| ends[before]);
             let rows = &shown.rows[..ends[index]];
-            Frame::new(rows, start, shown, &login_path, event_log)
+            Frame::new(rows, start, shown, &login_path, runtime)
         });
         Self {
             path: format!("/present/{login}"),
@@ -145,7 +145,7 @@ impl Frame {
         start: usize,
         shown: &LoginRows,
         login_path: &str,
-        event_log: &EventLog,
+        runtime: &StackRuntime,
     ) -> Self {
         let own = &rows[start..];
         let arrow = own.iter().find_map(|row| match row {
@@ -163,7 +163,7 @@ impl Frame {
             sentence: arrow.map_or("", explanation),
             committed: Vec::new(),
             notes: Vec::new(),
-            call: arrow.and_then(|arrow| Call::of(arrow, &links, event_log)),
+            call: arrow.and_then(|arrow| Call::of(arrow, &links, shown, runtime)),
         };
         for row in own {
             match row {
@@ -172,7 +172,7 @@ impl Frame {
                     frame.committed.extend(meanings);
                 }
                 Row::Note(note) => frame.notes.push(note.clone()),
-                Row::Arrow(_) | Row::Pause(_) => {}
+                Row::Arrow(_) | Row::Pause(_) | Row::Expiry(_) => {}
             }
         }
         frame
@@ -180,11 +180,17 @@ impl Frame {
 }
 
 impl Call {
-    fn of(arrow: &Arrow, links: &Links<'_>, event_log: &EventLog) -> Option<Self> {
+    fn of(
+        arrow: &Arrow,
+        links: &Links<'_>,
+        shown: &LoginRows,
+        runtime: &StackRuntime,
+    ) -> Option<Self> {
         let exchange = arrow.exchange.as_deref()?;
+        let view = ExchangeView::new(runtime, exchange, &shown.events);
         Some(Self {
             path: links.to(exchange),
-            is_kept: event_log.exchange(exchange).is_some(),
+            is_kept: view.is_some_and(|view| view.exchange.is_some()),
         })
     }
 }
@@ -196,8 +202,8 @@ fn ends(rows: &[Row]) -> Vec<usize> {
     let arrows = arrows.filter(|(_, row)| matches!(row, Row::Arrow(_)));
     let mut starts: Vec<usize> = arrows
         .map(|(index, _)| {
-            let is_pause = |row: &&Row| matches!(row, Row::Pause(_));
-            index - rows[..index].iter().rev().take_while(is_pause).count()
+            let is_time = |row: &&Row| matches!(row, Row::Pause(_) | Row::Expiry(_));
+            index - rows[..index].iter().rev().take_while(is_time).count()
         })
         .collect();
     if starts.is_empty() {
@@ -222,6 +228,7 @@ mod tests {
             detail: None,
             style: Style::Plain,
             arrives: true,
+            took: None,
             exchange: None,
         })
     }

@@ -87,6 +87,7 @@ pub(crate) fn others(runtime: &StackRuntime, call: Option<&str>) -> SequenceView
 /// The rows of one login, with the names on its lifelines.
 pub(crate) struct LoginRows {
     pub(crate) title: String,
+    pub(crate) events: Vec<Arc<LoggedEvent>>,
     pub(crate) rows: Vec<Row>,
     pub(crate) participants: Participants,
 }
@@ -94,9 +95,11 @@ pub(crate) struct LoginRows {
 /// The rows of one login; `None` if no event mentions it.
 pub(crate) async fn login_rows(runtime: &StackRuntime, login: &str) -> Option<LoginRows> {
     let status = login_status::of(runtime, login).await?;
+    let shown = login_events(runtime, login);
     Some(LoginRows {
         title: title(&status),
-        rows: login_events(runtime, login).rows(runtime),
+        rows: shown.rows(runtime),
+        events: shown.events,
         participants: participants(runtime, &status),
     })
 }
