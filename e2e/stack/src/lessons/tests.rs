@@ -368,15 +368,17 @@ fn an_attack_is_ticked_with_the_guard_and_without() {
     story.ticks("relay", &[true, true, true, true, false]);
     let story = story.plain("c", "GET /authorize", 303);
     let story = story.call("c", CALLBACK, 303, |event| {
-        event.steps = vec!["code_issued"]
+        event.steps = vec!["code_issued"];
     });
     story.ticks("relay", &[true; 5]);
 }
 
 #[test]
 fn a_victim_who_cancels_is_praised() {
-    let mut story = Story::default();
-    story.attacks = vec!["a"];
+    let story = Story {
+        attacks: vec!["a"],
+        ..Story::default()
+    };
     let story = story.plain("a", SESSION, 200).plain("a", VISIT, 200);
     story.is_missed("relay", false);
     let story = story.broken("a", "POST /login/{handle}/cancel", 303, "relay.cancelled");
