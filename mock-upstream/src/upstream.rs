@@ -230,6 +230,11 @@ impl Upstream {
         self.context.controls.queued()
     }
 
+    /// Empties the queue.
+    pub fn clear_queue(&self) {
+        self.context.controls.clear_queue();
+    }
+
     /// The misbehaviours that this provider has.
     #[must_use]
     pub fn misbehaviours(&self) -> &'static [Misbehaviour] {

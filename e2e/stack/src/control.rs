@@ -14,6 +14,7 @@ mod json_body;
 mod logins;
 mod projects;
 mod response_headers;
+mod source_page;
 mod upstreams;
 
 pub(crate) use faults::NOT_HELD;
@@ -30,6 +31,7 @@ use rocket::{Build, Rocket, State, catchers, get, post, routes};
 
 use crate::control_error::{self, ControlError};
 use crate::inspector;
+use crate::lessons;
 use crate::runtime::StackRuntime;
 
 /// The stack that a control address serves, and the host name that it accepts besides
@@ -65,6 +67,8 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .mount("/", guard::routes())
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
+        .mount("/", lessons::routes())
+        .mount("/", source_page::routes())
         .mount(
             "/",
             routes![

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use contract::Digest;
 use hyper::Request;
 use hyper::body::Bytes;
 use serde_json::Value;
@@ -43,12 +44,25 @@ pub struct EventLog {
     secrets: SecretIndex,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Log {
     last_seq: u64,
+    run: String,
     events: VecDeque<Arc<LoggedEvent>>,
     exchanges: VecDeque<Arc<RecordedExchange>>,
     exchange_bytes: usize,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            last_seq: 0,
+            run: new_run(),
+            events: VecDeque::new(),
+            exchanges: VecDeque::new(),
+            exchange_bytes: 0,
+        }
+    }
 }
 
 impl Default for EventLog {
@@ -69,6 +83,16 @@ impl EventLog {
             event.seq > after && (login.is_none() || event.login.as_deref() == login)
         };
         self.lock().events.iter().filter(matches).cloned().collect()
+    }
+
+    /// The name of the time since the start, or since the last reset.
+    pub(crate) fn run(&self) -> String {
+        self.lock().run.clone()
+    }
+
+    /// The sequence number of the last event; 0 before the first.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.lock().last_seq
     }
 
     /// A receiver of every event from now on.
@@ -169,6 +193,7 @@ impl EventLog {
     /// Forgets everything but the last sequence number.
     pub(crate) fn clear(&self) {
         let mut log = self.lock();
+        log.run = new_run();
         log.events.clear();
         log.exchanges.clear();
         log.exchange_bytes = 0;
@@ -178,4 +203,11 @@ impl EventLog {
     fn lock(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A new name of a run: random, so that no other stack has had it.
+fn new_run() -> String {
+    let mut run = Digest::from_bytes(broker::random::bytes32()).to_text();
+    run.truncate(8);
+    run
 }

@@ -8,6 +8,7 @@
 //! | `page`, `page_header` | the pages, and the links at their top |
 //! | `forms` | the forms of the pages: clock, misbehaviours, faults, reset |
 //! | `login_list`, `sequence_view`, `exchange_view` | the logins, the sequence of one, and one of its exchanges |
+//! | `present`, `explanation` | the presenter's view: one arrow at a time, with a sentence |
 //! | `tools` | the state of the clock, misbehaviours and faults |
 //! | `diagram`, `layout` | the sequence diagram as SVG |
 //! | `sequence` | the rows of the diagram, computed from events |
@@ -20,12 +21,14 @@ mod assets;
 mod curl;
 mod diagram;
 mod exchange_view;
+mod explanation;
 mod forms;
-mod labels;
+pub(crate) mod labels;
 mod layout;
 mod login_list;
 mod page;
 mod page_header;
+mod present;
 mod provider_exchange;
 mod sequence;
 mod sequence_view;
@@ -33,7 +36,11 @@ mod tools;
 
 use rocket::{Route, routes};
 
+pub(crate) use forms::ReturnPath;
 pub(crate) use page_header::PageHeader;
+#[cfg(test)]
+pub(crate) use sequence::RedirectTarget;
+pub(crate) use sequence::{Answers, Outcome, outcome};
 
 /// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {
@@ -49,6 +56,9 @@ pub(crate) fn routes() -> Vec<Route> {
         forms::clear_faults,
         forms::send_again,
         forms::let_go,
+        present::page,
+        present::style,
+        present::script,
         assets::style,
         assets::diagram_style,
         assets::script,

@@ -46,6 +46,7 @@
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
 //! | [`login_status`] | the state of one login, read from the store |
+//! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`control`] | the control address: the HTTP API |
 //! | `inspector` | the pages of the control address: every login as a sequence diagram |
 //!
@@ -61,7 +62,7 @@
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
 //! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//!    `lessons` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
 //!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
@@ -94,10 +95,13 @@ pub mod mask;
 
 pub mod login_status;
 
+mod sources;
+
 pub mod control;
 mod control_error;
 
 mod inspector;
+mod lessons;
 
 pub use runtime::{StackUrls, silence_rocket};
 pub use settings::{HostName, StackSettings};

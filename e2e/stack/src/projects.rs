@@ -131,6 +131,32 @@ impl ProjectRegistry {
         Ok(credentials.clone())
     }
 
+    /// The relay guard of a registered project.
+    pub(crate) fn relay_guard(&self, client_id: &ClientId) -> Option<RelayGuard> {
+        let project = self.at_broker.find(client_id)?;
+        Some(project.relay_guard)
+    }
+
+    /// Changes the relay guard of a registered project, for the broker's next call on.
+    ///
+    /// # Errors
+    ///
+    /// If no project has the id.
+    pub(crate) fn set_relay_guard(
+        &self,
+        client_id: &ClientId,
+        relay_guard: RelayGuard,
+    ) -> Result<(), UnknownProject> {
+        // As long as it is held, no callback is added to the project.
+        let _credentials = self.credentials();
+        let known = self.at_broker.find(client_id).ok_or(UnknownProject)?;
+        self.at_broker.register(Project {
+            relay_guard,
+            ..Project::clone(&known)
+        });
+        Ok(())
+    }
+
     /// Registers a project with a known id and, on this machine, the development secret,
     /// so that an app's settings need not change from one start to the next.
     pub(crate) fn register_for_development(

@@ -16,6 +16,7 @@ use tokio::sync::Mutex;
 
 use crate::event_log::EventLog;
 use crate::faults::Faults;
+use crate::lessons::Attacker;
 use crate::projects::ProjectRegistry;
 use crate::proxy::{Proxy, ProxyState};
 use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
@@ -43,6 +44,8 @@ pub(crate) struct StackRuntime {
     proxy: Proxy,
     proxy_state: Arc<ProxyState>,
     store: RwLock<Arc<dyn Store>>,
+    /// The attacker of the relay lesson.
+    pub(crate) attacker: Attacker,
     /// `None` once the stack has stopped.
     pub(crate) broker: Mutex<Option<ServerHandle>>,
     upstream_timeout_ms: u64,
@@ -114,6 +117,7 @@ impl StackRuntime {
             demo,
             proxy,
             proxy_state,
+            attacker: Attacker::default(),
             broker: Mutex::new(Some(broker)),
             store: RwLock::new(store),
             upstream_timeout_ms,
@@ -144,6 +148,7 @@ impl StackRuntime {
         self.clock.replace(clock);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         self.proxy_state.clear();
+        self.attacker.clear();
         // The old broker may finish its open requests; the reset does not wait for it.
         if let Some(old) = broker.replace(fresh) {
             tokio::spawn(old.stop());

@@ -26,6 +26,7 @@ mod application;
 mod chromium;
 mod conformance;
 mod inspector_page;
+mod lesson_page;
 mod site;
 mod tls_stack;
 mod user;
@@ -35,7 +36,9 @@ mod faults;
 mod fragments;
 mod https;
 mod inspector;
+mod lessons;
 mod planted;
+mod present;
 mod relay;
 
 use stack::{Stack, StackSettings};

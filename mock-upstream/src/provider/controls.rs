@@ -64,6 +64,10 @@ impl Controls {
         self.lock().queue.iter().cloned().collect()
     }
 
+    pub(crate) fn clear_queue(&self) {
+        self.lock().queue.clear();
+    }
+
     /// Takes the entry for the sign-in that begins now: the first one for any sign-in or
     /// for those with its label. Entries for other labels keep their places.
     pub(crate) fn take_next(&self, label: Option<&str>) -> Option<Next> {

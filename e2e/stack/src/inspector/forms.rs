@@ -131,7 +131,7 @@ pub(super) async fn send_again(
 }
 
 /// The path of the page that a form is on, from its `Referer`.
-pub(super) struct ReturnPath<'r>(Option<Origin<'r>>);
+pub(crate) struct ReturnPath<'r>(Option<Origin<'r>>);
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for ReturnPath<'r> {
@@ -164,7 +164,7 @@ impl ReturnPath<'_> {
         Ok(url.map_or_else(|_| Redirect::to("/"), Redirect::to))
     }
 
-    fn redirect(self) -> RedirectBack {
+    pub(crate) fn redirect(self) -> RedirectBack {
         let page = self.0.map(Origin::into_owned);
         Ok(page.map_or_else(|| Redirect::to("/"), Redirect::to))
     }

@@ -84,11 +84,32 @@ pub(crate) fn others(runtime: &StackRuntime, call: Option<&str>) -> SequenceView
     source.view(runtime, &other_events(runtime))
 }
 
+/// The rows of one login, with the names on its lifelines.
+pub(crate) struct LoginRows {
+    pub(crate) title: String,
+    pub(crate) events: Vec<Arc<LoggedEvent>>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) participants: Participants,
+}
+
+/// The rows of one login; `None` if no event mentions it.
+pub(crate) async fn login_rows(runtime: &StackRuntime, login: &str) -> Option<LoginRows> {
+    let status = login_status::of(runtime, login).await?;
+    let shown = login_events(runtime, login);
+    Some(LoginRows {
+        title: title(&status),
+        rows: shown.rows(runtime),
+        events: shown.events,
+        participants: participants(runtime, &status),
+    })
+}
+
 /// The diagram of one login as a file of its own.
 pub(crate) async fn standalone_diagram(runtime: &StackRuntime, login: &str) -> Option<String> {
-    let status = login_status::of(runtime, login).await?;
-    let rows = login_events(runtime, login).rows(runtime);
-    Some(diagram::standalone(&rows, &participants(runtime, &status)))
+    let LoginRows {
+        rows, participants, ..
+    } = login_rows(runtime, login).await?;
+    Some(diagram::standalone(&rows, &participants))
 }
 
 fn participants(runtime: &StackRuntime, status: &LoginStatus) -> Participants {

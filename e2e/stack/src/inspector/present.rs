@@ -1,0 +1,244 @@
+//! The presenter's view: one login, one arrow at a time, each with a sentence.
+
+use std::sync::Arc;
+
+use askama::Template;
+use rocket::http::{ContentType, Status};
+use rocket::response::content::RawHtml;
+use rocket::{State, get};
+
+use super::diagram::{self, Links};
+use super::exchange_view::ExchangeView;
+use super::explanation::explanation;
+use super::sequence::{Arrow, Note, Row};
+use super::sequence_view::{self, LoginRows};
+use crate::runtime::StackRuntime;
+
+#[derive(Template)]
+#[template(path = "present.html")]
+struct PresentPage {
+    path: String,
+    /// The page of the login in the inspector.
+    login_path: String,
+    title: String,
+    /// The sequence number of the last event on the page.
+    seq: u64,
+    /// The number of the arrow that is shown, from 1; 0 if there is none.
+    number: usize,
+    count: usize,
+    frame: Option<Frame>,
+    /// Why the page does not show what its address asks for.
+    problem: Option<String>,
+}
+
+/// One arrow, with the diagram up to it.
+struct Frame {
+    diagram: String,
+    /// The arrow as text.
+    label: String,
+    sentence: &'static str,
+    committed: Vec<&'static str>,
+    notes: Vec<Note>,
+    call: Option<Call>,
+}
+
+/// The exchange of an arrow.
+struct Call {
+    path: String,
+    is_kept: bool,
+}
+
+/// The login with its first `arrow` arrows; without a number, the first one.
+#[get("/present/<login>?<arrow>")]
+pub(super) async fn page(
+    login: &str,
+    arrow: Option<&str>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> (Status, RawHtml<String>) {
+    let seq = runtime.event_log().last_seq();
+    let rows = sequence_view::login_rows(runtime, login).await;
+    let status = match rows {
+        Some(_) => Status::Ok,
+        None => Status::NotFound,
+    };
+    let page = match rows {
+        Some(rows) => PresentPage::new(&rows, login, arrow, seq, runtime),
+        None => PresentPage::unknown(seq),
+    };
+    let html = page.render().expect("the template only writes strings");
+    (status, RawHtml(html))
+}
+
+#[get("/present.css")]
+pub(super) fn style() -> (ContentType, &'static str) {
+    (ContentType::CSS, include_str!("../../static/present.css"))
+}
+
+#[get("/present.js")]
+pub(super) fn script() -> (ContentType, &'static str) {
+    let script = include_str!("../../static/present.js");
+    (ContentType::JavaScript, script)
+}
+
+impl PresentPage {
+    fn new(
+        shown: &LoginRows,
+        login: &str,
+        arrow: Option<&str>,
+        seq: u64,
+        runtime: &StackRuntime,
+    ) -> Self {
+        let ends = ends(&shown.rows);
+        let count = ends.len();
+        let asked = arrow.map_or(Some(1), |arrow| arrow.parse::<usize>().ok());
+        let number = asked.unwrap_or(1).clamp(count.min(1), count);
+        let problem = match asked {
+            _ if count == 0 => Some("Nothing of this login is to be seen yet.".to_owned()),
+            Some(asked) if asked == number => None,
+            _ => Some(format!("This login has no such arrow: it has {count}.")),
+        };
+        let login_path = format!("/logins/{login}");
+        let frame = number.checked_sub(1).map(|index| {
+            let start = index.checked_sub(1).map_or(0, |before| ends[before]);
+            let rows = &shown.rows[..ends[index]];
+            Frame::new(rows, start, shown, &login_path, runtime)
+        });
+        Self {
+            path: format!("/present/{login}"),
+            login_path,
+            title: shown.title.clone(),
+            seq,
+            number,
+            count,
+            frame,
+            problem,
+        }
+    }
+
+    /// The page of a login that no event mentions.
+    fn unknown(seq: u64) -> Self {
+        Self {
+            path: "/".to_owned(),
+            login_path: "/".to_owned(),
+            title: "This login is unknown".to_owned(),
+            seq,
+            number: 0,
+            count: 0,
+            frame: None,
+            problem: Some("It was removed by a reset, or is no longer kept.".to_owned()),
+        }
+    }
+
+    fn before(&self) -> Option<usize> {
+        self.number.checked_sub(1).filter(|number| *number > 0)
+    }
+
+    fn after(&self) -> Option<usize> {
+        (self.number < self.count).then_some(self.number + 1)
+    }
+}
+
+impl Frame {
+    /// The frame of the last arrow in `rows`, whose own rows begin at `start`.
+    fn new(
+        rows: &[Row],
+        start: usize,
+        shown: &LoginRows,
+        login_path: &str,
+        runtime: &StackRuntime,
+    ) -> Self {
+        let own = &rows[start..];
+        let arrow = own.iter().find_map(|row| match row {
+            Row::Arrow(arrow) => Some(arrow),
+            _ => None,
+        });
+        let links = Links {
+            path: login_path,
+            chosen: arrow.and_then(|arrow| arrow.exchange.as_deref()),
+        };
+        let described = own.iter().find(|row| matches!(row, Row::Arrow(_)));
+        let mut frame = Self {
+            diagram: diagram::in_page(rows, &shown.participants, &links),
+            label: described.map_or_else(String::new, |row| shown.participants.describe(row)),
+            sentence: arrow.map_or("", explanation),
+            committed: Vec::new(),
+            notes: Vec::new(),
+            call: arrow.and_then(|arrow| Call::of(arrow, &links, shown, runtime)),
+        };
+        for row in own {
+            match row {
+                Row::Committed(steps) => {
+                    let meanings = steps.iter().map(|step| super::labels::step(step));
+                    frame.committed.extend(meanings);
+                }
+                Row::Note(note) => frame.notes.push(note.clone()),
+                Row::Arrow(_) | Row::Pause(_) | Row::Expiry(_) => {}
+            }
+        }
+        frame
+    }
+}
+
+impl Call {
+    fn of(
+        arrow: &Arrow,
+        links: &Links<'_>,
+        shown: &LoginRows,
+        runtime: &StackRuntime,
+    ) -> Option<Self> {
+        let exchange = arrow.exchange.as_deref()?;
+        let view = ExchangeView::new(runtime, exchange, &shown.events);
+        Some(Self {
+            path: links.to(exchange),
+            is_kept: view.is_some_and(|view| view.exchange.is_some()),
+        })
+    }
+}
+
+/// For each arrow the end of its rows: notes belong to the arrow above them, a pause to the
+/// one below it.
+fn ends(rows: &[Row]) -> Vec<usize> {
+    let arrows = rows.iter().enumerate();
+    let arrows = arrows.filter(|(_, row)| matches!(row, Row::Arrow(_)));
+    let mut starts: Vec<usize> = arrows
+        .map(|(index, _)| {
+            let is_time = |row: &&Row| matches!(row, Row::Pause(_) | Row::Expiry(_));
+            index - rows[..index].iter().rev().take_while(is_time).count()
+        })
+        .collect();
+    if starts.is_empty() {
+        return starts;
+    }
+    starts.remove(0);
+    starts.push(rows.len());
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspector::sequence::{Participant, Style};
+
+    fn arrow(id: &str) -> Row {
+        Row::Arrow(Arrow {
+            id: id.to_owned(),
+            from: Participant::Consumer,
+            to: Participant::Broker,
+            label: "POST /v1/login/session".to_owned(),
+            detail: None,
+            style: Style::Plain,
+            arrives: true,
+            took: None,
+            exchange: None,
+        })
+    }
+
+    #[test]
+    fn a_note_belongs_to_the_arrow_above_it_and_a_pause_to_the_one_below() {
+        let committed = Row::Committed(vec!["opened"]);
+        let pause = Row::Pause("10 minutes later".to_owned());
+        let rows = [arrow("a"), committed, pause, arrow("b"), arrow("c")];
+        assert_eq!(ends(&rows), [2, 4, 5]);
+        assert_eq!(ends(&[]), [0; 0]);
+    }
+}

@@ -1,0 +1,311 @@
+//! The list of lessons, and the page of one.
+
+use std::sync::Arc;
+
+use askama::Template;
+use broker::relay::RelayGuard;
+use contract::Rule;
+use mock_upstream::{Next, Provider};
+use rocket::http::{ContentType, Status};
+use rocket::response::content::RawHtml;
+use rocket::{State, get};
+
+use super::attacker_desk::AttackerDesk;
+use super::catalogue::LESSONS;
+use super::fact::{Fact, facts};
+use super::forms;
+use super::lesson::{Lesson, Scope, StackState, Tick};
+use super::progress::Progress;
+use super::run::{Beginning, LessonRun};
+use super::step_view::{ActionView, Piece, StepView, pieces};
+use crate::inspector::{PageHeader, labels};
+use crate::runtime::StackRuntime;
+
+#[derive(Template)]
+#[template(path = "lessons/list.html")]
+struct ListPage {
+    header: PageHeader,
+    lessons: &'static [Lesson],
+    /// The id of a lesson that does not exist.
+    has_unknown: bool,
+}
+
+#[derive(Template)]
+#[template(path = "lessons/lesson.html")]
+struct LessonPage {
+    header: PageHeader,
+    lesson: &'static Lesson,
+    number: usize,
+    next: Option<&'static Lesson>,
+    /// The sequence number of the last event on the page.
+    seq: u64,
+    has_begun: bool,
+    notices: Vec<Notice>,
+    steps: Vec<StepView>,
+    is_complete: bool,
+    /// The address of this page.
+    path: String,
+    /// The login that counts.
+    login: Option<String>,
+    desk: Option<AttackerDesk>,
+}
+
+/// A sentence about something unexpected, with the way on.
+struct Notice {
+    text: String,
+    links: Vec<(String, String)>,
+    /// Whether the way on is to begin again.
+    begins_again: bool,
+}
+
+type PageResponse = (Status, RawHtml<String>);
+
+#[get("/lessons")]
+pub(super) fn list(runtime: &State<Arc<StackRuntime>>) -> PageResponse {
+    render_list(runtime, false)
+}
+
+fn render_list(runtime: &StackRuntime, has_unknown: bool) -> PageResponse {
+    let page = ListPage {
+        header: PageHeader::new(runtime),
+        lessons: &LESSONS,
+        has_unknown,
+    };
+    let status = match has_unknown {
+        true => Status::NotFound,
+        false => Status::Ok,
+    };
+    let html = page.render().expect("the template only writes strings");
+    (status, RawHtml(html))
+}
+
+/// One lesson. `run` and `since` say where it began, `login` which login counts.
+#[get("/lessons/<id>?<run>&<since>&<login>")]
+pub(super) fn lesson(
+    id: &str,
+    run: Option<&str>,
+    since: Option<&str>,
+    login: Option<&str>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> PageResponse {
+    let Some(index) = LESSONS.iter().position(|lesson| lesson.id == id) else {
+        return render_list(runtime, true);
+    };
+    let lesson = &LESSONS[index];
+    // Before the events are read: one that comes in between is announced.
+    let seq = runtime.event_log().last_seq();
+    let mut page = LessonPage {
+        header: PageHeader::new(runtime),
+        lesson,
+        number: index + 1,
+        next: LESSONS.get(index + 1),
+        seq,
+        has_begun: false,
+        notices: Vec::new(),
+        steps: lesson.steps.iter().map(StepView::idle).collect(),
+        is_complete: false,
+        path: format!("/lessons/{id}"),
+        login: None,
+        desk: None,
+    };
+    if runtime.urls.consumer.is_none() {
+        page.notices.push(Notice::plain(
+            "This sandbox has no demo, which the lessons need. Use the lessons of the stack.",
+        ));
+    }
+    match Beginning::parse(run, since, runtime.event_log()) {
+        Beginning::None => {}
+        Beginning::Reset => page.notices.push(Notice {
+            begins_again: true,
+            ..Notice::plain(
+                "The stack was reset since this lesson began, and its events are gone. Your place in the lesson went with them.",
+            )
+        }),
+        Beginning::At(run) => page.fill(runtime, &run, login),
+    }
+    let html = page.render().expect("the template only writes strings");
+    (Status::Ok, RawHtml(html))
+}
+
+#[get("/lessons.css")]
+pub(super) fn style() -> (ContentType, &'static str) {
+    (ContentType::CSS, include_str!("../../static/lessons.css"))
+}
+
+#[get("/lessons.js")]
+pub(super) fn script() -> (ContentType, &'static str) {
+    let script = include_str!("../../static/lessons.js");
+    (ContentType::JavaScript, script)
+}
+
+impl LessonPage {
+    /// The paragraphs at the end.
+    fn closing(&self) -> impl Iterator<Item = Vec<Piece<'static>>> {
+        self.lesson.closing.iter().map(|text| pieces(text))
+    }
+
+    /// The rules with their sources.
+    fn rules(&self) -> impl Iterator<Item = (Rule, String)> {
+        let rules = self.lesson.rules.iter();
+        rules.map(|rule| (*rule, labels::source(&rule.source().to_string())))
+    }
+
+    /// Adds what has happened since `run` began.
+    fn fill(&mut self, runtime: &StackRuntime, run: &LessonRun, chosen: Option<&str>) {
+        let lesson = self.lesson;
+        let attacks = runtime.attacker.attacks();
+        let is_attack = |login: &str| attacks.iter().any(|attack| attack.login == login);
+        let events = runtime.event_log().events(run.since, None);
+        let (facts, logins) = facts(&events, runtime, &is_attack);
+        let stack = stack_state(runtime);
+        let progress = Progress::new(lesson, &facts, &logins, chosen, &stack);
+        self.has_begun = true;
+        self.path = run.path(lesson.id, chosen);
+        self.notices.extend(notices(lesson, &progress));
+        let which = LoginNotice {
+            run,
+            lesson,
+            facts: &facts,
+            logins: &logins,
+        };
+        self.notices.extend(which.of(chosen, progress.login));
+        let steps = lesson.steps.iter().enumerate().map(|(index, step)| {
+            let before = index.checked_sub(1).map(|before| &progress.steps[before]);
+            StepView::new(step, &progress.steps[index], before, &facts, runtime)
+        });
+        self.steps = steps.collect();
+        self.is_complete = progress.is_complete();
+        self.login = match lesson.scope {
+            Scope::OneLogin => progress.login,
+            Scope::Logins(_) | Scope::Attacks => logins.last().copied(),
+        }
+        .map(ToOwned::to_owned);
+        if lesson.scope == Scope::Attacks {
+            let of_lesson: Vec<_> = attacks
+                .iter()
+                .filter(|attack| attack.after >= run.since)
+                .cloned()
+                .collect();
+            let desk = AttackerDesk::new(&of_lesson, &facts, stack.relay_guard, stack.now_ms);
+            self.desk = Some(desk);
+        }
+    }
+}
+
+fn stack_state(runtime: &StackRuntime) -> StackState {
+    let planned = Provider::ALL.into_iter().flat_map(|provider| {
+        let queued = runtime.upstream.provider(provider).queued();
+        queued
+            .into_iter()
+            .filter_map(move |entry| match entry.next {
+                Next::Misbehave(misbehaviour) => Some((provider.name(), misbehaviour.name())),
+                Next::User(_) => None,
+            })
+    });
+    let demo = forms::demo(runtime).ok();
+    let guard = demo.and_then(|demo| runtime.projects.relay_guard(&demo));
+    StackState {
+        armed: runtime.faults().armed(),
+        planned: planned.collect(),
+        now_ms: runtime.clock.now_ms(),
+        relay_guard: guard.unwrap_or(RelayGuard::Auto),
+    }
+}
+
+/// The notices about steps: out of order, or past the point of the lesson.
+fn notices(lesson: &Lesson, progress: &Progress<'_, '_>) -> Vec<Notice> {
+    let missed = lesson.missed.as_ref().filter(|_| progress.is_missed);
+    let missed = missed.map(|missed| Notice::plain(missed.advice));
+    let early = progress.out_of_order.map(|(missing, early)| Notice {
+        begins_again: true,
+        ..Notice::plain(format!(
+            "Step {early} happened before step {missing}, so it does not count yet. Do step {missing}, then step {early} again, or begin the lesson again."
+        ))
+    });
+    missed.into_iter().chain(early).collect()
+}
+
+/// The notice about logins beside the one that counts.
+struct LoginNotice<'a, 'e> {
+    run: &'a LessonRun,
+    lesson: &'a Lesson,
+    facts: &'a [Fact<'e>],
+    logins: &'a [&'e str],
+}
+
+impl LoginNotice<'_, '_> {
+    fn of(&self, chosen: Option<&str>, counts: Option<&str>) -> Option<Notice> {
+        let number = self.logins.len();
+        if chosen.is_some() && chosen != counts {
+            return Some(Notice {
+                links: vec![(
+                    self.run.path(self.lesson.id, None),
+                    "Let the stack choose the login".to_owned(),
+                )],
+                ..Notice::plain(
+                    "The login that was to count is not one of this lesson’s. It is no longer kept, or began before the lesson.",
+                )
+            });
+        }
+        match self.lesson.scope {
+            Scope::OneLogin if number > self.expected() => Some(self.choice(counts?)),
+            Scope::Logins(most) if number > most => Some(Notice {
+                begins_again: true,
+                ..Notice::plain(format!(
+                    "{number} logins have started since this lesson began. The first {most} count."
+                ))
+            }),
+            _ => None,
+        }
+    }
+
+    /// The number of logins that the steps themselves ask for.
+    fn expected(&self) -> usize {
+        let steps = self.lesson.steps.iter();
+        1 + steps
+            .filter(|step| matches!(step.tick, Tick::AnyLogin(_)))
+            .count()
+    }
+
+    fn choice(&self, counts: &str) -> Notice {
+        let others = self.logins.iter().rev().filter(|login| **login != counts);
+        let link = |login: &&str| {
+            let path = self.run.path(self.lesson.id, Some(login));
+            (
+                path,
+                format!("Count the login of {} instead", self.time_of(login)),
+            )
+        };
+        Notice {
+            links: others.take(MAX_CHOICES).map(link).collect(),
+            ..Notice::plain(format!(
+                "{} logins have started since this lesson began. The ticks are those of the login of {}.",
+                self.logins.len(),
+                self.time_of(counts)
+            ))
+        }
+    }
+
+    fn time_of(&self, login: &str) -> String {
+        let mut facts = self.facts.iter();
+        let first = facts.find(|fact| fact.event.login.as_deref() == Some(login));
+        first.map_or_else(String::new, |fact| labels::time_of_day(fact.event.at))
+    }
+}
+
+/// The number of other logins that a page offers.
+const MAX_CHOICES: usize = 5;
+
+impl Notice {
+    fn plain(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            links: Vec::new(),
+            begins_again: false,
+        }
+    }
+
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        pieces(&self.text)
+    }
+}
