@@ -14,6 +14,7 @@ mod json_body;
 mod logins;
 mod projects;
 mod response_headers;
+mod source_page;
 mod upstreams;
 
 pub(crate) use json_body::JsonBody;
@@ -64,6 +65,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .mount("/", guard::routes())
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())
+        .mount("/", source_page::routes())
         .mount(
             "/",
             routes![

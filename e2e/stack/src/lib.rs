@@ -46,6 +46,7 @@
 //! | [`event_log`] | the broker's audit events and the proxy's own, with masked exchanges |
 //! | [`mask`] | the masks of secrets, in exchanges and in other texts |
 //! | [`login_status`] | the state of one login, read from the store |
+//! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`control`] | the control address: the HTTP API |
 //! | `inspector` | the pages of the control address: every login as a sequence diagram |
 //!
@@ -93,6 +94,8 @@ pub mod event_log;
 pub mod mask;
 
 pub mod login_status;
+
+mod sources;
 
 pub mod control;
 mod control_error;

@@ -1,0 +1,102 @@
+//! The pages `/source`: the files of the reference consumer that teaching texts point at,
+//! and the places in them. Only these files are served, from the program itself.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use askama::Template;
+use rocket::http::ContentType;
+use rocket::http::uri::Segments;
+use rocket::http::uri::fmt::Path as InPath;
+use rocket::response::content::RawHtml;
+use rocket::{Route, State, get, routes};
+
+use crate::control_error::ControlError;
+use crate::inspector::PageHeader;
+use crate::runtime::StackRuntime;
+use crate::sources::{Place, SourceFile};
+
+pub(super) fn routes() -> Vec<Route> {
+    routes![index, file, style]
+}
+
+#[derive(Template)]
+#[template(path = "source/index.html")]
+struct IndexPage {
+    header: PageHeader,
+    files: &'static [&'static SourceFile],
+}
+
+#[derive(Template)]
+#[template(path = "source/file.html")]
+struct FilePage {
+    header: PageHeader,
+    file: &'static SourceFile,
+    lines: Vec<Line>,
+}
+
+/// A line of a file.
+struct Line {
+    number: usize,
+    text: &'static str,
+    class: &'static str,
+}
+
+/// The list of files and places.
+#[get("/source")]
+fn index(runtime: &State<Arc<StackRuntime>>) -> RawHtml<String> {
+    let page = IndexPage {
+        header: PageHeader::new(runtime),
+        files: SourceFile::all(),
+    };
+    RawHtml(page.render().expect("the template only writes strings"))
+}
+
+/// One file, with an anchor at each line.
+#[get("/source/<path..>")]
+fn file(
+    path: Segments<'_, InPath>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<RawHtml<String>, ControlError> {
+    let path = path.collect::<Vec<_>>().join("/");
+    let file = SourceFile::at(&path).ok_or_else(|| {
+        ControlError::not_found("there is no such file; the files are at /source")
+    })?;
+    let page = FilePage {
+        header: PageHeader::new(runtime),
+        file,
+        lines: lines(file),
+    };
+    Ok(RawHtml(
+        page.render().expect("the template only writes strings"),
+    ))
+}
+
+fn lines(file: &'static SourceFile) -> Vec<Line> {
+    let places: Vec<_> = file.places().map(Place::line).collect();
+    let lines = file.text.lines().enumerate();
+    let lines = lines.map(|(index, text)| Line {
+        number: index + 1,
+        text,
+        class: match text.trim_start().starts_with("//") {
+            _ if places.contains(&(index + 1)) => "line place",
+            true => "line comment",
+            false => "line",
+        },
+    });
+    lines.collect()
+}
+
+#[get("/source.css")]
+fn style() -> (ContentType, &'static str) {
+    (ContentType::CSS, include_str!("../../static/source.css"))
+}
+
+impl FilePage {
+    /// The name of the file: `clean.rs`.
+    fn name(&self) -> &'static str {
+        let name = Path::new(self.file.path).file_name();
+        name.and_then(|name| name.to_str())
+            .unwrap_or(self.file.path)
+    }
+}
