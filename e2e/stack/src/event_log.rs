@@ -68,6 +68,11 @@ impl EventLog {
         self.lock().events.iter().filter(matches).cloned().collect()
     }
 
+    /// The sequence number of the last event.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.lock().last_seq
+    }
+
     /// A receiver of every event from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<LoggedEvent>> {
         self.subscribers.subscribe()

@@ -20,7 +20,7 @@ mod assets;
 mod diagram;
 mod exchange_view;
 mod forms;
-mod labels;
+pub(crate) mod labels;
 mod layout;
 mod login_list;
 mod page;
@@ -32,6 +32,7 @@ mod tools;
 use rocket::{Route, routes};
 
 pub(crate) use page_header::PageHeader;
+pub(crate) use sequence::{CallEvents, CallOrResend, Outcome, calls, outcome};
 
 /// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {

@@ -49,6 +49,7 @@
 //! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`control`] | the control address: the HTTP API |
 //! | `inspector` | the pages of the control address: every login as a sequence diagram |
+//! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //!
 //! # Invariants
 //!
@@ -61,8 +62,8 @@
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
-//! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`],
+//!    `demo_panel` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
 //!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
@@ -101,6 +102,8 @@ pub mod control;
 mod control_error;
 
 mod inspector;
+
+mod demo_panel;
 
 pub use runtime::{StackUrls, silence_rocket};
 pub use settings::{HostName, StackSettings};

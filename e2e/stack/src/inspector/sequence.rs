@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::event_log::LoggedEvent;
 use builder::SequenceBuilder;
 
+pub(crate) use calls::{CallEvents, CallOrResend, of as calls};
 pub(crate) use meaning::{Outcome, outcome};
 pub(crate) use redirect::RedirectTarget;
 pub(crate) use row::{Arrow, Note, Participant, Row, Style};
