@@ -2,10 +2,15 @@
 
 use rocket::Request;
 use rocket::http::{Cookie, SameSite};
+use rocket::time::Duration;
 use url::Url;
 
-/// The number of ids that are kept: the demo, too, keeps four logins of a browser.
-const MAX_LOGINS: usize = 4;
+/// The number of ids that are kept: the one that signed the user in, and several starts
+/// after it.
+const MAX_LOGINS: usize = 8;
+
+/// The time that a browser keeps them.
+const MAX_AGE: Duration = Duration::days(1);
 
 /// The length of an id.
 const ID_LENGTH: usize = 12;
@@ -49,6 +54,7 @@ impl LoginsCookie {
             .same_site(SameSite::Lax)
             .secure(self.is_secure)
             .path("/")
+            .max_age(MAX_AGE)
             .build()
     }
 }

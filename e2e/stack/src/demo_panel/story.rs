@@ -278,7 +278,6 @@ impl<'c> CallStory<'_, 'c> {
                     "You signed in at {provider}, and your browser came back with a code and our state in the address bar."
                 );
                 self.say(Tone::Plain, Arrow::Answer, Place::LegacyCallback, text);
-                self.state_consumed();
             }
             Answer::Received(_) => {
                 let text = format!(
@@ -378,6 +377,7 @@ impl<'c> CallStory<'_, 'c> {
     }
 
     fn token(&mut self) {
+        self.state_consumed();
         match self.answer() {
             Answer::Received(_) => {
                 let text = "We exchanged the code and the verifier for an access token, once.";
