@@ -37,6 +37,7 @@ mod https;
 mod inspector;
 mod planted;
 mod relay;
+mod what_happened;
 
 use stack::{Stack, StackSettings};
 use user::{Flow, User};
