@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::demo::{User, page_of};
-use crate::login::{FLOWS, Flow, GOOGLE};
+use crate::login::{FLOWS, GOOGLE};
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 use testkit::http::{Http, Response};
@@ -76,10 +76,6 @@ fn links(page: &Response, control: &str) -> Vec<String> {
 #[tokio::test]
 async fn the_profile_tells_the_login_that_signed_its_user_in() {
     let stack = TestStack::start().await;
-    let user = User::at(&stack);
-    user.sign_in(Flow::Clean, GOOGLE).await;
-    let profile = user.follow_to_provider_answer(Flow::Legacy, GOOGLE).await;
-    assert!(profile.contains("/callback/google"), "a login is under way");
     let (browser, page) = signed_in(&stack.urls().consumer).await;
     assert!(page.text().contains("We drew a fresh session key."));
     // A login of the same browser that is still under way.

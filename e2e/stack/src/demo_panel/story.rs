@@ -40,13 +40,16 @@ pub(super) enum Tone {
     Faulted,
 }
 
+/// The body of an answer, by the id of its exchange.
+pub(super) type BodyOf<'a> = Box<dyn Fn(&str) -> Option<Value> + 'a>;
+
 /// What a story is told from, besides the events.
 pub(super) struct Source<'a> {
     /// The path of the page with the diagram.
     pub(super) path: String,
     pub(super) now_ms: i64,
     /// The JSON body of an answer, masked, if it is kept.
-    pub(super) body: Box<dyn Fn(&str) -> Option<Value> + Send + Sync + 'a>,
+    pub(super) body: BodyOf<'a>,
 }
 
 /// The lines of one login.
@@ -248,13 +251,12 @@ impl<'c> CallStory<'_, 'c> {
     fn visit(&mut self) {
         match self.answer() {
             Answer::Received(event) if event.status == Some(200) => {
-                let text = "The broker asked whether you started this sign-in, because the visit did not begin on our page.";
-                self.say(
-                    Tone::Plain,
-                    Arrow::Answer,
-                    Place::StartLogin,
-                    text.to_owned(),
-                );
+                let why = match event.provenance {
+                    Some("vouched") => "",
+                    _ => ", because the visit did not begin on our page",
+                };
+                let text = format!("The broker asked whether you started this sign-in{why}.");
+                self.say(Tone::Plain, Arrow::Answer, Place::StartLogin, text);
             }
             Answer::Received(_) => {
                 self.story.is_at_provider = Some(self.arrow(Arrow::Answer));
