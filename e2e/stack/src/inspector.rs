@@ -40,7 +40,7 @@ pub(crate) use forms::ReturnPath;
 pub(crate) use page_header::PageHeader;
 #[cfg(test)]
 pub(crate) use sequence::RedirectTarget;
-pub(crate) use sequence::{Answers, Outcome, outcome};
+pub(crate) use sequence::{Answers, CallEvents, CallOrResend, Outcome, calls, outcome};
 
 /// The routes of the pages, their forms and their assets.
 pub(crate) fn routes() -> Vec<Route> {

@@ -8,10 +8,12 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use contract::ClientId;
 use mock_upstream::Labels;
 use rocket::{Build, Rocket};
 
 use crate::control::{self, ControlServer};
+use crate::demo_panel::DemoPanel;
 use crate::projects::{ProjectCredentials, ProjectRegistry};
 use crate::proxy::ProxyState;
 use crate::runtime::{
@@ -68,7 +70,13 @@ impl Launch<'_> {
         let upstream = RunningUpstream::start(settings, &reach, &broker_url, labels).await?;
         let control_port = reach.bind("the control address", "control", settings.control)?;
         let demo = match self.has_demo {
-            true => Some(start_demo(settings, &reach, &self.projects, &broker_port).await?),
+            true => {
+                let panel = |client_id, demo: &str| {
+                    let control = reach.url_of(&control_port);
+                    DemoPanel::new(proxy_state.clone(), control, client_id, demo)
+                };
+                Some(start_demo(settings, &reach, &self.projects, &broker_port, panel).await?)
+            }
             false => None,
         };
         let urls = ServerUrls {
@@ -160,13 +168,15 @@ async fn start_demo(
     reach: &Reach,
     projects: &ProjectRegistry,
     broker: &BoundPort,
+    panel: impl Fn(String, &str) -> DemoPanel,
 ) -> Result<RunningDemo, StackStartError> {
     let (ports, port) = demo_ports(settings, reach)?;
     let url = reach.url(&settings.consumer.url_host(), port);
-    let app = demo_app(settings, reach, projects, broker, &url)?;
+    let (app, client_id) = demo_app(settings, reach, projects, broker, &url)?;
+    let panel = panel(client_id.to_string(), &url);
     let mut servers = Vec::new();
     for port in ports {
-        let build = |address| Ok(app.rocket(address)?);
+        let build = |address| Ok(panel.attach(app.rocket(address)?));
         servers.push(reach.serve(port, build).await?);
     }
     Ok(RunningDemo { app, servers, url })
@@ -224,7 +234,7 @@ fn demo_app(
     projects: &ProjectRegistry,
     broker: &BoundPort,
     url: &str,
-) -> Result<Arc<consumer_demo::App>, StackStartError> {
+) -> Result<(Arc<consumer_demo::App>, ClientId), StackStartError> {
     let callback = |path| {
         format!("{url}{path}")
             .parse()
@@ -242,13 +252,11 @@ fn demo_app(
         broker_ca: reach.tls.as_ref().map(|tls| tls.ca_pem().to_owned()),
         ..consumer_demo::Config::new(
             own_origin(&reach.url_from_here(broker)),
-            client_id,
+            client_id.clone(),
             client_secret,
             own_origin(url),
         )
     };
-    Ok(consumer_demo::App::new(
-        config,
-        settings.clock.for_consumer(),
-    )?)
+    let app = consumer_demo::App::new(config, settings.clock.for_consumer())?;
+    Ok((app, client_id))
 }

@@ -49,6 +49,7 @@
 //! | `sources` | the reference consumer's source that teaching texts point at |
 //! | [`control`] | the control address: the HTTP API |
 //! | `inspector` | the pages of the control address: every login as a sequence diagram |
+//! | `demo_panel` | the panel *What just happened* on the demo's pages |
 //!
 //! # Invariants
 //!
@@ -62,7 +63,7 @@
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
 //! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `lessons` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//!    `lessons`, `demo_panel` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
 //!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
@@ -102,6 +103,8 @@ mod control_error;
 
 mod inspector;
 mod lessons;
+
+mod demo_panel;
 
 pub use runtime::{StackUrls, silence_rocket};
 pub use settings::{HostName, StackSettings};

@@ -76,6 +76,7 @@ places! {
     LegacyError: LEGACY, "CodeOrError::Error(error) => return", "The broker sent an error instead of a code";
     LegacyExchange: LEGACY, ".redeem(code, login.transaction.code_verifier", "The code is exchanged once";
     LegacyProfile: LEGACY, "app.broker.profile(&token)", "The token’s one use: the profile";
+    RevokeToken: LEGACY, "app.broker.revoke(&token).await", "Without a profile the token is revoked";
     CallRefused: BROKER, "    Refused(u16),", "The broker refused, and will refuse again";
     CallLost: BROKER, "    Ambiguous(&'static str),", "The answer is lost: a one-time call is not repeated";
     NoRetry: BROKER, ".retry(retry::never())", "The HTTP client must not retry by itself";

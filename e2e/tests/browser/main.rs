@@ -40,6 +40,7 @@ mod lessons;
 mod planted;
 mod present;
 mod relay;
+mod what_happened;
 
 use stack::{Stack, StackSettings};
 use user::{Flow, User};

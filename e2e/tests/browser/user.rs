@@ -369,7 +369,7 @@ impl<'a> User<'a> {
             .await
     }
 
-    async fn clicks(&self, selector: &str) -> WebDriverResult<()> {
+    pub(crate) async fn clicks(&self, selector: &str) -> WebDriverResult<()> {
         self.finds(selector).await?.click().await
     }
 }

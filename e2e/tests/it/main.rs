@@ -41,3 +41,4 @@ mod secrets_stay_in;
 mod threats;
 mod time;
 mod two_projects;
+mod what_happened;

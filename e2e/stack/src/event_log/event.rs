@@ -101,6 +101,36 @@ impl LoggedEvent {
             resend: false,
         }
     }
+
+    /// An event of a login without anything special, for tests to change.
+    #[cfg(test)]
+    pub(crate) fn example(seq: u64, request_id: &str, from: &'static str, operation: &str) -> Self {
+        Self {
+            seq,
+            at: i64::try_from(seq).unwrap() * 10,
+            source: EventSource::Audit,
+            request_id: request_id.to_owned(),
+            from,
+            to: "broker",
+            operation: operation.to_owned(),
+            project: Some("demo".to_owned()),
+            provider: None,
+            login: Some("aLogin".to_owned()),
+            provenance: None,
+            status: Some(200),
+            rule: None,
+            happened: None,
+            says: None,
+            law: None,
+            advice: None,
+            why: None,
+            took_ms: None,
+            committed: false,
+            steps: Vec::new(),
+            fault: None,
+            resend: false,
+        }
+    }
 }
 
 /// The proxy's own event about a call: a fault, or a resend.

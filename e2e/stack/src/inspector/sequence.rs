@@ -23,6 +23,7 @@ use crate::event_log::LoggedEvent;
 use builder::SequenceBuilder;
 use deadline::Deadline;
 
+pub(crate) use calls::{CallEvents, CallOrResend, of as calls};
 pub(crate) use meaning::{Outcome, outcome};
 pub(crate) use redirect::RedirectTarget;
 pub(crate) use row::{Arrow, Note, Participant, Row, Style};

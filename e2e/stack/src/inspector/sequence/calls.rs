@@ -5,28 +5,28 @@ use std::sync::Arc;
 use crate::event_log::{EventSource, LoggedEvent};
 
 /// A call, or a resend, in the order of their first events.
-pub(super) enum CallOrResend<'e> {
+pub(crate) enum CallOrResend<'e> {
     Call(CallEvents<'e>),
     /// A lost call is sent again.
     Resend(&'e LoggedEvent),
 }
 
 /// The events of one call of a browser or a backend, as far as it has come.
-pub(super) struct CallEvents<'e> {
-    request_id: &'e str,
+pub(crate) struct CallEvents<'e> {
+    pub(crate) request_id: &'e str,
     /// The sequence number of the first event.
     seq: u64,
     started_at: i64,
     /// The broker's calls to the provider during this call.
-    pub(super) provider_calls: Vec<&'e LoggedEvent>,
+    pub(crate) provider_calls: Vec<&'e LoggedEvent>,
     /// The broker's event about the call, once it has answered.
-    pub(super) answered: Option<&'e LoggedEvent>,
+    pub(crate) answered: Option<&'e LoggedEvent>,
     /// The proxy's event about its fault.
-    pub(super) faulted: Option<&'e LoggedEvent>,
+    pub(crate) faulted: Option<&'e LoggedEvent>,
 }
 
 /// The calls and resends in `events`.
-pub(super) fn of(events: &[Arc<LoggedEvent>]) -> Vec<CallOrResend<'_>> {
+pub(crate) fn of(events: &[Arc<LoggedEvent>]) -> Vec<CallOrResend<'_>> {
     let mut items: Vec<CallOrResend> = Vec::new();
     for event in events {
         if event.resend {
@@ -68,24 +68,24 @@ impl<'e> CallEvents<'e> {
     }
 
     /// An id that stays the same while the call goes on.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         format!("c{}", self.seq)
     }
 
-    pub(super) fn operation(&self) -> Option<&'e str> {
+    pub(crate) fn operation(&self) -> Option<&'e str> {
         let event = self.answered.or(self.faulted)?;
         Some(&event.operation)
     }
 
-    pub(super) fn fault(&self) -> Option<&'static str> {
+    pub(crate) fn fault(&self) -> Option<&'static str> {
         self.faulted.and_then(|event| event.fault)
     }
 
-    pub(super) fn started_at(&self) -> i64 {
+    pub(crate) fn started_at(&self) -> i64 {
         self.started_at
     }
 
-    pub(super) fn ended_at(&self) -> i64 {
+    pub(crate) fn ended_at(&self) -> i64 {
         let last = self.faulted.or(self.answered);
         let last = last.or(self.provider_calls.last().copied());
         last.map_or(self.started_at, |event| event.at)

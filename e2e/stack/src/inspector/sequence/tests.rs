@@ -6,31 +6,7 @@ use serde_json::json;
 
 /// An event of a successful clean login; each test changes what it is about.
 fn event(seq: u64, request_id: &str, from: &'static str, operation: &str) -> LoggedEvent {
-    LoggedEvent {
-        seq,
-        at: i64::try_from(seq).unwrap() * 10,
-        source: EventSource::Audit,
-        request_id: request_id.to_owned(),
-        from,
-        to: "broker",
-        operation: operation.to_owned(),
-        project: Some("demo".to_owned()),
-        provider: None,
-        login: Some("aLogin".to_owned()),
-        provenance: None,
-        status: Some(200),
-        rule: None,
-        happened: None,
-        says: None,
-        law: None,
-        advice: None,
-        why: None,
-        took_ms: None,
-        committed: false,
-        steps: Vec::new(),
-        fault: None,
-        resend: false,
-    }
+    LoggedEvent::example(seq, request_id, from, operation)
 }
 
 fn steps(event: LoggedEvent, steps: &[&'static str]) -> LoggedEvent {

@@ -1,0 +1,67 @@
+//! The cookie with the ids of the logins that a browser has started, newest first.
+
+use rocket::Request;
+use rocket::http::{Cookie, SameSite};
+use rocket::time::Duration;
+use url::Url;
+
+/// The number of ids that are kept: the one that signed the user in, and several starts
+/// after it.
+const MAX_LOGINS: usize = 8;
+
+/// The time that a browser keeps them.
+const MAX_AGE: Duration = Duration::days(1);
+
+/// The length of an id.
+const ID_LENGTH: usize = 12;
+
+/// The cookie of one demo.
+#[derive(Debug, Clone)]
+pub(super) struct LoginsCookie {
+    name: String,
+    is_secure: bool,
+}
+
+impl LoginsCookie {
+    /// The cookie of the demo at `url`. Its name contains the port, because browsers share
+    /// the cookies of all ports of a host, and a sandbox has a demo of its own.
+    pub(super) fn of(url: &str) -> Self {
+        let url = Url::parse(url).ok();
+        let port = url.as_ref().and_then(Url::port_or_known_default);
+        Self {
+            name: format!("kit_logins_{}", port.unwrap_or_default()),
+            is_secure: url.is_some_and(|url| url.scheme() == "https"),
+        }
+    }
+
+    /// The ids that the browser sent. A malformed one is left out.
+    pub(super) fn read(&self, request: &Request<'_>) -> Vec<String> {
+        let Some(cookie) = request.cookies().get(&self.name) else {
+            return Vec::new();
+        };
+        let ids = cookie.value().split('.').filter(|id| is_id(id));
+        ids.take(MAX_LOGINS).map(ToOwned::to_owned).collect()
+    }
+
+    /// The cookie with `login` before those that the browser sent.
+    pub(super) fn with(&self, login: &str, request: &Request<'_>) -> Cookie<'static> {
+        let mut ids = self.read(request);
+        ids.retain(|id| id != login);
+        ids.insert(0, login.to_owned());
+        ids.truncate(MAX_LOGINS);
+        Cookie::build((self.name.clone(), ids.join(".")))
+            .http_only(true)
+            .same_site(SameSite::Lax)
+            .secure(self.is_secure)
+            .path("/")
+            .max_age(MAX_AGE)
+            .build()
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() == ID_LENGTH
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
