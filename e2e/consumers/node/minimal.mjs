@@ -9,6 +9,12 @@ const { SIGNIN_CLIENT_ID: client_id, SIGNIN_CLIENT_SECRET: client_secret } = pro
 const PROJECT = { client_id, client_secret, redirect_uri: `${HERE}/callback` }
 const [app, sessions] = [express(), new Map()]
 
+app.use((_request, response, next) => {
+  response.set('Cache-Control', 'no-store')
+  response.set('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+  next()
+})
+
 // The sign-in
 
 app.post('/login/:provider', async (request, response) => {
@@ -23,7 +29,7 @@ app.get('/callback', async (request, response) => {
   const session_key = takeKey(request) // taken out: a result is read once
   if (!session_key) return response.status(400).send(page('No sign-in is under way in this browser.'))
   const { status, error, profile } = await callBroker('/v1/login/result', { session_key })
-  if (status !== 'succeeded') return response.send(page(`You are not signed in: ${error ?? status}.`))
+  if (status !== 'succeeded') return response.send(page(`The sign-in failed: ${error ?? status}.`))
   renewSession(request, response, { user: profile.subject }) // the key of the account
   response.redirect(303, '/')
 })
@@ -51,12 +57,14 @@ function takeKey(request) {
   return key
 }
 
+/** The same session with these values, under a new cookie; the old one is worth nothing. */
 function renewSession(request, response, values) {
-  sessions.delete(cookieOf(request))
-  const cookie = secret()
-  sessions.set(cookie, values)
+  const [old, cookie] = [cookieOf(request), secret()]
+  sessions.set(cookie, { ...sessions.get(old), ...values })
+  sessions.delete(old)
   // Lax: a Strict cookie does not come back from a provider.
-  response.cookie('minimal', cookie, { httpOnly: true, sameSite: 'lax', secure: HERE.startsWith('https:') })
+  const secure = HERE.startsWith('https:')
+  response.cookie('minimal', cookie, { maxAge: 8 * 3600_000, secure, httpOnly: true, sameSite: 'lax' })
 }
 
 app.get('/', (request, response) => {

@@ -26,7 +26,7 @@ def finish_login():
     key = session().pop("session_key", None) or abort(400)  # taken out: a result is read once
     result = call_broker("/v1/login/result", session_key=key)
     if result["status"] != "succeeded":
-        return page(f"You are not signed in: {result.get('error', 'pending')}.")
+        return page(f"The sign-in failed: {result.get('error', 'pending')}.")
     renew_session(user=result["profile"]["subject"])  # the key of the account
     return redirect("/", 303)
 
@@ -41,15 +41,21 @@ def session():
     return SESSIONS.get(request.cookies.get("minimal"), {})
 
 def renew_session(**values):
-    SESSIONS.pop(request.cookies.get("minimal"), None)
+    """The same session with these values, under a new cookie; the old one is worth nothing."""
     cookie = secrets.token_urlsafe(32)
-    SESSIONS[cookie] = values
+    SESSIONS[cookie] = SESSIONS.pop(request.cookies.get("minimal"), {}) | values
 
     @after_this_request
     def set_cookie(response):  # Lax: a Strict cookie does not come back from a provider
-        secure = HERE.startswith("https:")
-        response.set_cookie("minimal", cookie, httponly=True, samesite="Lax", secure=secure)
+        is_secure = HERE.startswith("https:")
+        response.set_cookie("minimal", cookie, 8 * 3600, secure=is_secure, httponly=True, samesite="Lax")
         return response
+
+@app.after_request
+def add_headers(response):
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+    return response
 
 @app.get("/")
 def home():

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rocket::fairing::AdHoc;
 use rocket::http::{Cookie, CookieJar, SameSite, Status};
 use rocket::response::{Redirect, content::RawHtml};
 use rocket::{Build, Config, Rocket, State, get, launch, post, routes};
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 async fn start_login(provider: &str, app: &State<App>, jar: &Jar<'_>) -> Result<Redirect, Page> {
     let key = secret(); // fresh for each login; it stays in the backend
     let login = app.call("/v1/login/session", &key, Some(provider)).await?;
-    app.renew_session(jar, Session::UnderWay(key)); // an attacker may know the old cookie
+    app.renew_session(jar, |it| it.key = Some(key)); // an attacker may know the old cookie
     Ok(Redirect::to(text_of(&login["authorization_url"])?))
 }
 
@@ -29,7 +30,7 @@ async fn finish_login(app: &State<App>, jar: &Jar<'_>) -> Result<Redirect, Page>
     let key = app.take_key(jar)?; // taken out: a result is read once
     let result = app.call("/v1/login/result", &key, None).await?;
     let user = subject_of(&result)?; // the key of the account, if the login succeeded
-    app.renew_session(jar, Session::SignedIn(user));
+    app.renew_session(jar, |it| it.user = Some(user));
     Ok(Redirect::to("/"))
 }
 
@@ -48,11 +49,12 @@ struct App {
     sessions: Mutex<HashMap<String, Session>>,
 }
 
-enum Session {
-    /// A login with this session key.
-    UnderWay(String),
+#[derive(Default)]
+struct Session {
+    /// The key of the login under way.
+    key: Option<String>,
     /// The subject of the signed-in user.
-    SignedIn(String),
+    user: Option<String>,
 }
 
 impl App {
@@ -78,27 +80,24 @@ impl App {
     }
 
     fn take_key(&self, jar: &Jar<'_>) -> Result<String, Page> {
-        let cookie = cookie_of(jar);
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        match sessions.remove(&cookie) {
-            Some(Session::UnderWay(key)) => Ok(key),
-            other => {
-                other.and_then(|session| sessions.insert(cookie, session));
-                Err(page(
-                    Status::BadRequest,
-                    "No sign-in is under way in this browser.",
-                ))
-            }
-        }
+        let session = sessions.get_mut(&cookie_of(jar));
+        let key = session.and_then(|session| session.key.take());
+        let none = "No sign-in is under way in this browser.";
+        key.ok_or_else(|| page(Status::BadRequest, none))
     }
 
-    fn renew_session(&self, jar: &Jar<'_>, session: Session) {
-        let cookie = secret();
+    /// Changes the session, and gives it a new cookie; the old one is worth nothing.
+    fn renew_session(&self, jar: &Jar<'_>, change: impl FnOnce(&mut Session)) {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.remove(&cookie_of(jar));
+        let mut session = sessions.remove(&cookie_of(jar)).unwrap_or_default();
+        change(&mut session);
+        let cookie = secret();
         sessions.insert(cookie.clone(), session);
         // Lax: a Strict cookie does not come back from a provider.
-        let cookie = Cookie::build(("minimal", cookie)).same_site(SameSite::Lax);
+        let cookie = Cookie::build(("minimal", cookie))
+            .max_age(rocket::time::Duration::hours(8))
+            .same_site(SameSite::Lax);
         jar.add(
             cookie
                 .http_only(true)
@@ -114,10 +113,13 @@ fn cookie_of(jar: &Jar<'_>) -> String {
 #[get("/")]
 fn home(app: &State<App>, jar: &Jar<'_>) -> Page {
     let sessions = app.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-    match sessions.get(&cookie_of(jar)) {
-        Some(Session::SignedIn(user)) => page(Status::Ok, &format!("Signed in as {user}.")),
-        _ => page(Status::Ok, "You are signed out."),
-    }
+    let user = sessions
+        .get(&cookie_of(jar))
+        .and_then(|it| it.user.as_deref());
+    let text = user.map_or("You are signed out.".to_owned(), |it| {
+        format!("Signed in as {it}.")
+    });
+    page(Status::Ok, &text)
 }
 
 fn subject_of(result: &Value) -> Result<String, Page> {
@@ -125,7 +127,7 @@ fn subject_of(result: &Value) -> Result<String, Page> {
         (Some("succeeded"), _) => text_of(&result["profile"]["subject"]),
         (_, why) => {
             let why = why.unwrap_or("pending");
-            Err(page(Status::Ok, &format!("You are not signed in: {why}.")))
+            Err(page(Status::Ok, &format!("The sign-in failed: {why}.")))
         }
     }
 }
@@ -167,6 +169,12 @@ fn rocket() -> Rocket<Build> {
         http: http.build().expect("TLS is compiled in"),
         sessions: Mutex::default(),
     };
+    let headers = AdHoc::on_response("Headers", |_, response| {
+        response.set_raw_header("Cache-Control", "no-store");
+        let policy = "default-src 'none'; frame-ancestors 'none'";
+        response.set_raw_header("Content-Security-Policy", policy);
+        Box::pin(async {})
+    });
     rocket::custom(Config {
         port,
         ..Config::default()

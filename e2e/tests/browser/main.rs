@@ -35,6 +35,7 @@ mod faults;
 mod fragments;
 mod https;
 mod inspector;
+mod pictures;
 mod planted;
 mod relay;
 

@@ -61,13 +61,18 @@ async fn a_lost_answer_is_not_read_again_and_signs_nobody_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_who_cancels_is_told_and_not_signed_in() {
+async fn a_login_that_the_user_cancels_changes_nothing() {
     for language in Language::ALL {
         let app = RunningBackend::start(language).await;
-        let cancel = Next::Misbehave(Misbehaviour::Deny);
-        app.stack.upstream().github().queue(cancel).unwrap();
-        let page = app.sign_in("github").await;
-        shows(&page, "You are not signed in: access_denied.");
+        for before in ["You are signed out.", "Signed in as sub_"] {
+            let cancel = Next::Misbehave(Misbehaviour::Deny);
+            app.stack.upstream().github().queue(cancel).unwrap();
+            let page = app.sign_in("github").await;
+            shows(&page, "The sign-in failed: access_denied.");
+            let (_, home) = app.open(&app.browser, "/").await;
+            shows(&home, before);
+            app.sign_in("google").await;
+        }
     }
 }
 
