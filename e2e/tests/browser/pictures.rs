@@ -24,7 +24,7 @@ const READS: &str = "Consumer to Broker: POST /v1/login/result";
 #[tokio::test(flavor = "multi_thread")]
 async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
     let stack = Stack::start(settings()).await.unwrap();
-    let (users, inspectors) = (chromium::open().await, chromium::open().await);
+    let (users, inspectors) = (open().await, open().await);
     let outcome = async {
         let user = User::at(&users, &stack);
         let inspector = InspectorPage::at(&inspectors, &stack.urls().control).await?;
@@ -41,15 +41,28 @@ async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
     let _ = users.quit().await;
 }
 
+async fn open() -> WebDriver {
+    chromium::open_with(&["--hide-scrollbars"]).await
+}
+
+/// Sets the size of the window, in CSS pixels; a picture of it is smaller by a fifth.
+async fn has_window(browser: &WebDriver, width: u32, height: u32) -> WebDriverResult<()> {
+    let metrics = json!({
+        "width": width, "height": height, "deviceScaleFactor": 0.8, "mobile": false,
+    });
+    let set = "Emulation.setDeviceMetricsOverride";
+    browser.cdp().send_raw(set, metrics).await.map(drop)
+}
+
 async fn shows_profile(browser: &WebDriver, user: &User<'_>) -> WebDriverResult<()> {
-    user.has_a_window_of(1000, 680).await?;
+    has_window(browser, 1000, 680).await?;
     signs_in(user).await?;
     user.is_signed_in_as("Ada Lovelace").await?;
     takes(browser, "profile").await
 }
 
 async fn shows_login(browser: &WebDriver, inspector: &InspectorPage<'_>) -> WebDriverResult<()> {
-    inspector.has_screen(1280, 960).await?;
+    has_window(browser, 1280, 960).await?;
     inspector.sees_arrow(READS, "plain").await?;
     inspector.clicks_arrow(READS).await?;
     inspector.sees("#exchange", "[masked").await?;
@@ -62,7 +75,7 @@ async fn shows_lost_answer(
     user: &User<'_>,
 ) -> WebDriverResult<()> {
     inspector.opens("/").await?;
-    inspector.has_screen(1160, 1360).await?;
+    has_window(browser, 1160, 1360).await?;
     signs_in(user).await?;
     let stored = "The broker had already stored: The outcome was read";
     inspector.sees("#sequence .text", stored).await?;
@@ -78,9 +91,6 @@ async fn signs_in(user: &User<'_>) -> WebDriverResult<()> {
 
 /// Takes a picture, and publishes it if that is asked for.
 async fn takes(browser: &WebDriver, name: &str) -> WebDriverResult<()> {
-    let hidden = json!({ "hidden": true });
-    let hide = "Emulation.setScrollbarsHidden";
-    browser.cdp().send_raw(hide, hidden).await?;
     let taken = picture_path(&format!("readme-{name}"));
     browser.screenshot(&taken).await?;
     let bytes = std::fs::metadata(&taken).unwrap().len();
