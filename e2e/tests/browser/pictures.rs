@@ -75,11 +75,13 @@ async fn shows_lost_answer(
     user: &User<'_>,
 ) -> WebDriverResult<()> {
     inspector.opens("/").await?;
-    has_window(browser, 1160, 1360).await?;
+    has_window(browser, 1160, 1240).await?;
     signs_in(user).await?;
     let stored = "The broker had already stored: The outcome was read";
     inspector.sees("#sequence .text", stored).await?;
     inspector.sees_no("#exchange").await?;
+    let scroll = "document.querySelector('#sequence').scrollIntoView(true);";
+    browser.execute(scroll, Vec::new()).await?;
     takes(browser, "lost-answer").await
 }
 
