@@ -180,6 +180,7 @@ fn rocket() -> Rocket<Build> {
         ..Config::default()
     })
     .manage(app)
+    .attach(headers)
     .mount("/", routes![home, start_login, finish_login])
 }
 

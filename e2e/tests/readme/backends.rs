@@ -76,6 +76,23 @@ async fn a_login_that_the_user_cancels_changes_nothing() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_kept_in_no_cache_and_shown_in_no_frame() {
+    for language in Language::ALL {
+        let app = RunningBackend::start(language).await;
+        for path in ["/", "/callback"] {
+            let page = app.browser.open(&format!("{}{path}", app.here)).await;
+            assert_eq!(
+                page.header("cache-control"),
+                Some("no-store"),
+                "{language:?}"
+            );
+            let policy = page.header("content-security-policy").unwrap();
+            assert!(policy.contains("frame-ancestors 'none'"), "{language:?}");
+        }
+    }
+}
+
 #[track_caller]
 fn shows(page: &str, text: &str) {
     assert!(page.contains(text), "{text} in {page}");
