@@ -37,6 +37,7 @@ mod fragments;
 mod https;
 mod inspector;
 mod lessons;
+mod pictures;
 mod planted;
 mod present;
 mod relay;

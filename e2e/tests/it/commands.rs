@@ -81,6 +81,56 @@ fn the_compiler_is_a_named_one_and_the_oldest_that_is_promised() {
     );
 }
 
+#[test]
+fn every_recipe_is_in_a_group_and_every_page_names_recipes_that_exist() {
+    let text = read("justfile");
+    let lines: Vec<_> = text.lines().collect();
+    let mut recipes = Vec::new();
+    for pair in lines.windows(2) {
+        let Some(recipe) = recipe_of(pair[1]) else {
+            continue;
+        };
+        if !recipe.starts_with('_') && recipe != "default" {
+            let is_grouped = pair[0].starts_with("[group('") || pair[0] == "[no-cd]";
+            assert!(is_grouped, "{recipe} is in no group");
+        }
+        recipes.push(recipe);
+    }
+    let is_first = recipes.iter().find(|it| **it != "default");
+    assert_eq!(is_first, Some(&"up"), "{recipes:?}");
+    for page in [
+        "README.md",
+        "docs/CONNECT.md",
+        "docs/PROVIDERS.md",
+        "docs/TESTING.md",
+        "e2e/README.md",
+    ] {
+        let text = read(page);
+        for start in ["`just ", "\njust "] {
+            for rest in text.split(start).skip(1) {
+                let is_end = |it: char| !it.is_ascii_lowercase() && it != '-';
+                let named = rest.split(is_end).next().unwrap_or_default();
+                assert!(recipes.contains(&named), "just {named} in {page}");
+            }
+        }
+    }
+}
+
+/// The name of the recipe whose head this line is.
+fn recipe_of(line: &str) -> Option<&str> {
+    let head = line
+        .split_once(':')
+        .filter(|(_, rest)| !rest.starts_with('='))?
+        .0;
+    let name = head.split(' ').next().unwrap_or_default();
+    let is_name = !name.is_empty()
+        && !head.contains('[')
+        && name
+            .chars()
+            .all(|it| it.is_ascii_lowercase() || "-_".contains(it));
+    is_name.then_some(name)
+}
+
 /// The value of the first key of this name in a TOML file.
 fn value(file: &str, key: &str) -> String {
     let head = format!("{key} = ");
@@ -91,7 +141,11 @@ fn value(file: &str, key: &str) -> String {
 }
 
 fn lines(file: &str) -> Vec<String> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = fs::read_to_string(top.join(file)).expect(file);
+    let text = read(file);
     text.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+fn read(file: &str) -> String {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    fs::read_to_string(top.join(file)).expect(file)
 }
