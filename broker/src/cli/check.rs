@@ -44,7 +44,7 @@ fn report(out: &mut impl Write, config: &Config) -> Result<()> {
         Some(bind) => writeln!(out, "metrics    http://{bind}/metrics")?,
     }
     for provider in Provider::ALL {
-        let state = match is_enabled(&config.upstream, provider) {
+        let state = match config.upstream.is_enabled(provider) {
             None => "not configured",
             Some(false) => "disabled",
             Some(true) => "enabled",
@@ -107,7 +107,7 @@ fn start_origins(project: &Project) -> String {
 /// Settings that are allowed and deserve a second look.
 fn notes(config: &Config) -> Vec<String> {
     let mut notes = Vec::new();
-    let is_enabled = |provider| is_enabled(&config.upstream, provider) == Some(true);
+    let is_enabled = |provider| config.upstream.is_enabled(provider) == Some(true);
     if !Provider::ALL.into_iter().any(is_enabled) {
         notes.push("no provider is enabled: no user can sign in".to_owned());
     }
@@ -170,14 +170,6 @@ fn project_notes(project: &Project) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// Whether a provider is enabled; `None` if it is not configured.
-fn is_enabled(upstream: &UpstreamConfig, provider: Provider) -> Option<bool> {
-    match provider {
-        Provider::Google => upstream.google.as_ref().map(|google| google.enabled),
-        Provider::GitHub => upstream.github.as_ref().map(|github| github.enabled),
-    }
 }
 
 /// Reports the connectivity of the providers' servers; an error if a check failed.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use contract::Origin;
+use contract::{Origin, Provider};
 use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 use url::Url;
@@ -30,6 +30,16 @@ pub struct UpstreamConfig {
     pub google: Option<GoogleConfig>,
     /// `[upstream.github]`; absent means not configured.
     pub github: Option<GitHubConfig>,
+}
+
+impl UpstreamConfig {
+    /// Whether a provider is enabled; `None` if it is not configured.
+    pub(crate) fn is_enabled(&self, provider: Provider) -> Option<bool> {
+        match provider {
+            Provider::Google => self.google.as_ref().map(|google| google.enabled),
+            Provider::GitHub => self.github.as_ref().map(|github| github.enabled),
+        }
+    }
 }
 
 /// The `[upstream.google]` table.
