@@ -5,7 +5,7 @@
 //! ```text
 //! 00:52:24 OCIMty_vJ4bA browser → broker GET /login/…  303 bound (vouched)
 //! 00:52:31 OCIMty_vJ4bA consumer → broker POST /v1/login/result  400
-//!                       The result was read before · session.single_use · request 3kV9xQ2mZp7LrT8a
+//!                       The result was read before · result.once · request=3kV9xQ2mZp7LrT8a
 //! 00:52:40 WARN         the system's clock was set back
 //! ```
 //!
@@ -89,8 +89,8 @@ where
 struct Entry {
     id: String,
     text: String,
-    /// What happened, below the text.
-    below: Option<String>,
+    /// What happened, and the page that shows it, below the text.
+    below: Vec<String>,
 }
 
 impl Entry {
@@ -98,9 +98,8 @@ impl Entry {
     fn lines(&self, time_width: usize) -> String {
         let indent = time_width + 1 + ID_WIDTH + 1;
         let line_break = format!("\n{}", " ".repeat(indent));
-        let paragraphs = [Some(&self.text), self.below.as_ref()];
-        let lines = paragraphs.into_iter().flatten();
-        let lines: Vec<_> = lines
+        let paragraphs = [&self.text].into_iter().chain(&self.below);
+        let lines: Vec<_> = paragraphs
             .flat_map(|text| wrapped(text, MAX_WIDTH - indent))
             .collect();
         format!("{:ID_WIDTH$} {}", self.id, lines.join(&line_break))
@@ -157,18 +156,18 @@ impl Fields {
     }
 
     /// What happened, the rule, and the ways to learn more.
-    fn reason(&self) -> Option<String> {
+    fn reason(&self) -> Vec<String> {
         let names = ["happened", "rule", "why"];
         let parts = names.iter().filter_map(|name| self.get(name));
         let mut parts: Vec<_> = parts.map(ToOwned::to_owned).collect();
         if parts.is_empty() {
-            return None;
+            return Vec::new();
         }
-        let request = self.get("request_id").map(|id| format!("request {id}"));
-        let project = self.get("project").map(|id| format!("project {id}"));
+        let request = self.get("request_id").map(|id| format!("request={id}"));
+        let project = self.get("project").map(|id| format!("project={id}"));
+        parts.extend([request, project].into_iter().flatten());
         let page = self.get("page").map(ToOwned::to_owned);
-        parts.extend([request, project, page].into_iter().flatten());
-        Some(parts.join(" · "))
+        [parts.join(" · ")].into_iter().chain(page).collect()
     }
 
     /// The entry of any other event: its message, and its fields as `name=value`.
@@ -183,7 +182,7 @@ impl Fields {
         Entry {
             id: level.to_string(),
             text,
-            below: None,
+            below: Vec::new(),
         }
     }
 

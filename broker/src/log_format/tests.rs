@@ -86,7 +86,7 @@ fn a_refusal_says_below_what_happened_and_where_it_is_shown() {
         for part in [
             rule.id(),
             rule.happened(),
-            "request 3kV9xQ2mZp7LrT8a",
+            "request=3kV9xQ2mZp7LrT8a",
             &page,
         ] {
             assert!(below.contains(part), "{part} in {below}");

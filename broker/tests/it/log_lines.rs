@@ -67,7 +67,7 @@ async fn a_readable_line_contains_the_audit_event() {
     broker.session(1).await;
     let opened = broker.logged("POST /v1/login/session  200 opened");
     let refused = broker.session(1).await;
-    let request = format!("request {}", refused.header("x-request-id").unwrap());
+    let request = format!("request={}", refused.header("x-request-id").unwrap());
     let line = broker.logged(&request);
     for part in [
         "consumer → broker POST /v1/login/session  400",

@@ -44,6 +44,8 @@ pub(crate) fn routes() -> Vec<Route> {
         forms::reset,
         forms::misbehave,
         forms::arm_fault,
+        forms::take_back,
+        forms::disarm,
         forms::clear_faults,
         assets::style,
         assets::diagram_style,

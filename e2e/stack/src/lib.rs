@@ -96,6 +96,7 @@ pub mod login_status;
 
 pub mod control;
 mod control_error;
+mod misbehaviour_name;
 
 mod inspector;
 

@@ -57,7 +57,7 @@ pub struct StackSettings {
     pub upstream_timeout_ms: u64,
 
     /// A host name that the control address accepts besides the loopback ones
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = control_host)]
     pub control_host: Option<String>,
 
     /// The number of sandboxes that may run at once
@@ -214,6 +214,16 @@ fn sandbox_limit(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(limit @ 1..=1_000) => Ok(limit),
         _ => Err("expected a number from 1 to 1000"),
+    }
+}
+
+/// A DNS name or an IP address, as browsers send it in `Host`.
+fn control_host(text: &str) -> Result<String, &'static str> {
+    match Host::parse(text) {
+        Ok(host) if host.to_string().eq_ignore_ascii_case(text) => Ok(host.to_string()),
+        _ => Err(
+            "expected a host name or an IP address without a scheme or a port, like stack.internal",
+        ),
     }
 }
 
