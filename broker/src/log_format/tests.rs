@@ -76,7 +76,9 @@ fn a_call_is_one_line() {
 
 #[test]
 fn a_refusal_says_below_what_happened_and_where_it_is_shown() {
-    for rule in Rule::ALL {
+    // An overload has one alarm, and no line for each request.
+    let logged_rules = Rule::ALL.iter().filter(|it| **it != Rule::BrokerOverload);
+    for rule in logged_rules {
         let audit = AuditLog::new().with_pages_at("http://127.0.0.1:8010".to_owned());
         let lines = logged(|| audit.record(&event(Some(*rule))));
         let login = event(None).login.unwrap();
