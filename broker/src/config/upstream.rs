@@ -150,8 +150,21 @@ impl Default for UpstreamConfig {
 
 /// Our client secret at a provider. `Debug` is redacted.
 #[derive(Clone, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct UpstreamSecret(String);
+
+impl TryFrom<String> for UpstreamSecret {
+    type Error = &'static str;
+
+    /// A secret is printable ASCII (RFC 6749, A.2), and more than the dots of an example.
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_secret = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        match is_secret && text.bytes().any(|byte| byte != b'.' && byte != b' ') {
+            true => Ok(Self(text)),
+            false => Err("this is a placeholder, and no client secret"),
+        }
+    }
+}
 
 impl UpstreamSecret {
     /// A secret for a broker that is configured in code.

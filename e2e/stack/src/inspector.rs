@@ -51,5 +51,6 @@ pub(crate) fn routes() -> Vec<Route> {
         assets::diagram_style,
         assets::script,
         assets::icon,
+        assets::favicon,
     ]
 }

@@ -15,10 +15,10 @@ const SIMILAR: f64 = 0.6;
 pub(crate) fn parse(provider: Provider, name: &str) -> Result<Misbehaviour, ControlError> {
     let known = Misbehaviour::parse(provider, name);
     known.map_err(|_| {
-        let hint = nearest(provider, name).map(|it| format!("; did you mean {it}?"));
+        let hint = nearest(provider, name).map(|it| format!(" Did you mean {it}?"));
         ControlError::bad_request(format!(
-            "{provider} has no misbehaviour {name:?}{}. \
-             GET /api/upstreams/{}/misbehaviours lists all",
+            "{provider} has no misbehaviour {name:?}.{} \
+             GET /api/upstreams/{}/misbehaviours lists all.",
             hint.unwrap_or_default(),
             provider.name()
         ))

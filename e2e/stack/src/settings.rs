@@ -28,7 +28,7 @@ pub struct StackSettings {
     #[arg(long, value_name = "HOST:PORT", default_value = "localhost:3000")]
     pub consumer: LocalAddr,
 
-    /// The address of the broker (of the proxy in front of it)
+    /// The address of the broker
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000", value_parser = loopback)]
     pub broker: SocketAddr,
 
@@ -45,7 +45,7 @@ pub struct StackSettings {
     pub github: SocketAddr,
 
     /// Register a project for your own app, with this callback; repeat for more
-    #[arg(long = "callback", value_name = "URL")]
+    #[arg(long = "callback", value_name = "URL", value_parser = RedirectUri::from_argument)]
     pub callbacks: Vec<RedirectUri>,
 
     /// Let the imitated providers sign in their default user without showing a page

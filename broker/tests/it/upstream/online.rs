@@ -63,8 +63,8 @@ async fn each_check_is_reported_with_its_result() {
     for line in [
         format!("google, discovery of {}: users sign in at", google.url()),
         "google, keys: 2 that sign with RS256, kept for 3600 s".to_owned(),
-        format!("github, sign-in at {}: answers (404)", github.url()),
-        format!("github, API at {}: answers (404)", github.url()),
+        format!("github, sign-in at {}: reachable (HTTP 404)", github.url()),
+        format!("github, API at {}: reachable (HTTP 404)", github.url()),
     ] {
         assert!(output.out.contains(&line), "{line}\n{}", output.out);
     }

@@ -109,7 +109,7 @@ async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
         (
             "/do/misbehave",
             "provider=google&misbehaviour=den",
-            "did you mean deny?",
+            "Did you mean deny?",
         ),
         ("/do/strike", "operation=x&fault=refuse", "operation"),
         (
