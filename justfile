@@ -33,34 +33,42 @@ default:
     @just --list --unsorted
 
 # Start the whole stack: demo, broker, imitated Google and GitHub (all flags: just up --help)
+[group('run')]
 up *FLAGS:
     cargo run --locked -- "$@"
 
 # Install what is missing, check the code, and run every test
+[group('test')]
 test: _chromium _nginx _postgres _pgbouncer _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
+[group('test')]
 test-rust:
     cargo test --locked --workspace
 
 # Run only the tests in a real browser; its screenshots go to target/screenshots
+[group('test')]
 test-browser: _chromium
     cargo test --locked --workspace --features e2e/browser --test browser
 
 # Run only the tests of the broker behind the real nginx
+[group('test')]
 test-nginx: _nginx
     cargo test --locked -p e2e --features nginx --test it behind_nginx::
 
 # Run only the clients that trust the certificate authority of a stack with --https
+[group('test')]
 test-trust: _chromium _certutil _python _node _java
     cargo test --locked -p stack --features clients --test start_up trust::
 
 # Run only the storage suite, on SQLite, on PostgreSQL, and on PostgreSQL behind pgbouncer
+[group('test')]
 test-storage: _postgres _pgbouncer
     cargo test --locked -p broker --features postgres --test it storage::
 
 # Run the tests of the reference consumers on Flask and Express, and of the example in Rust
+[group('test')]
 test-examples: _consumers
     #!/usr/bin/env bash
     set -euo pipefail
@@ -73,18 +81,22 @@ test-examples: _consumers
 
 # Grade a consumer: is this app, as it runs, correct and safe? (all flags: just examine --help)
 [no-cd]
+[group('run')]
 examine *FLAGS:
     cargo run --locked --quiet --manifest-path "{{ justfile_directory() }}/Cargo.toml" -p examiner -- "$@"
 
 # Run only the examiner's own tests: good consumers pass, each fault fails exactly its checks
+[group('test')]
 test-examiner: _chromium _consumers
     cargo test --locked --workspace --features {{ suites }} --bins --test law --test command_line
 
 # Publish which fault fails which check
+[group('test')]
 examiner-matrix:
     PUBLISH_MATRIX=1 cargo test --locked --workspace --features {{ suites }} --test law the_published_matrix
 
 # Run only the real client libraries against the imitated Google and GitHub
+[group('test')]
 test-clients: _python _npm
     #!/usr/bin/env bash
     set -euo pipefail
@@ -98,6 +110,7 @@ test-clients: _python _npm
     cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
 
 # Run only the hundreds of tests at once, each in its sandbox, in Python, TypeScript and Rust
+[group('test')]
 test-sandboxes: _chromium _python _npm
     #!/usr/bin/env bash
     set -euo pipefail
@@ -111,20 +124,24 @@ test-sandboxes: _chromium _python _npm
     cargo test --locked --manifest-path $folder/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
 
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
+[group('test')]
 test-dist: _python _npm _programs
     {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
     packaging/test_packages.sh {{ programs }}
 
 # Test the containers' files, of a debug build, without a container engine: start them, sign in, stop
+[group('test')]
 test-container: _python _programs
     {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
     target/consumers/python/bin/python packaging/test_container.py {{ programs }}
 
 # Check the code: format, lints, the published contract, the systemd unit, the Kubernetes manifest, licences and sources of dependencies
+[group('test')]
 check: lint check-contract check-service check-kubernetes _cargo-deny
     {{ tools }}/cargo-deny --locked check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
+[group('test')]
 check-contract: _python
     #!/usr/bin/env bash
     set -euo pipefail
@@ -136,6 +153,7 @@ check-contract: _python
     $tools/bin/openapi-spec-validator broker/contract/openapi.yaml
 
 # Check the broker's systemd unit: its syntax, and how much the service is allowed to do
+[group('test')]
 check-service: _systemd
     #!/usr/bin/env bash
     set -euo pipefail
@@ -149,6 +167,7 @@ check-service: _systemd
     systemd-analyze security --offline=true --no-pager --threshold=15 $unit
 
 # Check the Kubernetes manifest against Kubernetes' own schemas, which allow no other key
+[group('test')]
 check-kubernetes: _python
     #!/usr/bin/env bash
     set -euo pipefail
@@ -163,10 +182,12 @@ check-kubernetes: _python
         { echo "$found" >&2; exit 1; }
 
 # Check the dependencies against the advisory database (needs the network)
+[group('release')]
 advisories: _cargo-deny
     {{ tools }}/cargo-deny --locked check advisories
 
 # List the dependencies of each program, as CycloneDX 1.5 in target/sbom
+[group('release')]
 sbom: _cargo-cyclonedx
     #!/usr/bin/env bash
     set -euo pipefail
@@ -185,6 +206,7 @@ sbom: _cargo-cyclonedx
     ls target/sbom
 
 # Build the packages of a release in target/dist: archive, wheel, npm package, SBOMs, checksums
+[group('release')]
 dist: _python _npm sbom
     #!/usr/bin/env bash
     set -euo pipefail
@@ -208,6 +230,7 @@ dist: _python _npm sbom
     cat SHA256SUMS
 
 # Check the format and the lints
+[group('test')]
 lint:
     cargo fmt --all -- --check
     cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
@@ -217,34 +240,42 @@ lint:
     cargo clippy --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # Run the broker alone, in a debug build (all commands: just broker --help)
+[group('run')]
 broker *ARGS:
     cargo run --locked --bin broker -- "$@"
 
 # Run the demo alone against any broker (its settings: just consumer --help)
+[group('run')]
 consumer *ARGS:
     cargo run --locked --bin consumer-demo -- "$@"
 
 # Test any broker against the contract (BASE_URL --control URL for a stack; all flags: just conformance --help)
+[group('run')]
 conformance *FLAGS:
     cargo run --locked --quiet -p conformance -- "$@"
 
 # Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
+[group('verify')]
 histories *FLAGS:
     cargo run --locked --release -p consistency -- histories "$@"
 
 # Kill brokers under load, and check what they acknowledged (a number of kills; --engine postgres, --failover; all flags: just crashes --help)
+[group('verify')]
 crashes *FLAGS:
     cargo run --locked --release -p consistency -- crashes "$@"
 
 # Inject every fault for MINUTES while users sign in, and check each login (all flags: just soak --help)
+[group('verify')]
 soak *FLAGS:
     cargo run --locked --release -p consistency -- soak "$@"
 
 # Break the broker in each known way; the checker must notice (a quarter of an hour; NAME is part of a break's name)
+[group('verify')]
 test-checker NAME="": _postgres
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
 # Mutate one SET of the code, or all, and compare the scores with the published ones (three hours; SET: contract, use-cases, store, postgres, sql; --publish after it writes the score)
+[group('verify')]
 mutants SET="all" PUBLISH="": _postgres _pgbouncer _cargo-mutants _cargo-nextest
     #!/usr/bin/env bash
     set -euo pipefail
@@ -266,22 +297,27 @@ mutants SET="all" PUBLISH="": _postgres _pgbouncer _cargo-mutants _cargo-nextest
     esac
 
 # Mutate only the store's SQL (--list; --only TEXT; --publish writes the score)
+[group('verify')]
 mutants-sql *FLAGS: _postgres _pgbouncer
     cargo run --locked --quiet -p mutants -- sql "$@"
 
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
+[group('verify')]
 fuzz CASES="1000000" TARGET="fuzz::":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
 
 # Compare schemas, broker and a reference validator on CASES bodies of each request (CASES=10000 for a quick run)
+[group('verify')]
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
 
 # Make every published figure, or those of some NAMES, and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
+[group('measure')]
 figures *FLAGS: _postgres
     e2e/figures.sh "$@"
 
 # Measure the broker beside a floor, in a quarter of an hour, or only NAMES (--against COMMIT compares; all flags: just bench --help)
+[group('measure')]
 bench *FLAGS:
     # By itself: together with others, cargo compiles it with the features that those need.
     cargo build --locked --release -p broker
@@ -289,10 +325,12 @@ bench *FLAGS:
     {{ release }}/bench "$@"
 
 # Measure sandboxes: the time until one is ready, their memory, and growth over 1,000 of them
+[group('measure')]
 bench-sandboxes:
     cargo bench --locked --quiet -p stack --bench sandboxes
 
 # Measure the time that the stack's proxy adds to a call of the broker
+[group('measure')]
 bench-wire:
     cargo bench --locked --quiet -p e2e --bench wire
 
