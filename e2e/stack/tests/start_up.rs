@@ -1,5 +1,7 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[path = "start_up/log.rs"]
+mod log;
 #[path = "start_up/running.rs"]
 mod running;
 #[path = "start_up/sandboxes.rs"]
