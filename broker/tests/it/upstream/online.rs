@@ -86,7 +86,11 @@ async fn each_failure_is_reported_with_advice_and_fails_the_command() {
 
     let output = check(&google.url(), nowhere, "", &[]).await;
     output.failed("github, API at http://127.0.0.1:1: FAILED");
-    assert!(output.err.contains("2 provider checks failed"), "{}", output.err);
+    assert!(
+        output.err.contains("2 provider checks failed"),
+        "{}",
+        output.err
+    );
 
     for (reply, text) in [
         (Reply::of(500, "text/html", ""), "status page"),

@@ -22,7 +22,7 @@ async fn its_lines_are_short_and_a_refusal_leads_to_its_page() {
         &value("client_secret"),
         &value("callbacks"),
     );
-    sign_in(&backend, &control).await;
+    sign_in(&backend, &control, &value("callbacks")).await;
     let http = Http::new();
     let nowhere = format!("{}/nowhere?secret=hunter2", backend.broker());
     assert_eq!(http.get(nowhere).send().await.status, 404);
@@ -45,10 +45,11 @@ async fn its_lines_are_short_and_a_refusal_leads_to_its_page() {
     }
 }
 
-/// Signs in, loses the result, and reads it again.
-async fn sign_in(backend: &Backend, control: &str) {
+/// Signs in from a page of the project, loses the result, and reads it again.
+async fn sign_in(backend: &Backend, control: &str, page: &str) {
     let login = backend.start_login("google").await;
-    Browser::new().follow(&login.authorization_url).await;
+    let browser = Browser::new().on_page(page);
+    browser.follow(&login.authorization_url).await;
     let fault = json!({ "operation": "POST /v1/login/result", "fault": "lose_response" });
     let armed = Http::new()
         .post(format!("{control}/api/faults"))
