@@ -22,7 +22,7 @@ if [ -z "${STACK_CONTROL:-}" ]; then
     free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
     coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
     trap 'kill "$stack_PID"' EXIT
-    while read -r what address _ && [ "$what" != control ]; do :; done <&"${stack[0]}"
+    while read -r what address _ && [ "$what" != inspector ]; do :; done <&"${stack[0]}"
     export STACK_CONTROL=${address:?the stack did not start}
 fi
 '''

@@ -173,7 +173,7 @@ def test_broker(public, google):
         redirect_uris = ["{callback}"]
     """
     with Container("broker", files=[("etc/broker/broker.toml", config)]) as broker:
-        broker.printed(r"serving (address)")
+        broker.printed(r"(Serving) http")
         assert broker.is_healthy()
         sign_in(f"http://{bind}", public, project, callback)
         assert (broker.folder / "var/lib/broker/broker.db").exists()

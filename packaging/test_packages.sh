@@ -24,7 +24,10 @@ start() {
     coproc stack { exec "$@" "${free[@]}" --quiet --automatic; }
     pid=$stack_PID broker="" control=""
     while [ -z "$control" ] && read -r what address _; do
-        case $what in broker | control) declare -g "$what=$address" ;; esac
+        case $what in
+            broker) broker=$address ;;
+            inspector) control=$address ;;
+        esac
     done <&"${stack[0]}"
     [ -n "$control" ] || { echo "The stack did not start." >&2; exit 1; }
 }

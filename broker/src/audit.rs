@@ -120,9 +120,15 @@ steps! {
 /// A function that receives every event. It must not block.
 pub type Subscriber = Arc<dyn Fn(&Event) + Send + Sync>;
 
+/// The target of the audit log's lines.
+pub(crate) const LOG_TARGET: &str = "audit";
+
 /// The audit log, which writes events to the log and passes them to its subscribers.
 #[derive(Clone, Default)]
-pub struct AuditLog(Vec<Subscriber>);
+pub struct AuditLog {
+    subscribers: Vec<Subscriber>,
+    pages_at: Option<String>,
+}
 
 impl AuditLog {
     /// An audit log without subscribers.
@@ -133,65 +139,117 @@ impl AuditLog {
     /// The same audit log with one more subscriber.
     #[must_use]
     pub fn subscribed(mut self, subscriber: Subscriber) -> Self {
-        self.0.push(subscriber);
+        self.subscribers.push(subscriber);
         self
+    }
+
+    /// The same audit log for a broker whose logins have pages at this origin, as in the
+    /// stack: a line with a rule names its page.
+    #[must_use]
+    pub fn with_pages_at(self, origin: String) -> Self {
+        Self {
+            pages_at: Some(origin),
+            ..self
+        }
     }
 
     /// Records one event.
     pub fn record(&self, event: &Event) {
-        log(event);
-        for subscriber in &self.0 {
+        self.log(event);
+        for subscriber in &self.subscribers {
             subscriber(event);
         }
+    }
+
+    fn log(&self, event: &Event) {
+        if !is_logged(event) {
+            return;
+        }
+        let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
+        tracing::info!(
+            target: LOG_TARGET,
+            request_id = event.request_id,
+            from = event.from.name(),
+            to = event.to.name(),
+            operation = event.operation,
+            status = event.status,
+            project = event.project.as_ref().map(ClientId::as_str),
+            login = event.login.as_ref().map(LoginId::as_str),
+            provenance = event.provenance.map(Provenance::as_str),
+            rule = event.rule.map(Rule::id),
+            happened = event.rule.map(Rule::happened),
+            why = event.why,
+            committed = event.committed(),
+            steps = (!steps.is_empty()).then(|| steps.join(" ")),
+            page = self.page_of(event),
+        );
+    }
+
+    /// The page that shows an event with a rule.
+    fn page_of(&self, event: &Event) -> Option<String> {
+        let origin = self.pages_at.as_ref()?;
+        event.rule?;
+        Some(match &event.login {
+            Some(login) => format!("{origin}/logins/{}", login.as_str()),
+            None => format!("{origin}/others"),
+        })
     }
 }
 
 impl fmt::Debug for AuditLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AuditLog({} subscribers)", self.0.len())
+        write!(f, "AuditLog({} subscribers)", self.subscribers.len())
     }
 }
 
-/// Whether a call of `to` that ended with `status` has a line. A flood of requests must
-/// not flood the log: `limits` raises one alarm for all.
-fn is_logged(to: Party, status: Option<u16>, rule: Option<Rule>) -> bool {
-    to != Party::Broker || status != Some(429) && rule != Some(Rule::BrokerOverload)
-}
+/// The requests that are sent again and again, and say nothing about a login.
+const POLLED: [&str; 3] = ["GET /api/providers", "GET /livez", "GET /readyz"];
 
-fn log(event: &Event) {
-    if !is_logged(event.to, event.status, event.rule) {
-        return;
-    }
-    let steps: Vec<_> = event.steps.iter().map(|step| step.name()).collect();
-    tracing::info!(
-        target: "audit",
-        request_id = event.request_id,
-        from = event.from.name(),
-        to = event.to.name(),
-        operation = event.operation,
-        status = event.status,
-        project = event.project.as_ref().map(ClientId::as_str),
-        login = event.login.as_ref().map(LoginId::as_str),
-        provenance = event.provenance.map(Provenance::as_str),
-        rule = event.rule.map(Rule::id),
-        happened = event.rule.map(Rule::happened),
-        why = event.why,
-        committed = event.committed(),
-        steps = (!steps.is_empty()).then(|| steps.join(" ")),
-    );
+/// Whether an event has a line. A flood of requests must not flood the log: `limits`
+/// raises one alarm for all; and requests that are polled have none while they succeed.
+fn is_logged(event: &Event) -> bool {
+    let is_over_limit = event.status == Some(429) || event.rule == Some(Rule::BrokerOverload);
+    let is_polled = event.rule.is_none() && POLLED.contains(&event.operation.as_str());
+    event.to != Party::Broker || !is_over_limit && !is_polled
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn event(to: Party, status: u16, rule: Option<Rule>) -> Event {
+        Event {
+            at: UnixMs(0),
+            request_id: String::new(),
+            from: Party::Consumer,
+            to,
+            operation: "GET /api/providers".to_owned(),
+            status: Some(status),
+            project: None,
+            provider: None,
+            login: None,
+            provenance: None,
+            rule,
+            why: None,
+            took: None,
+            steps: Vec::new(),
+        }
+    }
+
     #[test]
     fn a_call_that_a_provider_limits_is_logged_and_a_request_over_a_limit_is_not() {
         let google = Party::Provider(Provider::Google);
-        assert!(is_logged(google, Some(429), None));
-        assert!(!is_logged(Party::Broker, Some(429), None));
+        assert!(is_logged(&event(google, 429, None)));
+        assert!(!is_logged(&event(Party::Broker, 429, None)));
         let (overload, outage) = (Rule::BrokerOverload, Rule::StoreReachable);
-        assert!(!is_logged(Party::Broker, Some(503), Some(overload)));
-        assert!(is_logged(Party::Broker, Some(503), Some(outage)));
+        assert!(!is_logged(&event(Party::Broker, 503, Some(overload))));
+        assert!(is_logged(&event(Party::Broker, 503, Some(outage))));
+    }
+
+    #[test]
+    fn a_polled_request_is_logged_only_if_it_is_refused() {
+        assert!(!is_logged(&event(Party::Broker, 200, None)));
+        let prefetch = Some(Rule::RequestPrefetch);
+        assert!(is_logged(&event(Party::Broker, 503, prefetch)));
     }
 }

@@ -61,7 +61,7 @@ enum Command {
         /// The project's display name, in 1 to 80 characters
         name: String,
         /// A callback, exactly as browsers will request it; repeat for more
-        #[arg(long = "redirect-uri", required = true, value_name = "URL")]
+        #[arg(long = "redirect-uri", required = true, value_name = "URL", value_parser = RedirectUri::from_argument)]
         redirect_uris: Vec<RedirectUri>,
     },
     /// Make a second secret for a project; the present one stays valid. The TOML on
@@ -123,7 +123,7 @@ impl Command {
                 redirect_uris,
             } => credentials::new_project(&name.parse()?, &redirect_uris),
             Command::NewSecret { client_id, config } => {
-                credentials::new_secret(&client_id, &Config::load(&config)?)
+                credentials::new_secret(&client_id, &Config::load_projects(&config)?)
             }
         }
     }

@@ -25,6 +25,7 @@
 //! | `limits` | quotas, rate limits, and the refusal of an overload |
 //! | [`cookie_cipher`] | the encryption of cookies |
 //! | [`audit`], [`metrics`] | one event for each request and upstream call; their statistics |
+//! | [`log_format`] | the readable format of the log |
 //! | [`clock`], [`random`] | the one source of time, and of randomness |
 //! | [`panics`], `printable`, `query` | the panic hook, text that is safe to print, parsed queries |
 //!
@@ -68,6 +69,7 @@ mod limits;
 pub mod cookie_cipher;
 
 pub mod audit;
+pub mod log_format;
 pub mod metrics;
 
 pub mod clock;

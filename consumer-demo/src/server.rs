@@ -120,11 +120,12 @@ impl Fairing for RequestLog {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        let route = request.route();
         tracing::info!(
-            method = %request.method(),
-            route = request.route().map_or("none", |route| route.uri.as_str()),
-            status = response.status().code,
-            "request"
+            "browser → demo {} {}  {}",
+            request.method(),
+            route.map_or("(no route)", |route| route.uri.as_str()),
+            response.status().code
         );
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::rules::{Malformed, Rule};
-use crate::uri::{callback_shaped, is_loopback};
+use crate::uri::{advice, callback_shaped, is_loopback};
 
 /// The maximum length of an origin, in characters: `https://`, a name of 253
 /// (RFC 1035), a port.
@@ -64,10 +64,15 @@ impl FromStr for Origin {
 }
 
 impl TryFrom<String> for Origin {
-    type Error = Malformed;
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Self, Malformed> {
-        text.parse()
+    /// The error says what is wrong, and never repeats the text.
+    fn try_from(text: String) -> Result<Self, String> {
+        let parsed = text.parse();
+        parsed.map_err(|error: Malformed| match text.strip_suffix('/') {
+            Some(rest) if rest.parse::<Self>().is_ok() => "remove the trailing slash".to_owned(),
+            _ => advice(&text).map_or_else(|| error.to_string(), ToOwned::to_owned),
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use url::Url;
 use crate::digest::Digest;
 use crate::origin::Origin;
 use crate::rules::{Malformed, Rule};
-use crate::uri::{callback_shaped, is_canonical};
+use crate::uri::{advice, callback_shaped, is_canonical};
 
 pub use crate::uri::MAX_CHARS;
 
@@ -32,6 +32,20 @@ impl RedirectUri {
     /// The text, unchanged.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// Parses the argument of a command. The error says what is wrong with it, and never
+    /// repeats it.
+    ///
+    /// # Errors
+    ///
+    /// If it is no callback.
+    pub fn from_argument(text: &str) -> Result<Self, String> {
+        let parsed = text.parse();
+        parsed.map_err(|error: Malformed| match advice(text) {
+            Some(advice) => advice.to_owned(),
+            None => error.to_string(),
+        })
     }
 
     /// The origin of the callback.

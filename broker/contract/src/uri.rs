@@ -14,6 +14,37 @@ pub(crate) fn callback_shaped(text: &str) -> Option<Url> {
     url.filter(is_plain)
 }
 
+/// The fault of a callback or a base address that is none, as advice to its author; `None`
+/// if it is none of the usual ones. It never repeats the text.
+pub(crate) fn advice(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let is_http = lower.starts_with("http://");
+    if !is_http && !lower.starts_with("https://") {
+        return Some("write http:// or https:// in front");
+    }
+    if text.contains('?') {
+        return Some("it has a query (from the ? on), which is not allowed here");
+    }
+    if text.contains('#') {
+        return Some("it has a fragment (from the # on), which is not allowed here");
+    }
+    let url = Url::parse(text).ok()?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Some("it has credentials (before the @), which is not allowed here");
+    }
+    if is_http && !is_loopback(&url) {
+        return Some("http is for localhost, 127.0.0.1 and [::1] only: write https");
+    }
+    let host_end = text.find("://").map(|at| at + 3)?;
+    let host_end = text[host_end..]
+        .find('/')
+        .map_or(text.len(), |at| host_end + at);
+    if text[..host_end] != lower[..host_end] {
+        return Some("write the scheme and the host in lower case");
+    }
+    None
+}
+
 /// Whether RFC 3986 allows `byte` in a URI without query and fragment.
 fn is_uri_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/[]@!$&'()*+,;=%".contains(&byte)
@@ -58,5 +89,28 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv4(address)) => address.is_loopback(),
         Some(Host::Ipv6(address)) => address.is_loopback(),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, part: &str) {
+        let advice = advice(text).unwrap_or("none");
+        assert!(advice.contains(part), "{text}: {advice}");
+    }
+
+    #[test]
+    fn the_advice_names_the_fault() {
+        check("localhost:5173/x", "http://");
+        check("http://localhost:5173/x?y=1", "query");
+        check("http://localhost:5173/x#y", "fragment");
+        check("http://a:b@localhost:5173/x", "credentials");
+        check("http://example.com/x", "localhost");
+        check("http://LOCALHOST:5173/x", "lower case");
+        check("HTTPS://app.example/x", "lower case");
+        check("https://app.example/X", "none");
     }
 }

@@ -18,7 +18,8 @@ use super::result::CommandResult;
 pub(super) async fn check(config: Config) -> CommandResult {
     let mut out = std::io::stdout().lock();
     report(&mut out, &config)?;
-    for note in notes(&config) {
+    let notes = notes(&config);
+    for note in &notes {
         writeln!(out, "note       {note}")?;
     }
     let url = config.store.url.clone();
@@ -27,13 +28,18 @@ pub(super) async fn check(config: Config) -> CommandResult {
     ready.map_err(|source| StartError::Store { url, source })?;
     writeln!(
         out,
-        "The store opens. Nothing is wrong with this configuration."
+        "Configuration OK, the store opens, {}.",
+        match notes.len() {
+            0 => "no notes".to_owned(),
+            1 => "1 note".to_owned(),
+            n => format!("{n} notes"),
+        }
     )?;
     Ok(())
 }
 
 fn report(out: &mut impl Write, config: &Config) -> Result<()> {
-    writeln!(out, "serves     {} on {}", config.base_url, config.bind)?;
+    writeln!(out, "listening  on {} as {}", config.bind, config.base_url)?;
     if let Some(tls) = &config.tls {
         writeln!(out, "encrypts   with {}", tls.certificates.display())?;
     }
@@ -44,11 +50,11 @@ fn report(out: &mut impl Write, config: &Config) -> Result<()> {
         Some(bind) => writeln!(out, "metrics    http://{bind}/metrics")?,
     }
     for provider in Provider::ALL {
-        let state = match is_enabled(&config.upstream, provider) {
-            None => "not configured",
-            Some(false) => "disabled",
-            Some(true) => "enabled",
+        let Some(is_enabled) = config.upstream.is_enabled(provider) else {
+            writeln!(out, "{provider:<10} not configured")?;
+            continue;
         };
+        let state = if is_enabled { "enabled" } else { "disabled" };
         let callback = crate::upstream::callback_url(config.base_url.as_str(), provider);
         writeln!(
             out,
@@ -107,7 +113,7 @@ fn start_origins(project: &Project) -> String {
 /// Settings that are allowed and deserve a second look.
 fn notes(config: &Config) -> Vec<String> {
     let mut notes = Vec::new();
-    let is_enabled = |provider| is_enabled(&config.upstream, provider) == Some(true);
+    let is_enabled = |provider| config.upstream.is_enabled(provider) == Some(true);
     if !Provider::ALL.into_iter().any(is_enabled) {
         notes.push("no provider is enabled: no user can sign in".to_owned());
     }
@@ -172,14 +178,6 @@ fn project_notes(project: &Project) -> Vec<String> {
     notes
 }
 
-/// Whether a provider is enabled; `None` if it is not configured.
-fn is_enabled(upstream: &UpstreamConfig, provider: Provider) -> Option<bool> {
-    match provider {
-        Provider::Google => upstream.google.as_ref().map(|google| google.enabled),
-        Provider::GitHub => upstream.github.as_ref().map(|github| github.enabled),
-    }
-}
-
 /// Reports the connectivity of the providers' servers; an error if a check failed.
 pub(super) async fn check_connectivity(upstream: &UpstreamConfig) -> CommandResult {
     let diagnoses = connectivity::check(upstream, &Clock::system()).await?;
@@ -198,7 +196,7 @@ pub(super) async fn check_connectivity(upstream: &UpstreamConfig) -> CommandResu
     }
     match failures {
         0 => Ok(()),
-        1 => Err("one check of a provider failed, see above".into()),
-        n => Err(format!("{n} checks of providers failed, see above").into()),
+        1 => Err("1 provider check failed (see above)".into()),
+        n => Err(format!("{n} provider checks failed (see above)").into()),
     }
 }

@@ -3,8 +3,7 @@
 
 use std::io::Write;
 
-use crate::config::Config;
-use crate::projects::ProjectName;
+use crate::projects::{Project, ProjectName};
 use crate::random::bytes32;
 use contract::{ClientSecret, Digest, RedirectUri};
 
@@ -30,9 +29,8 @@ pub(super) fn new_project(name: &ProjectName, redirect_uris: &[RedirectUri]) -> 
 }
 
 /// Makes a second secret for a configured project.
-pub(super) fn new_secret(client_id: &str, config: &Config) -> CommandResult {
-    let project = config
-        .projects
+pub(super) fn new_secret(client_id: &str, projects: &[Project]) -> CommandResult {
+    let project = projects
         .iter()
         .find(|project| project.client_id.as_str() == client_id)
         .ok_or("no project of this configuration has that client_id: `broker check` lists them")?;

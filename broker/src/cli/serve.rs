@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use crate::config::{Config, LogFormat};
 use crate::http::InFlight;
+use crate::log_format::ReadableFormat;
 use crate::metrics::Metrics;
 use crate::store::StoreError;
 use crate::{Broker, Dependencies, StartError};
+use contract::Provider;
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::{Ignite, Rocket};
@@ -37,10 +39,11 @@ pub(super) async fn serve(config: Config) -> CommandResult {
     crate::panics::log_location_only();
     descriptors::raise_limit();
     let bind = config.bind;
+    let summary = summary(&config);
     let (broker, operator) = assemble(config).await?;
     let rocket = broker
         .rocket()
-        .attach(log_address("serving"))
+        .attach(log_address(summary))
         .ignite()
         .await?;
     stop_on_signal(rocket.shutdown())?;
@@ -96,7 +99,8 @@ async fn serve_operator(operator: Operator) -> CommandResult {
     let Some((bind, metrics)) = operator else {
         return std::future::pending().await;
     };
-    let rocket = crate::http::operator(metrics, bind).attach(log_address("serving metrics"));
+    let rocket =
+        crate::http::operator(metrics, bind).attach(log_address("serving metrics".to_owned()));
     let ended = rocket.launch().await;
     result_of(ended, bind, "operator.bind or BROKER_OPERATOR__BIND")
 }
@@ -150,8 +154,26 @@ async fn all_are_answered(in_flight: InFlight) {
     tokio::time::sleep(LAST_BYTES).await;
 }
 
+/// What is served, in one line.
+fn summary(config: &Config) -> String {
+    let state = |provider| match config.upstream.is_enabled(provider) {
+        Some(true) => "on",
+        Some(false) | None => "off",
+    };
+    let projects = match config.projects.len() {
+        1 => "1 project".to_owned(),
+        n => format!("{n} projects"),
+    };
+    format!(
+        "Serving {} · Google {}, GitHub {} · {projects} · Ctrl-C stops",
+        config.base_url,
+        state(Provider::Google),
+        state(Provider::GitHub),
+    )
+}
+
 /// Logs the address once the server listens, when port 0 has become a real one.
-fn log_address(message: &'static str) -> AdHoc {
+fn log_address(message: String) -> AdHoc {
     AdHoc::on_liftoff("log", move |rocket| {
         let config = rocket.config();
         let address = SocketAddr::new(config.address, config.port);
@@ -182,7 +204,7 @@ fn init_log(format: LogFormat) {
         .log_internal_errors(false)
         .with_ansi(std::io::stderr().is_terminal());
     match format {
-        LogFormat::Readable => log.init(),
+        LogFormat::Readable => log.event_format(ReadableFormat::WITH_DATE).init(),
         LogFormat::Json => log.json().init(),
     }
 }

@@ -100,14 +100,16 @@ fn is_injected(name: &str, value: &str) -> bool {
     }
 }
 
+/// The variable that sets the key at `path`.
+pub(super) fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.replace('.', "__").to_uppercase())
+}
+
 fn message(name: &str) -> String {
     let path = path(name);
     let unknown = unknown_key(&path);
     let hint = match keys::nearest(&path) {
-        Some(key) => format!(
-            "did you mean {PREFIX}{}?",
-            key.replace('.', "__").to_uppercase()
-        ),
+        Some(key) => format!("did you mean {}?", variable(key)),
         None => "the broker's README lists the keys".to_owned(),
     };
     format!("{unknown} (in the environment, after {PREFIX}); {hint}")

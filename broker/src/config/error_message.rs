@@ -3,7 +3,7 @@
 
 use figment::error::Kind;
 
-use super::keys;
+use super::{environment, keys};
 
 /// The message of the first error.
 pub(super) fn of(error: &figment::Error) -> String {
@@ -22,20 +22,32 @@ pub(super) fn of(error: &figment::Error) -> String {
     format!("{key}{}{hint}{source}", description(&error.kind))
 }
 
-/// A suggestion for an unknown key.
+/// A suggestion for an unknown key, or the variable that sets a missing one.
 fn hint(error: &figment::Error) -> Option<String> {
-    let Kind::UnknownField(key, _) = &error.kind else {
-        return None;
-    };
+    match &error.kind {
+        Kind::UnknownField(key, _) => {
+            let meant = keys::nearest(&path_to(error, key))?;
+            Some(format!("; did you mean `{meant}`?"))
+        }
+        Kind::MissingField(key) => {
+            let path = path_to(error, key);
+            let is_key = keys::KEYS.contains(&path.as_str());
+            is_key.then(|| format!("; or set {}", environment::variable(&path)))
+        }
+        _ => None,
+    }
+}
+
+/// The path to a key that is unknown or missing.
+fn path_to(error: &figment::Error, key: &str) -> String {
     let is_index = |part: &&String| part.parse::<u16>().is_ok();
     let path = error.path.iter().filter(|part| !is_index(part));
     let mut path: Vec<_> = path.map(String::as_str).collect();
     // The path of a key from a file contains the key already.
-    if path.last() != Some(&key.as_str()) {
+    if path.last() != Some(&key) {
         path.push(key);
     }
-    let meant = keys::nearest(&path.join("."))?;
-    Some(format!("; did you mean `{meant}`?"))
+    path.join(".")
 }
 
 /// The path to a value, without parts that may be secrets.
@@ -73,8 +85,11 @@ fn description(kind: &Kind) -> String {
     match kind {
         Kind::Message(text) => without_excerpt(text),
         Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => format!(
-            "expected {expected}; from the environment, \
-             a text of digits needs double quotes"
+            "expected {}; from the environment, \
+             a text of digits needs double quotes",
+            expected
+                .to_string()
+                .replace("a nonzero u32", "a whole number from 1")
         ),
         Kind::InvalidLength(_, expected) => format!("expected {expected}"),
         Kind::UnknownVariant(_, known) => format!("expected one of {}", known.join(", ")),
@@ -152,8 +167,13 @@ mod tests {
         );
         check(
             &format!("{base}[upstream.google]\nclient_id = 'x'"),
-            "`client_secret` is missing",
+            "`client_secret` is missing; or set BROKER_UPSTREAM__GOOGLE__CLIENT_SECRET",
         );
+        check(
+            &format!("{base}[limits]\nupstream_calls = 0"),
+            "expected a whole number from 1",
+        );
+        check("base_url = 'https://signin.example/'", "trailing slash");
         check(
             &format!("{base}cookie_keys = ['hunter2']"),
             "`cookie_keys.0`",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use contract::Origin;
+use contract::{Origin, Provider};
 use rustls::pki_types::CertificateDer;
 use serde::Deserialize;
 use url::Url;
@@ -30,6 +30,16 @@ pub struct UpstreamConfig {
     pub google: Option<GoogleConfig>,
     /// `[upstream.github]`; absent means not configured.
     pub github: Option<GitHubConfig>,
+}
+
+impl UpstreamConfig {
+    /// Whether a provider is enabled; `None` if it is not configured.
+    pub(crate) fn is_enabled(&self, provider: Provider) -> Option<bool> {
+        match provider {
+            Provider::Google => self.google.as_ref().map(|google| google.enabled),
+            Provider::GitHub => self.github.as_ref().map(|github| github.enabled),
+        }
+    }
 }
 
 /// The `[upstream.google]` table.
@@ -140,8 +150,21 @@ impl Default for UpstreamConfig {
 
 /// Our client secret at a provider. `Debug` is redacted.
 #[derive(Clone, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String")]
 pub struct UpstreamSecret(String);
+
+impl TryFrom<String> for UpstreamSecret {
+    type Error = &'static str;
+
+    /// A secret is printable ASCII (RFC 6749, A.2), and more than the dots of an example.
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_secret = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        match is_secret && text.bytes().any(|byte| byte != b'.' && byte != b' ') {
+            true => Ok(Self(text)),
+            false => Err("this is a placeholder, and no client secret"),
+        }
+    }
+}
 
 impl UpstreamSecret {
     /// A secret for a broker that is configured in code.

@@ -87,10 +87,10 @@ async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
     let answer = client.send("GET robots", request, NO_OBSERVER).await;
     match answer {
         // The server answered, however long the answer is.
-        Err(Failure::TooLarge) => Ok("answers".to_owned()),
+        Err(Failure::TooLarge) => Ok("reachable".to_owned()),
         Err(failure) => Err(failure),
         Ok(answer) if answer.status.is_server_error() => Err(Failure::ServerError),
-        Ok(answer) => Ok(format!("answers ({})", answer.status.as_u16())),
+        Ok(answer) => Ok(format!("reachable (HTTP {})", answer.status.as_u16())),
     }
 }
 
@@ -98,8 +98,7 @@ async fn reach(origin: &Origin, client: &Client) -> Result<String, Failure> {
 pub fn advice(failure: Failure) -> &'static str {
     match failure {
         Failure::Unreachable => {
-            "check the name service, the firewall, and whether calls must go through a proxy \
-             (upstream.proxy)"
+            "check DNS, the firewall, and whether you need a proxy (upstream.proxy)"
         }
         Failure::Timeout => {
             "the connection gets no answer: check the firewall and upstream.proxy, or raise \

@@ -124,7 +124,7 @@ impl BrokerProcess {
 
 /// The address in the line, readable or JSON, that announces that it serves.
 fn address_in(line: &str) -> Option<String> {
-    let marks = ["serving address=", "\"serving\",\"address\":\""];
+    let marks = ["Ctrl-C stops address=", "\"address\":\""];
     let (_, address) = marks.iter().find_map(|mark| line.split_once(mark))?;
     Some(address.split('"').next()?.to_owned())
 }

@@ -92,7 +92,7 @@ impl SignIns {
         for (provider, location) in [("github", &self.github), ("google", &self.google)] {
             let error = parameter(location, "error");
             assert_eq!(error.as_deref(), Some("provider_unavailable"), "{provider}");
-            let call = format!("to=\"{provider}\"");
+            let call = format!("→ {provider} ");
             let mut calls = self.log.lines().filter(|line| line.contains(&call));
             let why = Failure::Untrusted.why();
             assert!(calls.any(|line| line.contains(why)), "{}", self.log);

@@ -70,7 +70,7 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
     github.wait_for_request().await;
     call.hang_up().await;
     github.permits.add_permits(1);
-    broker.logged("steps=\"upstream_login_consumed completed\"");
+    broker.logged("upstream login consumed, completed");
     let result = broker.post("/v1/login/result", &result_body(1)).await;
     assert_eq!(result.json()["status"], "succeeded", "{result:?}");
     browser.get(&back).await.redirects_to(CALLBACK);
@@ -92,7 +92,7 @@ async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provi
     github.wait_for_request().await;
     call.hang_up().await;
     github.permits.add_permits(1);
-    broker.logged("steps=\"upstream_login_consumed code_issued\"");
+    broker.logged("upstream login consumed, code issued");
     let again = browser.get(&back).await;
     again.is_refusal_page(400, "upstream_login.once");
     github.assert_no_more_requests();

@@ -57,8 +57,8 @@ async fn behaviour(broker: BrokerProcess) -> (Vec<String>, Vec<String>) {
     broker.terminate();
     let log = broker.log_when_ended();
     let constant = |line: &str| {
-        let (_, message) = line.split_once(" INFO ").unwrap_or(("", line));
-        let before_id = message.split_once("request_id=");
+        let (_, message) = line.split_once(' ').unwrap_or(("", line));
+        let before_id = message.split_once("request=");
         let constant = before_id.map_or(message, |(constant, _)| constant);
         constant.replace(&address, "ADDRESS")
     };

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use broker::log_format::ReadableFormat;
 use clap::Parser;
 use mock_upstream::users::KnownUsers;
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,6 +54,7 @@ impl Cli {
                 .with_max_level(tracing::Level::INFO)
                 .with_writer(std::io::stderr)
                 .with_ansi(std::io::stderr().is_terminal())
+                .event_format(ReadableFormat::WITH_TIME)
                 .init();
         }
         exit_code(run(self).await)

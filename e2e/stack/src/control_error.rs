@@ -1,6 +1,7 @@
 //! The errors of the control address and of the inspector's forms: JSON, with one
 //! sentence that names what was wrong and what would be right.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -14,6 +15,8 @@ use rocket::{Request, catch};
 pub(crate) struct ControlError {
     pub(crate) status: Status,
     message: String,
+    /// The methods that the path answers, if the call has another.
+    allow: Option<String>,
 }
 
 impl ControlError {
@@ -60,15 +63,31 @@ impl ControlError {
     }
 
     fn new(status: Status, message: impl Display) -> Self {
-        let message = message.to_string();
-        Self { status, message }
+        Self {
+            status,
+            message: message.to_string(),
+            allow: None,
+        }
+    }
+
+    /// 405: the path answers other methods.
+    fn wrong_method(methods: String) -> Self {
+        let message = format!("this path answers {methods}; the calls are listed at /calls");
+        Self {
+            allow: Some(methods),
+            ..Self::new(Status::MethodNotAllowed, message)
+        }
     }
 }
 
 impl<'r> Responder<'r, 'static> for ControlError {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         let body = Json(json!({ "error": "control_refused", "message": self.message }));
-        (self.status, body).respond_to(request)
+        let mut response = (self.status, body).respond_to(request)?;
+        if let Some(methods) = self.allow {
+            response.set_raw_header("Allow", methods);
+        }
+        Ok(response)
     }
 }
 
@@ -86,8 +105,40 @@ pub(crate) fn parse_field<T: FromStr<Err: Display>>(
 #[catch(default)]
 pub(crate) fn catch(status: Status, request: &Request<'_>) -> ControlError {
     let cached: &Option<ControlError> = request.local_cache(|| None);
-    cached.clone().unwrap_or_else(|| match status.code {
-        404 => ControlError::not_found("there is no such call; the calls are listed at /calls"),
-        _ => ControlError::new(status, status.reason_lossy()),
-    })
+    if let Some(error) = cached {
+        return error.clone();
+    }
+    match allowed_methods(request) {
+        _ if status != Status::NotFound => ControlError::new(status, status.reason_lossy()),
+        methods if methods.is_empty() => {
+            ControlError::not_found("there is no such call; the calls are listed at /calls")
+        }
+        methods => ControlError::wrong_method(methods),
+    }
+}
+
+/// The methods of the routes at the path of `request`, separated by commas; empty if there
+/// is none, or if one of them has the method of `request`, and refused it otherwise.
+fn allowed_methods(request: &Request<'_>) -> String {
+    let routes = request.rocket().routes();
+    let routes = routes.filter(|route| is_at(route.uri.path(), request));
+    let methods: BTreeSet<_> = routes.map(|route| route.method.as_str()).collect();
+    match methods.contains(request.method().as_str()) {
+        true => String::new(),
+        false => methods.into_iter().collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Whether the path of a route, `/api/logins/<login>`, is that of `request`. A route for
+/// every path, as the guard's are, is none for this one.
+fn is_at(route: &str, request: &Request<'_>) -> bool {
+    let segments = |path: &str| -> Vec<String> {
+        let parts = path.split('/').filter(|part| !part.is_empty());
+        parts.map(ToOwned::to_owned).collect()
+    };
+    let (route, path) = (segments(route), segments(request.uri().path().as_str()));
+    let matches = |(own, sent): (&String, &String)| own.starts_with('<') || own == sent;
+    !route.iter().any(|part| part.ends_with("..>"))
+        && route.len() == path.len()
+        && route.iter().zip(&path).all(matches)
 }

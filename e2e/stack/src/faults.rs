@@ -20,9 +20,9 @@ use serde::Serialize;
 
 use crate::operation::{BrokerOperation, CallOwner, list};
 
-/// Declares the faults, each with its name and its description.
+/// Declares the faults, each with its name, its label and its description.
 macro_rules! faults {
-    ($($fault:ident = $name:literal, $description:literal;)+) => {
+    ($($fault:ident = $name:literal, $label:literal, $description:literal;)+) => {
         /// A fault that the proxy can inject into a call.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Fault {
@@ -38,6 +38,11 @@ macro_rules! faults {
                 match self { $(Self::$fault => $name,)+ }
             }
 
+            /// The effect in a few words.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$fault => $label,)+ }
+            }
+
             /// A sentence about the effect.
             pub fn description(self) -> &'static str {
                 match self { $(Self::$fault => $description,)+ }
@@ -47,29 +52,29 @@ macro_rules! faults {
 }
 
 faults! {
-    Refuse = "refuse",
+    Refuse = "refuse", "refuse the connection",
         "The connection closes before the broker has seen the call.";
-    LoseResponse = "lose_response",
+    LoseResponse = "lose_response", "lose the answer",
         "The broker answers and its commit stands, but the connection closes without a byte.";
-    Truncate = "truncate",
+    Truncate = "truncate", "cut the answer short",
         "The broker answers and its commit stands, but the connection closes after half the body.";
-    Html502 = "html_502",
+    Html502 = "html_502", "a proxy’s page, 502",
         "The broker answers and its commit stands, but a proxy's page with status 502 arrives instead.";
-    Html200 = "html_200",
+    Html200 = "html_200", "a foreign page, 200",
         "The broker answers and its commit stands, but a foreign page with status 200 arrives instead.";
-    Delay = "delay",
+    Delay = "delay", "delay the answer",
         "The broker answers and its commit stands, but the answer arrives late.";
-    Silence = "silence",
+    Silence = "silence", "stay silent",
         "The broker answers and its commit stands, but nothing arrives, and the connection stays open.";
-    Drip = "drip",
+    Drip = "drip", "one byte at a time",
         "The broker answers and its commit stands, but the body arrives at one byte per half second.";
-    Endless = "endless",
+    Endless = "endless", "an endless answer",
         "The broker answers and its commit stands, but a 200 arrives whose body never ends.";
-    Answer = "answer",
+    Answer = "answer", "another answer",
         "The broker answers and its commit stands, but another answer arrives instead.";
-    HoldRequest = "hold_request",
+    HoldRequest = "hold_request", "hold the call",
         "The call waits before the broker sees it, until you let it go.";
-    HoldResponse = "hold_response",
+    HoldResponse = "hold_response", "hold the answer",
         "The broker answers and its commit stands, but the answer waits until you let it go.";
 }
 
@@ -262,6 +267,14 @@ impl Faults {
     /// Holds a call until it is let go, or its client leaves.
     pub(crate) async fn hold(&self, call: HeldCall) {
         self.held.wait(call).await;
+    }
+
+    /// Disarms the fault with this id; false if it is not armed, because it has triggered.
+    pub fn disarm(&self, id: u64) -> bool {
+        let triggers = &mut self.lock().triggers;
+        let before = triggers.len();
+        triggers.retain(|trigger| trigger.id != id);
+        triggers.len() < before
     }
 
     /// The faults that may still trigger, oldest first.

@@ -53,6 +53,8 @@ pub(crate) fn routes() -> Vec<Route> {
         forms::reset,
         forms::misbehave,
         forms::arm_fault,
+        forms::take_back,
+        forms::disarm,
         forms::clear_faults,
         forms::send_again,
         forms::let_go,
@@ -63,5 +65,6 @@ pub(crate) fn routes() -> Vec<Route> {
         assets::diagram_style,
         assets::script,
         assets::icon,
+        assets::favicon,
     ]
 }

@@ -100,6 +100,7 @@ mod sources;
 
 pub mod control;
 mod control_error;
+mod misbehaviour_name;
 
 mod inspector;
 mod lessons;

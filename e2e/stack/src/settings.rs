@@ -28,7 +28,7 @@ pub struct StackSettings {
     #[arg(long, value_name = "HOST:PORT", default_value = "localhost:3000")]
     pub consumer: LocalAddr,
 
-    /// The address of the broker (of the proxy in front of it)
+    /// The address of the broker
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8000", value_parser = loopback)]
     pub broker: SocketAddr,
 
@@ -45,7 +45,7 @@ pub struct StackSettings {
     pub github: SocketAddr,
 
     /// Register a project for your own app, with this callback; repeat for more
-    #[arg(long = "callback", value_name = "URL")]
+    #[arg(long = "callback", value_name = "URL", value_parser = RedirectUri::from_argument)]
     pub callbacks: Vec<RedirectUri>,
 
     /// Let the imitated providers sign in their default user without showing a page
@@ -57,7 +57,7 @@ pub struct StackSettings {
     pub upstream_timeout_ms: u64,
 
     /// A host name that the control address accepts besides the loopback ones
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = control_host)]
     pub control_host: Option<String>,
 
     /// The number of sandboxes that may run at once
@@ -214,6 +214,16 @@ fn sandbox_limit(text: &str) -> Result<usize, &'static str> {
     match text.parse() {
         Ok(limit @ 1..=1_000) => Ok(limit),
         _ => Err("expected a number from 1 to 1000"),
+    }
+}
+
+/// A DNS name or an IP address, as browsers send it in `Host`.
+fn control_host(text: &str) -> Result<String, &'static str> {
+    match Host::parse(text) {
+        Ok(host) if host.to_string().eq_ignore_ascii_case(text) => Ok(host.to_string()),
+        _ => Err(
+            "expected a host name or an IP address without a scheme or a port, like stack.internal",
+        ),
     }
 }
 

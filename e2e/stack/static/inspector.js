@@ -139,7 +139,9 @@ document.addEventListener("submit", async (event) => {
   const form = event.target;
   const fields = new FormData(form, event.submitter);
   const request = { method: "POST", body: new URLSearchParams(fields) };
-  if (await show(form.action, request)) announce(form.dataset.message);
+  if (!(await show(form.action, request))) return;
+  announce(form.dataset.message);
+  form.closest(".really")?.removeAttribute("open");
 });
 
 // Events, as they happen.

@@ -1,5 +1,7 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[path = "start_up/log.rs"]
+mod log;
 #[path = "start_up/running.rs"]
 mod running;
 #[path = "start_up/sandboxes.rs"]
@@ -210,7 +212,7 @@ async fn its_health_is_good_while_it_runs_and_bad_afterwards() {
 
 async fn check_health(arguments: &[&str]) {
     let mut running = Running::start(arguments).await;
-    let url = running.url_of("control");
+    let url = running.url_of("inspector");
     let (_, control) = url.split_once("://").expect("a URL");
     let health = [format!("--control={control}"), "--health".to_owned()];
 
@@ -249,7 +251,7 @@ async fn every_address_in_the_banner_answers() {
     for what in [
         "demo",
         "broker",
-        "control",
+        "inspector",
         "imitated Google",
         "imitated GitHub",
     ] {
@@ -283,7 +285,7 @@ async fn the_banner_shows_working_credentials_for_a_callback_flag() {
 #[tokio::test]
 async fn nothing_but_the_banner_is_printed_not_even_during_resets() {
     let mut running = Running::start(&[]).await;
-    let (broker, control) = (running.url_of("broker"), running.url_of("control"));
+    let (broker, control) = (running.url_of("broker"), running.url_of("inspector"));
     let client = Http::new();
     // Visits to the broker before, during and after its resets.
     let visits = async {

@@ -176,7 +176,7 @@ async fn a_fault_is_armed_by_a_button_and_the_lost_answer_breaks_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planned_misbehaviour_fails_the_next_login() {
     with_inspector!(async |stack, inspector, user| {
-        inspector.selects("what", "google bad_signature").await?;
+        inspector.types("misbehaviour", "bad_signature").await?;
         inspector
             .clicks("form[action='/do/misbehave'] button")
             .await?;
@@ -190,6 +190,7 @@ async fn a_planned_misbehaviour_fails_the_next_login() {
         inspector.sees("#queued", "Nothing is planned.").await?;
         inspector.has_screen(1280, 1800).await?;
         inspector.takes_picture("inspector-9-failed").await?;
+        inspector.clicks("#ask-reset").await?;
         inspector.clicks("#reset").await?;
         inspector.sees_sequence("No login yet").await?;
         assert!(stack.event_log().events(0, None).is_empty());
@@ -199,7 +200,7 @@ async fn a_planned_misbehaviour_fails_the_next_login() {
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_phone_the_diagram_is_a_list() {
     with_inspector!(async |stack, inspector, user| {
-        inspector.has_screen(360, 800).await?;
+        inspector.has_screen(320, 800).await?;
         stack
             .upstream()
             .github()

@@ -89,6 +89,14 @@ impl<'a> InspectorPage<'a> {
         self.finds(&selector).await?.click().await
     }
 
+    /// Types into a field.
+    pub(crate) async fn types(&self, field: &str, text: &str) -> WebDriverResult<()> {
+        self.finds(&format!("#{field}"))
+            .await?
+            .send_keys(text)
+            .await
+    }
+
     /// Presses Tab until `selector` has the focus.
     pub(crate) async fn tabs_to(&self, selector: &str) -> WebDriverResult<()> {
         for _ in 0..MOST_TABS {

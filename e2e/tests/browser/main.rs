@@ -279,7 +279,7 @@ async fn the_contract_page_loads_nothing_from_elsewhere() {
         let control = &stack.urls().control;
         user.opens(&format!("{control}/calls")).await?;
         user.follows("the contract").await?;
-        user.reads("Register a session key").await?;
+        user.reads("Start a login").await?;
         user.reads("is marked as this kit").await?;
         user.takes_picture("contract").await?;
         let operation = format!("{control}/contract#tag/legacy-flow/POST/v1/revoke");

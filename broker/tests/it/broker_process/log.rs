@@ -1,4 +1,4 @@
-//! The log that a program writes to standard error, line by line.
+//! The log that a program writes to standard error, event by event.
 
 use std::cell::RefCell;
 use std::io::{BufRead as _, BufReader};
@@ -41,7 +41,7 @@ impl Log {
                 return it;
             }
             match self.incoming.recv_timeout(Duration::from_secs(20)) {
-                Ok(line) => read.push(without_secrets(line)),
+                Ok(line) => append(&mut read, line),
                 Err(_) => panic!("{name:?} is not in the log:\n{}", read.join("\n")),
             }
         }
@@ -50,8 +50,23 @@ impl Log {
     /// The whole log of a program that has ended.
     pub(super) fn rest(&self) -> String {
         let mut read = self.read.borrow_mut();
-        read.extend(self.incoming.iter().map(without_secrets));
+        self.incoming
+            .iter()
+            .for_each(|line| append(&mut read, line));
         read.join("\n")
+    }
+}
+
+/// Appends a line, or what an indented one adds to the line before.
+#[track_caller]
+fn append(read: &mut Vec<String>, line: String) {
+    let line = without_secrets(line);
+    match (line.strip_prefix(' '), read.last_mut()) {
+        (Some(more), Some(last)) => {
+            last.push(' ');
+            last.push_str(more.trim_start());
+        }
+        _ => read.push(line),
     }
 }
 

@@ -61,6 +61,13 @@ fn the_output_of_new_secret_accepts_the_new_secret_and_the_old() {
 }
 
 #[test]
+fn new_secret_needs_no_secret_of_a_provider() {
+    let google = "[upstream.google]\nclient_id = \"x\"\n";
+    let output = new_secret(&format!("{LOCAL}{google}{}", project_of("old")), "prj_ada");
+    assert_eq!(output.code, Some(0), "{}", output.err);
+}
+
+#[test]
 fn a_third_secret_and_an_unknown_project_are_refused() {
     let project = format!("{LOCAL}{}", project_of("x"));
     new_secret(&project, "prj_bob").failed("broker check");

@@ -38,7 +38,7 @@ fn the_broker_takes_the_manifests_configuration() {
     let output = check.output();
     output.failed("cannot open postgres://");
     for line in [
-        "serves     https://signin.example on 0.0.0.0:8000",
+        "listening  on 0.0.0.0:8000 as https://signin.example",
         "google     enabled",
         "github     enabled",
         "cookies    one key",

@@ -63,8 +63,8 @@ async fn each_check_is_reported_with_its_result() {
     for line in [
         format!("google, discovery of {}: users sign in at", google.url()),
         "google, keys: 2 that sign with RS256, kept for 3600 s".to_owned(),
-        format!("github, sign-in at {}: answers (404)", github.url()),
-        format!("github, API at {}: answers (404)", github.url()),
+        format!("github, sign-in at {}: reachable (HTTP 404)", github.url()),
+        format!("github, API at {}: reachable (HTTP 404)", github.url()),
     ] {
         assert!(output.out.contains(&line), "{line}\n{}", output.out);
     }
@@ -86,7 +86,11 @@ async fn each_failure_is_reported_with_advice_and_fails_the_command() {
 
     let output = check(&google.url(), nowhere, "", &[]).await;
     output.failed("github, API at http://127.0.0.1:1: FAILED");
-    assert!(output.err.contains("2 checks"), "{}", output.err);
+    assert!(
+        output.err.contains("2 provider checks failed"),
+        "{}",
+        output.err
+    );
 
     for (reply, text) in [
         (Reply::of(500, "text/html", ""), "status page"),

@@ -101,7 +101,7 @@ impl Stack {
         };
         Ok(Self {
             broker: address("broker")?,
-            control: address("control")?,
+            control: address("inspector")?,
             google: address("imitated Google")?,
             github: address("imitated GitHub")?,
             process,

@@ -10,15 +10,17 @@ use contract::RedirectUri;
 pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
     let urls = stack.urls();
     format!(
-        "\n  The sign-in stack is up. Start at the demo; Ctrl-C ends it all.\n\n\
+        "\n  The sign-in stack is up. Open the demo to begin. Press Ctrl-C to stop.\n\n\
          \x20   demo              {}\n\
          \x20   broker            {}\n\
-         \x20   control           {}\n\
+         \x20   inspector         {}\n\
+         \x20   control           {} (the same address; its calls are at /calls)\n\
          \x20   imitated Google   {}\n\
          \x20   imitated GitHub   {}\n\n\
          {}{}{}\n",
         urls.consumer,
         urls.broker,
+        urls.control,
         urls.control,
         urls.google,
         urls.github,
@@ -33,9 +35,7 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
 
 fn warning(host: Option<&HostName>) -> String {
     match host {
-        None => {
-            "  DEVELOPMENT CREDENTIALS: public knowledge, for this machine only.\n\n".to_owned()
-        }
+        None => "  Development credentials (public, for this machine only)\n\n".to_owned(),
         Some(host) => format!(
             "  OPEN TO THE NETWORK as {host}: everybody who reaches this machine can use the\n\
              \x20 stack, control it and read its secrets. Use it on networks that you trust.\n\n"

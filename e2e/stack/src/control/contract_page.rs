@@ -4,13 +4,14 @@
 //! content security policy limits the script to this address. A browser without scripts
 //! shows the same operations as plain tables.
 
+mod examples;
 mod plain;
 
 use std::sync::Arc;
 
 use askama::Template;
 use rocket::http::{ContentType, Header, Status};
-use rocket::response::content::{RawHtml, RawJavaScript, RawJson};
+use rocket::response::content::{RawCss, RawHtml, RawJavaScript, RawJson};
 use rocket::serde::json::{Value, json};
 use rocket::{Responder, Route, State, get, routes};
 
@@ -23,7 +24,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
     form-action 'none'; frame-ancestors 'none'";
 
 pub(super) fn routes() -> Vec<Route> {
-    routes![page, script, renderer, document]
+    routes![page, style, script, renderer, document]
 }
 
 /// A page with a policy of its own.
@@ -49,6 +50,11 @@ fn page() -> PageWithPolicy {
     }
 }
 
+#[get("/contract/page.css")]
+fn style() -> RawCss<&'static str> {
+    RawCss(include_str!("../../templates/contract.css"))
+}
+
 #[get("/contract/page.js")]
 fn script() -> RawJavaScript<&'static str> {
     RawJavaScript(include_str!("../../templates/contract.js"))
@@ -62,13 +68,18 @@ fn renderer() -> Result<(ContentType, Vec<u8>), Status> {
     Ok((ContentType::JavaScript, script))
 }
 
-/// The document for readers: the kit's choices are part of the descriptions, and the
-/// server is this stack's broker.
+/// The document for readers: the kit's choices are part of the descriptions, the server is
+/// this stack's broker, and the examples have credentials that it accepts.
 #[get("/contract/openapi.json")]
 fn document(runtime: &State<Arc<StackRuntime>>) -> RawJson<String> {
     let document = serde_json::from_str(contract::openapi::DOCUMENT);
     let mut document: Value = document.expect("it was made when this was built");
     append_choices(&mut document);
+    examples::fill_in(
+        &mut document,
+        &runtime.urls.broker,
+        &runtime.projects.list(),
+    );
     document["servers"] =
         json!([{ "url": runtime.urls.broker, "description": "The broker of this stack." }]);
     RawJson(document.to_string())

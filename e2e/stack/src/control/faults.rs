@@ -56,8 +56,17 @@ pub(super) fn arm(
     new: JsonBody<NewFault, { MAX_BODY_KIB }>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<(Status, Json<Value>), ControlError> {
-    let id = runtime.faults().arm(new.0.parse(&runtime.projects)?);
-    Ok((Status::Created, Json(json!({ "id": id }))))
+    let injection = new.0.parse(&runtime.projects)?;
+    let mut armed = json!({
+        "id": null,
+        "operation": injection.operation.name(),
+        "fault": injection.fault.name(),
+        "client_id": injection.client_id,
+        "nth": injection.nth,
+        "sticky": injection.sticky,
+    });
+    armed["id"] = runtime.faults().arm(injection).into();
+    Ok((Status::Created, Json(armed)))
 }
 
 impl NewFault {
@@ -124,6 +133,20 @@ fn parse_delay(ms: u64, fault: Fault) -> Result<Duration, ControlError> {
 #[get("/api/faults")]
 pub(super) fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>> {
     Json(runtime.faults().armed())
+}
+
+/// Disarms one fault.
+#[delete("/api/faults/<id>")]
+pub(super) fn disarm(
+    id: u64,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<NoContent, ControlError> {
+    match runtime.faults().disarm(id) {
+        true => Ok(NoContent),
+        false => Err(ControlError::not_found(
+            "no armed fault has this id; GET /api/faults lists them",
+        )),
+    }
 }
 
 #[delete("/api/faults")]

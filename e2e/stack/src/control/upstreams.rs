@@ -9,12 +9,13 @@ use mock_upstream::{Iss, Misbehaviour, Mode, Next, Provider, Upstream, User};
 use rocket::http::Status;
 use rocket::response::status::NoContent;
 use rocket::serde::json::{Json, Value, json};
-use rocket::{State, get, post, put};
+use rocket::{State, delete, get, post, put};
 use serde::Deserialize;
 
 use super::json_body::JsonBody;
 use super::projects::find_project;
 use crate::control_error::{ControlError, parse_field};
+use crate::misbehaviour_name;
 use crate::runtime::StackRuntime;
 
 /// The switches as `PUT` takes them, so that a tool can restore what it has changed.
@@ -74,16 +75,38 @@ pub(super) fn next(
     provider: &str,
     next: JsonBody<NextSignIn>,
     runtime: &State<Arc<StackRuntime>>,
-) -> Result<Status, ControlError> {
+) -> Result<(Status, Json<Value>), ControlError> {
     let upstream = find(runtime, provider)?;
     let client_id = find_project(&runtime.projects, next.0.client_id.as_deref())?;
+    let sent = (next.0.person.clone(), next.0.misbehave.clone());
     let next = next.0.parse(upstream)?;
-    let queued = match client_id {
+    let id = match &client_id {
         Some(client_id) => upstream.queue_for(client_id.as_str(), next),
         None => upstream.queue(next),
     };
-    queued.map_err(ControlError::bad_request)?;
-    Ok(Status::Created)
+    let mut queued = json!({
+        "id": id.map_err(ControlError::bad_request)?,
+        "provider": upstream.provider().name(),
+        "client_id": client_id,
+    });
+    match sent {
+        (Some(person), _) => queued["person"] = person,
+        (None, misbehave) => queued["misbehave"] = json!(misbehave),
+    }
+    Ok((Status::Created, Json(queued)))
+}
+
+/// Takes one planned sign-in back.
+#[delete("/api/upstreams/<provider>/next/<id>")]
+pub(super) fn take_back(
+    provider: &str,
+    id: u64,
+    runtime: &State<Arc<StackRuntime>>,
+) -> Result<NoContent, ControlError> {
+    let removed = find(runtime, provider)?.remove_queued(id);
+    removed.map(|_| NoContent).ok_or_else(|| {
+        ControlError::not_found("no planned sign-in has this id; a sign-in may have taken it")
+    })
 }
 
 impl NextSignIn {
@@ -91,9 +114,7 @@ impl NextSignIn {
         match (self.person, self.misbehave) {
             (Some(person), None) => parse_person(person, upstream).map(Next::User),
             (None, Some(name)) => {
-                let misbehaviour = Misbehaviour::parse(upstream.provider(), &name);
-                let misbehaviour = misbehaviour.map_err(ControlError::bad_request)?;
-                Ok(Next::Misbehave(misbehaviour))
+                misbehaviour_name::parse(upstream.provider(), &name).map(Next::Misbehave)
             }
             _ => Err(ControlError::bad_request(
                 r#"send {"person":{…}} or {"misbehave":"NAME"}"#,

@@ -72,6 +72,17 @@ fn a_sticky_fault_for_a_project_spares_the_login_in_another_project() {
 }
 
 #[test]
+fn one_fault_of_two_is_disarmed() {
+    let faults = Faults::default();
+    let first = faults.arm(FaultInjection::next(read(), Fault::Refuse));
+    let second = faults.arm(FaultInjection::next(read(), Fault::Refuse));
+    assert!(faults.disarm(first));
+    assert!(!faults.disarm(first));
+    let armed: Vec<_> = faults.armed().into_iter().map(|it| it.id).collect();
+    assert_eq!(armed, [second]);
+}
+
+#[test]
 fn a_fault_counts_the_call_at_which_an_older_one_triggers() {
     let faults = Faults::default();
     for nth in 1..=3 {

@@ -25,6 +25,12 @@ pub(super) fn script() -> Asset {
     )
 }
 
+/// The icon where a browser looks for one by itself, as beside a JSON answer.
+#[get("/favicon.ico")]
+pub(super) fn favicon() -> Asset {
+    icon()
+}
+
 #[get("/icon.svg")]
 pub(super) fn icon() -> Asset {
     (ContentType::SVG, include_str!("../../static/icon.svg"))

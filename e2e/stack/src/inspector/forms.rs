@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use mock_upstream::{Misbehaviour, Next, Provider};
+use mock_upstream::{Next, Provider};
 use rocket::form::Form;
 use rocket::http::ext::IntoOwned as _;
 use rocket::http::uri::Origin;
@@ -19,6 +19,7 @@ use rocket::{FromForm, Request, State, post};
 use crate::control::NOT_HELD;
 use crate::control_error::{ControlError, parse_field};
 use crate::faults::{Fault, FaultInjection};
+use crate::misbehaviour_name;
 use crate::operation::BrokerOperation;
 use crate::runtime::StackRuntime;
 
@@ -49,8 +50,8 @@ pub(super) async fn reset(runtime: &State<Arc<StackRuntime>>) -> RedirectBack {
 
 #[derive(FromForm)]
 pub(super) struct MisbehaveForm<'r> {
-    /// A provider and one of its misbehaviours: `google bad_signature`.
-    what: &'r str,
+    provider: &'r str,
+    misbehaviour: &'r str,
 }
 
 #[post("/do/misbehave", data = "<form>")]
@@ -59,10 +60,8 @@ pub(super) fn misbehave(
     back: ReturnPath<'_>,
     runtime: &State<Arc<StackRuntime>>,
 ) -> RedirectBack {
-    let (provider, name) = form.what.split_once(' ').unwrap_or_default();
-    let provider: Provider = parse_field("what", provider)?;
-    let misbehaviour = Misbehaviour::parse(provider, name)
-        .map_err(|error| ControlError::bad_request(format!("what: {error}")))?;
+    let provider: Provider = parse_field("provider", form.provider)?;
+    let misbehaviour = misbehaviour_name::parse(provider, form.misbehaviour.trim())?;
     let upstream = runtime.upstream.provider(provider);
     let queued = upstream.queue(Next::Misbehave(misbehaviour));
     queued.map_err(ControlError::bad_request)?;
@@ -84,6 +83,40 @@ pub(super) fn arm_fault(
     let operation: BrokerOperation = parse_field("operation", form.operation)?;
     let fault: Fault = parse_field("fault", form.fault)?;
     runtime.faults().arm(FaultInjection::next(operation, fault));
+    back.redirect()
+}
+
+#[derive(FromForm)]
+pub(super) struct PlannedForm<'r> {
+    provider: &'r str,
+    id: u64,
+}
+
+/// Takes a planned sign-in back, if no sign-in was faster.
+#[post("/do/take-back", data = "<form>")]
+pub(super) fn take_back(
+    form: Form<PlannedForm<'_>>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    let provider = parse_field("provider", form.provider)?;
+    runtime.upstream.provider(provider).remove_queued(form.id);
+    back.redirect()
+}
+
+#[derive(FromForm)]
+pub(super) struct ArmedForm {
+    id: u64,
+}
+
+/// Disarms one fault, if it has not triggered.
+#[post("/do/disarm", data = "<form>")]
+pub(super) fn disarm(
+    form: Form<ArmedForm>,
+    back: ReturnPath<'_>,
+    runtime: &State<Arc<StackRuntime>>,
+) -> RedirectBack {
+    runtime.faults().disarm(form.id);
     back.redirect()
 }
 

@@ -125,6 +125,12 @@ async fn render(runtime: &StackRuntime, subject: &Subject<'_>, call: Option<&str
 }
 
 impl InspectorPage<'_> {
+    /// Whether this is the page of the calls without a login, and there is none.
+    fn has_no_others(&self) -> bool {
+        let chosen = self.chosen.as_ref();
+        chosen.is_some_and(|it| it.login.is_none() && it.steps.is_empty())
+    }
+
     fn is_chosen(&self, login: &str) -> bool {
         let chosen = self.chosen.as_ref();
         chosen.and_then(|it| it.login.as_deref()) == Some(login)

@@ -1,6 +1,5 @@
 //! The tools of a page: the clock, the misbehaviours of the providers, and the faults.
 
-use mock_upstream::misbehaviour::Group;
 use mock_upstream::{Misbehaviour, Next, Provider, Queued, Upstream};
 
 use super::labels;
@@ -12,7 +11,7 @@ use crate::time::StackClock;
 /// The state of the tools, and the options of their forms.
 pub(crate) struct Tools {
     pub(crate) clock: ClockView,
-    pub(crate) providers: Vec<ProviderMisbehaviours>,
+    pub(crate) misbehaviours: Vec<MisbehaviourOption>,
     pub(crate) queued: Vec<QueuedSignIn>,
     pub(crate) operations: Vec<BrokerOperation>,
     pub(crate) faults: &'static [Fault],
@@ -22,6 +21,8 @@ pub(crate) struct Tools {
 /// A queued sign-in: the provider, a misbehaviour or a user, and the only project that it
 /// is for.
 pub(crate) struct QueuedSignIn {
+    pub(crate) id: u64,
+    pub(crate) provider_id: &'static str,
     pub(crate) provider: &'static str,
     pub(crate) what: &'static str,
     pub(crate) client_id: Option<String>,
@@ -36,23 +37,20 @@ pub(crate) struct ClockView {
     pub(crate) is_advanced: bool,
 }
 
-/// The misbehaviours of a provider, with their descriptions, by group.
-pub(crate) struct ProviderMisbehaviours {
-    pub(crate) id: &'static str,
+/// A misbehaviour in the list of names, with its description.
+pub(crate) struct MisbehaviourOption {
     pub(crate) name: &'static str,
-    pub(crate) groups: Vec<(&'static str, Vec<(&'static str, &'static str)>)>,
+    pub(crate) description: String,
 }
 
 impl Tools {
     pub(crate) fn new(runtime: &StackRuntime) -> Self {
         let providers = Provider::ALL.into_iter();
-        let queued = providers
-            .clone()
-            .flat_map(|provider| queued(runtime.upstream.provider(provider)));
+        let queued = providers.flat_map(|provider| queued(runtime.upstream.provider(provider)));
         Self {
             clock: ClockView::new(&runtime.clock),
             queued: queued.collect(),
-            providers: providers.map(ProviderMisbehaviours::of).collect(),
+            misbehaviours: misbehaviours(),
             operations: BrokerOperation::all().collect(),
             faults: Fault::ALL,
             armed: runtime.faults().armed(),
@@ -61,8 +59,11 @@ impl Tools {
 }
 
 fn queued(upstream: &Upstream) -> Vec<QueuedSignIn> {
-    let provider = labels::provider(Some(upstream.provider().name()));
-    let shown = |Queued { next, label }| QueuedSignIn {
+    let provider_id = upstream.provider().name();
+    let provider = labels::provider(Some(provider_id));
+    let shown = |Queued { id, next, label }| QueuedSignIn {
+        id,
+        provider_id,
         provider,
         what: match next {
             Next::User(_) => "a user, without a page",
@@ -86,21 +87,25 @@ impl ClockView {
     }
 }
 
-impl ProviderMisbehaviours {
-    fn of(provider: Provider) -> Self {
-        let known = Misbehaviour::of(provider);
-        let of_group = |group: &Group| {
-            let its = known.iter().filter(|it| it.group() == *group);
-            its.map(|it| (it.name(), it.description(provider)))
-                .collect()
-        };
-        let groups = Group::ALL.iter().map(|it| (it.title(), of_group(it)));
-        Self {
-            id: provider.name(),
-            name: labels::provider(Some(provider.name())),
-            groups: groups
-                .filter(|(_, its): &(_, Vec<_>)| !its.is_empty())
-                .collect(),
-        }
+/// Every misbehaviour once, in the order of the table; with its provider, if only one has
+/// it.
+fn misbehaviours() -> Vec<MisbehaviourOption> {
+    let mut all: Vec<Misbehaviour> = Vec::new();
+    for provider in Provider::ALL {
+        let known = Misbehaviour::of(provider).iter();
+        all.extend(known.filter(|it| !all.contains(it)).collect::<Vec<_>>());
     }
+    let described = |it: Misbehaviour| {
+        let at = |provider| Some(it.description(provider)).filter(|text| !text.is_empty());
+        let description = match (at(Provider::Google), at(Provider::GitHub)) {
+            (Some(google), Some(_)) => google.to_owned(),
+            (Some(google), None) => format!("Google only. {google}"),
+            (None, github) => format!("GitHub only. {}", github.unwrap_or_default()),
+        };
+        MisbehaviourOption {
+            name: it.name(),
+            description,
+        }
+    };
+    all.into_iter().map(described).collect()
 }

@@ -231,6 +231,11 @@ impl ProxyService {
         request_id: &str,
         audited: Option<&LoggedEvent>,
     ) {
+        tracing::warn!(
+            "injected {} on {}",
+            injected.fault.name(),
+            injected.operation.name()
+        );
         self.state.record(ProxyEvent {
             request_id,
             operation: injected.operation,

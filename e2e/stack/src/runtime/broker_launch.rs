@@ -52,7 +52,9 @@ impl BrokerLaunch<'_> {
         let dependencies = Dependencies {
             clock: self.clock,
             projects: self.projects.at_broker(),
-            audit: AuditLog::new().subscribed(Arc::new(record)),
+            audit: AuditLog::new()
+                .subscribed(Arc::new(record))
+                .with_pages_at(self.urls.control.clone()),
             store: Some(store.clone()),
             ..Dependencies::default()
         };

@@ -34,10 +34,15 @@ impl Running {
     }
 
     pub(crate) async fn spawn(mut command: Command, arguments: &[&str]) -> Self {
+        command.arg("--quiet");
+        Self::spawn_with_log(command, arguments).await
+    }
+
+    /// Starts it with its log on standard error.
+    pub(crate) async fn spawn_with_log(mut command: Command, arguments: &[&str]) -> Self {
         let child = command
             .args(on_free_ports_but("nothing"))
             .args(arguments)
-            .arg("--quiet")
             .spawn();
         let mut child = child.expect("it starts");
         let mut running = Self {

@@ -10,7 +10,7 @@ use super::running::Running;
 #[tokio::test]
 async fn sandboxes_leave_no_thread_and_no_descriptor_behind() {
     let running = Running::start(&[]).await;
-    let control = Http::at(running.url_of("control"));
+    let control = Http::at(running.url_of("inspector"));
     make_and_end(&control, 3).await;
     let before = running.usage();
     make_and_end(&control, 12).await;
@@ -20,7 +20,7 @@ async fn sandboxes_leave_no_thread_and_no_descriptor_behind() {
 #[tokio::test]
 async fn a_sandbox_that_finds_no_room_is_refused_and_leaves_nothing() {
     let running = Running::start_with_descriptors(160).await;
-    let control = Http::at(running.url_of("control"));
+    let control = Http::at(running.url_of("inspector"));
     make_and_end(&control, 1).await;
     let before = running.usage();
     let mut made = Vec::new();

@@ -44,7 +44,7 @@ impl TrustTest {
 
     /// The URL of the control address.
     fn url(&self) -> String {
-        format!("{}/api/stack", self.running.url_of("control"))
+        format!("{}/api/stack", self.running.url_of("inspector"))
     }
 
     /// Runs a script in the home folder.

@@ -10,7 +10,9 @@ use testkit::http::{Http, Request};
 
 const FORMS: [(&str, &str); 7] = [
     ("/do/advance", "seconds=600"),
-    ("/do/misbehave", "what=google+deny"),
+    ("/do/misbehave", "provider=google&misbehaviour=deny"),
+    ("/do/take-back", "provider=google&id=1"),
+    ("/do/disarm", "id=1"),
     ("/do/strike", "operation=POST+%2Fv1%2Ftoken&fault=refuse"),
     ("/do/clear", ""),
     ("/do/send-again", "call=x"),
@@ -38,7 +40,7 @@ async fn the_clock_is_advanced_and_the_page_shows_by_how_much() {
 #[tokio::test]
 async fn a_misbehaviour_is_queued_until_the_next_sign_in() {
     let stack = TestStack::start().await;
-    own(&stack, "/do/misbehave", "what=google+deny")
+    own(&stack, "/do/misbehave", "provider=google&misbehaviour=deny")
         .await
         .redirects_to("/calls");
     assert!(
@@ -93,6 +95,28 @@ async fn a_call_is_sent_again_and_the_broker_refuses_the_second() {
 }
 
 #[tokio::test]
+async fn one_of_two_is_taken_back() {
+    let stack = TestStack::start().await;
+    for name in ["deny", "timeout"] {
+        let form = format!("provider=github&misbehaviour={name}");
+        own(&stack, "/do/misbehave", &form).await;
+        let form = "operation=POST+%2Fv1%2Ftoken&fault=refuse";
+        own(&stack, "/do/strike", form).await;
+    }
+    for (path, form) in [
+        ("/do/take-back", "provider=github&id=1"),
+        ("/do/disarm", "id=1"),
+    ] {
+        own(&stack, path, form).await.redirects_to("/calls");
+    }
+    let page = page(&stack, "/").await;
+    assert!(!page.contains("GitHub: <code>deny</code>"), "{page}");
+    assert!(page.contains("GitHub: <code>timeout</code>"), "{page}");
+    let armed: Vec<_> = stack.faults().armed().into_iter().map(|it| it.id).collect();
+    assert_eq!(armed, [2]);
+}
+
+#[tokio::test]
 async fn after_a_reset_the_inspector_shows_the_first_page() {
     let stack = TestStack::start().await;
     stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
@@ -106,8 +130,16 @@ async fn what_no_form_offers_is_refused_by_the_name_of_its_field() {
     for (path, body, word) in [
         ("/do/advance", "seconds=-1", "seconds"),
         ("/do/advance", "seconds=NaN", "seconds"),
-        ("/do/misbehave", "what=gitlab+deny", "what"),
-        ("/do/misbehave", "what=google+nothing", "what"),
+        (
+            "/do/misbehave",
+            "provider=gitlab&misbehaviour=deny",
+            "provider",
+        ),
+        (
+            "/do/misbehave",
+            "provider=google&misbehaviour=den",
+            "Did you mean deny?",
+        ),
         ("/do/strike", "operation=x&fault=refuse", "operation"),
         (
             "/do/strike",
