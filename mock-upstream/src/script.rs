@@ -16,6 +16,9 @@ pub enum Next {
 /// A queued entry, and the sign-ins that may take it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
+    /// The number that [removes](crate::Upstream::remove_queued) the entry; a provider
+    /// gives each number once, also across resets.
+    pub id: u64,
     /// The course of the sign-in.
     pub next: Next,
     /// The label of the only sign-ins that take it; any sign-in does without one.

@@ -186,30 +186,39 @@ impl Upstream {
         self.context.controls.set_iss(iss);
     }
 
-    /// Queues the course of one sign-in, in either mode.
+    /// Queues the course of one sign-in, in either mode, and returns the id of the entry.
     ///
     /// # Errors
     ///
     /// Fails if this provider has no such user or misbehaviour.
-    pub fn queue(&self, next: Next) -> Result<(), QueueError> {
-        self.add_to_queue(Queued { next, label: None })
+    pub fn queue(&self, next: Next) -> Result<u64, QueueError> {
+        self.add_to_queue(next, None)
     }
 
-    /// Queues the course of one sign-in with this label, in either mode. Other sign-ins
-    /// leave it in its place.
+    /// Queues the course of one sign-in with this label, in either mode, and returns the id
+    /// of the entry. Other sign-ins leave it in its place.
     ///
     /// # Errors
     ///
     /// Fails if this provider has no such user or misbehaviour.
-    pub fn queue_for(&self, label: impl Into<String>, next: Next) -> Result<(), QueueError> {
-        let label = Some(label.into());
-        self.add_to_queue(Queued { next, label })
+    pub fn queue_for(&self, label: impl Into<String>, next: Next) -> Result<u64, QueueError> {
+        self.add_to_queue(next, Some(label.into()))
     }
 
-    fn add_to_queue(&self, entry: Queued) -> Result<(), QueueError> {
-        entry.next.check_for(self.provider())?;
-        self.context.controls.queue(entry);
-        Ok(())
+    fn add_to_queue(&self, next: Next, label: Option<String>) -> Result<u64, QueueError> {
+        next.check_for(self.provider())?;
+        Ok(self.context.controls.queue(next, label))
+    }
+
+    /// Removes one queued entry and returns it, so that it happens at no sign-in; `None` if
+    /// it is not in the queue: a sign-in took it, or it was removed or reset before.
+    pub fn remove_queued(&self, id: u64) -> Option<Queued> {
+        self.context.controls.remove_queued(id)
+    }
+
+    /// Empties the queue and returns the number of entries that were in it.
+    pub fn clear_queue(&self) -> usize {
+        self.context.controls.clear_queue()
     }
 
     /// The account of a user whom the sign-in page offers.

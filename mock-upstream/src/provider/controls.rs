@@ -22,6 +22,9 @@ struct Switches {
 struct State {
     switches: Switches,
     queue: VecDeque<Queued>,
+    /// The number of entries that were ever queued, and the id of the last one. A reset
+    /// leaves it: a page from before must not remove an entry of after.
+    last_id: u64,
 }
 
 impl Controls {
@@ -33,6 +36,7 @@ impl Controls {
         let current = State {
             switches: initial,
             queue: VecDeque::new(),
+            last_id: 0,
         };
         Self {
             initial,
@@ -56,8 +60,26 @@ impl Controls {
         self.lock().switches.iss = iss;
     }
 
-    pub(crate) fn queue(&self, entry: Queued) {
-        self.lock().queue.push_back(entry);
+    /// Queues an entry and returns its id.
+    pub(crate) fn queue(&self, next: Next, label: Option<String>) -> u64 {
+        let mut state = self.lock();
+        state.last_id += 1;
+        let id = state.last_id;
+        state.queue.push_back(Queued { id, next, label });
+        id
+    }
+
+    /// Removes the entry with this id and returns it; `None` if a sign-in was faster.
+    pub(crate) fn remove_queued(&self, id: u64) -> Option<Queued> {
+        let queue = &mut self.lock().queue;
+        let index = queue.iter().position(|entry| entry.id == id)?;
+        queue.remove(index)
+    }
+
+    /// Empties the queue and returns its length before.
+    pub(crate) fn clear_queue(&self) -> usize {
+        let queue = &mut self.lock().queue;
+        queue.drain(..).count()
     }
 
     pub(crate) fn queued(&self) -> Vec<Queued> {

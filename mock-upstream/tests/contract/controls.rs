@@ -147,6 +147,34 @@ async fn without_a_label_a_sign_in_takes_the_entries_for_any() {
 }
 
 #[tokio::test]
+async fn a_queued_entry_can_be_removed_and_the_others_keep_their_order() {
+    let mock = TestMock::new().await;
+    let google = mock.upstreams.google();
+    let ids = ["1", "2", "3"].map(|id| google.queue(Next::User(user(id))).unwrap());
+    let removed = google.remove_queued(ids[1]).unwrap();
+    assert_eq!(removed.next, Next::User(user("2")));
+    assert_eq!(google.remove_queued(ids[1]), None);
+    assert_eq!(sub(&mock).await, "1");
+    // A sign-in was faster.
+    assert_eq!(google.remove_queued(ids[0]), None);
+    assert_eq!(sub(&mock).await, "3");
+    assert_eq!(sub(&mock).await, ADA);
+}
+
+#[tokio::test]
+async fn an_id_from_before_a_reset_removes_nothing() {
+    let mock = TestMock::new().await;
+    let google = mock.upstreams.google();
+    let before = google.queue(DENY).unwrap();
+    google.reset();
+    let after = google.queue(DENY).unwrap();
+    assert_eq!(google.remove_queued(before), None);
+    assert_eq!(google.queued()[0].id, after);
+    assert_eq!(google.clear_queue(), 1);
+    assert!(google.queued().is_empty());
+}
+
+#[tokio::test]
 async fn every_seed_user_can_sign_in_at_both_providers() {
     let mock = TestMock::new().await;
     for known in seed_users() {

@@ -62,7 +62,7 @@ impl Tools {
 
 fn queued(upstream: &Upstream) -> Vec<QueuedSignIn> {
     let provider = labels::provider(Some(upstream.provider().name()));
-    let shown = |Queued { next, label }| QueuedSignIn {
+    let shown = |Queued { next, label, .. }| QueuedSignIn {
         provider,
         what: match next {
             Next::User(_) => "a user, without a page",
