@@ -1,6 +1,7 @@
 //! The parts that both providers share: the context of a running provider, the sign-in
 //! page, the stores of codes and tokens, PKCE, and the misbehaviours of a token endpoint.
 
+mod account_form;
 mod context;
 mod controls;
 pub(crate) mod corrupt;
@@ -8,6 +9,7 @@ mod expiring_store;
 mod heap_size;
 pub(crate) mod pages;
 mod pkce;
+mod remembered;
 pub(crate) mod sign_in;
 
 pub(crate) use context::{ProviderContext, SharedSettings};
@@ -21,6 +23,9 @@ use crate::http::{Request, Response};
 pub(crate) trait Endpoints: Send + Sync {
     /// Responds to one request without waiting.
     fn respond(&self, request: &Request) -> Response;
+
+    /// The URLs that a client is configured with, by what they are.
+    fn urls(&self) -> Vec<(&'static str, String)>;
 
     /// The bytes that pending sign-ins, codes and tokens take.
     fn bytes_held(&self) -> usize;

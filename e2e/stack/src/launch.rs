@@ -71,6 +71,9 @@ impl Launch<'_> {
             true => Some(start_demo(settings, &reach, &self.projects, &broker_port).await?),
             false => None,
         };
+        if let Some(demo) = &demo {
+            upstream.mock.set_app_url(&demo.url);
+        }
         let urls = ServerUrls {
             consumer: demo.as_ref().map(|demo| demo.url.clone()),
             broker: broker_url,

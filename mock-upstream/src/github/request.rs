@@ -3,6 +3,7 @@
 use super::scopes::Scopes;
 use crate::Client;
 use crate::http::Params;
+use crate::provider::pages::Permission;
 use crate::provider::sign_in::CheckedRequest;
 use crate::provider::{Challenge, HeapSize};
 use crate::settings::RedirectUri;
@@ -15,6 +16,8 @@ pub(super) struct AuthorizationRequest {
     pub(super) redirect_uri: RedirectUri,
     pub(super) scopes: Scopes,
     pub(super) challenge: Option<Challenge>,
+    /// Whether the client asks for the account picker, by `prompt=select_account`.
+    selects_account: bool,
     state: Option<String>,
 }
 
@@ -44,6 +47,7 @@ impl AuthorizationRequest {
             challenge: challenge(query, redirect_uri).map_err(Refusal::Callback)?,
             redirect_uri: redirect_uri.clone(),
             scopes: Scopes::parse(query.get("scope").unwrap_or_default()),
+            selects_account: query.get("prompt") == Some("select_account"),
             state: query.get("state").map(str::to_owned),
         })
     }
@@ -141,8 +145,12 @@ impl CheckedRequest for AuthorizationRequest {
         self.state.as_deref()
     }
 
-    fn scope(&self) -> String {
-        self.scopes.joined(" ")
+    fn permissions(&self) -> Vec<Permission> {
+        self.scopes.permissions()
+    }
+
+    fn wants_page(&self) -> bool {
+        self.selects_account
     }
 }
 

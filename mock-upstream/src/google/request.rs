@@ -2,6 +2,7 @@
 
 use super::scopes::Scopes;
 use crate::http::{Params, Response};
+use crate::provider::pages::Permission;
 use crate::provider::sign_in::CheckedRequest;
 use crate::provider::{Challenge, HeapSize, pages};
 use crate::settings::RedirectUri;
@@ -22,10 +23,12 @@ pub(super) struct AuthorizationRequest {
 /// The pages that `prompt` asks Google to show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prompt {
-    /// Google decides, or the user chooses an account.
+    /// Google decides.
     Default,
     /// No page: a user who is not signed in already gets an error.
     None,
+    /// The page on which the user chooses an account.
+    SelectAccount,
     /// The consent page, even if the user consented before.
     Consent,
 }
@@ -127,8 +130,12 @@ impl CheckedRequest for AuthorizationRequest {
         self.state.as_deref()
     }
 
-    fn scope(&self) -> String {
-        self.scopes.in_token_response()
+    fn permissions(&self) -> Vec<Permission> {
+        self.scopes.permissions()
+    }
+
+    fn wants_page(&self) -> bool {
+        matches!(self.prompt, Prompt::Consent | Prompt::SelectAccount)
     }
 }
 
@@ -147,6 +154,7 @@ impl Prompt {
             ["none"] => Ok(Self::None),
             values if !values.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
             values if values.contains(&"consent") => Ok(Self::Consent),
+            values if values.contains(&"select_account") => Ok(Self::SelectAccount),
             _ => Ok(Self::Default),
         }
     }
@@ -155,7 +163,7 @@ impl Prompt {
     pub(super) fn consent(self) -> Consent {
         match self {
             Self::Consent => Consent::OnThePage,
-            Self::Default | Self::None => Consent::Silent,
+            Self::Default | Self::None | Self::SelectAccount => Consent::Silent,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The context of a running provider.
 
+use std::sync::OnceLock;
+
 use super::controls::Controls;
 use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
@@ -21,6 +23,7 @@ pub(crate) struct ProviderContext {
     pub(crate) labels: Labels,
     pub(crate) controls: Controls,
     pub(crate) journal: Journal,
+    app_url: OnceLock<String>,
 }
 
 /// The settings that both providers share.
@@ -49,7 +52,18 @@ impl ProviderContext {
             hourly_calls: settings.hourly_calls,
             unconfirmed: settings.unconfirmed,
             journal: Journal::new(),
+            app_url: OnceLock::new(),
         }
+    }
+
+    /// The URL to which pages that are over lead.
+    pub(crate) fn app_url(&self) -> Option<&str> {
+        self.app_url.get().map(String::as_str)
+    }
+
+    /// Sets that URL, unless it is set.
+    pub(crate) fn set_app_url(&self, url: &str) {
+        self.app_url.get_or_init(|| url.to_owned());
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

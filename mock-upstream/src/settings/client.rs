@@ -8,6 +8,7 @@ use url::{Url, form_urlencoded};
 #[derive(Clone)]
 pub struct Client {
     client_id: String,
+    name: Option<String>,
     client_secret: String,
     first: RedirectUri,
     others: Vec<RedirectUri>,
@@ -41,10 +42,22 @@ impl Client {
             .map(|uri| RedirectUri::parse(uri.as_ref()));
         Ok(Self {
             client_id: client_id.into(),
+            name: None,
             client_secret: client_secret.into(),
             first: uris.next().ok_or(InvalidClient::NoRedirectUri)??,
             others: uris.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// The client with the name that the sign-in page shows; without one it shows the id.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.client_id)
     }
 
     pub(crate) fn has_id(&self, client_id: &str) -> bool {
@@ -111,6 +124,12 @@ impl RedirectUri {
     /// The host, for the page that names the browser's next destination.
     pub(crate) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The origin, for the page that leads back to it.
+    pub(crate) fn origin(&self) -> String {
+        let url = Url::parse(&self.text).expect("it was parsed before");
+        url.origin().ascii_serialization()
     }
 
     /// The URI with `pairs` appended to its query, in their order.

@@ -57,6 +57,7 @@ fn client(broker_url: &str, provider: Provider) -> mock_upstream::Client {
     let callback = broker::upstream::callback_url(broker_url, provider);
     mock_upstream::Client::new(UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET, [callback])
         .expect("the broker's callback is a URL")
+        .named("Federated Sign-In kit")
 }
 
 /// Moves a provider behind the port that is bound for its front.
