@@ -162,8 +162,8 @@ async fn the_page_loads_its_own_script_and_nothing_else() {
         assert_eq!(response.body.matches("src=").count(), 1);
         let (_, path) = response.body.split_once("<script src=\"").unwrap();
         let path = path.split('"').next().unwrap();
-        let script = mock.get(&format!("{}{path}", mock.upstream(provider).url()));
-        let script = script.await;
+        let url = format!("{}{path}", mock.upstream(provider).url());
+        let script = mock.get(&url).await;
         assert_eq!(script.status, 200);
         assert_eq!(
             script.header("content-type"),
