@@ -1,5 +1,7 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[path = "start_up/imitations.rs"]
+mod imitations;
 #[path = "start_up/running.rs"]
 mod running;
 #[path = "start_up/sandboxes.rs"]
@@ -31,6 +33,9 @@ async fn the_help_lists_every_flag() {
         "max-sandboxes",
         "health",
         "people",
+        "imitations-only",
+        "client",
+        "any-client",
         "quiet",
     ]) {
         assert!(help.contains(&format!("--{flag}")), "--{flag} in {help}");

@@ -36,6 +36,7 @@ mod fragments;
 mod https;
 mod inspector;
 mod planted;
+mod provider_page;
 mod relay;
 
 use stack::{Stack, StackSettings};

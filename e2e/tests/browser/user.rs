@@ -95,6 +95,10 @@ impl<'a> User<'a> {
             .await
     }
 
+    pub(crate) async fn types(&self, selector: &str, text: &str) -> WebDriverResult<()> {
+        self.finds(selector).await?.send_keys(text).await
+    }
+
     pub(crate) async fn uses_a_phone(&self) -> WebDriverResult<()> {
         self.browser.set_window_rect(0, 0, 390, 844).await
     }

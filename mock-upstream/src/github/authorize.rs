@@ -12,9 +12,10 @@ const CODE_LIFETIME_MS: i64 = 10 * 60 * 1000;
 
 impl GitHub {
     pub(super) fn authorize(&self, http: &Request) -> Response {
-        let checked = match AuthorizationRequest::parse(http.query(), &self.context.client) {
+        let checked = match AuthorizationRequest::parse(http.query(), &self.context.clients) {
             Ok(request) => request,
             Err(Refusal::UnknownClient) => return pages::not_found(self.context.provider),
+            Err(Refusal::NoCallback) => return pages::no_callback(self.context.provider),
             Err(Refusal::Callback(error)) => return Response::found(self.failure(&error)),
         };
         match self.pending.begin(&self.context, http, checked) {

@@ -12,7 +12,7 @@ pub(super) const CODE_PREFIX: &str = "4/0A";
 
 impl Google {
     pub(super) fn authorize(&self, http: &Request) -> Response {
-        let checked = match AuthorizationRequest::parse(http.query(), &self.context.client) {
+        let checked = match AuthorizationRequest::parse(http.query(), &self.context.clients) {
             Ok(request) => request,
             Err(refusal) => return refusal.page(),
         };

@@ -6,10 +6,11 @@ use crate::provider::pages::Permission;
 use crate::provider::sign_in::CheckedRequest;
 use crate::provider::{Challenge, HeapSize, pages};
 use crate::settings::RedirectUri;
-use crate::{Client, Provider, User};
+use crate::{Client, Clients, Provider, User};
 
 /// An authorization request that passed every check.
 pub(super) struct AuthorizationRequest {
+    pub(super) client: Client,
     pub(super) redirect_uri: RedirectUri,
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
@@ -53,14 +54,14 @@ pub(super) enum Refusal {
 }
 
 impl AuthorizationRequest {
-    pub(super) fn parse(query: &Params, client: &Client) -> Result<Self, Refusal> {
+    pub(super) fn parse(query: &Params, clients: &Clients) -> Result<Self, Refusal> {
         let required = |name| query.get(name).ok_or(Refusal::Missing(name));
         if query.has_duplicates() {
             return Err(Refusal::DuplicateParameter);
         }
-        if !client.has_id(required("client_id")?) {
-            return Err(Refusal::UnknownClient);
-        }
+        let client = clients
+            .find(required("client_id")?)
+            .ok_or(Refusal::UnknownClient)?;
         let redirect_uri = client
             .redirect_uri(required("redirect_uri")?)
             .ok_or(Refusal::RedirectUriMismatch)?;
@@ -68,7 +69,8 @@ impl AuthorizationRequest {
             return Err(Refusal::UnsupportedResponseType);
         }
         Ok(Self {
-            redirect_uri: redirect_uri.clone(),
+            client,
+            redirect_uri,
             scopes: Scopes::parse(required("scope")?).ok_or(Refusal::InvalidScope)?,
             nonce: query.get("nonce").map(str::to_owned),
             challenge: challenge(query)?,
@@ -122,6 +124,10 @@ impl AuthorizationRequest {
 }
 
 impl CheckedRequest for AuthorizationRequest {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
     fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
     }
@@ -141,7 +147,7 @@ impl CheckedRequest for AuthorizationRequest {
 
 impl HeapSize for AuthorizationRequest {
     fn heap_bytes(&self) -> usize {
-        self.nonce.heap_bytes() + self.state.heap_bytes()
+        self.client.heap_bytes() + self.nonce.heap_bytes() + self.state.heap_bytes()
     }
 }
 

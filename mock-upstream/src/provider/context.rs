@@ -7,7 +7,7 @@ use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
 use crate::settings::ProviderSettings;
 use crate::users::KnownUsers;
-use crate::{Client, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
+use crate::{Clients, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
 
 /// The fixed settings of one provider, its controls and its journal; shared by its
 /// endpoints and its handle.
@@ -15,7 +15,7 @@ pub(crate) struct ProviderContext {
     pub(crate) provider: Provider,
     /// The base URL, without a trailing slash.
     pub(crate) url: String,
-    pub(crate) client: Client,
+    pub(crate) clients: Clients,
     clock: Clock,
     pub(crate) hourly_calls: Option<u32>,
     pub(crate) unconfirmed: Unconfirmed,
@@ -45,7 +45,7 @@ impl ProviderContext {
             provider,
             url,
             controls: Controls::new(&settings),
-            client: settings.client,
+            clients: settings.clients,
             clock: shared.clock,
             users: shared.users,
             labels: shared.labels,

@@ -173,6 +173,14 @@ pub(crate) fn not_found(provider: Provider) -> Response {
     notice(provider, 404, "404: Not found", text)
 }
 
+/// The page for a request without a callback, where none is registered because any is
+/// accepted.
+pub(crate) fn no_callback(provider: Provider) -> Response {
+    let text = "Any client is accepted here, so that none has a registered callback. \
+                Add redirect_uri to the request, an absolute http or https URL.";
+    notice(provider, 400, "No callback", text)
+}
+
 /// A requested failure of the provider.
 pub(crate) fn server_error(provider: Provider, status: u16) -> Response {
     let text = "Something went wrong on our side. This misbehaviour was requested.";

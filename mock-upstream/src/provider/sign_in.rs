@@ -9,7 +9,7 @@ use crate::http::{Params, Request, Response};
 use crate::script::SignInScript;
 use crate::settings::RedirectUri;
 use crate::users::InvalidUser;
-use crate::{Misbehaviour, Mode, random};
+use crate::{Client, Misbehaviour, Mode, random};
 
 /// The path that receives the page's forms. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
@@ -23,6 +23,8 @@ const PAGE_LIFETIME_MS: i64 = 60 * 60 * 1000;
 
 /// An authorization request that passed every check.
 pub(crate) trait CheckedRequest: HeapSize {
+    fn client(&self) -> &Client;
+
     fn redirect_uri(&self) -> &RedirectUri;
 
     fn state(&self) -> Option<&str>;
@@ -209,7 +211,7 @@ fn page(
         provider: context.provider,
         action: PATH,
         handle,
-        client: context.client.name(),
+        client: request.client().name(),
         callback_host: request.redirect_uri().host(),
         permissions: &request.permissions(),
         rows: &pages::rows(context.provider, &context.users, last_time),

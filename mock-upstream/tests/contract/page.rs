@@ -196,8 +196,8 @@ async fn only_github_asks_whether_the_address_is_private() {
 async fn the_page_names_the_client_and_says_in_plain_words_what_it_asks_for() {
     let mock = TestMock::with(|settings| {
         let client = Client::new("mock-client", "secret", [CALLBACK]).unwrap();
-        settings.google.client = client.clone().named("The shop");
-        settings.github.client = client;
+        settings.google.clients = client.clone().named("The shop").into();
+        settings.github.clients = client.into();
         settings.google.mode = Mode::Interactive;
         settings.github.mode = Mode::Interactive;
     })
@@ -216,7 +216,7 @@ async fn the_page_names_the_client_and_says_in_plain_words_what_it_asks_for() {
 async fn client_id_and_scope_are_escaped_on_the_page() {
     let mock = TestMock::with(|settings| {
         let name = "<script>alert(1)</script>";
-        settings.github.client = Client::new(name, "secret", [CALLBACK]).unwrap();
+        settings.github.clients = Client::new(name, "secret", [CALLBACK]).unwrap().into();
         settings.github.mode = Mode::Interactive;
     })
     .await;
