@@ -58,7 +58,8 @@ async fn without_scripts_the_list_of_failures_is_simply_there() {
         user.disables_scripts().await?;
         user.opens(&page).await?;
         user.opens_part("failures").await?;
-        assert_eq!(user.counts_shown("#failure-search").await?, 0);
+        let height = "return document.querySelector('#failure-search').offsetHeight;";
+        assert_eq!(user.runs(height).await?, json!(0));
         user.chooses_misbehaviour("token_503").await?;
         user.sees_problem("provider_unavailable").await?;
     });
