@@ -51,12 +51,9 @@ async fn the_failures_are_found_by_words_and_the_keyboard_does_all() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_scripts_the_list_of_failures_is_simply_there() {
     at_the_demo!(async |_stack, user| {
+        user.disables_scripts().await?;
         user.opens_the_demo().await?;
         user.starts(Flow::Clean, "github").await?;
-        user.is_at_the_mock_of("github").await?;
-        let page = user.address().await?;
-        user.disables_scripts().await?;
-        user.opens(&page).await?;
         user.opens_part("failures").await?;
         let height = "return document.querySelector('#failure-search').offsetHeight;";
         assert_eq!(user.runs(height).await?, json!(0));
