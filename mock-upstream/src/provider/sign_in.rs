@@ -119,7 +119,7 @@ impl<R: CheckedRequest> PendingSignIns<R> {
             .pages
             .read(handle, now_ms, |request| {
                 Choice::parse(context, form, last_time)
-                    .map_err(|problem| page(context, handle, request, last_time, Some(problem)))
+                    .map_err(|problem| page(context, handle, request, last_time, Some(&problem)))
             })
             .ok_or_else(over)??;
         let request = self.pages.take(handle, now_ms).ok_or_else(over)?;
@@ -204,9 +204,8 @@ fn page(
     handle: &str,
     request: &impl CheckedRequest,
     last_time: Option<&Remembered>,
-    problem: Option<Problem<'_>>,
+    problem: Option<&Problem<'_>>,
 ) -> Response {
-    let problem = problem.as_ref();
     pages::sign_in(&SignInPage {
         provider: context.provider,
         action: PATH,
