@@ -11,7 +11,7 @@ use url::Url;
 
 use crate::google::IdTokenReport;
 use crate::http::{Request, Response};
-use crate::provider::Endpoints;
+use crate::provider::{Endpoints, Recipient};
 
 /// The number of calls that are kept, and of codes and tokens that are known.
 const MAX_CALLS: usize = 500;
@@ -55,6 +55,7 @@ impl fmt::Debug for BackendCall {
 #[derive(Clone)]
 struct SignIn {
     state: String,
+    client_id: String,
     nonce: Option<String>,
 }
 
@@ -107,7 +108,12 @@ impl BackendCalls {
             fields: fields_of(request),
             status: response.visible_status(),
             id_token: id_token.and_then(|token| {
-                endpoints.id_token_report(token, sign_in.nonce.as_deref(), access_token)
+                let recipient = Recipient {
+                    client_id: &sign_in.client_id,
+                    nonce: sign_in.nonce.as_deref(),
+                    access_token,
+                };
+                endpoints.id_token_report(token, &recipient)
             }),
             state: sign_in.state,
             answer,
@@ -115,19 +121,17 @@ impl BackendCalls {
         self.lock().keep(call);
     }
 
-    /// An authorization request names its `state` and its `nonce`.
+    /// An authorization request names its `state`, its client and its `nonce`.
     fn learn_sign_in(&self, request: &Request) {
         let query = request.query();
-        let is_request = query.get("redirect_uri").is_some();
-        let state = query.get("state").filter(|_| is_request);
-        let Some(state) = state.filter(|it| it.len() <= MAX_PARAMETER_BYTES) else {
+        let short = |name| query.get(name).filter(|it| it.len() <= MAX_PARAMETER_BYTES);
+        let (Some(state), Some(client_id)) = (short("state"), short("client_id")) else {
             return;
         };
-        let nonce = query.get("nonce");
-        let nonce = nonce.filter(|it| it.len() <= MAX_PARAMETER_BYTES);
         let sign_in = SignIn {
             state: state.to_owned(),
-            nonce: nonce.map(str::to_owned),
+            client_id: client_id.to_owned(),
+            nonce: short("nonce").map(str::to_owned),
         };
         self.lock().insert(state, sign_in);
     }

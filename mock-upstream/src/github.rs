@@ -27,15 +27,19 @@ use metadata::{AUTHORIZATION_PATH, TOKEN_PATH};
 
 impl Endpoints for GitHub {
     fn respond(&self, request: &Request) -> Response {
-        match (request.method(), request.path()) {
-            ("GET", metadata::PATH) => self.metadata(),
-            ("GET", AUTHORIZATION_PATH) => self.authorize(request),
-            ("POST", sign_in::PATH) => self.choose(request),
-            ("POST", TOKEN_PATH) => self.token(request),
-            ("GET", "/user") => self.user(request),
-            ("GET", "/user/emails") => self.emails(request),
-            _ => pages::not_found(self.context.provider),
-        }
+        let own = self.pending.respond(&self.context, request, || self.urls());
+        own.unwrap_or_else(|| self.imitate(request))
+    }
+
+    fn urls(&self) -> Vec<(&'static str, String)> {
+        let url = |path| format!("{}{path}", self.context.url);
+        vec![
+            ("authorization endpoint", url(AUTHORIZATION_PATH)),
+            ("token endpoint", url(TOKEN_PATH)),
+            ("REST API", self.context.url.clone()),
+            ("user", url("/user")),
+            ("e-mail addresses", url("/user/emails")),
+        ]
     }
 
     fn bytes_held(&self) -> usize {
@@ -47,5 +51,20 @@ impl Endpoints for GitHub {
         self.codes.clear();
         self.tokens.clear();
         self.rate_limit.clear();
+    }
+}
+
+impl GitHub {
+    /// Responds to a request that the real GitHub would receive.
+    fn imitate(&self, request: &Request) -> Response {
+        match (request.method(), request.path()) {
+            ("GET", metadata::PATH) => self.metadata(),
+            ("GET", AUTHORIZATION_PATH) => self.authorize(request),
+            ("POST", sign_in::PATH) => self.choose(request),
+            ("POST", TOKEN_PATH) => self.token(request),
+            ("GET", "/user") => self.user(request),
+            ("GET", "/user/emails") => self.emails(request),
+            _ => pages::not_found(self.context.provider),
+        }
     }
 }

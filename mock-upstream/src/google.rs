@@ -26,7 +26,7 @@ pub(crate) use keys::KeyRing;
 pub(crate) use state::Google;
 
 use crate::http::{Request, Response};
-use crate::provider::{Endpoints, pages, sign_in};
+use crate::provider::{Endpoints, Recipient, pages, sign_in};
 use discovery::{AUTHORIZATION_PATH, KEYS_PATH, REVOCATION_PATH, TOKEN_PATH};
 use published_keys::{CERTIFICATES_PATH, KeyFormat};
 
@@ -35,30 +35,24 @@ const OLDER_AUTHORIZATION_PATH: &str = "/o/oauth2/auth";
 
 impl Endpoints for Google {
     fn respond(&self, request: &Request) -> Response {
-        match (request.method(), request.path()) {
-            ("GET", discovery::PATH) => self.discovery(),
-            ("GET", KEYS_PATH) => self.published_keys(KeyFormat::Jwks),
-            ("GET", CERTIFICATES_PATH) => self.published_keys(KeyFormat::Certificates),
-            ("GET", AUTHORIZATION_PATH | OLDER_AUTHORIZATION_PATH) => self.authorize(request),
-            ("POST", sign_in::PATH) => self.choose(request),
-            ("POST", TOKEN_PATH) => self.token(request),
-            ("GET" | "POST", tokeninfo::PATH) => self.tokeninfo(request),
-            ("POST", REVOCATION_PATH) => self.revoke(request),
-            ("GET" | "POST", path) => match userinfo::Names::at(path) {
-                Some(names) => self.userinfo(request, names),
-                None => pages::not_found(self.context.provider),
-            },
-            _ => pages::not_found(self.context.provider),
-        }
+        let own = self.pending.respond(&self.context, request, || self.urls());
+        own.unwrap_or_else(|| self.imitate(request))
     }
 
-    fn id_token_report(
-        &self,
-        token: &str,
-        nonce: Option<&str>,
-        access_token: Option<&str>,
-    ) -> Option<IdTokenReport> {
-        Some(self.report(token, nonce, access_token))
+    fn urls(&self) -> Vec<(&'static str, String)> {
+        let url = |path| format!("{}{path}", self.context.url);
+        vec![
+            ("issuer", self.context.url.clone()),
+            ("discovery document", url(discovery::PATH)),
+            ("authorization endpoint", url(AUTHORIZATION_PATH)),
+            ("token endpoint", url(TOKEN_PATH)),
+            ("userinfo endpoint", url(discovery::USERINFO_PATH)),
+            ("published keys", url(KEYS_PATH)),
+        ]
+    }
+
+    fn id_token_report(&self, token: &str, recipient: &Recipient<'_>) -> Option<IdTokenReport> {
+        Some(self.report(token, recipient))
     }
 
     fn bytes_held(&self) -> usize {
@@ -75,5 +69,26 @@ impl Endpoints for Google {
         self.offline_users.clear();
         self.key_failure.clear();
         self.keys.reset();
+    }
+}
+
+impl Google {
+    /// Responds to a request that the real Google would receive.
+    fn imitate(&self, request: &Request) -> Response {
+        match (request.method(), request.path()) {
+            ("GET", discovery::PATH) => self.discovery(),
+            ("GET", KEYS_PATH) => self.published_keys(KeyFormat::Jwks),
+            ("GET", CERTIFICATES_PATH) => self.published_keys(KeyFormat::Certificates),
+            ("GET", AUTHORIZATION_PATH | OLDER_AUTHORIZATION_PATH) => self.authorize(request),
+            ("POST", sign_in::PATH) => self.choose(request),
+            ("POST", TOKEN_PATH) => self.token(request),
+            ("GET" | "POST", tokeninfo::PATH) => self.tokeninfo(request),
+            ("POST", REVOCATION_PATH) => self.revoke(request),
+            ("GET" | "POST", path) => match userinfo::Names::at(path) {
+                Some(names) => self.userinfo(request, names),
+                None => pages::not_found(self.context.provider),
+            },
+            _ => pages::not_found(self.context.provider),
+        }
     }
 }

@@ -59,6 +59,6 @@ pub use google::{IdTokenCheck, IdTokenReport};
 pub use labels::Labels;
 pub use misbehaviour::Misbehaviour;
 pub use script::{Next, QueueError, Queued};
-pub use settings::{Client, Iss, Mode, Provider, Settings, Unconfirmed};
+pub use settings::{Client, Clients, Iss, Mode, Provider, Settings, Unconfirmed};
 pub use upstream::{MockUpstream, StartError, Upstream};
 pub use users::User;

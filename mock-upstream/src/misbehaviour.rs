@@ -5,6 +5,7 @@
 //! if both providers misbehave alike.
 
 mod description;
+mod ending;
 mod table;
 
 use std::sync::LazyLock;
@@ -12,6 +13,7 @@ use std::sync::LazyLock;
 pub use table::{Group, Misbehaviour};
 
 use crate::Provider;
+pub(crate) use ending::Ending;
 
 /// A name that is not a misbehaviour of this provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,17 +71,44 @@ impl Misbehaviour {
         self.row().error
     }
 
-    /// The misbehaviours of `provider` by group, without empty groups.
-    pub(crate) fn grouped(provider: Provider) -> Vec<(Group, Vec<Self>)> {
+    /// The misbehaviours of `provider` that end a login with `error`, by group, without
+    /// empty groups.
+    pub(crate) fn ending_with(
+        provider: Provider,
+        error: Option<&'static str>,
+    ) -> Vec<(Group, Vec<Self>)> {
         let of_group = |group| {
             let all = Self::of(provider).iter().copied();
-            all.filter(|known| known.group() == group).collect()
+            let is_of_both = |known: &Self| known.group() == group && known.error() == error;
+            all.filter(is_of_both).collect()
         };
         Group::ALL
             .iter()
             .map(|&group| (group, of_group(group)))
             .filter(|(_, known): &(_, Vec<_>)| !known.is_empty())
             .collect()
+    }
+
+    /// The misbehaviours of `provider` that its page offers first, with their captions.
+    pub(crate) fn common(provider: Provider) -> &'static [(&'static str, Self)] {
+        match provider {
+            Provider::Google => &[
+                ("Provider down", Self::Token503),
+                ("No answer", Self::Timeout),
+                ("Rate limit", Self::RateLimited),
+                ("Forged ID token", Self::BadSignature),
+                ("Wrong nonce", Self::WrongNonce),
+                ("Odd name", Self::NameBidi),
+            ],
+            Provider::GitHub => &[
+                ("Provider down", Self::Token503),
+                ("No answer", Self::Timeout),
+                ("Rate limit", Self::RateLimited),
+                ("Code refused", Self::TokenRefused),
+                ("Wrong issuer", Self::WrongCallbackIssuer),
+                ("Odd name", Self::NameBidi),
+            ],
+        }
     }
 
     fn all_at(provider: Provider) -> Vec<Self> {

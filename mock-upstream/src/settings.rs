@@ -9,7 +9,7 @@ mod switches;
 mod unconfirmed;
 
 pub(crate) use client::RedirectUri;
-pub use client::{Client, InvalidClient};
+pub use client::{Client, Clients, InvalidClient};
 pub use provider::{Provider, UnknownProvider};
 pub use switches::{Iss, Mode, UnknownValue};
 pub use unconfirmed::{IssuerForm, Unconfirmed};
@@ -35,7 +35,7 @@ pub struct Settings {
 impl Settings {
     /// Both providers on free loopback ports, by the system's clock, with the seed users.
     #[must_use]
-    pub fn new(google: Client, github: Client) -> Self {
+    pub fn new(google: impl Into<Clients>, github: impl Into<Clients>) -> Self {
         Self {
             google: ProviderSettings::new(google),
             github: ProviderSettings::new(github),
@@ -54,8 +54,8 @@ pub struct ProviderSettings {
     /// The provider's URL without a trailing slash, if it is not that of the address:
     /// with another host name, or behind a server that terminates TLS.
     pub url: Option<String>,
-    /// The only registered client.
-    pub client: Client,
+    /// The clients that it serves.
+    pub clients: Clients,
     /// The mode at the start and after a reset.
     pub mode: Mode,
     /// The callbacks that carry `iss`, at the start and after a reset.
@@ -71,11 +71,11 @@ pub struct ProviderSettings {
 impl ProviderSettings {
     /// A free loopback port, automatic mode, `iss` in every success.
     #[must_use]
-    pub fn new(client: Client) -> Self {
+    pub fn new(clients: impl Into<Clients>) -> Self {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             url: None,
-            client,
+            clients: clients.into(),
             mode: Mode::Automatic,
             iss: Iss::On,
             hourly_calls: None,

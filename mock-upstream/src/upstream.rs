@@ -99,6 +99,15 @@ impl MockUpstream {
         self.google_keys.rotate();
     }
 
+    /// Sets the URL of the app to which pages lead whose sign-in is over; the first call
+    /// counts. Without it they lead to the origin of the sign-in's redirect URI, which is
+    /// that of a broker if there is one.
+    pub fn set_app_url(&self, url: &str) {
+        for provider in Provider::ALL {
+            self.provider(provider).context.set_app_url(url);
+        }
+    }
+
     /// Resets both providers.
     pub fn reset(&self) {
         for provider in Provider::ALL {
@@ -157,6 +166,12 @@ impl Upstream {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.context.url
+    }
+
+    /// The URLs that a client is configured with, by what they are: `token endpoint`.
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<(&'static str, String)> {
+        self.endpoints.urls()
     }
 
     /// The address that it listens on.
@@ -265,8 +280,8 @@ impl Upstream {
         self.endpoints.bytes_held()
     }
 
-    /// Restores the initial state: no codes, tokens, pending sign-ins, queue or journal;
-    /// the initial mode, `iss` and keys.
+    /// Restores the initial state: no codes, tokens, pending sign-ins, queue or journal,
+    /// no user whom a browser signs in again; the initial mode, `iss` and keys.
     pub fn reset(&self) {
         self.endpoints.reset();
         self.context.controls.reset();

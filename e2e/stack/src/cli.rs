@@ -3,6 +3,8 @@
 
 mod banner;
 mod health;
+mod imitations;
+mod stop_signals;
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -12,9 +14,10 @@ use std::time::Duration;
 use broker::log_format::ReadableFormat;
 use clap::Parser;
 use mock_upstream::users::KnownUsers;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Stack, StackSettings, StackStartError};
+use imitations::ImitationFlags;
+use stop_signals::StopSignals;
 
 /// The time that open requests have at the end. A browser keeps its connections open, and
 /// the servers would wait for those.
@@ -27,6 +30,9 @@ const STOP_LIMIT: Duration = Duration::from_millis(100);
 pub struct Cli {
     #[command(flatten)]
     settings: StackSettings,
+
+    #[command(flatten)]
+    imitations: ImitationFlags,
 
     /// A TOML file of your own users for the imitated providers, beside the ten that they
     /// have
@@ -81,18 +87,17 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         settings.users = KnownUsers::with_people(path).map_err(StackStartError::People)?;
     }
     // Before the banner: a program that reads it may send a signal at once.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hangup = signal(SignalKind::hangup())?;
+    let mut signals = StopSignals::register()?;
+    if let Some(registrations) = cli.imitations.registrations() {
+        let (_imitations, banner) = imitations::start(&settings, &registrations?).await?;
+        std::io::stdout().write_all(banner.as_bytes())?;
+        signals.wait_for_one().await;
+        return Ok(());
+    }
     let host = settings.host.clone();
     let stack = Stack::start(settings).await?;
     std::io::stdout().write_all(banner::of(&stack, host.as_ref()).as_bytes())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        // The terminal was closed.
-        _ = hangup.recv() => {}
-    }
+    signals.wait_for_one().await;
     // The end of the process closes what is still open.
     let _ = tokio::time::timeout(STOP_LIMIT, stack.stop()).await;
     Ok(())

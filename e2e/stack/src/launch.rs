@@ -24,7 +24,7 @@ use crate::sandbox_directory::{OwnSandbox, SandboxDirectory};
 use crate::settings::StackSettings;
 use crate::start_error::StackStartError;
 use crate::tls::StackTls;
-use upstream::RunningUpstream;
+pub(crate) use upstream::RunningUpstream;
 
 /// Everything that one stack starts with.
 pub(crate) struct Launch<'a> {
@@ -67,7 +67,8 @@ impl Launch<'_> {
         let broker_url = reach.url_of(&broker_port);
         let proxy_state = Arc::new(ProxyState::new(settings.clock.clone()));
         let labels = project_labels(proxy_state.clone());
-        let upstream = RunningUpstream::start(settings, &reach, &broker_url, labels).await?;
+        let clients = |provider| upstream::broker_client(&broker_url, provider).into();
+        let upstream = RunningUpstream::start(settings, &reach, clients, labels).await?;
         let control_port = reach.bind("the control address", "control", settings.control)?;
         let demo = match self.has_demo {
             true => {
@@ -79,6 +80,9 @@ impl Launch<'_> {
             }
             false => None,
         };
+        if let Some(demo) = &demo {
+            upstream.mock.set_app_url(&demo.url);
+        }
         let urls = ServerUrls {
             consumer: demo.as_ref().map(|demo| demo.url.clone()),
             broker: broker_url,

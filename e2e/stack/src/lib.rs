@@ -32,6 +32,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`stack`] | the handle for tests |
+//! | [`imitations`] | the imitated providers alone |
 //! | `launch` | the order in which everything starts and stops |
 //! | `sandboxes` | further stacks in the same process, and their end |
 //! | `sandbox_directory` | the links between their pages |
@@ -62,12 +63,13 @@
 //!    returned, and the login of a secret is looked up by the secret's digest.
 //! 4. Everything that judges time reads the [`StackClock`]; TLS alone goes by the system's
 //!    time, as its clients do.
-//! 5. Imports point one way: [`cli`] → [`stack`] → `sandboxes` → `launch` → [`control`] →
-//!    `lessons`, `demo_panel` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
+//! 5. Imports point one way: [`cli`] → [`stack`], [`imitations`] → `sandboxes` → `launch` →
+//!    [`control`] → `lessons`, `demo_panel` → `inspector` → [`login_status`] → `runtime` → `tls`, [`proxy`] → [`event_log`] →
 //!    [`mask`], [`faults`] → [`operation`].
 
 pub mod stack;
 
+pub mod imitations;
 mod launch;
 mod sandboxes;
 

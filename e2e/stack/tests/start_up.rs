@@ -1,5 +1,7 @@
 //! The program `stack`: its flags, its banner, and its end by a signal.
 
+#[path = "start_up/imitations.rs"]
+mod imitations;
 #[path = "start_up/log.rs"]
 mod log;
 #[path = "start_up/running.rs"]
@@ -33,6 +35,9 @@ async fn the_help_lists_every_flag() {
         "max-sandboxes",
         "health",
         "people",
+        "imitations-only",
+        "client",
+        "any-client",
         "quiet",
     ]) {
         assert!(help.contains(&format!("--{flag}")), "--{flag} in {help}");

@@ -40,6 +40,7 @@ mod lessons;
 mod pictures;
 mod planted;
 mod present;
+mod provider_page;
 mod relay;
 mod what_happened;
 
@@ -211,6 +212,7 @@ async fn a_user_entered_in_the_form_signs_in_and_an_unusual_name_survives() {
     at_the_demo!(async |_stack, user| {
         user.opens_the_demo().await?;
         user.starts(Flow::Clean, "github").await?;
+        user.opens_part("someone-else").await?;
         user.fills("id", "4711").await?;
         user.fills("username", "octo<b>cat").await?;
         user.fills("name", "<script>alert(1)</script>").await?;

@@ -58,8 +58,18 @@ impl<'a> User<'a> {
     }
 
     pub(crate) async fn chooses_misbehaviour(&self, misbehaviour: &str) -> WebDriverResult<()> {
+        self.opens_part("failures").await?;
         self.clicks(&format!("[data-misbehave='{misbehaviour}']"))
             .await
+    }
+
+    /// Opens a closed part of the provider's page; an open one stays so.
+    pub(crate) async fn opens_part(&self, id: &str) -> WebDriverResult<()> {
+        let part = self.finds(&format!("details#{id}")).await?;
+        match part.attr("open").await? {
+            Some(_) => Ok(()),
+            None => self.clicks(&format!("details#{id} > summary")).await,
+        }
     }
 
     pub(crate) async fn cancels(&self) -> WebDriverResult<()> {
@@ -83,6 +93,10 @@ impl<'a> User<'a> {
             .await?
             .send_keys(text)
             .await
+    }
+
+    pub(crate) async fn types(&self, selector: &str, text: &str) -> WebDriverResult<()> {
+        self.finds(selector).await?.send_keys(text).await
     }
 
     pub(crate) async fn uses_a_phone(&self) -> WebDriverResult<()> {

@@ -11,22 +11,26 @@ use crate::{Misbehaviour, random};
 const CODE_LIFETIME_MS: i64 = 10 * 60 * 1000;
 
 impl GitHub {
-    pub(super) fn authorize(&self, request: &Request) -> Response {
-        let request = match AuthorizationRequest::parse(request.query(), &self.context.client) {
+    pub(super) fn authorize(&self, http: &Request) -> Response {
+        let checked = match AuthorizationRequest::parse(http.query(), &self.context.clients) {
             Ok(request) => request,
             Err(Refusal::UnknownClient) => return pages::not_found(self.context.provider),
+            Err(Refusal::NoCallback) => return pages::no_callback(self.context.provider),
             Err(Refusal::Callback(error)) => return Response::found(self.failure(&error)),
         };
-        match SignIn::begin(&self.context, request) {
+        match self.pending.begin(&self.context, http, checked) {
             SignIn::Decided(request, script) => Response::found(self.callback(request, script)),
-            SignIn::Undecided(request) => self.pending.page(&self.context, request),
+            SignIn::Undecided(request) => self.pending.page(&self.context, http, request),
         }
     }
 
     /// Receives the choice on the sign-in page.
-    pub(super) fn choose(&self, request: &Request) -> Response {
-        match self.pending.choose(&self.context, request.form()) {
-            Ok((request, script)) => Response::see_other(self.callback(request, script)),
+    pub(super) fn choose(&self, http: &Request) -> Response {
+        match self.pending.choose(&self.context, http) {
+            Ok(chosen) => {
+                let callback = self.callback(chosen.request, chosen.script);
+                Response::see_other(callback).with_cookie(chosen.set_cookie)
+            }
             Err(page) => page,
         }
     }

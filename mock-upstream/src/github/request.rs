@@ -1,20 +1,24 @@
 //! The authorization request: its checks, and the redirects back to the client.
 
 use super::scopes::Scopes;
-use crate::Client;
 use crate::http::Params;
+use crate::provider::pages::Permission;
 use crate::provider::sign_in::CheckedRequest;
 use crate::provider::{Challenge, HeapSize};
 use crate::settings::RedirectUri;
+use crate::{Client, Clients};
 
 /// The page that explains an error; the error's name follows, with dashes.
 const ERROR_URI: &str = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-authorization-request-errors/#";
 
 /// An authorization request that passed every check.
 pub(super) struct AuthorizationRequest {
+    pub(super) client: Client,
     pub(super) redirect_uri: RedirectUri,
     pub(super) scopes: Scopes,
     pub(super) challenge: Option<Challenge>,
+    /// Whether the client asks for the account picker, by `prompt=select_account`.
+    selects_account: bool,
     state: Option<String>,
 }
 
@@ -22,28 +26,31 @@ pub(super) struct AuthorizationRequest {
 pub(super) enum Refusal<'a> {
     /// A page. That it is a 404 is not confirmed.
     UnknownClient,
+    /// A page, too: the request names no callback, and none is registered.
+    NoCallback,
     /// A callback with an error.
     Callback(CallbackError<'a>),
 }
 
 /// An error that the callback carries.
 pub(super) struct CallbackError<'a> {
-    redirect_uri: &'a RedirectUri,
+    redirect_uri: RedirectUri,
     state: Option<&'a str>,
     error: &'static str,
     description: &'static str,
 }
 
 impl AuthorizationRequest {
-    pub(super) fn parse<'a>(query: &'a Params, client: &'a Client) -> Result<Self, Refusal<'a>> {
-        if !query.get("client_id").is_some_and(|id| client.has_id(id)) {
-            return Err(Refusal::UnknownClient);
-        }
-        let redirect_uri = redirect_uri(query, client).map_err(Refusal::Callback)?;
+    pub(super) fn parse<'a>(query: &'a Params, clients: &Clients) -> Result<Self, Refusal<'a>> {
+        let client = query.get("client_id").and_then(|id| clients.find(id));
+        let client = client.ok_or(Refusal::UnknownClient)?;
+        let redirect_uri = redirect_uri(query, &client)?;
         Ok(Self {
-            challenge: challenge(query, redirect_uri).map_err(Refusal::Callback)?,
-            redirect_uri: redirect_uri.clone(),
+            client,
+            challenge: challenge(query, &redirect_uri).map_err(Refusal::Callback)?,
+            redirect_uri,
             scopes: Scopes::parse(query.get("scope").unwrap_or_default()),
+            selects_account: query.get("prompt") == Some("select_account"),
             state: query.get("state").map(str::to_owned),
         })
     }
@@ -72,7 +79,7 @@ impl AuthorizationRequest {
 
     fn error(&self, error: &'static str, description: &'static str) -> CallbackError<'_> {
         CallbackError {
-            redirect_uri: &self.redirect_uri,
+            redirect_uri: self.redirect_uri.clone(),
             state: self.state.as_deref(),
             error,
             description,
@@ -102,30 +109,32 @@ impl CallbackError<'_> {
 
 /// The registered redirect URI that the request names, or the first one if it names none.
 /// The error for any other one goes to the first.
-fn redirect_uri<'a>(
-    query: &'a Params,
-    client: &'a Client,
-) -> Result<&'a RedirectUri, CallbackError<'a>> {
-    let registered = match query.get("redirect_uri") {
+fn redirect_uri<'a>(query: &'a Params, client: &Client) -> Result<RedirectUri, Refusal<'a>> {
+    let first = client.first_redirect_uri();
+    let named = query.get("redirect_uri");
+    let registered = match named {
         Some(named) => client.redirect_uri(named),
-        None => Some(client.first_redirect_uri()),
+        None => first.cloned(),
     };
-    registered.ok_or_else(|| CallbackError {
-        redirect_uri: client.first_redirect_uri(),
-        state: query.get("state"),
-        error: "redirect_uri_mismatch",
-        description: "The redirect_uri MUST match the registered callback URL for this application.",
+    registered.ok_or_else(|| match first {
+        None => Refusal::NoCallback,
+        Some(first) => Refusal::Callback(CallbackError {
+            redirect_uri: first.clone(),
+            state: query.get("state"),
+            error: "redirect_uri_mismatch",
+            description: "The redirect_uri MUST match the registered callback URL for this application.",
+        }),
     })
 }
 
 /// GitHub accepts S256 alone. Its error for anything else is not confirmed.
 fn challenge<'a>(
     query: &'a Params,
-    redirect_uri: &'a RedirectUri,
+    redirect_uri: &RedirectUri,
 ) -> Result<Option<Challenge>, CallbackError<'a>> {
     let method = query.get("code_challenge_method");
     Challenge::parse(query.get("code_challenge"), method).map_err(|_| CallbackError {
-        redirect_uri,
+        redirect_uri: redirect_uri.clone(),
         state: query.get("state"),
         error: "invalid_request",
         description: "The code_challenge must be 43 characters and the code_challenge_method S256.",
@@ -133,6 +142,10 @@ fn challenge<'a>(
 }
 
 impl CheckedRequest for AuthorizationRequest {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
     fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
     }
@@ -141,13 +154,17 @@ impl CheckedRequest for AuthorizationRequest {
         self.state.as_deref()
     }
 
-    fn scope(&self) -> String {
-        self.scopes.joined(" ")
+    fn permissions(&self) -> Vec<Permission> {
+        self.scopes.permissions()
+    }
+
+    fn wants_page(&self) -> bool {
+        self.selects_account
     }
 }
 
 impl HeapSize for AuthorizationRequest {
     fn heap_bytes(&self) -> usize {
-        self.state.heap_bytes() + self.scopes.heap_bytes()
+        self.client.heap_bytes() + self.state.heap_bytes() + self.scopes.heap_bytes()
     }
 }

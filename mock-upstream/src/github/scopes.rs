@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::provider::HeapSize;
+use crate::provider::pages::Permission;
 
 /// The requested scopes. Unknown names are kept: GitHub has dozens.
 #[derive(Clone)]
@@ -36,6 +37,20 @@ impl Scopes {
     /// The scopes of the token response.
     pub(super) fn with_commas(&self) -> String {
         self.joined(",")
+    }
+
+    /// The permissions in the words of GitHub's page; an unknown scope by its name.
+    pub(super) fn permissions(&self) -> Vec<Permission> {
+        let permission = |scope: &String| Permission {
+            text: match scope.as_str() {
+                "user:email" => "See your e-mail addresses".to_owned(),
+                "read:user" => "See your profile".to_owned(),
+                "user" => "See and change your profile".to_owned(),
+                other => other.to_owned(),
+            },
+            scope: scope.clone(),
+        };
+        self.0.iter().map(permission).collect()
     }
 
     pub(super) fn joined(&self, separator: &str) -> String {

@@ -54,18 +54,19 @@ impl GitHub {
     /// Takes the code. A later refusal does not restore it: it is unknown whether GitHub
     /// keeps its own, and a client has no reason to retry.
     fn redeem(&self, request: &Request) -> Result<Grant, Refusal> {
-        self.authenticate(request)?;
+        let client_id = self.authenticate(request)?;
         let params = request.form_or_json();
         let code = params.get("code").unwrap_or_default();
         let grant = self.codes.take(code, self.context.now_ms());
         grant
+            .filter(|grant| grant.request.client.client_id() == client_id)
             .ok_or(Refusal::BadCode)?
             .checked(params, &self.context.unconfirmed)
     }
 
     /// Accepts HTTP Basic, which is not documented and which many clients use, and
-    /// parameters in the body.
-    fn authenticate(&self, request: &Request) -> Result<(), Refusal> {
+    /// parameters in the body; returns the client's id.
+    fn authenticate(&self, request: &Request) -> Result<String, Refusal> {
         let param = |name| {
             request
                 .form_or_json()
@@ -76,10 +77,9 @@ impl GitHub {
         let (client_id, client_secret) = request
             .basic_credentials()
             .unwrap_or_else(|| (param("client_id"), param("client_secret")));
-        let client = &self.context.client;
-        match client.has_id(&client_id) && client.has_secret(&client_secret) {
-            true => Ok(()),
-            false => Err(Refusal::WrongClient),
+        match self.context.clients.find(&client_id) {
+            Some(client) if client.has_secret(&client_secret) => Ok(client_id),
+            _ => Err(Refusal::WrongClient),
         }
     }
 

@@ -11,12 +11,12 @@ use crate::{Misbehaviour, random};
 pub(super) const CODE_PREFIX: &str = "4/0A";
 
 impl Google {
-    pub(super) fn authorize(&self, request: &Request) -> Response {
-        let request = match AuthorizationRequest::parse(request.query(), &self.context.client) {
+    pub(super) fn authorize(&self, http: &Request) -> Response {
+        let checked = match AuthorizationRequest::parse(http.query(), &self.context.clients) {
             Ok(request) => request,
             Err(refusal) => return refusal.page(),
         };
-        match SignIn::begin(&self.context, request) {
+        match self.pending.begin(&self.context, http, checked) {
             SignIn::Decided(request, script) => {
                 let consent = request.prompt.consent();
                 Response::found(self.callback(request, script, consent))
@@ -25,15 +25,16 @@ impl Google {
                 let error = self.context.unconfirmed.google_prompt_none_error;
                 Response::found(self.failure(&request, error))
             }
-            SignIn::Undecided(request) => self.pending.page(&self.context, request),
+            SignIn::Undecided(request) => self.pending.page(&self.context, http, request),
         }
     }
 
     /// Receives the choice on the sign-in page.
-    pub(super) fn choose(&self, request: &Request) -> Response {
-        match self.pending.choose(&self.context, request.form()) {
-            Ok((request, script)) => {
-                Response::see_other(self.callback(request, script, Consent::OnThePage))
+    pub(super) fn choose(&self, http: &Request) -> Response {
+        match self.pending.choose(&self.context, http) {
+            Ok(chosen) => {
+                let callback = self.callback(chosen.request, chosen.script, Consent::OnThePage);
+                Response::see_other(callback).with_cookie(chosen.set_cookie)
             }
             Err(page) => page,
         }

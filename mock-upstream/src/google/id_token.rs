@@ -65,7 +65,7 @@ impl<'a> IdToken<'a> {
         access_token: &str,
         now_ms: i64,
     ) -> Self {
-        let client_id = context.client.client_id();
+        let client_id = grant.request.client.client_id();
         let issued_at = now_ms / 1000;
         let claims = Claims {
             iss: issuer(context),

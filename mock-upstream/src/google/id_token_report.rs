@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::id_token::at_hash;
 use super::state::Google;
+use crate::provider::Recipient;
 
 /// The difference between two clocks that a client tolerates.
 const SKEW_SECONDS: i64 = 60;
@@ -35,29 +36,19 @@ pub struct IdTokenCheck {
 /// The values that a client expects.
 struct Expected<'a> {
     issuer: &'a str,
-    client_id: &'a str,
-    nonce: Option<&'a str>,
-    access_token: Option<&'a str>,
+    recipient: &'a Recipient<'a>,
     now_seconds: i64,
 }
 
 impl Google {
-    /// The report on `token`, which answers a request with this `nonce` and comes with this
-    /// access token.
-    pub(super) fn report(
-        &self,
-        token: &str,
-        nonce: Option<&str>,
-        access_token: Option<&str>,
-    ) -> IdTokenReport {
+    /// The report on `token`.
+    pub(super) fn report(&self, token: &str, recipient: &Recipient<'_>) -> IdTokenReport {
         let mut parts = token.split('.').map(decoded);
         let header = parts.next().flatten();
         let claims = parts.next().flatten();
         let expected = Expected {
             issuer: &self.context.url,
-            client_id: self.context.client.client_id(),
-            nonce,
-            access_token,
+            recipient,
             now_seconds: self.context.now_ms() / 1000,
         };
         let mut checks = vec![
@@ -89,20 +80,20 @@ fn checks_of(claims: Option<&Claims>, expected: &Expected<'_>) -> Vec<IdTokenChe
         requirement,
         passed: claims.is_some_and(passes),
     };
-    let now = expected.now_seconds;
+    let (now, recipient) = (expected.now_seconds, expected.recipient);
     vec![
         check("each claim is there once", &|it| !it.has_duplicates),
         check("nonce is that of this login", &|it| {
-            it.text("nonce") == expected.nonce
+            it.text("nonce") == recipient.nonce
         }),
         check("iss is the provider", &|it| {
             it.text("iss") == Some(expected.issuer)
         }),
         check("aud is the client", &|it| {
-            it.text("aud") == Some(expected.client_id)
+            it.text("aud") == Some(recipient.client_id)
         }),
         check("azp, if it is there, is the client", &|it| {
-            !it.members.contains_key("azp") || it.text("azp") == Some(expected.client_id)
+            !it.members.contains_key("azp") || it.text("azp") == Some(recipient.client_id)
         }),
         check("exp is not over", &|it| {
             it.seconds("exp")
@@ -113,7 +104,7 @@ fn checks_of(claims: Option<&Claims>, expected: &Expected<'_>) -> Vec<IdTokenChe
                 .is_some_and(|iat| iat <= now + SKEW_SECONDS)
         }),
         check("at_hash is that of the access token", &|it| {
-            let Some(access_token) = expected.access_token else {
+            let Some(access_token) = recipient.access_token else {
                 return true;
             };
             it.text("at_hash") == Some(&at_hash(access_token))

@@ -2,13 +2,15 @@
 
 use super::scopes::Scopes;
 use crate::http::{Params, Response};
+use crate::provider::pages::Permission;
 use crate::provider::sign_in::CheckedRequest;
 use crate::provider::{Challenge, HeapSize, pages};
 use crate::settings::RedirectUri;
-use crate::{Client, Provider, User};
+use crate::{Client, Clients, Provider, User};
 
 /// An authorization request that passed every check.
 pub(super) struct AuthorizationRequest {
+    pub(super) client: Client,
     pub(super) redirect_uri: RedirectUri,
     pub(super) scopes: Scopes,
     pub(super) nonce: Option<String>,
@@ -22,10 +24,12 @@ pub(super) struct AuthorizationRequest {
 /// The pages that `prompt` asks Google to show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Prompt {
-    /// Google decides, or the user chooses an account.
+    /// Google decides.
     Default,
     /// No page: a user who is not signed in already gets an error.
     None,
+    /// The page on which the user chooses an account.
+    SelectAccount,
     /// The consent page, even if the user consented before.
     Consent,
 }
@@ -50,14 +54,14 @@ pub(super) enum Refusal {
 }
 
 impl AuthorizationRequest {
-    pub(super) fn parse(query: &Params, client: &Client) -> Result<Self, Refusal> {
+    pub(super) fn parse(query: &Params, clients: &Clients) -> Result<Self, Refusal> {
         let required = |name| query.get(name).ok_or(Refusal::Missing(name));
         if query.has_duplicates() {
             return Err(Refusal::DuplicateParameter);
         }
-        if !client.has_id(required("client_id")?) {
-            return Err(Refusal::UnknownClient);
-        }
+        let client = clients
+            .find(required("client_id")?)
+            .ok_or(Refusal::UnknownClient)?;
         let redirect_uri = client
             .redirect_uri(required("redirect_uri")?)
             .ok_or(Refusal::RedirectUriMismatch)?;
@@ -65,7 +69,8 @@ impl AuthorizationRequest {
             return Err(Refusal::UnsupportedResponseType);
         }
         Ok(Self {
-            redirect_uri: redirect_uri.clone(),
+            client,
+            redirect_uri,
             scopes: Scopes::parse(required("scope")?).ok_or(Refusal::InvalidScope)?,
             nonce: query.get("nonce").map(str::to_owned),
             challenge: challenge(query)?,
@@ -119,6 +124,10 @@ impl AuthorizationRequest {
 }
 
 impl CheckedRequest for AuthorizationRequest {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
     fn redirect_uri(&self) -> &RedirectUri {
         &self.redirect_uri
     }
@@ -127,14 +136,18 @@ impl CheckedRequest for AuthorizationRequest {
         self.state.as_deref()
     }
 
-    fn scope(&self) -> String {
-        self.scopes.in_token_response()
+    fn permissions(&self) -> Vec<Permission> {
+        self.scopes.permissions()
+    }
+
+    fn wants_page(&self) -> bool {
+        matches!(self.prompt, Prompt::Consent | Prompt::SelectAccount)
     }
 }
 
 impl HeapSize for AuthorizationRequest {
     fn heap_bytes(&self) -> usize {
-        self.nonce.heap_bytes() + self.state.heap_bytes()
+        self.client.heap_bytes() + self.nonce.heap_bytes() + self.state.heap_bytes()
     }
 }
 
@@ -147,6 +160,7 @@ impl Prompt {
             ["none"] => Ok(Self::None),
             values if !values.iter().all(is_known) => Err(Refusal::Invalid("prompt")),
             values if values.contains(&"consent") => Ok(Self::Consent),
+            values if values.contains(&"select_account") => Ok(Self::SelectAccount),
             _ => Ok(Self::Default),
         }
     }
@@ -155,7 +169,7 @@ impl Prompt {
     pub(super) fn consent(self) -> Consent {
         match self {
             Self::Consent => Consent::OnThePage,
-            Self::Default | Self::None => Consent::Silent,
+            Self::Default | Self::None | Self::SelectAccount => Consent::Silent,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Scopes: Google accepts short names and answers with long ones.
 
+use crate::provider::pages::Permission;
+
 /// The scopes that the mock supports; any other one is `invalid_scope`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -46,6 +48,22 @@ impl Scopes {
             (Scope::Email, EMAIL),
             (Scope::Profile, PROFILE),
         ])
+    }
+
+    /// The permissions in the words of Google's page.
+    pub(super) fn permissions(&self) -> Vec<Permission> {
+        let known = [
+            (Scope::Email, "See your e-mail address", EMAIL),
+            (Scope::Profile, "See your name and picture", PROFILE),
+            (Scope::OpenId, "Know your Google account", "openid"),
+        ];
+        let requested = known.into_iter().filter(|(scope, ..)| self.contain(*scope));
+        requested
+            .map(|(_, text, scope)| Permission {
+                text: text.to_owned(),
+                scope: scope.to_owned(),
+            })
+            .collect()
     }
 
     fn names(&self, names: &[(Scope, &'static str)]) -> String {

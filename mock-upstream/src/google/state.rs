@@ -17,7 +17,7 @@ pub(crate) struct Google {
     pub(super) pending: PendingSignIns<AuthorizationRequest>,
     pub(super) codes: ExpiringStore<Grant>,
     pub(super) tokens: ExpiringStore<Access>,
-    /// The users who have granted offline access, by `sub`.
+    /// The clients and the users who granted them offline access, by `sub`.
     pub(super) offline_users: ExpiringStore<()>,
     /// The failure of the next request for the published keys.
     pub(super) key_failure: ExpiringStore<Misbehaviour>,
@@ -33,6 +33,8 @@ pub(super) struct Grant {
 /// The access that an access token gives.
 #[derive(Clone)]
 pub(super) struct Access {
+    /// The client that the token was issued to.
+    pub(super) client_id: String,
     pub(super) user: User,
     pub(super) scopes: Scopes,
     pub(super) is_offline: bool,
@@ -67,6 +69,6 @@ impl HeapSize for Grant {
 
 impl HeapSize for Access {
     fn heap_bytes(&self) -> usize {
-        self.user.heap_bytes()
+        self.client_id.len() + self.user.heap_bytes()
     }
 }

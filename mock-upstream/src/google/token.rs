@@ -58,7 +58,7 @@ impl Google {
         if form.has_duplicates() {
             return Err(Refusal::DuplicateParameter);
         }
-        self.authenticate(request)?;
+        let client_id = self.authenticate(request)?;
         if required(form, "grant_type")? != "authorization_code" {
             return Err(Refusal::UnsupportedGrantType);
         }
@@ -67,11 +67,14 @@ impl Google {
             return Err(Refusal::MalformedCode);
         }
         let grant = self.codes.take(code, self.context.now_ms());
+        // A code of another client is an invalid grant (RFC 6749, section 5.2); Google's
+        // description is not confirmed.
+        let grant = grant.filter(|grant| grant.request.client.client_id() == client_id);
         grant.ok_or_else(|| self.used_code())?.checked(form)
     }
 
-    /// Accepts `client_secret_basic` and `client_secret_post`.
-    fn authenticate(&self, request: &Request) -> Result<(), Refusal> {
+    /// Accepts `client_secret_basic` and `client_secret_post`, and returns the client's id.
+    fn authenticate(&self, request: &Request) -> Result<String, Refusal> {
         let basic = request.basic_credentials();
         let (client_id, client_secret) = match &basic {
             Some((client_id, client_secret)) => (client_id.as_str(), client_secret.as_str()),
@@ -80,10 +83,10 @@ impl Google {
                 request.form().get("client_secret").unwrap_or_default(),
             ),
         };
-        match self.context.client.has_id(client_id) {
-            false => Err(Refusal::UnknownClient),
-            true if !self.context.client.has_secret(client_secret) => Err(Refusal::WrongSecret),
-            true => Ok(()),
+        let client = self.context.clients.find(client_id);
+        match client.ok_or(Refusal::UnknownClient)? {
+            client if !client.has_secret(client_secret) => Err(Refusal::WrongSecret),
+            _ => Ok(client_id.to_owned()),
         }
     }
 
@@ -119,6 +122,7 @@ impl Google {
         });
         let expires_ms = now_ms + EXPIRES_IN_SECONDS * 1000;
         let access = Access {
+            client_id: grant.request.client.client_id().to_owned(),
             user: grant.script.user,
             scopes: grant.request.scopes,
             is_offline: grant.request.is_offline,
@@ -142,10 +146,11 @@ impl Google {
         if !grant.request.is_offline {
             return None;
         }
-        let (sub, now_ms) = (&grant.script.user.id, self.context.now_ms());
-        let is_first = self.offline_users.read(sub, now_ms, |()| ()).is_none();
+        let (client, sub) = (&grant.request.client, &grant.script.user.id);
+        let key = format!("{} {sub}", client.client_id());
+        let is_first = self.offline_users.read(&key, 0, |()| ()).is_none();
         if is_first {
-            self.offline_users.put(sub.clone(), (), i64::MAX);
+            self.offline_users.put(key, (), i64::MAX);
         }
         (is_first || grant.consent == Consent::OnThePage)
             .then(|| format!("1//{}", random::url_safe(100)))

@@ -51,18 +51,17 @@ impl Google {
 
     fn access_info(&self, token: &str) -> Option<Value> {
         let access = self.access(token)?;
-        let client_id = self.context.client.client_id();
-        let info = AccessInfo::of(&access, client_id, self.context.now_ms());
+        let info = AccessInfo::of(&access, self.context.now_ms());
         Some(json!(info))
     }
 }
 
 impl<'a> AccessInfo<'a> {
-    fn of(access: &'a Access, client_id: &'a str, now_ms: i64) -> Self {
+    fn of(access: &'a Access, now_ms: i64) -> Self {
         let claims = ScopedClaims::of(&access.user, &access.scopes);
         Self {
-            azp: client_id,
-            aud: client_id,
+            azp: &access.client_id,
+            aud: &access.client_id,
             sub: &access.user.id,
             scope: access.scopes.in_token_response(),
             exp: (access.expires_ms / 1000).to_string(),

@@ -62,6 +62,12 @@ impl Request {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// The value of a cookie.
+    pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
+        let mut pairs = self.header("cookie")?.split(';');
+        pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+    }
+
     /// The part of the `Authorization` header that follows `scheme`.
     pub(crate) fn credentials(&self, scheme: &str) -> Option<&str> {
         let (given, credentials) = self.header("authorization")?.split_once(' ')?;

@@ -36,7 +36,7 @@ impl Response {
             // No `form-action`: it would block the redirects that follow the form.
             .with_header(
                 "content-security-policy",
-                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+                "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
             )
     }
 
@@ -80,6 +80,14 @@ impl Response {
     pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
+    }
+
+    /// The response with this cookie, if there is one.
+    pub(crate) fn with_cookie(self, set_cookie: Option<String>) -> Self {
+        match set_cookie {
+            Some(cookie) => self.with_header("set-cookie", cookie),
+            None => self,
+        }
     }
 
     /// The response with this header, unless it has one of the same name.

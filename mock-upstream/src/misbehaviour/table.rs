@@ -76,7 +76,7 @@ macro_rules! table {
 }
 
 table! {
-    Callback "In the callback" {
+    Callback "Callback" {
         "deny" Deny,
             both("The user cancels: the callback carries error=access_denied.") => DENIED;
         "server_error" ServerError,
@@ -91,7 +91,7 @@ table! {
         "wrong_callback_issuer" WrongCallbackIssuer,
             both("The callback carries a good code and the iss of another issuer.") => INVALID;
     }
-    Connection "The token call is not answered, or not to the end" {
+    Connection "Token request: no or partial answer" {
         "timeout" Timeout,
             both("The token call gets no response; the connection stays open.") => UNAVAILABLE;
         "reset" Reset,
@@ -103,7 +103,7 @@ table! {
         "drip" Drip,
             both("The token call gets its headers at once and then one blank every 20 milliseconds, without an end.") => UNAVAILABLE;
     }
-    Failure "The provider has a failure of its own" {
+    Failure "Provider errors (5xx, 429)" {
         "token_500" Token500,
             google("The token call is answered with a 500 page.") => UNAVAILABLE;
         "token_502" Token502,
@@ -121,7 +121,7 @@ table! {
         "secondary_limit_retry_after" SecondaryLimitRetryAfter,
             github("/user is answered with 403, the message of the secondary limit, and retry-after: 60.") => UNAVAILABLE;
     }
-    TokenResponse "The token call is answered wrongly" {
+    TokenResponse "Token response: bad content" {
         "token_refused" TokenRefused,
             each("The token call is answered with 400 invalid_grant.",
                  "The token call is answered with 200 and error=bad_verification_code.") => INVALID;
@@ -150,7 +150,7 @@ table! {
         "token_redirect_307" TokenRedirect307,
             both("The token call is redirected to another host with 307, which would take our secret along.") => INVALID;
     }
-    Claims "The ID token has a wrong claim" {
+    Claims "ID token: wrong claims" {
         "wrong_nonce" WrongNonce,
             google("The ID token carries a nonce that was never sent.") => INVALID;
         "no_nonce" NoNonce,
@@ -176,7 +176,7 @@ table! {
         "sub_number" SubNumber,
             google("The ID token's sub is a JSON number.") => INVALID;
     }
-    Signature "The ID token is not signed as it should be" {
+    Signature "ID token: bad signature" {
         "bad_signature" BadSignature,
             google("The ID token's signature does not fit its key.") => INVALID;
         "unknown_kid" UnknownKid,
@@ -196,7 +196,7 @@ table! {
         "keys_timeout" KeysTimeout,
             google("The ID token's kid is new; the next request for the key set gets no response.") => UNAVAILABLE;
     }
-    Account "The account cannot be read" {
+    Account "Account: not readable" {
         "profile_refused" ProfileRefused,
             github("/user is answered with 401 Bad credentials.") => INVALID;
         "profile_garbage" ProfileGarbage,
@@ -214,7 +214,7 @@ table! {
         "id_text" IdText,
             github("/user has an id that is a string.") => INVALID;
     }
-    Odd "It is odd, and the login must succeed with a clean profile" {
+    Odd "Odd but valid: must still succeed" {
         "clock_ahead" ClockAhead,
             google("The provider's clock is 30 seconds ahead: the ID token's iat lies in the future.") => SUCCEEDS;
         "clock_behind" ClockBehind,

@@ -1,12 +1,14 @@
 //! The context of a running provider.
 
+use std::sync::OnceLock;
+
 use super::controls::Controls;
 use crate::backend_calls::BackendCalls;
 use crate::http::{Request, Response};
 use crate::journal::{self, Journal};
 use crate::settings::ProviderSettings;
 use crate::users::KnownUsers;
-use crate::{Client, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
+use crate::{Clients, Clock, Iss, Labels, Misbehaviour, Provider, Unconfirmed};
 
 /// The fixed settings of one provider, its controls and its journal; shared by its
 /// endpoints and its handle.
@@ -14,7 +16,7 @@ pub(crate) struct ProviderContext {
     pub(crate) provider: Provider,
     /// The base URL, without a trailing slash.
     pub(crate) url: String,
-    pub(crate) client: Client,
+    pub(crate) clients: Clients,
     clock: Clock,
     pub(crate) hourly_calls: Option<u32>,
     pub(crate) unconfirmed: Unconfirmed,
@@ -23,6 +25,7 @@ pub(crate) struct ProviderContext {
     pub(crate) controls: Controls,
     pub(crate) journal: Journal,
     pub(crate) backend_calls: BackendCalls,
+    app_url: OnceLock<String>,
 }
 
 /// The settings that both providers share.
@@ -44,7 +47,7 @@ impl ProviderContext {
             provider,
             url,
             controls: Controls::new(&settings),
-            client: settings.client,
+            clients: settings.clients,
             clock: shared.clock,
             users: shared.users,
             labels: shared.labels,
@@ -52,7 +55,18 @@ impl ProviderContext {
             unconfirmed: settings.unconfirmed,
             journal: Journal::new(),
             backend_calls: BackendCalls::default(),
+            app_url: OnceLock::new(),
         }
+    }
+
+    /// The URL to which pages that are over lead.
+    pub(crate) fn app_url(&self) -> Option<&str> {
+        self.app_url.get().map(String::as_str)
+    }
+
+    /// Sets that URL, unless it is set.
+    pub(crate) fn set_app_url(&self, url: &str) {
+        self.app_url.get_or_init(|| url.to_owned());
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

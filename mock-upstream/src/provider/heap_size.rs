@@ -1,7 +1,7 @@
 //! The heap size of the values that an [`ExpiringStore`](super::ExpiringStore) keeps.
 
 use crate::script::SignInScript;
-use crate::{Misbehaviour, User};
+use crate::{Client, Misbehaviour, User};
 
 /// A value that knows its size on the heap.
 pub(crate) trait HeapSize {
@@ -24,6 +24,13 @@ impl HeapSize for Misbehaviour {
 impl HeapSize for Option<String> {
     fn heap_bytes(&self) -> usize {
         self.as_ref().map_or(0, String::len)
+    }
+}
+
+impl HeapSize for Client {
+    /// Its id, which a browser may choose; its registration is in the settings.
+    fn heap_bytes(&self) -> usize {
+        self.client_id().len()
     }
 }
 

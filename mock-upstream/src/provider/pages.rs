@@ -1,11 +1,31 @@
-//! The HTML pages: the sign-in page, and the pages that report an error.
+//! The HTML pages: the sign-in page, the home page, and the pages that report an error.
 
 use askama::Template;
 
+use super::account_form::AccountForm;
+use super::remembered::Remembered;
 use crate::http::Response;
-use crate::misbehaviour::Group;
+use crate::misbehaviour::Ending;
+use crate::script::{Next, Queued};
 use crate::users::KnownUsers;
-use crate::{Misbehaviour, Provider, User};
+use crate::{Misbehaviour, Mode, Provider, User};
+
+/// The script of the sign-in page, which works without it.
+pub(crate) const SCRIPT_PATH: &str = "/mock/sign-in.js";
+
+/// The `person` of the form's own account in the page's forms.
+pub(crate) const OTHER: &str = "other";
+
+/// The `person` of the account of the last time, if it is none of the known users. A dot
+/// is in no key of a user.
+pub(crate) const LAST_TIME: &str = "last.time";
+
+/// A permission that the client asks for, in the provider's plain words.
+pub(crate) struct Permission {
+    pub(crate) text: String,
+    /// The requested value.
+    pub(crate) scope: String,
+}
 
 /// The page on which a user chooses an account.
 #[derive(Template)]
@@ -16,18 +36,93 @@ pub(crate) struct SignInPage<'a> {
     pub(crate) action: &'a str,
     /// The handle of the pending sign-in, which the forms carry.
     pub(crate) handle: &'a str,
-    pub(crate) client_id: &'a str,
+    /// The name of the client.
+    pub(crate) client: &'a str,
     pub(crate) callback_host: &'a str,
-    pub(crate) scope: &'a str,
-    pub(crate) users: &'a KnownUsers,
-    pub(crate) misbehaviours: &'a [(Group, Vec<Misbehaviour>)],
+    pub(crate) permissions: &'a [Permission],
+    pub(crate) rows: &'a [Row<'a>],
+    pub(crate) form: &'a AccountForm<'a>,
     /// The reason why the last choice was invalid.
     pub(crate) problem: Option<&'a str>,
+}
+
+/// An account on the page.
+pub(crate) struct Row<'a> {
+    /// The `person` in the form.
+    pub(crate) key: &'a str,
+    pub(crate) account: &'a User,
+    pub(crate) reason: &'a str,
+    /// Whether this browser signs it in again.
+    pub(crate) is_of_last_time: bool,
+}
+
+/// The accounts of the page: that of the last time, then the known users.
+pub(crate) fn rows<'a>(
+    provider: Provider,
+    users: &'a KnownUsers,
+    last_time: Option<&'a Remembered>,
+) -> Vec<Row<'a>> {
+    let known = users.at(provider).map(|(user, account)| Row {
+        key: &user.key,
+        account,
+        reason: user.reason_at(provider),
+        is_of_last_time: last_time.is_some_and(|last| last.key.as_deref() == Some(&*user.key)),
+    });
+    let mut rows: Vec<_> = known.collect();
+    rows.sort_by_key(|row| !row.is_of_last_time);
+    if let Some(Remembered { key: None, user }) = last_time {
+        let of_the_form = Row {
+            key: LAST_TIME,
+            account: user,
+            reason: "Entered by you.",
+            is_of_last_time: true,
+        };
+        rows.insert(0, of_the_form);
+    }
+    rows
 }
 
 impl SignInPage<'_> {
     fn is_github(&self) -> bool {
         self.provider == Provider::GitHub
+    }
+
+    /// Whether this browser signs an account in again.
+    fn has_last_time(&self) -> bool {
+        self.rows.iter().any(|row| row.is_of_last_time)
+    }
+
+    fn endings(&self) -> Vec<Ending> {
+        Ending::all_at(self.provider)
+    }
+
+    fn common(&self) -> &'static [(&'static str, Misbehaviour)] {
+        Misbehaviour::common(self.provider)
+    }
+}
+
+/// The page at the provider's base URL.
+#[derive(Template)]
+#[template(path = "home.html")]
+pub(crate) struct HomePage<'a> {
+    pub(crate) provider: Provider,
+    pub(crate) mode: Mode,
+    pub(crate) app_url: Option<&'a str>,
+    /// The path that forgets the account of the last time.
+    pub(crate) forget_path: &'a str,
+    pub(crate) rows: &'a [Row<'a>],
+    pub(crate) queue: &'a [Queued],
+    /// The endpoints, by what they are.
+    pub(crate) urls: &'a [(&'static str, String)],
+}
+
+impl HomePage<'_> {
+    fn is_automatic(&self) -> bool {
+        self.mode == Mode::Automatic
+    }
+
+    fn last_time(&self) -> Option<&Row<'_>> {
+        self.rows.iter().find(|row| row.is_of_last_time)
     }
 }
 
@@ -39,12 +134,26 @@ struct Notice<'a> {
     /// The name of the error, where the provider shows it.
     error: Option<&'a str>,
     text: &'a str,
+    /// The URL of the app.
+    back: Option<&'a str>,
 }
 
 /// The sign-in page; 400 if it reports a problem.
 pub(crate) fn sign_in(page: &SignInPage<'_>) -> Response {
     let status = if page.problem.is_some() { 400 } else { 200 };
     Response::html(status, rendered(page))
+}
+
+pub(crate) fn home(page: &HomePage<'_>) -> Response {
+    Response::html(200, rendered(page))
+}
+
+/// The script at [`SCRIPT_PATH`].
+pub(crate) fn script() -> Response {
+    let script = include_str!("../../static/sign-in.js");
+    Response::of_type("text/javascript; charset=utf-8", 200, script)
+        .with_header("cache-control", "no-store")
+        .with_header("x-content-type-options", "nosniff")
 }
 
 /// Google's page for a request that it does not redirect.
@@ -54,6 +163,7 @@ pub(crate) fn blocked(provider: Provider, error: &str, text: &str) -> Response {
         heading: "Access blocked: This app’s request is invalid",
         error: Some(error),
         text,
+        back: None,
     };
     Response::html(400, rendered(&notice))
 }
@@ -61,6 +171,14 @@ pub(crate) fn blocked(provider: Provider, error: &str, text: &str) -> Response {
 pub(crate) fn not_found(provider: Provider) -> Response {
     let text = "There is no such page, or not for this method.";
     notice(provider, 404, "404: Not found", text)
+}
+
+/// The page for a request without a callback, where none is registered because any is
+/// accepted.
+pub(crate) fn no_callback(provider: Provider) -> Response {
+    let text = "Any client is accepted here, so that none has a registered callback. \
+                Add redirect_uri to the request, an absolute http or https URL.";
+    notice(provider, 400, "No callback", text)
 }
 
 /// A requested failure of the provider.
@@ -75,11 +193,17 @@ pub(crate) fn network_login(provider: Provider) -> Response {
     notice(provider, 200, "Welcome", text)
 }
 
-/// The page for a second choice, or a late one.
-pub(crate) fn sign_in_over(provider: Provider) -> Response {
-    let text = "You have already chosen, or this page has expired. \
-                Go back to the app and sign in again.";
-    notice(provider, 400, "This sign-in is over", text)
+/// The page for a second choice, or a late one, with a link to the app at `back`.
+pub(crate) fn sign_in_over(provider: Provider, back: Option<&str>) -> Response {
+    let notice = Notice {
+        provider,
+        heading: "This sign-in is over",
+        error: None,
+        text: "You have already chosen, or this page expired. \
+               Go back to the app and sign in again.",
+        back,
+    };
+    Response::html(400, rendered(&notice))
 }
 
 fn notice(provider: Provider, status: u16, heading: &str, text: &str) -> Response {
@@ -88,12 +212,17 @@ fn notice(provider: Provider, status: u16, heading: &str, text: &str) -> Respons
         heading,
         error: None,
         text,
+        back: None,
     };
     Response::html(status, rendered(&notice))
 }
 
 fn rendered(page: &impl Template) -> String {
     page.render().expect("a template writes to memory alone")
+}
+
+fn is_github(provider: Provider) -> bool {
+    provider == Provider::GitHub
 }
 
 /// A letter in place of the picture, whose host does not exist.

@@ -1,16 +1,37 @@
-//! A client as it is registered with a provider.
+//! The clients that a provider serves, as they are registered with it.
 
 use std::fmt;
 
 use url::{Url, form_urlencoded};
 
-/// A registered client: its credentials and its redirect URIs.
+/// The clients that a provider serves.
+#[derive(Clone, Debug)]
+pub enum Clients {
+    /// These; a request of any other one is refused.
+    Registered(Vec<Client>),
+    /// Any client, with any secret and any redirect URI.
+    Any,
+}
+
+/// A client: its credentials and its redirect URIs.
 #[derive(Clone)]
 pub struct Client {
     client_id: String,
-    client_secret: String,
-    first: RedirectUri,
-    others: Vec<RedirectUri>,
+    name: Option<String>,
+    registration: Registration,
+}
+
+/// The secret and the redirect URIs of a client.
+#[derive(Clone)]
+enum Registration {
+    /// This secret and these redirect URIs.
+    Strict {
+        client_secret: String,
+        first: RedirectUri,
+        others: Vec<RedirectUri>,
+    },
+    /// Any of them.
+    Any,
 }
 
 /// The reason why a client cannot be registered.
@@ -41,34 +62,84 @@ impl Client {
             .map(|uri| RedirectUri::parse(uri.as_ref()));
         Ok(Self {
             client_id: client_id.into(),
-            client_secret: client_secret.into(),
-            first: uris.next().ok_or(InvalidClient::NoRedirectUri)??,
-            others: uris.collect::<Result<_, _>>()?,
+            name: None,
+            registration: Registration::Strict {
+                client_secret: client_secret.into(),
+                first: uris.next().ok_or(InvalidClient::NoRedirectUri)??,
+                others: uris.collect::<Result<_, _>>()?,
+            },
         })
     }
 
-    pub(crate) fn has_id(&self, client_id: &str) -> bool {
-        self.client_id == client_id
+    /// The client with the name that the sign-in page shows; without one it shows the id.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.client_id)
+    }
+
+    /// Whether `client_secret` authenticates the client. Both providers require one, so that
+    /// any secret is not the same as none.
     pub(crate) fn has_secret(&self, client_secret: &str) -> bool {
-        self.client_secret == client_secret
+        match &self.registration {
+            Registration::Strict {
+                client_secret: registered,
+                ..
+            } => registered == client_secret,
+            Registration::Any => !client_secret.is_empty(),
+        }
     }
 
-    pub(crate) fn client_id(&self) -> &str {
+    /// The public identifier of the client.
+    #[must_use]
+    pub fn client_id(&self) -> &str {
         &self.client_id
     }
 
-    /// The redirect URI that was registered first.
-    pub(crate) fn first_redirect_uri(&self) -> &RedirectUri {
-        &self.first
+    /// The redirect URI that was registered first, if any was.
+    pub(crate) fn first_redirect_uri(&self) -> Option<&RedirectUri> {
+        match &self.registration {
+            Registration::Strict { first, .. } => Some(first),
+            Registration::Any => None,
+        }
     }
 
     /// The registered redirect URI that equals `text`, byte for byte.
-    pub(crate) fn redirect_uri(&self, text: &str) -> Option<&RedirectUri> {
-        std::iter::once(&self.first)
-            .chain(&self.others)
-            .find(|registered| registered.as_str() == text)
+    pub(crate) fn redirect_uri(&self, text: &str) -> Option<RedirectUri> {
+        match &self.registration {
+            Registration::Strict { first, others, .. } => std::iter::once(first)
+                .chain(others)
+                .find(|registered| registered.as_str() == text)
+                .cloned(),
+            Registration::Any => RedirectUri::parse(text).ok(),
+        }
+    }
+}
+
+impl Clients {
+    /// The client with this id.
+    pub(crate) fn find(&self, client_id: &str) -> Option<Client> {
+        match self {
+            Self::Registered(clients) => {
+                let mut clients = clients.iter();
+                clients.find(|it| it.client_id == client_id).cloned()
+            }
+            Self::Any => Some(Client {
+                client_id: client_id.to_owned(),
+                name: None,
+                registration: Registration::Any,
+            }),
+        }
+    }
+}
+
+impl From<Client> for Clients {
+    fn from(client: Client) -> Self {
+        Self::Registered(vec![client])
     }
 }
 
@@ -111,6 +182,12 @@ impl RedirectUri {
     /// The host, for the page that names the browser's next destination.
     pub(crate) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The origin, for the page that leads back to it.
+    pub(crate) fn origin(&self) -> String {
+        let url = Url::parse(&self.text).expect("it was parsed before");
+        url.origin().ascii_serialization()
     }
 
     /// The URI with `pairs` appended to its query, in their order.

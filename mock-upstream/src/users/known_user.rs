@@ -16,6 +16,8 @@ pub struct KnownUser {
     pub key: Cow<'static, str>,
     /// The reason for this user, as a sentence.
     pub reason: Cow<'static, str>,
+    /// The reason at GitHub, if it is another one there.
+    pub(super) github_reason: Option<&'static str>,
     pub(super) google: Option<User>,
     pub(super) github: Option<User>,
 }
@@ -36,6 +38,17 @@ impl KnownUser {
         match provider {
             Provider::Google => self.google.as_ref(),
             Provider::GitHub => self.github.as_ref(),
+        }
+    }
+}
+
+impl KnownUser {
+    /// The reason for this user at `provider`, whose page tells nothing of the other one.
+    #[must_use]
+    pub fn reason_at(&self, provider: Provider) -> &str {
+        match (provider, self.github_reason) {
+            (Provider::GitHub, Some(reason)) => reason,
+            _ => &self.reason,
         }
     }
 }

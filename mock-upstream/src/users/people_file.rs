@@ -172,6 +172,7 @@ fn person(mut members: Map<String, Value>) -> Result<KnownUser, BrokenRule> {
     let person = KnownUser {
         key: key.into(),
         reason: reason.unwrap_or_else(|| REASON.to_owned()).into(),
+        github_reason: None,
         google: account(Provider::Google, google, &members)?,
         github: account(Provider::GitHub, github, &members)?,
     };

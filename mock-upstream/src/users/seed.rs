@@ -7,7 +7,7 @@ use crate::Provider;
 /// The default user, whose account has nothing unusual.
 #[must_use]
 pub fn ada() -> KnownUser {
-    let reason = "The ordinary case and the default: everything is there and verified.";
+    let reason = "Everything is there and verified.";
     seed_user("ada", 1, "Ada Lovelace", reason)
 }
 
@@ -29,14 +29,14 @@ pub fn seed_users() -> Vec<KnownUser> {
 }
 
 fn nameless() -> KnownUser {
-    let reason = "Has no name: Google leaves it out, GitHub sends null.";
-    seed_user("grace", 2, "Grace Hopper", reason).with_both(|account| account.name = None)
+    seed_user("grace", 2, "Grace Hopper", "No name: Google leaves it out.")
+        .at_github("No name: GitHub sends null.")
+        .with_both(|account| account.name = None)
 }
 
 fn private() -> KnownUser {
-    let reason =
-        "Keeps the address private: Google sends none, GitHub lists it in /user/emails alone.";
-    seed_user("hedy", 3, "Hedy Lamarr", reason)
+    seed_user("hedy", 3, "Hedy Lamarr", "No address: Google sends none.")
+        .at_github("A private address: not in /user.")
         .with(Provider::GitHub, |account| {
             account.visibility = Visibility::Private;
         })
@@ -47,42 +47,48 @@ fn private() -> KnownUser {
 }
 
 fn unverified() -> KnownUser {
-    let reason = "Never confirmed the address: it must not be taken for verified.";
+    let reason = "The address was never verified.";
     seed_user("alan", 4, "Alan Turing", reason).with_both(|account| account.email_verified = false)
 }
 
 fn emoji() -> KnownUser {
-    let reason = "Has an emoji in the name, made of several code points.";
+    let reason = "An emoji in the name.";
     seed_user("zoe", 5, "Zoë 👩🏽‍🚀 Stern", reason)
 }
 
 fn right_to_left() -> KnownUser {
-    let reason = "Writes the name from right to left.";
+    let reason = "A name from right to left.";
     seed_user("musa", 6, "محمد بن موسى الخوارزمي", reason)
 }
 
 fn sharing(key: &'static str, number: u64, name: &str) -> KnownUser {
-    let reason = "Shares an address with another account: still a different person.";
+    let reason = "Shares an address with another user.";
     seed_user(key, number, name, reason).with_both(|account| {
         account.email = Some("algebra@goettingen.example".to_owned());
     })
 }
 
 fn at_work() -> KnownUser {
-    let reason =
-        "Signs in with a Workspace account, the second one in the browser: Google adds hd.";
-    seed_user("katherine", 9, "Katherine Johnson", reason).with(Provider::Google, |account| {
+    seed_user(
+        "katherine",
+        9,
+        "Katherine Johnson",
+        "A Workspace account: Google adds hd.",
+    )
+    .at_github("An ordinary account.")
+    .with(Provider::Google, |account| {
         account.hosted_domain = Some("people.example".to_owned());
     })
 }
 
 fn with_many_addresses() -> KnownUser {
-    let reason = "Has forty addresses at GitHub; the primary one is the last, on the second page.";
-    seed_user("sofia", 10, "Sofia Kovalevskaya", reason).with(Provider::GitHub, |account| {
-        account.other_emails = (1..40)
-            .map(|number| format!("sofia+{number}@people.example"))
-            .collect();
-    })
+    seed_user("sofia", 10, "Sofia Kovalevskaya", "An ordinary account.")
+        .at_github("Forty addresses, the primary one last.")
+        .with(Provider::GitHub, |account| {
+            account.other_emails = (1..40)
+                .map(|number| format!("sofia+{number}@people.example"))
+                .collect();
+        })
 }
 
 /// A user whose accounts have every member. `number` makes the ids unique.
@@ -90,6 +96,7 @@ fn seed_user(key: &'static str, number: u64, name: &str, reason: &'static str) -
     KnownUser {
         key: key.into(),
         reason: reason.into(),
+        github_reason: None,
         google: Some(User {
             // 21 digits, as Google's own have.
             id: format!("1000000000000000000{number:02}"),
@@ -115,6 +122,11 @@ fn account(key: &str, name: &str) -> User {
 }
 
 impl KnownUser {
+    fn at_github(mut self, reason: &'static str) -> Self {
+        self.github_reason = Some(reason);
+        self
+    }
+
     /// Applies `change` to the account at `provider`.
     fn with(mut self, provider: Provider, change: impl Fn(&mut User)) -> Self {
         let account = match provider {

@@ -11,6 +11,7 @@
 
 mod test_mock;
 
+mod clients;
 mod controls;
 mod journal;
 mod page;

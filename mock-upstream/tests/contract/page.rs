@@ -1,8 +1,9 @@
 //! The sign-in page.
 
+mod again;
 mod choices;
+mod home;
 
-use mock_upstream::misbehaviour::Group;
 use mock_upstream::users::seed_users;
 use mock_upstream::{Client, Misbehaviour, Mode, Provider};
 
@@ -79,7 +80,7 @@ async fn the_page_says_that_it_is_not_the_real_provider() {
     let mock = interactive().await;
     for provider in Provider::ALL {
         let response = page(&mock, provider).await;
-        response.assert_page(200, &format!("MOCK — not the real {provider}"));
+        response.assert_page(200, &format!("MOCK {provider} · imitation"));
     }
 }
 
@@ -94,7 +95,7 @@ async fn every_seed_user_has_a_button_and_a_reason() {
                     .body
                     .contains(&format!(r#"data-person="{}""#, known.key))
             );
-            assert!(response.body.contains(&*known.reason));
+            assert!(response.body.contains(known.reason_at(provider)));
         }
     }
 }
@@ -115,32 +116,59 @@ async fn the_page_has_a_button_for_exactly_the_providers_misbehaviours() {
 }
 
 #[tokio::test]
-async fn each_misbehaviour_is_under_the_heading_of_its_group() {
+async fn a_page_tells_nothing_about_the_other_provider() {
     let mock = interactive().await;
-    for provider in Provider::ALL {
+    for (provider, other) in [
+        (Provider::Google, Provider::GitHub),
+        (Provider::GitHub, Provider::Google),
+    ] {
         let response = page(&mock, provider).await;
-        let shown = response.body.split("<h3>").skip(1).map(|rest| {
-            let (title, buttons) = rest.split_once("</h3>").unwrap();
-            (title.to_owned(), buttons.matches("data-misbehave").count())
-        });
-        let expected = Group::ALL.iter().map(|&group| {
-            let of_group = |known: &&Misbehaviour| known.group() == group;
-            let count = Misbehaviour::of(provider).iter().filter(of_group).count();
-            (group.title().to_owned(), count)
-        });
-        let expected = expected.filter(|(_, count)| *count > 0);
-        assert_eq!(shown.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert!(!response.body.contains(other.title()), "{provider}");
     }
 }
 
 #[tokio::test]
-async fn the_page_needs_no_script_and_no_foreign_resource() {
+async fn each_misbehaviour_is_under_the_error_that_the_login_ends_with_and_under_its_group() {
     let mock = interactive().await;
     for provider in Provider::ALL {
         let response = page(&mock, provider).await;
-        for foreign in ["<script", "src=", "url(", "@import", "<link"] {
+        let mut shown = 0;
+        for ending in response.body.split("data-ending=\"").skip(1) {
+            let (error, groups) = ending.split_once('"').unwrap();
+            for group in groups.split("<h4>").skip(1) {
+                let (title, buttons) = group.split_once("</h4>").unwrap();
+                for button in buttons.split("data-misbehave=\"").skip(1) {
+                    let name = button.split('"').next().unwrap();
+                    let known = Misbehaviour::parse(provider, name).unwrap();
+                    assert_eq!(known.error().unwrap_or("success"), error, "{name}");
+                    assert_eq!(known.group().title(), title, "{name}");
+                    shown += 1;
+                }
+            }
+        }
+        assert_eq!(shown, Misbehaviour::of(provider).len());
+    }
+}
+
+#[tokio::test]
+async fn the_page_loads_its_own_script_and_nothing_else() {
+    let mock = interactive().await;
+    for provider in Provider::ALL {
+        let response = page(&mock, provider).await;
+        for foreign in ["url(", "@import", "<link"] {
             assert!(!response.body.contains(foreign), "{foreign}");
         }
+        assert_eq!(response.body.matches("<script").count(), 1);
+        assert_eq!(response.body.matches("src=").count(), 1);
+        let (_, path) = response.body.split_once("<script src=\"").unwrap();
+        let path = path.split('"').next().unwrap();
+        let url = format!("{}{path}", mock.upstream(provider).url());
+        let script = mock.get(&url).await;
+        assert_eq!(script.status, 200);
+        assert_eq!(
+            script.header("content-type"),
+            "text/javascript; charset=utf-8"
+        );
     }
 }
 
@@ -165,10 +193,30 @@ async fn only_github_asks_whether_the_address_is_private() {
 }
 
 #[tokio::test]
+async fn the_page_names_the_client_and_says_in_plain_words_what_it_asks_for() {
+    let mock = TestMock::with(|settings| {
+        let client = Client::new("mock-client", "secret", [CALLBACK]).unwrap();
+        settings.google.clients = client.clone().named("The shop").into();
+        settings.github.clients = client.into();
+        settings.google.mode = Mode::Interactive;
+        settings.github.mode = Mode::Interactive;
+    })
+    .await;
+    let google = page(&mock, Provider::Google).await.body;
+    assert!(google.contains("<bdi>The shop</bdi>"));
+    assert!(google.contains(
+        r#"<li title="https://www.googleapis.com/auth/userinfo.email">See your e-mail address</li>"#
+    ));
+    let github = page(&mock, Provider::GitHub).await.body;
+    assert!(github.contains("<bdi>mock-client</bdi>"));
+    assert!(github.contains(r#"<li title="read:user">See your profile</li>"#));
+}
+
+#[tokio::test]
 async fn client_id_and_scope_are_escaped_on_the_page() {
     let mock = TestMock::with(|settings| {
         let name = "<script>alert(1)</script>";
-        settings.github.client = Client::new(name, "secret", [CALLBACK]).unwrap();
+        settings.github.clients = Client::new(name, "secret", [CALLBACK]).unwrap().into();
         settings.github.mode = Mode::Interactive;
     })
     .await;
@@ -177,5 +225,5 @@ async fn client_id_and_scope_are_escaped_on_the_page() {
         .with("scope", "\"><script>alert(2)</script>");
     let response = mock.authorize(Provider::GitHub, &params).await;
     assert_eq!(response.status, 200);
-    assert!(!response.body.contains("<script"));
+    assert!(!response.body.contains("<script>"));
 }

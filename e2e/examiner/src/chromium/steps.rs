@@ -170,6 +170,9 @@ impl Tab {
 
     /// Chooses `person` on the provider's page, and waits for the app's page after it.
     pub(crate) async fn choose(&mut self, testbed: &Testbed, person: &Person) -> Outcome<Url> {
+        // The form is in a closed part of the page.
+        let open = "document.querySelector('#other')?.closest('details')?.setAttribute('open', '')";
+        self.run(open, Vec::new()).await?;
         for (name, value) in person.form_fields() {
             let script = "const field = document.querySelector('#other').form.elements[arguments[0]]; \
                 if (!field || field.tagName !== 'INPUT') return; \

@@ -33,7 +33,7 @@ pub(super) fn of(stack: &Stack, host: Option<&HostName>) -> String {
     )
 }
 
-fn warning(host: Option<&HostName>) -> String {
+pub(super) fn warning(host: Option<&HostName>) -> String {
     match host {
         None => "  Development credentials (public, for this machine only)\n\n".to_owned(),
         Some(host) => format!(
@@ -64,8 +64,8 @@ fn projects(stack: &Stack) -> String {
 
 /// The commands with which clients trust the authority in the file `ca`. Each was run by
 /// a test (`tests/start_up/trust.rs`).
-fn trust(ca: &Path, stack: &Stack) -> String {
-    let (ca, control) = (shell_word(ca), &stack.urls().control);
+fn trust(path: &Path, stack: &Stack) -> String {
+    let (ca, control) = (shell_word(path), &stack.urls().control);
     let commands = [
         ("curl", format!("curl --cacert {ca} {control}/api/stack")),
         ("Python", format!("export SSL_CERT_FILE={ca}")),
@@ -100,11 +100,16 @@ fn trust(ca: &Path, stack: &Stack) -> String {
         ),
     ];
     let commands = commands.map(|(client, command)| format!("    {client:<11} {command}\n"));
+    format!("{}{}\n", ca_file(path), commands.concat())
+}
+
+/// The file of the authority, and why clients need it.
+pub(super) fn ca_file(path: &Path) -> String {
     format!(
         "  HTTPS: clients must trust the certificate authority of this start. It has signed one\n\
          \x20 certificate, for the addresses above, and can sign no other.\n\n\
-         \x20   ca_file     {ca}\n{}\n",
-        commands.concat()
+         \x20   ca_file     {}\n",
+        shell_word(path)
     )
 }
 

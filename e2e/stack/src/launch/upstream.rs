@@ -2,7 +2,7 @@
 
 use contract::Provider;
 use mock_upstream::settings::ProviderSettings;
-use mock_upstream::{Labels, MockUpstream, Settings, Upstream};
+use mock_upstream::{Clients, Labels, MockUpstream, Settings, Upstream};
 
 use crate::runtime::{BEHIND_FRONT, BoundPort, Reach, UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET};
 use crate::settings::StackSettings;
@@ -10,8 +10,8 @@ use crate::start_error::StackStartError;
 use crate::tls::TlsFront;
 
 /// The running providers, and the fronts that clients reach them by, if there is TLS.
-pub(super) struct RunningUpstream {
-    pub(super) mock: MockUpstream,
+pub(crate) struct RunningUpstream {
+    pub(crate) mock: MockUpstream,
     pub(super) fronts: Vec<TlsFront>,
 }
 
@@ -19,16 +19,17 @@ const GOOGLE: (&str, &str) = ("the imitated Google", "google");
 const GITHUB: (&str, &str) = ("the imitated GitHub", "github");
 
 impl RunningUpstream {
-    pub(super) async fn start(
+    /// Starts both for the clients that `clients` gives each.
+    pub(crate) async fn start(
         settings: &StackSettings,
         reach: &Reach,
-        broker_url: &str,
+        clients: impl Fn(Provider) -> Clients,
         labels: Labels,
     ) -> Result<Self, StackStartError> {
         let provider = |provider, listen| ProviderSettings {
             listen,
             mode: settings.mode(),
-            ..ProviderSettings::new(client(broker_url, provider))
+            ..ProviderSettings::new(clients(provider))
         };
         let mut mocks = Settings {
             google: provider(Provider::Google, settings.google),
@@ -53,10 +54,11 @@ impl RunningUpstream {
 }
 
 /// The broker's registration at a provider.
-fn client(broker_url: &str, provider: Provider) -> mock_upstream::Client {
+pub(super) fn broker_client(broker_url: &str, provider: Provider) -> mock_upstream::Client {
     let callback = broker::upstream::callback_url(broker_url, provider);
     mock_upstream::Client::new(UPSTREAM_CLIENT_ID, UPSTREAM_CLIENT_SECRET, [callback])
         .expect("the broker's callback is a URL")
+        .named("Federated Sign-In kit")
 }
 
 /// Moves a provider behind the port that is bound for its front.

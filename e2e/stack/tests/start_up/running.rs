@@ -40,10 +40,19 @@ impl Running {
 
     /// Starts it with its log on standard error.
     pub(crate) async fn spawn_with_log(mut command: Command, arguments: &[&str]) -> Self {
-        let child = command
-            .args(on_free_ports_but("nothing"))
-            .args(arguments)
-            .spawn();
+        command.args(on_free_ports_but("nothing"));
+        // The banner ends with the callbacks of the last project.
+        Self::spawn_until(command, arguments, |banner| banner.contains("callbacks")).await
+    }
+
+    /// Starts it with these flags alone, and reads its banner to the first empty line after
+    /// which it is complete.
+    pub(crate) async fn spawn_until(
+        mut command: Command,
+        arguments: &[&str],
+        is_complete: impl Fn(&str) -> bool,
+    ) -> Self {
+        let child = command.args(arguments).spawn();
         let mut child = child.expect("it starts");
         let mut running = Self {
             banner: String::new(),
@@ -51,11 +60,11 @@ impl Running {
             stderr: child.stderr.take().expect("its errors"),
             child,
         };
-        in_time(running.read_banner()).await;
+        in_time(running.read_banner(is_complete)).await;
         running
     }
 
-    pub(crate) async fn read_banner(&mut self) {
+    async fn read_banner(&mut self, is_complete: impl Fn(&str) -> bool) {
         loop {
             let mut line = String::new();
             if self.stdout.read_line(&mut line).await.expect("text") == 0 {
@@ -64,8 +73,7 @@ impl Running {
                 panic!("it ended: {message}");
             }
             self.banner.push_str(&line);
-            // The banner ends with the callbacks of the last project.
-            if line.trim().is_empty() && self.banner.contains("callbacks") {
+            if line.trim().is_empty() && is_complete(&self.banner) {
                 return;
             }
         }

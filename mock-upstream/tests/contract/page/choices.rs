@@ -76,6 +76,63 @@ async fn any_other_user_can_sign_in_by_the_form() {
 }
 
 #[tokio::test]
+async fn a_refused_account_keeps_its_values_and_marks_the_field() {
+    let mock = interactive().await;
+    let provider = Provider::GitHub;
+    let handle = handle(&page(&mock, provider).await);
+    let fields = [
+        ("person", "other"),
+        ("id", "x\"1"),
+        ("name", "Ada & Co"),
+        ("username", "octo"),
+        ("email", "octo@people.example"),
+        ("email_verified", "true"),
+        ("again", "true"),
+    ];
+    let response = choose(&mock, provider, &handle, &fields).await;
+    response.assert_page(400, r#"id="problem" role="alert""#);
+    for part in [
+        r#"<details id="someone-else" open>"#,
+        r#"value="x&#34;1""#,
+        r#"value="Ada &#38; Co""#,
+        r#"value="octo""#,
+        r#"value="octo@people.example""#,
+        r#"name="email_verified" value="true" checked"#,
+        r#"name="again" value="true" checked"#,
+        r#"aria-invalid="true" aria-describedby="id-message""#,
+        "Use digits without leading zeros",
+    ] {
+        assert!(response.body.contains(part), "{part} in {}", response.body);
+    }
+    assert!(
+        !response
+            .body
+            .contains(r#"name="email_private" value="true" checked"#)
+    );
+}
+
+#[tokio::test]
+async fn a_page_that_is_over_leads_back_to_the_app() {
+    let mock = interactive().await;
+    let provider = Provider::Google;
+    let ada = [("person", "ada")];
+    let handle = handle(&page(&mock, provider).await);
+    choose(&mock, provider, &handle, &ada).await;
+    let origin = r#"id="back" href="http://127.0.0.1:8000""#;
+    let over = choose(&mock, provider, &handle, &ada).await;
+    over.assert_page(400, origin);
+    // Of a page that was never shown it knows no app.
+    let unknown = choose(&mock, provider, "unknown", &ada).await;
+    assert!(!unknown.body.contains(r#"id="back""#));
+
+    mock.upstreams.set_app_url("http://localhost:3000");
+    for handle in [handle.as_str(), "unknown"] {
+        let over = choose(&mock, provider, handle, &ada).await;
+        over.assert_page(400, r#"id="back" href="http://localhost:3000""#);
+    }
+}
+
+#[tokio::test]
 async fn an_invalid_choice_shows_the_page_again_and_keeps_the_sign_in() {
     let mock = interactive().await;
     let provider = Provider::GitHub;

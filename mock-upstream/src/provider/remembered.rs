@@ -1,0 +1,87 @@
+//! The users whom browsers sign in again without being asked: "the same again next time".
+//!
+//! A browser is known by a cookie with a random value, and the user is kept here: a reset
+//! of the provider forgets all of them. Cookies ignore ports, so that several providers
+//! and stacks get one cookie; each keeps its own users under its value.
+
+use super::{ExpiringStore, HeapSize};
+use crate::http::Request;
+use crate::{User, random};
+
+/// The cookie that tells browsers apart. It ends with the browser's session.
+const COOKIE: &str = "mock_browser";
+const COOKIE_LENGTH: usize = 43;
+
+/// The remembered users, by the cookie of their browser.
+pub(crate) struct RememberedUsers(ExpiringStore<Remembered>);
+
+/// A user whom a browser signs in again.
+#[derive(Clone)]
+pub(crate) struct Remembered {
+    /// The key of a known user; `None` for one of the form.
+    pub(crate) key: Option<String>,
+    pub(crate) user: User,
+}
+
+/// A browser, by its cookie.
+pub(crate) struct BrowserId(String);
+
+impl BrowserId {
+    /// The browser of a request, unless it has no cookie of a mock.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        let is_ours = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let value = request.cookie(COOKIE)?;
+        let is_valid = value.len() == COOKIE_LENGTH && value.bytes().all(is_ours);
+        is_valid.then(|| Self(value.to_owned()))
+    }
+
+    fn new() -> Self {
+        Self(random::url_safe(COOKIE_LENGTH))
+    }
+
+    /// The header that sets the cookie. `Lax`: the browser comes from an app's own site.
+    fn set_cookie(&self) -> String {
+        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Lax", self.0)
+    }
+}
+
+impl RememberedUsers {
+    pub(crate) fn new() -> Self {
+        Self(ExpiringStore::new())
+    }
+
+    /// The user whom the browser of this request signs in again.
+    pub(crate) fn of(&self, request: &Request) -> Option<Remembered> {
+        let BrowserId(browser) = BrowserId::of(request)?;
+        self.0.read(&browser, 0, Remembered::clone)
+    }
+
+    /// Remembers a user for the browser of this request, and returns the `Set-Cookie`.
+    pub(crate) fn remember(&self, request: &Request, remembered: Remembered) -> String {
+        let browser = BrowserId::of(request).unwrap_or_else(BrowserId::new);
+        let set_cookie = browser.set_cookie();
+        self.0.put(browser.0, remembered, i64::MAX);
+        set_cookie
+    }
+
+    /// Forgets the user of the browser of this request.
+    pub(crate) fn forget(&self, request: &Request) {
+        if let Some(BrowserId(browser)) = BrowserId::of(request) {
+            self.0.take(&browser, 0);
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn bytes_held(&self) -> usize {
+        self.0.bytes_held()
+    }
+}
+
+impl HeapSize for Remembered {
+    fn heap_bytes(&self) -> usize {
+        self.key.heap_bytes() + self.user.heap_bytes()
+    }
+}
