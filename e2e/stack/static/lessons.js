@@ -54,11 +54,15 @@ function replace(fresh) {
 
 // Without this script a form loads the page again; with it, the page stays.
 
-document.addEventListener("submit", (event) => {
+let isSending = false;
+
+document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const fields = new URLSearchParams(new FormData(form, event.submitter));
-  show(form.action, { method: "POST", body: fields });
+  isSending = true;
+  await show(form.action, { method: "POST", body: fields });
+  isSending = false;
 });
 
 document.addEventListener("click", (event) => {
@@ -83,9 +87,14 @@ function listen() {
     const { seq } = JSON.parse(message.data);
     if (seq <= lastSeq) return;
     lastSeq = seq;
-    clearTimeout(timer);
-    timer = setTimeout(() => show(location.href), 120);
+    showSoon();
   });
+}
+
+/** Loads the lesson once for several events, and not before a form's answer is shown. */
+function showSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(() => (isSending ? showSoon() : show(location.href)), 120);
 }
 
 function stopListening() {

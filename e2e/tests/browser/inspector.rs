@@ -156,7 +156,7 @@ async fn a_fault_is_armed_by_a_button_and_the_lost_answer_breaks_off() {
         user.chooses("ada").await?;
         inspector
             .sees_arrow(
-                "Broker to Consumer: 200 OK, lost (does not arrive)",
+                "Broker to Consumer: 200 succeeded, lost: Ada Lovelace (does not arrive)",
                 "faulted",
             )
             .await?;
@@ -185,7 +185,7 @@ async fn a_planned_misbehaviour_fails_the_next_login() {
         user.starts(Flow::Clean, "google").await?;
         user.sees_problem("invalid_provider_response").await?;
         inspector
-            .sees(".login .problem", "✕ upstream.invalid")
+            .sees(".login .badge.refused", "✕ invalid_provider_response")
             .await?;
         inspector.sees("#queued", "Nothing is planned.").await?;
         inspector.has_screen(1280, 1800).await?;

@@ -161,10 +161,12 @@ impl<'a> InspectorPage<'a> {
             .await
     }
 
-    /// Asserts that the chosen arrow is above the exchange that it opened.
+    /// Asserts that the chosen arrow is on the screen, and that the exchange which it opened
+    /// does not cover it.
     pub(crate) async fn sees_the_chosen_arrow(&self) -> WebDriverResult<()> {
-        let exchange = "document.querySelector('#exchange').getBoundingClientRect().top";
-        self.sees_whole(".step[aria-current]", exchange).await
+        let uncovered = "(it => it.left >= seen.right ? innerHeight : it.top)\
+                         (document.querySelector('#exchange').getBoundingClientRect())";
+        self.sees_whole(".step[aria-current]", uncovered).await
     }
 
     /// Asserts that `selector` ends above `limit`, a length in the page's script.

@@ -28,9 +28,11 @@ impl LoginsCookie {
     pub(super) fn of(url: &str) -> Self {
         let url = Url::parse(url).ok();
         let port = url.as_ref().and_then(Url::port_or_known_default);
+        let is_secure = url.as_ref().is_some_and(|url| url.scheme() == "https");
+        let prefix = if is_secure { "__Host-" } else { "" };
         Self {
-            name: format!("kit_logins_{}", port.unwrap_or_default()),
-            is_secure: url.is_some_and(|url| url.scheme() == "https"),
+            name: format!("{prefix}kit_logins_{}", port.unwrap_or_default()),
+            is_secure,
         }
     }
 

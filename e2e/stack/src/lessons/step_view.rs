@@ -160,7 +160,10 @@ fn form(preparation: Preparation) -> ActionView {
         },
         Preparation::Misbehaviour { provider, name } => ActionView::Form {
             path: "/do/misbehave",
-            fields: vec![("what", format!("{provider} {name}"))],
+            fields: vec![
+                ("provider", provider.to_string()),
+                ("misbehaviour", name.to_string()),
+            ],
             label: format!("Plan {name}"),
         },
         Preparation::Advance { seconds } => ActionView::Form {

@@ -8,7 +8,7 @@ use crate::test_stack::TestStack;
 use testkit::http::Response;
 use testkit::http::{Http, Request};
 
-const FORMS: [(&str, &str); 7] = [
+const FORMS: &[(&str, &str)] = &[
     ("/do/advance", "seconds=600"),
     ("/do/misbehave", "provider=google&misbehaviour=deny"),
     ("/do/take-back", "provider=google&id=1"),
@@ -79,7 +79,7 @@ async fn a_call_is_sent_again_and_the_broker_refuses_the_second() {
     let again = form(&stack, "/do/send-again", &format!("call={call}"))
         .header(REFERER, format!("{page}?call={call}"));
     let opened = again.send().await;
-    let target = opened.header("location").to_owned();
+    let target = opened.header("location").expect("a target").to_owned();
     assert_eq!(opened.status, 303);
     assert!(
         target.starts_with(&format!("/logins/{login}?call=")),
@@ -159,7 +159,7 @@ async fn no_other_page_can_send_them() {
     let stack = TestStack::start().await;
     stack.advance_seconds(10);
     let control = stack.urls().control.clone();
-    for (path, body) in FORMS {
+    for &(path, body) in FORMS {
         for origin in [
             None,
             Some("null"),

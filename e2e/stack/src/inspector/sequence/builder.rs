@@ -82,15 +82,15 @@ impl<'a> SequenceBuilder<'a> {
 
     /// Adds the time between the last call and `until`, and the deadline, if that is over.
     fn add_pause(&mut self, until: i64, later: &str) {
+        if let Some(over) = self.deadline.take_if(|deadline| deadline.at <= until) {
+            self.rows.push(Row::Expiry(over.text(true)));
+        }
         if let Some(last) = self.last_ended_at {
             let pause_ms = until - last;
             if pause_ms >= PAUSE_MS {
                 let text = format!("{} {later}", labels::duration(pause_ms));
                 self.rows.push(Row::Pause(text));
             }
-        }
-        if let Some(over) = self.deadline.take_if(|deadline| deadline.at <= until) {
-            self.rows.push(Row::Expiry(over.text(true)));
         }
     }
 

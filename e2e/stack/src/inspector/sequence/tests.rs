@@ -465,14 +465,14 @@ fn the_time_at_which_a_login_expires_is_drawn_until_it_has_an_outcome() {
         at(599, &[session()]),
         ["… 9 minutes 59 seconds later, now", expires]
     );
-    assert_eq!(at(600, &[session()]), ["… 10 minutes later, now", expired]);
+    assert_eq!(at(600, &[session()]), [expired, "… 10 minutes later, now"]);
     let late = LoggedEvent {
         at: session().at + 700_000,
         ..event(2, "late", "browser", "GET /callback/{provider}")
     };
     assert_eq!(
         at(701, &[session(), late]),
-        ["… 11 minutes 40 seconds later", expired]
+        [expired, "… 11 minutes 40 seconds later"]
     );
     assert_eq!(at(900, &[session(), result()]), [""; 0]);
 }
