@@ -134,12 +134,17 @@ document.addEventListener("click", async (event) => {
 
 // Without this script a form reloads the page; with it, the page stays.
 
+let isSending = false;
+
 document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
   const fields = new FormData(form, event.submitter);
   const request = { method: "POST", body: new URLSearchParams(fields) };
-  if (!(await show(form.action, request))) return;
+  isSending = true;
+  const isShown = await show(form.action, request);
+  isSending = false;
+  if (!isShown) return;
   announce(form.dataset.message);
   form.closest(".really")?.removeAttribute("open");
 });
@@ -148,10 +153,10 @@ document.addEventListener("submit", async (event) => {
 
 let timer;
 
-/** Loads the page once for several events at about the same time. */
+/** Loads the page once for several events, and not before a form's answer is shown. */
 function showSoon() {
   clearTimeout(timer);
-  timer = setTimeout(() => show(location.href), 120);
+  timer = setTimeout(() => (isSending ? showSoon() : show(location.href)), 120);
 }
 
 // A browser opens six connections to one address at most. A page that nobody sees, in
@@ -216,5 +221,5 @@ setInterval(() => {
 }, 250);
 
 setInterval(() => {
-  if (document.visibilityState === "visible") show(location.href);
+  if (document.visibilityState === "visible") showSoon();
 }, 5000);
