@@ -264,7 +264,7 @@ impl Faults {
         self.held.let_go(id)
     }
 
-    /// Holds a call until it is let go, or its client leaves.
+    /// Holds a call until it is let go.
     pub(crate) async fn hold(&self, call: HeldCall) {
         self.held.wait(call).await;
     }

@@ -70,13 +70,10 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
             &["mode", "iss"],
         )
         .await;
-        let names: Vec<_> = stack
-            .provider(provider)
-            .misbehaviours()
-            .iter()
-            .map(|it| it.name())
-            .collect();
-        check(Method::POST, &next, json!({ "misbehave": "x" }), &names).await;
+        let list = format!("GET {upstream}/misbehaviours lists all");
+        let unknown = json!({ "misbehave": "den" });
+        let words = ["Did you mean deny", &list];
+        check(Method::POST, &next, unknown, &words).await;
         check(Method::POST, &next, json!({}), &["person", "misbehave"]).await;
         let both = json!({ "person": { "id": "1" }, "misbehave": "deny" });
         check(Method::POST, &next, both, &["person", "misbehave"]).await;
@@ -93,7 +90,7 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
         Method::POST,
         "/api/upstreams/github/next",
         json!({ "misbehave": "wrong_nonce" }),
-        &["deny"],
+        &["wrong_nonce", "misbehaviours lists all"],
     )
     .await;
     // Nothing of all that was queued.

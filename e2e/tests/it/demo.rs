@@ -137,8 +137,8 @@ async fn a_login_that_took_too_long_is_refused_with_a_way_to_start_again() {
         stack.advance_seconds(600);
         let page = page_of(&user.browser.follow(&answer).await);
         match flow {
-            // The broker redirects to the callback, where no login is pending any more.
-            Flow::Clean => shows_problem(&page, "no_session"),
+            // The broker redirects to the callback, where the login has expired.
+            Flow::Clean => shows_problem(&page, "expired"),
             // The broker has no callback to redirect to.
             Flow::Legacy => page.is_page(400, "This sign-in is over"),
         }

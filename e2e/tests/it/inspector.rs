@@ -22,7 +22,7 @@ async fn the_newest_login_is_drawn_with_every_call() {
         "Browser to Broker: GET /authorize\"",
         "Broker to GitHub: POST token",
         "Consumer to Broker: POST /v1/token\"",
-        "Broker to Consumer: 200 OK\"",
+        "Broker to Consumer: 200 profile: Ada Lovelace\"",
         "A test&#39;s app",
         // The other one is in the list.
         "Clean callback with Google",
@@ -89,10 +89,17 @@ async fn a_refused_replay_shows_rule_source_and_advice() {
     let refused = calls.last().expect("the second read");
     let page = page(&stack, "/").await;
     assert!(page.contains("class=\"step refused\""));
-    for said in ["rule", "says", "law", "advice"] {
+    for said in ["rule", "happened", "says", "advice"] {
         let said = text(&refused[said]);
         assert!(page.contains(&escaped(said)), "{said} in {page}");
     }
+    let source = text(&refused["law"])
+        .strip_prefix("SPEC ")
+        .expect("a section");
+    assert!(
+        page.contains(&format!("Source: the specification, “{source}”.")),
+        "{page}"
+    );
 }
 
 #[tokio::test]

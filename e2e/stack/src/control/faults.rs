@@ -173,4 +173,4 @@ pub(super) fn let_go(
 
 /// The message about a call that waits no longer.
 pub(crate) const NOT_HELD: &str =
-    "id: no call with this id is held; it was let go, or its client left";
+    "id: no call with this id is held; GET /api/held lists those that are";

@@ -32,7 +32,8 @@ struct Held {
 }
 
 impl HeldCalls {
-    /// Waits until `call`, which gets an id, is let go. A client that leaves ends the wait.
+    /// Waits until `call`, which gets an id, is let go. The proxy does not see a client leave:
+    /// one that has sent its request may close its half of the connection and wait.
     pub(super) async fn wait(&self, call: HeldCall) {
         let (_entry, let_go) = self.add(call);
         // The sender is dropped, and sends nothing.
@@ -75,7 +76,7 @@ impl HeldCalls {
     }
 }
 
-/// A place in the list, which its call gives up when it goes on or its client leaves.
+/// A place in the list, which its call gives up when it goes on or its connection ends.
 struct Entry {
     held: HeldCalls,
     id: u64,
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_leaves_is_no_longer_listed() {
+    fn a_call_whose_connection_ends_is_no_longer_listed() {
         let held = HeldCalls::default();
         let mut waiting = Box::pin(held.wait(call()));
         let mut context = Context::from_waker(Waker::noop());

@@ -106,6 +106,9 @@ fn strip(value: &mut Value) {
             if members.get("description").is_some_and(Value::is_string) {
                 members.remove("description");
             }
+            // The page's examples have this stack's credentials.
+            members.remove("example");
+            members.remove("examples");
             members.values_mut().for_each(strip);
         }
         Value::Array(items) => items.iter_mut().for_each(strip),

@@ -9,23 +9,24 @@ use crate::demo::{User, field, page_of, shows_problem};
 use crate::login::{Flow, GOOGLE};
 use crate::test_stack::TestStack;
 
-/// The calls of the demo's backend whose response a sign-in needs.
-const NEEDED: [(Flow, &str); 4] = [
-    (Flow::Clean, "POST /v1/login/session"),
-    (Flow::Clean, "POST /v1/login/result"),
-    (Flow::Legacy, "POST /v1/token"),
-    (Flow::Legacy, "GET /v1/profile"),
+/// The calls of the demo's backend whose response a sign-in needs, each with the page that
+/// its loss leads to. Without the first a login has not begun, and none is lost.
+const NEEDED: [(Flow, &str, &str); 4] = [
+    (Flow::Clean, "POST /v1/login/session", "unreachable"),
+    (Flow::Clean, "POST /v1/login/result", "lost"),
+    (Flow::Legacy, "POST /v1/token", "lost"),
+    (Flow::Legacy, "GET /v1/profile", "lost"),
 ];
 
 #[tokio::test]
 async fn the_demo_reads_a_lost_result_only_once_and_signs_no_user_in() {
-    for (flow, operation) in NEEDED {
+    for (flow, operation, problem) in NEEDED {
         for fault in LOSING {
             let stack = TestStack::start().await;
             let user = User::at(&stack);
             arm(&stack, operation, fault);
             let end = user.sign_in(flow, GOOGLE).await;
-            shows_problem(&page_of(&end), "lost");
+            shows_problem(&page_of(&end), problem);
             assert!(!user.is_signed_in().await, "{operation} {fault:?}");
             assert_eq!(calls_of(&stack, operation), 1, "{operation} {fault:?}");
 
@@ -38,7 +39,7 @@ async fn the_demo_reads_a_lost_result_only_once_and_signs_no_user_in() {
 
 #[tokio::test]
 async fn a_delayed_response_signs_the_user_in() {
-    for (flow, operation) in NEEDED {
+    for (flow, operation, _) in NEEDED {
         let stack = TestStack::start().await;
         arm(&stack, operation, Fault::Delay);
         let end = User::at(&stack).sign_in(flow, GOOGLE).await;

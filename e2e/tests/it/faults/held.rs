@@ -82,17 +82,9 @@ async fn a_held_answer_has_taken_effect() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_and_a_cleared_stack_hold_nothing() {
+async fn to_disarm_all_faults_lets_every_call_go() {
     let stack = TestStack::start().await;
     let login = stack.completed_login(GOOGLE).await;
-    arm(&stack, RESULT, Fault::HoldRequest);
-    tokio::select! {
-        answer = stack.backend.result(&login.session_key) => panic!("{answer:?}"),
-        call = held(&stack) => assert_eq!(call["operation"], RESULT),
-    }
-    while !stack.faults().held().is_empty() {
-        tokio::task::yield_now().await;
-    }
     arm(&stack, RESULT, Fault::HoldRequest);
     let clear = async {
         held(&stack).await;
@@ -102,5 +94,23 @@ async fn a_client_that_leaves_and_a_cleared_stack_hold_nothing() {
     assert_eq!(
         (answer.json()["status"].as_str(), cleared.status),
         (Some("succeeded"), 204)
+    );
+}
+
+#[tokio::test]
+async fn a_call_whose_client_has_left_goes_on_when_it_is_let_go() {
+    let stack = TestStack::start().await;
+    let login = stack.completed_login(GOOGLE).await;
+    arm(&stack, RESULT, Fault::HoldRequest);
+    let call = tokio::select! {
+        answer = stack.backend.result(&login.session_key) => panic!("{answer:?}"),
+        call = held(&stack) => call,
+    };
+    let mut new = stack.event_log().subscribe();
+    assert_eq!(let_go(&stack, &call).await, 204);
+    let read = new.recv().await.expect("an event");
+    assert_eq!(
+        (&*read.operation, &*read.steps),
+        (RESULT, &["result_consumed"][..])
     );
 }
