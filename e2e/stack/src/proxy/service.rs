@@ -80,12 +80,11 @@ impl ProxyService {
             }
         }
         let recorded = call.recorded();
-        let begun = now();
-        let Ok(response) = self.send(call.into_request()).await else {
+        let (answered, took) = timed(self.send(call.into_request())).await;
+        let Ok(response) = answered else {
             return Ok(broker_unreachable());
         };
-        self.deliver(recorded, begun.elapsed(), &context, response)
-            .await
+        self.deliver(recorded, took, &context, response).await
     }
 
     /// Identifies the call and its owner, records a resend, and triggers a fault.
@@ -275,8 +274,10 @@ fn new_request_id() -> String {
     clippy::disallowed_methods,
     reason = "a duration is measured in real time, whatever our clock shows"
 )]
-fn now() -> Instant {
-    Instant::now()
+async fn timed<T>(future: impl Future<Output = T>) -> (T, Duration) {
+    let begun = Instant::now();
+    let output = future.await;
+    (output, begun.elapsed())
 }
 
 #[expect(

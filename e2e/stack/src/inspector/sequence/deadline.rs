@@ -28,7 +28,7 @@ impl Deadline {
         let at = login_status::begun_at(&all)? + LoginLifetime::MS;
         let ends = |event: &&&LoggedEvent| {
             let is_end = |step: &&str| ENDS.iter().any(|end| end.name() == *step);
-            event.at <= at && event.steps.iter().any(|step| is_end(step))
+            event.at <= at && event.steps.iter().any(is_end)
         };
         all.iter().find(ends).is_none().then_some(Self { at })
     }
