@@ -177,6 +177,7 @@ impl AuditLog {
             login = event.login.as_ref().map(LoginId::as_str),
             provenance = event.provenance.map(Provenance::as_str),
             rule = event.rule.map(Rule::id),
+            rule_says = event.rule.map(Rule::sentence),
             happened = event.rule.map(Rule::happened),
             why = event.why,
             committed = event.committed(),

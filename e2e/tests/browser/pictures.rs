@@ -62,7 +62,7 @@ async fn shows_profile(browser: &WebDriver, user: &User<'_>) -> WebDriverResult<
 }
 
 async fn shows_login(browser: &WebDriver, inspector: &InspectorPage<'_>) -> WebDriverResult<()> {
-    has_window(browser, 1280, 960).await?;
+    has_window(browser, 1240, 860).await?;
     inspector.sees_arrow(READS, "plain").await?;
     inspector.clicks_arrow(READS).await?;
     inspector.sees("#exchange", "[masked").await?;

@@ -114,13 +114,14 @@ impl Context {
     }
 
     /// The ids of answers that every broker gave after all others: when they are in the
-    /// log, so is everything that was not answered.
+    /// log, so is everything that was not answered. They are refusals, because requests
+    /// that are polled have no line while they succeed.
     async fn later_requests(&self) -> Vec<String> {
         let mut request_ids = Vec::new();
         for broker in 0..self.endpoints.len() {
             loop {
                 self.endpoints[broker].wait_until_running().await;
-                let url = format!("http://{}/api/providers", self.address(broker));
+                let url = format!("http://{}/v1/profile", self.address(broker));
                 let request = self.recorder.client.other(Method::GET, &url);
                 let response = self.recorder.client.execute(request).await;
                 if let Some(id) = response.ok().as_ref().and_then(Response::request_id) {
