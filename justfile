@@ -60,7 +60,7 @@ conformance *FLAGS:
 
 # Install what is missing, check the code, and run every test
 [group('test')]
-test: _chromium _nginx _postgres _pgbouncer _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
+test: _chromium _axe _nginx _postgres _pgbouncer _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
     cargo test --locked --workspace --features {{ suites }}
 
 # Run only the tests that need nothing but Rust
@@ -70,7 +70,7 @@ test-rust:
 
 # Run only the tests in a real browser; its screenshots go to target/screenshots
 [group('test')]
-test-browser: _chromium
+test-browser: _chromium _axe
     cargo test --locked --workspace --features e2e/browser --test browser
 
 # Run only the tests of the broker behind the real nginx
@@ -408,6 +408,9 @@ _programs:
 _consumers: _python _npm
     {{ just_executable() }} _node-modules e2e/consumers/node
     {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
+
+_axe: _npm
+    {{ just_executable() }} _node-modules e2e/tests/browser/axe
 
 # The locked packages of a folder, installed into the tree, and again only when the lock changes
 _node-modules FOLDER:

@@ -31,6 +31,7 @@ mod site;
 mod tls_stack;
 mod user;
 
+mod accessibility;
 mod across_sites;
 mod faults;
 mod fragments;
