@@ -274,7 +274,7 @@ const FORGED_ID_TOKEN: Lesson = Lesson {
     id: "forged-id-token",
     title: "A forged ID token",
     minutes: 3,
-    goal: "Send the broker an ID token that Google has not signed, and see that nobody is signed in by it.",
+    goal: "Send the broker an ID token that Google has not signed, and see that it signs no user in.",
     scope: Scope::OneLogin,
     steps: &[
         Step {
