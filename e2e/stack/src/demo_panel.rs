@@ -22,7 +22,7 @@ use rocket::{Build, Rocket, get, routes};
 use crate::proxy::ProxyState;
 use cookie::LoginsCookie;
 
-/// What adds the panel to the answers of a demo.
+/// The part of a demo's server that adds the panel to its answers.
 #[derive(Clone)]
 pub(crate) struct DemoPanel {
     proxy_state: Arc<ProxyState>,

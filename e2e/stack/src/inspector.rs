@@ -64,6 +64,7 @@ pub(crate) fn routes() -> Vec<Route> {
         assets::style,
         assets::diagram_style,
         assets::script,
+        assets::event_script,
         assets::icon,
         assets::favicon,
     ]

@@ -120,7 +120,7 @@ impl Place {
         self.entry().0
     }
 
-    /// What the code does there.
+    /// The effect of the code there, in a sentence.
     pub(crate) fn title(self) -> &'static str {
         self.entry().2
     }

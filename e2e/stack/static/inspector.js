@@ -11,7 +11,6 @@ const news = document.getElementById("news");
 const rendered = new Map(LIVE.map((id) => [id, document.getElementById(id)?.outerHTML]));
 
 let requests = 0;
-let lastSeq = Number(main.dataset.seq);
 
 function announce(text) {
   news.textContent = text;
@@ -159,43 +158,12 @@ function showSoon() {
   timer = setTimeout(() => (isSending ? showSoon() : show(location.href)), 120);
 }
 
-// A browser opens six connections to one address at most. A page that nobody sees, in
-// another tab or behind the back button, must not keep one of them.
-
-let stream = null;
-
-function listen() {
-  if (stream) return;
-  stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
-  stream.addEventListener("message", (message) => {
-    const event = JSON.parse(message.data);
-    // After a lost connection the stream starts again from its first address.
-    if (event.seq <= lastSeq) return;
-    lastSeq = event.seq;
-    announce(describe(event));
-    showSoon();
-  });
+function onEvent(event) {
+  announce(describe(event));
+  showSoon();
 }
 
-function stopListening() {
-  stream?.close();
-  stream = null;
-}
-
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    stopListening();
-  } else {
-    listen();
-    showSoon();
-  }
-});
-addEventListener("pagehide", stopListening);
-addEventListener("pageshow", (event) => {
-  if (document.hidden) return;
-  listen();
-  if (event.persisted) showSoon();
-});
+followEvents(Number(main.dataset.seq), onEvent, showSoon);
 
 function describe(event) {
   const end = event.fault ? `fault ${event.fault}` : event.resend ? "sent again" : event.status ?? "no answer";

@@ -7,7 +7,6 @@ const main = document.getElementById("main");
 const news = document.getElementById("news");
 
 let rendered = document.getElementById("lesson").outerHTML;
-let lastSeq = Number(main.dataset.seq);
 let requests = 0;
 
 /** Shows the lesson as it is now, or after a form's `request`. */
@@ -75,21 +74,9 @@ document.addEventListener("click", (event) => {
 
 addEventListener("popstate", () => show(location.href));
 
-// Events, as they happen. A page that is not seen must not keep a connection.
+// Events, as they happen.
 
-let stream = null;
 let timer;
-
-function listen() {
-  if (stream) return;
-  stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
-  stream.addEventListener("message", (message) => {
-    const { seq } = JSON.parse(message.data);
-    if (seq <= lastSeq) return;
-    lastSeq = seq;
-    showSoon();
-  });
-}
 
 /** Loads the lesson once for several events, and not before a form's answer is shown. */
 function showSoon() {
@@ -97,25 +84,7 @@ function showSoon() {
   timer = setTimeout(() => (isSending ? showSoon() : show(location.href)), 120);
 }
 
-function stopListening() {
-  stream?.close();
-  stream = null;
-}
-
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    stopListening();
-  } else {
-    listen();
-    show(location.href);
-  }
-});
-addEventListener("pagehide", stopListening);
-addEventListener("pageshow", (event) => {
-  if (document.hidden) return;
-  listen();
-  if (event.persisted) show(location.href);
-});
+followEvents(Number(main.dataset.seq), showSoon, showSoon);
 
 // The countdown of the attacker's links, by this machine's clock: the page is loaded again
 // when the stack's clock is moved.

@@ -10,7 +10,6 @@ const KEYS = {
 };
 
 let requests = 0;
-let lastSeq = Number(document.getElementById("present").dataset.seq);
 
 async function show(url) {
   const number = ++requests;
@@ -54,28 +53,14 @@ document.addEventListener("keydown", (event) => {
 
 addEventListener("popstate", () => show(location.href));
 
-// Events, as they happen. A page that is not seen must not keep a connection.
+// Events, as they happen.
 
-let stream = null;
 let timer;
 
-function listen() {
-  if (stream) return;
-  stream = new EventSource(`/api/events/stream?after=${lastSeq}`);
-  stream.addEventListener("message", (message) => {
-    const { seq } = JSON.parse(message.data);
-    if (seq <= lastSeq) return;
-    lastSeq = seq;
-    clearTimeout(timer);
-    timer = setTimeout(() => show(location.href), 120);
-  });
+/** Loads the arrow once for several events. */
+function showSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(() => show(location.href), 120);
 }
 
-function stopListening() {
-  stream?.close();
-  stream = null;
-}
-
-document.addEventListener("visibilitychange", () => (document.hidden ? stopListening() : listen()));
-addEventListener("pagehide", stopListening);
-addEventListener("pageshow", () => document.hidden || listen());
+followEvents(Number(document.getElementById("present").dataset.seq), showSoon, showSoon);

@@ -5,7 +5,7 @@ use askama::Template;
 use super::story::{Line, Story};
 use crate::sources::Place;
 
-/// What the panel shows.
+/// The content of the panel.
 pub(super) struct Panel {
     /// The lines; none if the login is gone.
     pub(super) lines: Vec<Line>,

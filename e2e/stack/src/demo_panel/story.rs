@@ -20,7 +20,7 @@ const MAX_LAST: usize = 6;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     text: String,
-    /// How often the same happened in a row.
+    /// The number of times that the same happened in a row.
     times: usize,
     pub(super) tone: Tone,
     pub(super) place: Option<Place>,
@@ -43,7 +43,7 @@ pub(super) enum Tone {
 /// The body of an answer, by the id of its exchange.
 pub(super) type BodyOf<'a> = Box<dyn Fn(&str) -> Option<Value> + 'a>;
 
-/// What a story is told from, besides the events.
+/// The input of a story, besides the events.
 pub(super) struct Source<'a> {
     /// The path of the page with the diagram.
     pub(super) path: String,
@@ -64,7 +64,7 @@ pub(super) struct Story {
     is_at_provider: Option<String>,
 }
 
-/// What became of a call, seen from its caller.
+/// The outcome of a call, seen from its caller.
 enum Answer<'e> {
     Received(&'e LoggedEvent),
     Refused(&'e LoggedEvent),
@@ -196,7 +196,7 @@ impl Story {
     }
 }
 
-/// One call, being told.
+/// One call of a story.
 struct CallStory<'s, 'c> {
     story: &'s mut Story,
     call: &'c CallEvents<'c>,
@@ -500,7 +500,7 @@ impl<'c> CallStory<'_, 'c> {
     }
 }
 
-/// What happened, and the more specific reason, as sentences.
+/// The event's `happened`, and the more specific reason, as sentences.
 fn happened(event: &LoggedEvent) -> String {
     let sentences = event.happened.into_iter().chain(event.why);
     sentences

@@ -50,7 +50,7 @@ pub struct LoggedEvent {
     pub status: Option<u16>,
     /// The id of the rule that refused the call, or by which the login failed.
     pub rule: Option<&'static str>,
-    /// What happened, in a sentence: the rule as this call broke it.
+    /// The refusal in a sentence: the rule as this call broke it.
     pub happened: Option<&'static str>,
     /// The sentence of the rule.
     pub says: Option<&'static str>,

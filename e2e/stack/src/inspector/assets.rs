@@ -25,6 +25,14 @@ pub(super) fn script() -> Asset {
     )
 }
 
+#[get("/follow_events.js")]
+pub(super) fn event_script() -> Asset {
+    (
+        ContentType::JavaScript,
+        include_str!("../../static/follow_events.js"),
+    )
+}
+
 /// The icon where a browser looks for one by itself, as beside a JSON answer.
 #[get("/favicon.ico")]
 pub(super) fn favicon() -> Asset {

@@ -2,7 +2,7 @@
 
 use super::sequence::{Arrow, Participant};
 
-/// What the message of this arrow means.
+/// The meaning of an arrow's message, in a sentence.
 pub(super) fn explanation(arrow: &Arrow) -> &'static str {
     use Participant::{Broker, Provider};
     match (arrow.from, arrow.to) {

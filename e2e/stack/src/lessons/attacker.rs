@@ -30,7 +30,7 @@ pub(super) struct Attack {
     pub(super) after: u64,
     /// The time of the start, in Unix milliseconds.
     pub(super) at: i64,
-    /// What the demo answered when the attacker came back for the result last.
+    /// The demo's last answer to the attacker who came back for the result.
     pub(super) read: Option<Read>,
     cookies: Cookies,
 }

@@ -31,7 +31,7 @@ pub(super) struct AttackView {
     /// The time at which it expires, in Unix milliseconds, and the time that is left.
     pub(super) expires: (i64, String),
     pub(super) state: String,
-    /// What the attacker got when they came back.
+    /// The demo's answer to the attacker who came back, in a sentence.
     pub(super) read: Option<String>,
     /// Whether the attacker is signed in.
     pub(super) is_in: bool,
@@ -80,7 +80,7 @@ impl AttackView {
     }
 }
 
-/// How far the victim has come, by the last event that says something about it.
+/// The progress of the victim, by the last event that shows it.
 fn state(flow: LoginFlow, facts: &[&Fact<'_>]) -> &'static str {
     let known = facts.iter().rev().find_map(|fact| {
         Some(match (fact.event.operation.as_str(), fact.event.status?) {
@@ -104,7 +104,7 @@ fn state(flow: LoginFlow, facts: &[&Fact<'_>]) -> &'static str {
     known.unwrap_or("waits for the victim")
 }
 
-/// What the demo answered to the attacker.
+/// The demo's answer to the attacker, in a sentence.
 fn report(read: Read, flow: LoginFlow, facts: &[&Fact<'_>]) -> String {
     let outcome = facts.iter().rev().find_map(|fact| fact.outcome.as_ref());
     match (read, outcome) {

@@ -1,4 +1,4 @@
-//! What a lesson consists of: its steps, their buttons, and the ticks that events set.
+//! The parts of a lesson: its steps, their buttons, and the ticks that events set.
 
 use broker::relay::RelayGuard;
 use contract::Rule;
@@ -20,7 +20,7 @@ pub(crate) struct Lesson {
     pub(crate) steps: &'static [Step],
     /// The usual way to miss the point of the lesson.
     pub(crate) missed: Option<Missed>,
-    /// What to remember, in paragraphs.
+    /// The lesson to remember, in paragraphs.
     pub(crate) closing: &'static [&'static str],
     /// The rules of the contract that it is about.
     pub(crate) rules: &'static [Rule],
@@ -44,7 +44,7 @@ pub(crate) struct Step {
     pub(crate) text: &'static str,
     pub(crate) actions: &'static [Action],
     pub(crate) tick: Tick,
-    /// What has happened, and what to look at.
+    /// The explanation once the step is done, and the thing to look at.
     pub(crate) seen: &'static str,
 }
 

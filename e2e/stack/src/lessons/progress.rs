@@ -3,7 +3,7 @@
 use super::fact::Fact;
 use super::lesson::{Lesson, Scope, StackState, Tick};
 
-/// How far a student has come.
+/// The progress of a student.
 pub(crate) struct Progress<'f, 'e> {
     /// For each step whether it is done, and by which event.
     pub(crate) steps: Vec<Done<'f, 'e>>,

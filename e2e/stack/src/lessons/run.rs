@@ -11,7 +11,7 @@ pub(crate) struct LessonRun {
     pub(crate) since: u64,
 }
 
-/// What the address of a lesson says.
+/// The content of a lesson's address.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
     /// The lesson has not begun.

@@ -14,7 +14,7 @@ pub(super) struct StepView {
     /// Whether it is the one to do now.
     pub(super) is_current: bool,
     pub(super) actions: Vec<ActionView>,
-    /// What has happened, once it is done.
+    /// The explanation, once the step is done.
     pub(super) seen: Vec<Piece<'static>>,
     /// The path of the call that ticked it.
     pub(super) call: Option<String>,

@@ -52,33 +52,15 @@ impl Story {
         change: impl FnOnce(&mut LoggedEvent),
     ) -> Self {
         let seq = u64::try_from(self.events.len()).unwrap() + 1;
+        let from = match operation.contains("/v1/") {
+            true => "consumer",
+            false => "browser",
+        };
+        let request_id = self.bodies.len().to_string();
         let mut event = LoggedEvent {
-            seq,
-            at: i64::try_from(seq).unwrap() * 10,
-            source: EventSource::Audit,
-            request_id: self.bodies.len().to_string(),
-            from: match operation.contains("/v1/") {
-                true => "consumer",
-                false => "browser",
-            },
-            to: "broker",
-            operation: operation.to_owned(),
-            project: Some("demo".to_owned()),
-            provider: None,
             login: Some(login.to_owned()),
-            provenance: None,
             status: Some(status),
-            rule: None,
-            happened: None,
-            says: None,
-            law: None,
-            advice: None,
-            why: None,
-            took_ms: None,
-            committed: false,
-            steps: Vec::new(),
-            fault: None,
-            resend: false,
+            ..LoggedEvent::example(seq, &request_id, from, operation)
         };
         change(&mut event);
         self.bodies.push(Value::Null);
