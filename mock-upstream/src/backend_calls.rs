@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::google::IdTokenReport;
 use crate::http::{Request, Response};
+use crate::journal;
 use crate::provider::{Endpoints, Recipient};
 
 /// The number of calls that are kept, and of codes and tokens that are known.
@@ -103,8 +104,8 @@ impl BackendCalls {
         }
         let call = BackendCall {
             at,
-            method: request.method().to_owned(),
-            path: request.path().to_owned(),
+            method: journal::truncated(request.method()),
+            path: journal::truncated(request.path()),
             fields: fields_of(request),
             status: response.visible_status(),
             id_token: id_token.and_then(|token| {

@@ -22,13 +22,13 @@ mod user;
 pub(crate) use state::GitHub;
 
 use crate::http::{Request, Response};
-use crate::provider::{Endpoints, pages, sign_in};
+use crate::provider::{Endpoints, Route, pages, routes, sign_in};
 use metadata::{AUTHORIZATION_PATH, TOKEN_PATH};
 
 impl Endpoints for GitHub {
     fn respond(&self, request: &Request) -> Response {
-        let own = self.pending.respond(&self.context, request, || self.urls());
-        own.unwrap_or_else(|| self.imitate(request))
+        let routes = Self::routes(request.path());
+        routes::respond(self.context.provider, self, request, routes)
     }
 
     fn urls(&self) -> Vec<(&'static str, String)> {
@@ -55,16 +55,21 @@ impl Endpoints for GitHub {
 }
 
 impl GitHub {
-    /// Responds to a request that the real GitHub would receive.
-    fn imitate(&self, request: &Request) -> Response {
-        match (request.method(), request.path()) {
-            ("GET", metadata::PATH) => self.metadata(),
-            ("GET", AUTHORIZATION_PATH) => self.authorize(request),
-            ("POST", sign_in::PATH) => self.choose(request),
-            ("POST", TOKEN_PATH) => self.token(request),
-            ("GET", "/user") => self.user(request),
-            ("GET", "/user/emails") => self.emails(request),
-            _ => pages::not_found(self.context.provider),
+    /// The endpoints at `path`: those of the real GitHub, and the imitation's own.
+    fn routes(path: &str) -> &'static [Route<Self>] {
+        match path {
+            metadata::PATH => &[("GET", |it, _| it.metadata())],
+            AUTHORIZATION_PATH => &[("GET", Self::authorize)],
+            TOKEN_PATH => &[("POST", Self::token)],
+            "/user" => &[("GET", Self::user)],
+            "/user/emails" => &[("GET", Self::emails)],
+            sign_in::HOME_PATH => &[("GET", |it, http| {
+                it.pending.home(&it.context, http, &it.urls())
+            })],
+            pages::SCRIPT_PATH => &[("GET", |_, _| pages::script())],
+            sign_in::PATH => &[("POST", Self::choose)],
+            sign_in::FORGET_PATH => &[("POST", |it, http| it.pending.forget(http))],
+            _ => &[],
         }
     }
 }

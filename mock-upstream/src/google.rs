@@ -26,7 +26,7 @@ pub(crate) use keys::KeyRing;
 pub(crate) use state::Google;
 
 use crate::http::{Request, Response};
-use crate::provider::{Endpoints, Recipient, pages, sign_in};
+use crate::provider::{Endpoints, Recipient, Route, pages, routes, sign_in};
 use discovery::{AUTHORIZATION_PATH, KEYS_PATH, REVOCATION_PATH, TOKEN_PATH};
 use published_keys::{CERTIFICATES_PATH, KeyFormat};
 
@@ -35,8 +35,8 @@ const OLDER_AUTHORIZATION_PATH: &str = "/o/oauth2/auth";
 
 impl Endpoints for Google {
     fn respond(&self, request: &Request) -> Response {
-        let own = self.pending.respond(&self.context, request, || self.urls());
-        own.unwrap_or_else(|| self.imitate(request))
+        let routes = Self::routes(request.path());
+        routes::respond(self.context.provider, self, request, routes)
     }
 
     fn urls(&self) -> Vec<(&'static str, String)> {
@@ -73,22 +73,28 @@ impl Endpoints for Google {
 }
 
 impl Google {
-    /// Responds to a request that the real Google would receive.
-    fn imitate(&self, request: &Request) -> Response {
-        match (request.method(), request.path()) {
-            ("GET", discovery::PATH) => self.discovery(),
-            ("GET", KEYS_PATH) => self.published_keys(KeyFormat::Jwks),
-            ("GET", CERTIFICATES_PATH) => self.published_keys(KeyFormat::Certificates),
-            ("GET", AUTHORIZATION_PATH | OLDER_AUTHORIZATION_PATH) => self.authorize(request),
-            ("POST", sign_in::PATH) => self.choose(request),
-            ("POST", TOKEN_PATH) => self.token(request),
-            ("GET" | "POST", tokeninfo::PATH) => self.tokeninfo(request),
-            ("POST", REVOCATION_PATH) => self.revoke(request),
-            ("GET" | "POST", path) => match userinfo::Names::at(path) {
-                Some(names) => self.userinfo(request, names),
-                None => pages::not_found(self.context.provider),
-            },
-            _ => pages::not_found(self.context.provider),
+    /// The endpoints at `path`: those of the real Google, and the imitation's own.
+    fn routes(path: &str) -> &'static [Route<Self>] {
+        match path {
+            discovery::PATH => &[("GET", |it, _| it.discovery())],
+            KEYS_PATH => &[("GET", |it, http| it.published_keys(http, KeyFormat::Jwks))],
+            CERTIFICATES_PATH => &[("GET", |it, http| {
+                it.published_keys(http, KeyFormat::Certificates)
+            })],
+            AUTHORIZATION_PATH | OLDER_AUTHORIZATION_PATH => &[("GET", Self::authorize)],
+            TOKEN_PATH => &[("POST", Self::token)],
+            REVOCATION_PATH => &[("POST", Self::revoke)],
+            tokeninfo::PATH => &[("GET", Self::tokeninfo), ("POST", Self::tokeninfo)],
+            path if userinfo::Names::at(path).is_some() => {
+                &[("GET", Self::userinfo), ("POST", Self::userinfo)]
+            }
+            sign_in::HOME_PATH => &[("GET", |it, http| {
+                it.pending.home(&it.context, http, &it.urls())
+            })],
+            pages::SCRIPT_PATH => &[("GET", |_, _| pages::script())],
+            sign_in::PATH => &[("POST", Self::choose)],
+            sign_in::FORGET_PATH => &[("POST", |it, http| it.pending.forget(http))],
+            _ => &[],
         }
     }
 }

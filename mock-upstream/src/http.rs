@@ -6,6 +6,7 @@ mod response;
 mod faulty_response;
 mod server;
 mod transport;
+mod whole_request;
 
 pub(crate) use request::{Params, Request};
 pub(crate) use response::{Delivery, Response};

@@ -27,8 +27,8 @@
 //!    nothing else of HTTP.
 //! 2. The system's time is read in `clock` alone, randomness in `random` alone.
 //! 3. A value that is valid once is taken, never read and then removed.
-//! 4. Nothing grows without bound: stores, journal and the requests that wiremock keeps
-//!    have a maximum size.
+//! 4. Nothing grows without bound: stores, journal, a request and the requests that
+//!    wiremock keeps have a maximum size.
 //! 5. The two providers share no state: one can be reset while the other works.
 //! 6. A request that the real provider refuses is refused; a misbehaviour happens only
 //!    after a request passed every check.

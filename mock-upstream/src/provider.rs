@@ -1,5 +1,6 @@
 //! The parts that both providers share: the context of a running provider, the sign-in
-//! page, the stores of codes and tokens, PKCE, and the misbehaviours of a token endpoint.
+//! page, the stores of codes and tokens, PKCE, the methods of a path, and the
+//! misbehaviours of a token endpoint.
 
 mod account_form;
 mod context;
@@ -10,12 +11,14 @@ mod heap_size;
 pub(crate) mod pages;
 mod pkce;
 mod remembered;
+pub(crate) mod routes;
 pub(crate) mod sign_in;
 
 pub(crate) use context::{ProviderContext, SharedSettings};
 pub(crate) use expiring_store::ExpiringStore;
 pub(crate) use heap_size::HeapSize;
 pub(crate) use pkce::Challenge;
+pub(crate) use routes::Route;
 
 use crate::google::IdTokenReport;
 use crate::http::{Request, Response};

@@ -34,11 +34,15 @@ pub struct Settings {
 
 impl Settings {
     /// Both providers on free loopback ports, by the system's clock, with the seed users.
+    /// GitHub's metadata announces `iss`, so that each of its callbacks carries it.
     #[must_use]
     pub fn new(google: impl Into<Clients>, github: impl Into<Clients>) -> Self {
         Self {
             google: ProviderSettings::new(google),
-            github: ProviderSettings::new(github),
+            github: ProviderSettings {
+                iss: Iss::Errors,
+                ..ProviderSettings::new(github)
+            },
             clock: Clock::system(),
             users: KnownUsers::default(),
             labels: Labels::none(),

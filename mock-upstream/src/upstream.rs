@@ -10,7 +10,7 @@ use crate::github::GitHub;
 use crate::google::{Google, KeyRing};
 use crate::http::{Request, Server};
 use crate::journal::Entry;
-use crate::provider::{Endpoints, ProviderContext, SharedSettings};
+use crate::provider::{Endpoints, ProviderContext, SharedSettings, pages};
 use crate::script::{QueueError, Queued};
 use crate::settings::ProviderSettings;
 use crate::users::UnknownKey;
@@ -315,7 +315,10 @@ async fn serve(
     endpoints: Arc<dyn Endpoints>,
 ) -> io::Result<Server> {
     let handler = move |request: &Request| {
-        let response = endpoints.respond(request);
+        let response = match request.unclear_header() {
+            Some(name) => pages::unclear_header(context.provider, name),
+            None => endpoints.respond(request),
+        };
         context.record(request, &response);
         let now_ms = context.now_ms();
         let calls = &context.backend_calls;

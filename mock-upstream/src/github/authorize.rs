@@ -18,6 +18,10 @@ impl GitHub {
             Err(Refusal::NoCallback) => return pages::no_callback(self.context.provider),
             Err(Refusal::Callback(error)) => return Response::found(self.failure(&error)),
         };
+        if http.is_head() {
+            // Only a browser that will follow begins a sign-in.
+            return Response::html(200, String::new());
+        }
         match self.pending.begin(&self.context, http, checked) {
             SignIn::Decided(request, script) => Response::found(self.callback(request, script)),
             SignIn::Undecided(request) => self.pending.page(&self.context, http, request),

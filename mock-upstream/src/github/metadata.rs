@@ -23,11 +23,11 @@ impl GitHub {
 /// GitHub's members and lists, though the mock supports neither refresh tokens nor the
 /// device flow.
 ///
-/// The real document announces `iss`. This one does so only while every callback carries
-/// it: otherwise a client that relies on it would refuse a cancelled sign-in without `iss`,
-/// and never see `access_denied`.
+/// The real document announces `iss`, and so does this one while every callback carries it:
+/// otherwise a client that relies on it would refuse a cancelled sign-in without `iss`, and
+/// never see `access_denied`. It never denies `iss`, which some callbacks may carry.
 fn document(url: &str, announces_iss: bool) -> Response {
-    let document = json!({
+    let mut document = json!({
         "issuer": format!("{url}/login/oauth"),
         "authorization_endpoint": format!("{url}{AUTHORIZATION_PATH}"),
         "token_endpoint": format!("{url}{TOKEN_PATH}"),
@@ -39,7 +39,9 @@ fn document(url: &str, announces_iss: bool) -> Response {
         ],
         "code_challenge_methods_supported": ["S256"],
         "scopes_supported": ["offline_access"],
-        "authorization_response_iss_parameter_supported": announces_iss,
     });
+    if announces_iss {
+        document["authorization_response_iss_parameter_supported"] = true.into();
+    }
     Response::json(200, &document)
 }

@@ -165,6 +165,14 @@ impl CheckedRequest for AuthorizationRequest {
 
 impl HeapSize for AuthorizationRequest {
     fn heap_bytes(&self) -> usize {
-        self.client.heap_bytes() + self.state.heap_bytes() + self.scopes.heap_bytes()
+        let Self {
+            client,
+            redirect_uri,
+            scopes,
+            state,
+            ..
+        } = self;
+        let sent = scopes.heap_bytes() + state.heap_bytes();
+        client.heap_bytes() + redirect_uri.heap_bytes() + sent
     }
 }

@@ -16,6 +16,10 @@ impl Google {
             Ok(request) => request,
             Err(refusal) => return refusal.page(),
         };
+        if http.is_head() {
+            // Only a browser that will follow begins a sign-in.
+            return Response::html(200, String::new());
+        }
         match self.pending.begin(&self.context, http, checked) {
             SignIn::Decided(request, script) => {
                 let consent = request.prompt.consent();

@@ -3,7 +3,7 @@
 use super::discovery::KEYS_PATH;
 use super::state::Google;
 use crate::Misbehaviour;
-use crate::http::{Delivery, Response};
+use crate::http::{Delivery, Request, Response};
 use crate::provider::pages;
 
 pub(super) const CERTIFICATES_PATH: &str = "/oauth2/v1/certs";
@@ -22,9 +22,12 @@ pub(super) enum KeyFormat {
 }
 
 impl Google {
-    /// The published keys, unless this request is to fail.
-    pub(super) fn published_keys(&self, format: KeyFormat) -> Response {
+    /// The published keys, unless this request is to fail. A HEAD never does.
+    pub(super) fn published_keys(&self, http: &Request, format: KeyFormat) -> Response {
         let good = self.key_response(format);
+        if http.is_head() {
+            return good;
+        }
         match self.key_failure.take(KEYS_PATH, self.context.now_ms()) {
             Some(Misbehaviour::Keys500) => pages::server_error(self.context.provider, 500),
             Some(Misbehaviour::KeysTimeout) => good.with_delivery(Delivery::Silence),

@@ -147,7 +147,15 @@ impl CheckedRequest for AuthorizationRequest {
 
 impl HeapSize for AuthorizationRequest {
     fn heap_bytes(&self) -> usize {
-        self.client.heap_bytes() + self.nonce.heap_bytes() + self.state.heap_bytes()
+        let Self {
+            client,
+            redirect_uri,
+            nonce,
+            state,
+            ..
+        } = self;
+        let sent = nonce.heap_bytes() + state.heap_bytes();
+        client.heap_bytes() + redirect_uri.heap_bytes() + sent
     }
 }
 

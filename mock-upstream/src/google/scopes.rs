@@ -1,9 +1,11 @@
 //! Scopes: Google accepts short names and answers with long ones.
 
+use std::collections::BTreeSet;
+
 use crate::provider::pages::Permission;
 
 /// The scopes that the mock supports; any other one is `invalid_scope`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
     OpenId,
     Email,
@@ -13,9 +15,9 @@ pub(super) enum Scope {
 const EMAIL: &str = "https://www.googleapis.com/auth/userinfo.email";
 const PROFILE: &str = "https://www.googleapis.com/auth/userinfo.profile";
 
-/// The requested scopes.
+/// The requested scopes, each once, however often a request names it.
 #[derive(Clone)]
-pub(super) struct Scopes(Vec<Scope>);
+pub(super) struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
     /// Reads a list between blanks; `None` if it contains an unknown scope.

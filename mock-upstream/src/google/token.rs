@@ -107,6 +107,11 @@ impl Google {
                 self.fail_next_keys(failure);
                 good
             }
+            Some(M::UnknownKid | M::StaleKeys) => {
+                // A failure that no request took belongs to an earlier sign-in.
+                self.key_failure.clear();
+                good
+            }
             Some(other) => corrupt::token_response(other, self.context.provider, good),
             None => good,
         }

@@ -38,11 +38,12 @@ impl Names {
 impl Google {
     /// Reads the token from the `Authorization` header, or from the query (RFC 6750,
     /// section 2.3).
-    pub(super) fn userinfo(&self, request: &Request, names: Names) -> Response {
+    pub(super) fn userinfo(&self, request: &Request) -> Response {
         let bearer = request.credentials("bearer");
         let token = bearer.or_else(|| request.query().get("access_token"));
-        match self.access(token.unwrap_or_default()) {
-            Some(access) => Response::json(200, &account(&access, names)),
+        let access = self.access(token.unwrap_or_default());
+        match access.zip(Names::at(request.path())) {
+            Some((access, names)) => Response::json(200, &account(&access, names)),
             None => refused(),
         }
     }

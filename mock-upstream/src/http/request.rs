@@ -1,5 +1,7 @@
 //! The request to an endpoint.
 
+use std::collections::HashSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -16,6 +18,8 @@ pub(crate) struct Request {
     headers: HeaderMap,
 }
 
+const DECISIVE_HEADERS: [&str; 3] = ["authorization", "content-type", "x-github-api-version"];
+
 /// The parameters in a body, by its media type.
 enum Body {
     Form(Params),
@@ -26,6 +30,10 @@ enum Body {
 impl Request {
     pub(crate) fn method(&self) -> &str {
         &self.method
+    }
+
+    pub(crate) fn is_head(&self) -> bool {
+        self.method == "HEAD"
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -62,28 +70,50 @@ impl Request {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The value of a cookie.
+    /// The name of a header that decides about the response and is there twice, or is not
+    /// text: as an absent one it would let another credential or format decide.
+    pub(crate) fn unclear_header(&self) -> Option<&'static str> {
+        DECISIVE_HEADERS.into_iter().find(|name| {
+            let values: Vec<_> = self.headers.get_all(*name).iter().collect();
+            values.len() > 1 || values.iter().any(|value| value.to_str().is_err())
+        })
+    }
+
+    /// The value of a cookie. Another cookie, which any app of this host may have set, need
+    /// not be text.
     pub(crate) fn cookie(&self, name: &str) -> Option<&str> {
-        let mut pairs = self.header("cookie")?.split(';');
-        pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+        let headers = self.headers.get_all("cookie").iter();
+        let mut pairs = headers.flat_map(|it| it.as_bytes().split(|byte| *byte == b';'));
+        let value = pairs.find_map(|pair| {
+            let pair = pair.trim_ascii();
+            pair.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
+        })?;
+        str::from_utf8(value).ok()
     }
 
     /// The part of the `Authorization` header that follows `scheme`.
     pub(crate) fn credentials(&self, scheme: &str) -> Option<&str> {
-        let (given, credentials) = self.header("authorization")?.split_once(' ')?;
+        let header = self.header("authorization")?;
+        let (given, credentials) = header.split_once(' ').unwrap_or((header, ""));
         given
             .eq_ignore_ascii_case(scheme)
             .then(|| credentials.trim())
     }
 
     /// The client id and secret of HTTP Basic, where each is form-encoded (RFC 6749,
-    /// section 2.3.1).
+    /// section 2.3.1). Those that cannot be decoded are of no client, whatever the body
+    /// says.
     pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
-        let decoded = STANDARD.decode(self.credentials("basic")?).ok()?;
-        let decoded = String::from_utf8(decoded).ok()?;
-        let (client_id, client_secret) = decoded.split_once(':')?;
-        Some((form_decoded(client_id), form_decoded(client_secret)))
+        let encoded = self.credentials("basic")?;
+        Some(decoded_credentials(encoded).unwrap_or_default())
     }
+}
+
+fn decoded_credentials(encoded: &str) -> Option<(String, String)> {
+    let decoded = STANDARD.decode(encoded).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    let (client_id, client_secret) = decoded.split_once(':')?;
+    Some((form_decoded(client_id), form_decoded(client_secret)))
 }
 
 fn form_decoded(text: &str) -> String {
@@ -157,9 +187,7 @@ impl Params {
 
     /// Whether any parameter occurs more than once.
     pub(crate) fn has_duplicates(&self) -> bool {
-        let is_duplicate = |(index, (name, _)): (usize, &(String, String))| {
-            self.0[..index].iter().any(|(earlier, _)| earlier == name)
-        };
-        self.0.iter().enumerate().any(is_duplicate)
+        let mut names = HashSet::new();
+        !self.iter().all(|(name, _)| names.insert(name))
     }
 }

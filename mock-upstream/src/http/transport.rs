@@ -1,8 +1,10 @@
-//! The transport in front of wiremock, which delivers responses as no HTTP server does.
+//! The transport in front of wiremock, which reads requests within limits, and delivers
+//! responses as no HTTP server does.
 //!
 //! wiremock sends complete responses, or none. So the transport owns the provider's public
-//! address, and opens a connection to wiremock for each one of a client. It copies bytes
-//! unchanged, except for a [`FaultyResponse`].
+//! address, and opens a connection to wiremock for each one of a client. It passes on
+//! [whole requests](super::whole_request) alone, and responses unchanged, except for a
+//! [`FaultyResponse`].
 //!
 //! The transport has a thread of its own, as wiremock has: a client that blocks the
 //! caller's runtime must not wait for itself.
@@ -19,6 +21,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use super::faulty_response::FaultyResponse;
+use super::whole_request::copy_requests;
 
 /// The bytes that one read can return.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -94,11 +97,11 @@ async fn connect(client: TcpStream, server: SocketAddr) -> io::Result<()> {
     let server = TcpStream::connect(server).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
-    let (mut from_client, to_client) = client.into_split();
-    let (from_server, mut to_server) = server.into_split();
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
     // The end of one direction ends both: neither side talks to half a connection.
     tokio::select! {
-        requests = tokio::io::copy(&mut from_client, &mut to_server) => requests.map(drop),
+        requests = copy_requests(from_client, to_server) => requests,
         responses = copy_responses(from_server, to_client) => responses,
     }
 }

@@ -77,7 +77,7 @@ impl ProviderContext {
     pub(crate) fn record(&self, request: &Request, response: &Response) {
         self.journal.record(journal::Entry {
             at: self.now_ms(),
-            method: request.method().to_owned(),
+            method: journal::truncated(request.method()),
             path: journal::truncated(request.path()),
             query: journal::masked(request.raw_query()),
             status: response.visible_status(),

@@ -1,6 +1,7 @@
 //! The heap size of the values that an [`ExpiringStore`](super::ExpiringStore) keeps.
 
 use crate::script::SignInScript;
+use crate::settings::RedirectUri;
 use crate::{Client, Misbehaviour, User};
 
 /// A value that knows its size on the heap.
@@ -31,6 +32,13 @@ impl HeapSize for Client {
     /// Its id, which a browser may choose; its registration is in the settings.
     fn heap_bytes(&self) -> usize {
         self.client_id().len()
+    }
+}
+
+impl HeapSize for RedirectUri {
+    /// A browser chooses it where any is accepted.
+    fn heap_bytes(&self) -> usize {
+        self.as_str().len() + self.host().len()
     }
 }
 

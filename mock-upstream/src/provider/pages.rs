@@ -169,8 +169,19 @@ pub(crate) fn blocked(provider: Provider, error: &str, text: &str) -> Response {
 }
 
 pub(crate) fn not_found(provider: Provider) -> Response {
-    let text = "There is no such page, or not for this method.";
-    notice(provider, 404, "404: Not found", text)
+    notice(provider, 404, "404: Not found", "There is no such page.")
+}
+
+/// The page for a method that a path does not have; `allowed` lists those that it has.
+pub(crate) fn method_not_allowed(provider: Provider, allowed: &str) -> Response {
+    let text = format!("This address answers other methods: {allowed}.");
+    notice(provider, 405, "405: Method not allowed", &text).with_header("allow", allowed)
+}
+
+/// The page for a request with a header that could be read in two ways, or in none.
+pub(crate) fn unclear_header(provider: Provider, name: &str) -> Response {
+    let text = format!("The header {name} is there twice, or is not text.");
+    notice(provider, 400, "400: Bad request", &text)
 }
 
 /// The page for a request without a callback, where none is registered because any is

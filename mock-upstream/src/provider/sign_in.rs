@@ -14,8 +14,11 @@ use crate::{Client, Misbehaviour, Mode, random};
 /// The path that receives the page's forms. The real providers have no such path.
 pub(crate) const PATH: &str = "/mock/sign-in";
 
+/// The path of the home page.
+pub(crate) const HOME_PATH: &str = "/";
+
 /// The path that forgets the user of the last time.
-const FORGET_PATH: &str = "/mock/forget";
+pub(crate) const FORGET_PATH: &str = "/mock/forget";
 
 /// The lifetime of a page. It is longer than the lifetime of the app's own login, as at the
 /// real providers: whose page stays open too long is refused by the app, and not here.
@@ -151,26 +154,14 @@ impl<R: CheckedRequest> PendingSignIns<R> {
         pages::sign_in_over(context.provider, back)
     }
 
-    /// The response to a request that the real provider does not have: the home page, the
-    /// page's script, and the end of a last time.
-    pub(crate) fn respond(
-        &self,
-        context: &ProviderContext,
-        http: &Request,
-        urls: impl FnOnce() -> Vec<(&'static str, String)>,
-    ) -> Option<Response> {
-        match (http.method(), http.path()) {
-            ("GET", "/") => Some(self.home(context, http, &urls())),
-            ("GET", pages::SCRIPT_PATH) => Some(pages::script()),
-            ("POST", FORGET_PATH) => {
-                self.remembered.forget(http);
-                Some(Response::see_other("/"))
-            }
-            _ => None,
-        }
+    /// Forgets the user whom the browser signs in again.
+    pub(crate) fn forget(&self, http: &Request) -> Response {
+        self.remembered.forget(http);
+        Response::see_other(HOME_PATH)
     }
 
-    fn home(
+    /// The home page, which the real provider does not have.
+    pub(crate) fn home(
         &self,
         context: &ProviderContext,
         http: &Request,

@@ -54,7 +54,7 @@ async fn a_get_of_the_token_endpoint_is_refused_and_keeps_the_code() {
         let mock = TestMock::new().await;
         let form = redemption(&mock.code(provider).await);
         let url = format!("{}?{}", mock.token_url(provider), form.encoded());
-        assert_eq!(mock.get(&url).await.status, 404);
+        assert_eq!(mock.get(&url).await.status, 405);
         let response = mock.token(provider, &form).await;
         assert!(response.json()["access_token"].is_string());
     }

@@ -63,6 +63,7 @@ async fn a_head_request_leaves_the_queue() {
     let query = authorization(GOOGLE).encoded();
     let url = format!("{}/o/oauth2/v2/auth?{query}", mock.upstreams.google().url());
     let head = mock.request(Method::HEAD, &url).send().await.unwrap();
+    assert_eq!(head.status(), 200);
     assert_eq!(head.headers().get("location"), None);
     assert_eq!(sub(&mock).await, "1");
 }

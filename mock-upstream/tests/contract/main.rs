@@ -13,9 +13,12 @@ mod test_mock;
 
 mod clients;
 mod controls;
+mod headers;
 mod journal;
+mod methods;
 mod page;
 mod people_file;
+mod requests;
 mod start;
 mod users;
 

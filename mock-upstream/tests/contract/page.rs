@@ -5,11 +5,12 @@ mod choices;
 mod home;
 
 use mock_upstream::users::seed_users;
-use mock_upstream::{Client, Misbehaviour, Mode, Provider};
+use mock_upstream::{Client, Clients, Misbehaviour, Mode, Provider};
+use reqwest::Method;
 
 use crate::test_mock::{CALLBACK, Params, Response, TestMock, authorization};
 
-async fn interactive() -> TestMock {
+pub(crate) async fn interactive() -> TestMock {
     TestMock::with(|settings| {
         settings.google.mode = Mode::Interactive;
         settings.github.mode = Mode::Interactive;
@@ -44,10 +45,22 @@ const LONG_STATES: usize = 200;
 #[tokio::test]
 async fn g7_pending_sign_ins_hold_a_bounded_number_of_bytes() {
     const MAX_BYTES: usize = 9 * 1024 * 1024;
-    let mock = interactive().await;
-    let state = "a".repeat(60_000);
-    for provider in Provider::ALL {
-        let long = authorization(provider).with("state", &state);
+    let mock = TestMock::with(|settings| {
+        for provider in [&mut settings.google, &mut settings.github] {
+            provider.mode = Mode::Interactive;
+            provider.clients = Clients::Any;
+        }
+    });
+    let mock = mock.await;
+    let long = "a".repeat(60_000);
+    let callback = format!("{CALLBACK}/{long}");
+    for (provider, name, value) in [
+        (Provider::Google, "state", &long),
+        (Provider::GitHub, "state", &long),
+        (Provider::Google, "redirect_uri", &callback),
+        (Provider::GitHub, "redirect_uri", &callback),
+    ] {
+        let long = authorization(provider).with(name, value);
         for _ in 0..LONG_STATES {
             let response = mock.authorize(provider, &long).await;
             assert_eq!(response.status, 200);
@@ -64,7 +77,7 @@ async fn g7_pending_sign_ins_hold_a_bounded_number_of_bytes() {
 }
 
 #[tokio::test]
-async fn g7_the_journal_truncates_a_long_query() {
+async fn g7_the_journal_truncates_a_long_query_and_a_long_method() {
     let mock = interactive().await;
     for provider in Provider::ALL {
         let long = authorization(provider).with("x", &"a".repeat(60_000));
@@ -72,6 +85,11 @@ async fn g7_the_journal_truncates_a_long_query() {
         let last = mock.upstream(provider).journal().pop().unwrap();
         assert!(last.query.len() < 5_000, "{} bytes", last.query.len());
         assert!(last.query.ends_with('…'), "{}", last.query);
+        let method = Method::from_bytes(&[b'A'; 60_000]).unwrap();
+        let request = mock.request(method, mock.upstream(provider).url());
+        assert_eq!(Response::of(request).await.status, 405);
+        let last = mock.upstream(provider).journal().pop().unwrap();
+        assert!(last.method.len() < 5_000, "{} bytes", last.method.len());
     }
 }
 

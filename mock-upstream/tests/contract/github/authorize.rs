@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::GITHUB;
 use crate::test_mock::{
     CALLBACK, Params, Response, SECOND_CALLBACK, STATE, TestMock, authorization, redemption,
+    seed_account,
 };
 
 fn request() -> Params {
@@ -37,10 +38,11 @@ async fn a_code_is_twenty_lower_case_hexadecimal_digits() {
     assert!(code.bytes().all(is_lower_hex));
 }
 
-// The real URL: kossiitkgp/KWoC-Frontend#95.
+// The real URL, from before the rollout of iss: kossiitkgp/KWoC-Frontend#95.
 #[tokio::test]
 async fn a_denial_equals_the_real_one_byte_for_byte() {
     let mock = TestMock::new().await;
+    mock.upstreams.github().set_iss(Iss::On);
     mock.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
     let response = mock
         .authorize(GITHUB, &request().with("state", "mentor"))
@@ -66,7 +68,7 @@ async fn the_error_for_an_unregistered_redirect_uri_goes_to_the_registered_one()
         let callback = response.callback();
         let description =
             "The redirect_uri MUST match the registered callback URL for this application.";
-        let order = ["error", "error_description", "error_uri", "state"];
+        let order = ["error", "error_description", "error_uri", "state", "iss"];
         assert!(
             response
                 .header("location")
@@ -149,7 +151,7 @@ async fn a_preflight_is_refused() {
     let url = format!("{}/login/oauth/authorize", mock.upstreams.github().url());
     let request = mock.request(Method::OPTIONS, &url);
     let response = Response::of(request.header("origin", "https://app.example")).await;
-    assert_eq!(response.status, 404);
+    assert_eq!(response.status, 405);
     assert_eq!(response.header("access-control-allow-origin"), "");
 }
 
@@ -185,16 +187,30 @@ async fn metadata(mock: &TestMock) -> Value {
     mock.get(&format!("{url}{path}")).await.json()
 }
 
+const ISS_ANNOUNCED: &str = "authorization_response_iss_parameter_supported";
+
 // RFC 9207, section 2.3: true is a promise for every callback, errors included. The real
 // document says true; whether GitHub's errors keep that promise is not confirmed.
 #[tokio::test]
-async fn the_metadata_announces_iss_only_if_every_callback_carries_it() {
+async fn the_metadata_announces_iss_and_every_callback_carries_it() {
     let mock = TestMock::new().await;
-    for (iss, announced) in [(Iss::Off, false), (Iss::On, false), (Iss::Errors, true)] {
+    assert_eq!(metadata(&mock).await[ISS_ANNOUNCED], true);
+    for next in [
+        Next::User(seed_account(GITHUB, "ada")),
+        Next::Misbehave(Misbehaviour::Deny),
+    ] {
+        mock.queue(GITHUB, next);
+        let callback = mock.authorize(GITHUB, &request()).await.callback();
+        assert!(callback.get("iss").is_some());
+    }
+}
+
+#[tokio::test]
+async fn the_metadata_says_nothing_about_iss_while_some_callbacks_may_lack_it() {
+    let mock = TestMock::new().await;
+    for iss in [Iss::Off, Iss::On] {
         mock.upstreams.github().set_iss(iss);
-        let document = metadata(&mock).await;
-        let member = &document["authorization_response_iss_parameter_supported"];
-        assert_eq!(member, announced, "{iss:?}");
+        assert_eq!(metadata(&mock).await.get(ISS_ANNOUNCED), None, "{iss:?}");
     }
 }
 

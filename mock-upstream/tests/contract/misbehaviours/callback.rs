@@ -31,7 +31,7 @@ async fn google_fails_in_the_callback() {
 #[tokio::test]
 async fn a_suspended_application_has_githubs_description() {
     let callback = callback(GITHUB, Misbehaviour::ApplicationSuspended).await;
-    let order = ["error", "error_description", "error_uri", "state"];
+    let order = ["error", "error_description", "error_uri", "state", "iss"];
     let description = "Your application has been suspended. Contact support@github.com.";
     assert_eq!(callback.names(), order);
     assert_eq!(callback.get("error"), Some("application_suspended"));

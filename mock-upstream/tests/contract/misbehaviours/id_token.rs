@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, crypto};
-use mock_upstream::Misbehaviour;
+use mock_upstream::{Misbehaviour, Next};
 use serde_json::{Value, json};
 
 use super::{GOOGLE, mock_with};
@@ -215,4 +215,15 @@ async fn a_failure_of_the_key_set_expires_after_ten_seconds() {
     mock.sign_in(GOOGLE).await;
     mock.advance_ms(10_000);
     assert_eq!(key_set(&mock).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_failure_of_the_key_set_ends_with_the_next_unknown_key() {
+    for next in [Misbehaviour::UnknownKid, Misbehaviour::StaleKeys] {
+        let mock = mock_with(GOOGLE, Misbehaviour::Keys500).await;
+        mock.sign_in(GOOGLE).await;
+        mock.queue(GOOGLE, Next::Misbehave(next));
+        mock.sign_in(GOOGLE).await;
+        assert_eq!(key_set(&mock).await.status, 200, "{next:?}");
+    }
 }

@@ -34,7 +34,9 @@ impl<'a> Browser<'a> {
     async fn gets(&self, path: &str) -> Response {
         let url = format!("{}{path}", self.mock.upstream(self.provider).url());
         let request = self.mock.request(Method::GET, &url);
-        Response::of(request.header("cookie", &self.cookie)).await
+        // An app on another port may have set a cookie that is not text.
+        let cookies = [b"caf\xe9=1; ", self.cookie.as_bytes()].concat();
+        Response::of(request.header("cookie", cookies)).await
     }
 
     async fn posts(&mut self, path: &str, form: &[(&str, &str)]) -> Response {
