@@ -11,7 +11,7 @@ use std::time::Duration;
 use contract::{ClientId, Provider, Rule};
 
 use crate::model::{LoginId, UnixMs};
-use crate::relay::Provenance;
+use crate::relay::{Provenance, SameTraits};
 
 /// A request, or a call to a provider, at its end.
 #[derive(Debug, Clone)]
@@ -37,6 +37,9 @@ pub struct Event {
     pub login: Option<LoginId>,
     /// The provenance of the visit that it answers.
     pub provenance: Option<Provenance>,
+    /// The traits that a browser, back from its provider, shares with the one that was
+    /// redirected there.
+    pub same_traits: Option<SameTraits>,
     /// The rule that refused it, that demanded confirmation, or by which the login
     /// failed.
     pub rule: Option<Rule>,
@@ -176,6 +179,8 @@ impl AuditLog {
             project = event.project.as_ref().map(ClientId::as_str),
             login = event.login.as_ref().map(LoginId::as_str),
             provenance = event.provenance.map(Provenance::as_str),
+            same_look = event.same_traits.map(|same| same.look),
+            same_network = event.same_traits.map(|same| same.network),
             rule = event.rule.map(Rule::id),
             rule_says = event.rule.map(Rule::sentence),
             happened = event.rule.map(Rule::happened),
@@ -230,6 +235,7 @@ mod tests {
             provider: None,
             login: None,
             provenance: None,
+            same_traits: None,
             rule,
             why: None,
             took: None,

@@ -35,6 +35,7 @@ mod response;
 mod audit_fairing;
 mod catcher;
 mod context;
+mod dropped_headers;
 mod raw_headers;
 mod route_table;
 
@@ -45,6 +46,7 @@ mod settings;
 use rocket::shield::Shield;
 use rocket::{Build, Rocket, catchers, routes};
 
+pub use dropped_headers::{RestoreDroppedHeaders, watch as watch_dropped_headers};
 pub use in_flight::InFlight;
 pub use operator::operator;
 pub use settings::config;
@@ -76,6 +78,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         authorize::head,
         callback::complete,
         callback::head,
+        callback::confirm,
         return_path::end_fragment,
         return_path::head,
         token::redeem,
@@ -95,6 +98,7 @@ fn rocket(broker: Broker) -> Rocket<Build> {
         .attach(in_flight)
         // The headers of `response::headers` are stricter.
         .attach(Shield::new())
+        .attach(RestoreDroppedHeaders)
         .attach(NoHeadByForm)
         .attach(AuditFairing)
         .attach(sweeper())

@@ -5,10 +5,15 @@
 //! authorization URL to a victim and collect the profile that the victim signs in with.
 //! But the victim's own browser reports the page that the visit began on, and the
 //! attacker cannot change that. A visit is *vouched for* when it began on a page of the
-//! project.
+//! project. At the provider's callback, [`BrowserTraits`] tell whether the browser is the
+//! one that began, or only holds its cookie.
+
+mod browser_traits;
 
 use contract::Origin;
 use serde::Deserialize;
+
+pub use browser_traits::{BrowserTraits, SameTraits};
 
 /// The visits of a project's logins that see the confirmation page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -168,7 +173,7 @@ impl Visit {
     }
 }
 
-/// The decision on a visit whose login is not bound yet.
+/// The decision on a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelayDecision {
     /// Bind the login to the browser, and redirect to the provider.

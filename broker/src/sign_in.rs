@@ -10,6 +10,7 @@ pub(crate) mod legacy;
 pub(crate) mod report;
 
 mod broker_core;
+mod confirmation;
 mod returned;
 
 use std::net::IpAddr;
@@ -18,17 +19,33 @@ use contract::Rule;
 
 use crate::model::upstream_login::{Purpose, UpstreamLogin};
 use crate::query::Query;
+use crate::relay::SameTraits;
 use clean::CleanCallback;
 use legacy::LegacyCallback;
 use report::{LogFields, Refused, Report};
 use returned::Returned;
 
 pub(crate) use broker_core::{BrokerCore, CallObserver, ProviderRedirect};
+pub(crate) use confirmation::{Confirmation, Question};
 
-/// The consumer's callback that a browser is sent to when it is back from its provider.
+/// The answer to a browser that is back from its provider: the consumer's callback, or a
+/// question.
 pub(crate) enum CallbackResponse {
     Clean(CleanCallback),
     Legacy(LegacyCallback),
+    /// The user is asked for confirmation, and nothing is consumed.
+    Confirm(Confirmation),
+}
+
+/// The way in which a browser comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// From its provider, with these traits of the browser that was redirected there.
+    FromProvider(SameTraits),
+    /// By Continue on the confirmation page.
+    Confirmed,
+    /// By Cancel on the confirmation page.
+    Cancelled,
 }
 
 /// Completes the sign-in of a browser that is back from its provider with
@@ -36,6 +53,7 @@ pub(crate) enum CallbackResponse {
 pub(crate) async fn complete(
     core: &BrokerCore,
     upstream_login: UpstreamLogin,
+    arrival: Arrival,
     query: &Query<'_>,
     client_addr: Option<IpAddr>,
     observe: CallObserver<'_>,
@@ -44,11 +62,16 @@ pub(crate) async fn complete(
         project: Some(upstream_login.project.clone()),
         login: Some(upstream_login.login.clone()),
         provider: Some(upstream_login.provider),
+        same_traits: match arrival {
+            Arrival::FromProvider(same) => Some(same),
+            Arrival::Confirmed | Arrival::Cancelled => None,
+        },
         ..LogFields::default()
     };
     let returned = Returned {
         core,
         upstream_login,
+        arrival,
         query,
         observe,
     };
@@ -64,6 +87,10 @@ async fn redirect_back(
     returned.core.limits.callback(client_addr)?;
     let redirect_uri = returned.redirect_uri();
     let redirect_uri = redirect_uri.ok_or(Rule::RedirectUriRegistered)?;
+    if let Some(confirmation) = returned.confirmation(&redirect_uri) {
+        log.rule = Some(Rule::UpstreamLoginSameTraits);
+        return Ok(CallbackResponse::Confirm(confirmation));
+    }
     Ok(match &returned.upstream_login.purpose {
         Purpose::Clean { handle, .. } => {
             CallbackResponse::Clean(clean::complete(&returned, *handle, redirect_uri, log).await?)

@@ -1,7 +1,8 @@
 // Continue counts only after everything that one should read was in view, and the
 // page then visible and in front for a second. A popup of three lines shows nothing
 // but the button; a click that was meant for another window, which closed under it,
-// would hit it.
+// would hit it. A user who clicks fast has not read anything: a press that comes too early
+// starts the second anew, and one that began too early does not count when it ends.
 //
 // The page comes with the button disabled: if this script does not load, it stays so.
 "use strict";
@@ -9,7 +10,12 @@
 const form = document.querySelector("form.waits");
 const button = form.querySelector("button.scripted");
 const unread = new Set(document.querySelectorAll("h1, .who, .meaning, .advice li"));
+let beganEarly = false;
 let timer;
+
+function isHeld() {
+  return button.hasAttribute("aria-disabled");
+}
 
 function hold() {
   clearTimeout(timer);
@@ -40,14 +46,24 @@ const reader = new IntersectionObserver(
 );
 
 form.addEventListener("submit", (event) => {
-  if (button.hasAttribute("aria-disabled")) {
+  if (isHeld() || beganEarly) {
     event.preventDefault();
+    beganEarly = false;
+    watch();
   } else {
     // The second click of two would arrive as another browser's.
     hold();
   }
 });
 
+for (const start of ["pointerdown", "keydown"]) {
+  document.addEventListener(start, () => {
+    beganEarly = isHeld();
+    if (beganEarly) {
+      watch();
+    }
+  });
+}
 document.addEventListener("visibilitychange", watch);
 for (const change of ["focus", "blur", "pageshow"]) {
   window.addEventListener(change, watch);

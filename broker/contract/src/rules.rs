@@ -118,8 +118,8 @@ catalogue! {
         "The authorization_url is not a URL that a browser may be sent to",
         "Do not send a browser to any other address, even if a service returned it.";
     OriginShape = "origin.shape", KitChoice,
-        "A base address is an HTTPS origin, or an HTTP loopback one, without path or trailing slash",
-        "The base address has a path, a trailing slash or another scheme",
+        "A base address is an HTTPS origin, or an HTTP loopback one, without path, trailing slash or default port",
+        "The base address has a path, a trailing slash, its scheme's own port or another scheme",
         "Write it like https://signin.example or http://127.0.0.1:8000.";
     ProviderKnown = "provider.known", Spec("Provider"),
         "A provider is google or github",
@@ -159,6 +159,10 @@ catalogue! {
         "A prefetch changes nothing, so it is not answered",
         "The browser requested the page ahead of time",
         "Nothing to do: the browser requests the page again when the user opens it.";
+    RequestCookies = "request.cookies", KitChoice,
+        "The cookies of a browser are UTF-8",
+        "A cookie for this host or its parent domain has a byte that is not UTF-8, which hides all others",
+        "Find the site of the same domain that sets it. Behind the nginx configuration of this kit such a cookie is removed.";
     BodyMediaType = "body.media_type", Spec("Endpoints"),
         "A body is sent as application/json",
         "The body was not sent as application/json",
@@ -265,6 +269,10 @@ catalogue! {
         "A provider's answer counts only in the browser that was redirected to the provider",
         "The user came back from the provider in another browser",
         "Start again at the application, in one browser, with cookies allowed (curl -L needs a cookie jar).";
+    UpstreamLoginSameTraits = "upstream_login.same_traits", KitChoice,
+        "A browser that comes back from a provider as it left needs no confirmation",
+        "The browser looks different, or came from another network, than the one that began",
+        "Nothing to do: the user is asked whether they started this sign-in. If all of them are asked, look for a proxy that changes User-Agent or the client's address.";
     UpstreamLoginOnce = "upstream_login.once", KitChoice,
         "A provider's answer counts once",
         "The provider's answer was used before",
@@ -323,6 +331,10 @@ catalogue! {
         "A call carries a well-formed bearer access token",
         "The access token is missing, or malformed",
         "Send the access_token of the token response, in one Authorization: Bearer header and nowhere else.";
+    BearerOnce = "bearer.once", KitChoice,
+        "A call has at most one Authorization header",
+        "The request has two Authorization headers",
+        "Send one; look for a proxy or a client library that adds another.";
     BearerKnown = "bearer.known", Spec("Authentication"),
         "An access token is one that this service issued",
         "This service does not know the access token",

@@ -137,6 +137,10 @@ fn notes(config: &Config) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.push(format!(
+        "the host name of {} must serve nothing else, on any port: cookies know no ports",
+        config.base_url
+    ));
     notes.extend(address_note(config));
     notes.extend(config.projects.iter().flat_map(project_notes));
     notes

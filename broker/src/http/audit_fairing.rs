@@ -60,6 +60,7 @@ fn event(broker: &Broker, request: &Request<'_>, response: &Response<'_>) -> Eve
         took: None,
         login: reported.and_then(|it| it.login.clone()),
         provenance: reported.and_then(|it| it.provenance),
+        same_traits: reported.and_then(|it| it.same_traits),
         rule: context.rule(),
         why: reported.and_then(|it| it.why),
         steps: reported.map(|it| it.steps.clone()).unwrap_or_default(),

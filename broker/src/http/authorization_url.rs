@@ -10,7 +10,7 @@ use super::request::upstream_login_cookies::UpstreamLoginCookies;
 use super::request::visitor::Visitor;
 use super::response::client_redirect::{self, Fragment};
 use super::response::headers::FormPage;
-use super::response::pages;
+use super::response::pages::{self, FormTarget};
 use super::response::refusal::Refusal;
 use super::response::see_other::SeeOther;
 use crate::Broker;
@@ -33,7 +33,7 @@ pub(super) async fn open(
         }
         VisitResponse::Confirm(confirmation) => Either::Right(pages::confirmation(
             &confirmation,
-            &handle,
+            &FormTarget::Login(&handle),
             context.request_id(),
         )),
     })

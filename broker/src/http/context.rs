@@ -89,6 +89,7 @@ impl RequestContext {
                 took: Some(call.took),
                 login: Some(upstream_login.login.clone()),
                 provenance: None,
+                same_traits: None,
                 rule: call.outcome.err().map(Failure::rule),
                 why: call.outcome.err().map(Failure::why),
                 steps: Vec::new(),

@@ -26,12 +26,16 @@ pub(crate) fn is_json(headers: &HeaderMap<'_>) -> bool {
     only(headers, "Content-Type").is_some_and(|value| is(value, "application/json"))
 }
 
-/// Whether the body is marked as anything but itself.
+/// Whether the body is marked as anything but itself, for its whole way or for one hop:
+/// the HTTP library decodes `chunked` alone.
 pub(crate) fn has_encoded_body(headers: &HeaderMap<'_>) -> bool {
-    let codings = list(headers, "Content-Encoding").filter(|coding| !coding.is_empty());
-    codings
-        .into_iter()
-        .any(|coding| !coding.eq_ignore_ascii_case("identity"))
+    [
+        ("Content-Encoding", "identity"),
+        ("Transfer-Encoding", "chunked"),
+    ]
+    .into_iter()
+    .flat_map(|(name, plain)| list(headers, name).map(move |coding| (coding, plain)))
+    .any(|(coding, plain)| !coding.is_empty() && !coding.eq_ignore_ascii_case(plain))
 }
 
 /// Whether `Accept` names `text/html` and prefers it to JSON.

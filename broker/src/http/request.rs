@@ -12,5 +12,6 @@ pub(crate) mod upstream_login_cookies;
 pub(crate) mod visitor;
 pub(crate) mod wrong_method;
 
+mod browser_look;
 mod cookies;
 mod handle;

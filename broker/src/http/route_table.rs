@@ -26,12 +26,20 @@ pub(crate) const METHODS: [Method; 9] = [
 /// such path.
 pub(crate) fn allowed_methods(request: &Request<'_>) -> Option<&'static str> {
     let path = request.uri().path().as_str();
-    let mut routes = request.rocket().routes().filter(|route| is_own(route));
-    let route = routes.find(|route| matches(route.uri.as_str(), path))?;
-    Some(match route.method {
-        Method::Get => "GET, HEAD",
-        _ => "POST",
-    })
+    let routes = request.rocket().routes().filter(|route| is_own(route));
+    let methods = routes
+        .filter(|route| matches(route.uri.as_str(), path))
+        .map(|route| route.method);
+    let methods: Vec<_> = methods.collect();
+    match (
+        methods.contains(&Method::Get),
+        methods.contains(&Method::Post),
+    ) {
+        (true, true) => Some("GET, HEAD, POST"),
+        (true, false) => Some("GET, HEAD"),
+        (false, true) => Some("POST"),
+        (false, false) => None,
+    }
 }
 
 /// The preconditions have no name.

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use rocket::Config;
 use rocket::config::{Ident, LogLevel, Shutdown, TlsConfig};
 
+use super::dropped_headers::watch;
 use crate::Broker;
 
 /// The settings of a broker, with its TLS certificate and its time to stop.
@@ -27,6 +28,8 @@ pub(super) fn own_config(broker: &Broker) -> Config {
 /// Rocket's settings for a server at `bind` that reads no configuration of its own,
 /// handles no signals, trusts no header and logs no secret.
 pub fn config(bind: SocketAddr) -> Config {
+    // Rocket installs a logger of its own when it is built.
+    watch();
     Config {
         address: bind.ip(),
         port: bind.port(),

@@ -55,6 +55,7 @@ fn event(rule: Option<Rule>) -> audit::Event {
                 .parse()
                 .unwrap(),
         )),
+        same_traits: None,
         provenance: Some(Provenance::Foreign),
         rule,
         why: rule.map(|_| "the provider's answer has no expiry"),

@@ -17,7 +17,7 @@ use crate::store::{Opened, ResultRead};
 
 pub(crate) use completion::CleanCallback;
 pub(super) use completion::complete;
-pub(crate) use visit::{Confirmation, LoginVisit, VisitRedirect, VisitResponse};
+pub(crate) use visit::{LoginVisit, VisitRedirect, VisitResponse};
 
 /// Starts a login session. Returns the handle of its authorization URL.
 pub(crate) async fn start(
@@ -72,12 +72,7 @@ pub(crate) async fn read_result(
         login: Some(LoginId::of_key(&request.session_key)),
         ..LogFields::default()
     };
-    let now = core.now();
-    let result = match core
-        .store
-        .consume_result(ResultQuery::of(request), now)
-        .await
-    {
+    let result = match consume_result(core, project, request).await {
         Ok(ResultRead::Pending(StillPending)) => Ok(LoginResult::Pending),
         Ok(ResultRead::Refused(rule)) => Err(rule.into()),
         Ok(ResultRead::Outcome(outcome)) => {
@@ -87,7 +82,18 @@ pub(crate) async fn read_result(
                 LoginOutcome::Failed(error) => LoginResult::Failed { error },
             })
         }
-        Err(error) => Err(error.into()),
+        Err(refused) => Err(refused),
     };
     Report { log, result }
+}
+
+async fn consume_result(
+    core: &BrokerCore,
+    project: &Project,
+    request: &LoginResultRequest,
+) -> Result<ResultRead, Refused> {
+    // The callback may have been withdrawn since the login began.
+    project.check_callback(&request.redirect_uri)?;
+    let query = ResultQuery::of(request);
+    Ok(core.store.consume_result(query, core.now()).await?)
 }

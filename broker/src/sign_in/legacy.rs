@@ -142,12 +142,9 @@ pub(super) async fn complete(
     log: &mut LogFields,
 ) -> Result<LegacyCallback, Refused> {
     returned.consume(log).await?;
-    let outcome = match returned.authenticate().await {
+    let outcome = match returned.outcome(log).await {
         Ok(profile) => issue_code(returned, challenge, profile, log).await,
-        Err(failure) => {
-            log.set_failure(failure);
-            LegacyOutcome::Failed(failure.error())
-        }
+        Err(error) => LegacyOutcome::Failed(error),
     };
     Ok(LegacyCallback {
         redirect_uri,
@@ -194,9 +191,7 @@ pub(crate) async fn redeem(
         ..LogFields::default()
     };
     let token = AccessToken::from_random(&random::bytes32());
-    let now = core.now();
-    let redemption = Redemption::of(request, &project.client_id, token.digest(), now);
-    let result = match core.store.redeem(redemption, now).await {
+    let result = match redeem_for(core, project, request, &token).await {
         Ok(Redeemed::Token(login)) => {
             log.login = Some(login);
             log.steps.push(Step::CodeRedeemed);
@@ -210,9 +205,22 @@ pub(crate) async fn redeem(
             }
             Err(rule.into())
         }
-        Err(error) => Err(error.into()),
+        Err(refused) => Err(refused),
     };
     Report { log, result }
+}
+
+async fn redeem_for(
+    core: &BrokerCore,
+    project: &Project,
+    request: &TokenRequest,
+    token: &AccessToken,
+) -> Result<Redeemed, Refused> {
+    // The callback may have been withdrawn since the code came to it.
+    project.check_callback(&request.redirect_uri)?;
+    let now = core.now();
+    let redemption = Redemption::of(request, &project.client_id, token.digest(), now);
+    Ok(core.store.redeem(redemption, now).await?)
 }
 
 /// Reads the profile that an access token opens.

@@ -5,7 +5,7 @@ use contract::{ClientId, Provider, Rule};
 use crate::audit::Step;
 use crate::limits::RetryAfter;
 use crate::model::LoginId;
-use crate::relay::Provenance;
+use crate::relay::{Provenance, SameTraits};
 use crate::store::StoreError;
 use crate::upstream::Failure;
 
@@ -26,6 +26,7 @@ pub(crate) struct LogFields {
     pub(crate) provider: Option<Provider>,
     pub(crate) login: Option<LoginId>,
     pub(crate) provenance: Option<Provenance>,
+    pub(crate) same_traits: Option<SameTraits>,
     /// The rule by which a login failed, or a page asks for confirmation; the rule of
     /// a refusal replaces it.
     pub(crate) rule: Option<Rule>,

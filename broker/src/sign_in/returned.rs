@@ -1,12 +1,15 @@
 //! A browser on its way back from its provider.
 
-use contract::{Profile, RedirectUri, Rule};
+use contract::{LoginError, Profile, RedirectUri, Rule};
 
+use super::Arrival;
 use super::broker_core::{BrokerCore, CallObserver};
+use super::confirmation::{Confirmation, Question};
 use super::report::{LogFields, Refused};
 use crate::audit::Step;
-use crate::model::upstream_login::UpstreamLogin;
+use crate::model::upstream_login::{Purpose, UpstreamLogin};
 use crate::query::Query;
+use crate::relay::RelayGuard;
 use crate::store::{Consumed, StoreError};
 use crate::upstream::Failure;
 
@@ -14,6 +17,7 @@ use crate::upstream::Failure;
 pub(super) struct Returned<'a> {
     pub(super) core: &'a BrokerCore,
     pub(super) upstream_login: UpstreamLogin,
+    pub(super) arrival: Arrival,
     pub(super) query: &'a Query<'a>,
     pub(super) observe: CallObserver<'a>,
 }
@@ -43,8 +47,45 @@ impl Returned<'_> {
         }
     }
 
+    /// The question for a browser that only holds the cookie of the one that was
+    /// redirected to the provider, and otherwise looks different. Its login is still under
+    /// way. In the legacy flow the consumer's state answers that question.
+    pub(super) fn confirmation(&self, redirect_uri: &RedirectUri) -> Option<Confirmation> {
+        let UpstreamLogin {
+            purpose: Purpose::Clean { .. },
+            project,
+            provider,
+            ..
+        } = &self.upstream_login
+        else {
+            return None;
+        };
+        let project = self.core.projects.find(project)?;
+        let is_asked = matches!(self.arrival, Arrival::FromProvider(same) if !same.all())
+            && project.relay_guard != RelayGuard::Off
+            && self.upstream_login.check_time(self.core.now()).is_ok();
+        is_asked.then(|| Confirmation {
+            project,
+            origin: redirect_uri.origin().clone(),
+            provider: *provider,
+            question: Question::OtherTraits,
+        })
+    }
+
+    /// The user who signed in; or the error of a login that failed or was cancelled.
+    pub(super) async fn outcome(&self, log: &mut LogFields) -> Result<Profile, LoginError> {
+        if self.arrival == Arrival::Cancelled {
+            log.rule = Some(Rule::RelayCancelled);
+            return Err(LoginError::AccessDenied);
+        }
+        self.authenticate().await.map_err(|failure| {
+            log.set_failure(failure);
+            failure.error()
+        })
+    }
+
     /// Asks the provider for the user who signed in.
-    pub(super) async fn authenticate(&self) -> Result<Profile, Failure> {
+    async fn authenticate(&self) -> Result<Profile, Failure> {
         let observer = |call| (self.observe)(&self.upstream_login, call);
         let upstreams = &self.core.upstreams;
         upstreams

@@ -58,10 +58,10 @@ impl Postgres {
 #[async_trait]
 impl Store for Postgres {
     async fn ready(&self) -> Result<(), StoreError> {
-        repeat!(
-            self.0
-                .run(async |db| Ok(check_version(pool::version(db).await?)?))
-        )
+        repeat!(self.0.run(async |db| {
+            check_version(pool::version(db).await?)?;
+            pool::check_writable(db).await
+        }))
     }
 
     async fn time(&self) -> Result<Option<UnixMs>, StoreError> {

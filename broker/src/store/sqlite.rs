@@ -7,6 +7,7 @@
 mod error_message;
 mod executor;
 mod inline;
+mod readiness;
 mod tables;
 mod transaction;
 mod writer;
@@ -32,6 +33,7 @@ use crate::model::upstream_login::UpstreamLogin;
 use crate::model::{LoginId, UnixMs};
 use executor::poll_once;
 use inline::Inline;
+use readiness::Readiness;
 use writer::Writer;
 
 /// The embedded store.
@@ -46,6 +48,7 @@ enum Connections {
     File {
         reader: Inline,
         writer: Writer,
+        readiness: Readiness,
     },
 }
 
@@ -75,7 +78,13 @@ impl Sqlite {
         let reader = Connection::open(path)?;
         tables::prepare_reader(&reader)?;
         let reader = Inline::new(reader, fail_points);
-        Ok(Self(Connections::File { reader, writer }))
+        let readiness =
+            Readiness::of(path).map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self(Connections::File {
+            reader,
+            writer,
+            readiness,
+        }))
     }
 
     /// Runs a step that changes nothing.
@@ -115,7 +124,21 @@ fn make_private(path: &Path) {
 #[async_trait]
 impl Store for Sqlite {
     async fn ready(&self) -> Result<(), StoreError> {
-        check_version(self.commit(tables::version).await?)
+        check_version(match &self.0 {
+            Connections::Memory(connection) => connection.read(tables::version)?,
+            Connections::File {
+                writer, readiness, ..
+            } => {
+                readiness.check_path()?;
+                if readiness.is_write_due() {
+                    let version = writer.run(tables::write_version).await?;
+                    readiness.note_write();
+                    version
+                } else {
+                    writer.run(tables::version).await?
+                }
+            }
+        })
     }
 
     async fn open(&self, login: NewLogin, now: UnixMs) -> Result<Opened, StoreError> {

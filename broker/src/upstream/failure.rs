@@ -65,6 +65,7 @@ error_map! {
     Document => ProviderUnavailable, "discovery or keys are malformed";
     DocumentIssuer => ProviderUnavailable, "discovery names another issuer";
     DocumentHost => ProviderUnavailable, "discovery names a host that is not the issuer's";
+    TooManySearches => ProviderUnavailable, "too many unknown keys were looked for";
 
     // The ID token.
     IdTokenShape => InvalidProviderResponse, "the ID token is not a JWT";
@@ -114,7 +115,7 @@ impl Failure {
     }
 
     /// Whether the failure shows that the provider does not work for the broker, unlike
-    /// an error that a browser reports, an invalid answer, or a wait for other calls.
+    /// an error that a browser reports, an invalid answer, or a limit of our own.
     pub(super) fn is_of_provider(self) -> bool {
         matches!(self.error(), LoginError::ProviderUnavailable)
             && !matches!(
@@ -124,6 +125,7 @@ impl Failure {
                     | Self::NotConfigured
                     | Self::Disabled
                     | Self::TooManyCalls
+                    | Self::TooManySearches
             )
     }
 

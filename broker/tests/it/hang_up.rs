@@ -65,7 +65,9 @@ async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provid
     let redirect = browser.get(&broker.login(1).await).await;
     let back = back_path(&redirect, "code=upstream-code");
     let callback = broker.request(Method::GET, &back);
-    let callback = callback.header("Cookie", browser.cookie_header());
+    let callback = callback
+        .header("Sec-Fetch-Mode", "navigate")
+        .header("Cookie", browser.cookie_header());
     let call = Call::send(callback).await;
     github.wait_for_request().await;
     call.hang_up().await;
@@ -87,7 +89,9 @@ async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provi
     let redirect = browser.get(&authorize_path()).await;
     let back = back_path(&redirect, "code=upstream-code");
     let callback = broker.request(Method::GET, &back);
-    let callback = callback.header("Cookie", browser.cookie_header());
+    let callback = callback
+        .header("Sec-Fetch-Mode", "navigate")
+        .header("Cookie", browser.cookie_header());
     let call = Call::send(callback).await;
     github.wait_for_request().await;
     call.hang_up().await;

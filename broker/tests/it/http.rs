@@ -21,6 +21,7 @@ mod login_session;
 mod malformed_requests;
 mod methods;
 mod overload;
+mod planted_upstream_login;
 #[cfg(feature = "postgres")]
 mod postgres_limits;
 mod preconditions;
@@ -30,5 +31,6 @@ mod rules;
 mod secrets_at_rest;
 mod store_outage;
 mod token;
+mod undecodable_headers;
 mod unknown_methods;
 mod upstream_login_cookies;

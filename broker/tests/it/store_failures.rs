@@ -10,6 +10,7 @@ mod clocks;
 mod damaged;
 mod full_disk;
 mod locked;
+mod moved;
 mod newer;
 #[cfg(feature = "postgres")]
 mod password;

@@ -184,8 +184,13 @@ impl Browser {
 
     /// Presses the button of a form on `page`, and follows no redirect.
     pub async fn press(&self, page: &str, action: &str) -> Response {
+        self.submit(page, action, NO_FIELDS).await
+    }
+
+    /// The same for a form with these fields.
+    pub async fn submit(&self, page: &str, action: &str, fields: Fields<'_>) -> Response {
         let navigation = Navigation::from(Initiator::Page(page));
-        self.step(&Method::POST, action, &navigation, NO_FIELDS, &[])
+        self.step(&Method::POST, action, &navigation, fields, &[])
             .await
     }
 

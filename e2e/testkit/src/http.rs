@@ -147,7 +147,7 @@ impl Debug for Http {
 
 impl Request {
     /// Adds a header.
-    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<str>) -> Self {
+    pub fn header(self, name: impl AsRef<str>, value: impl AsRef<[u8]>) -> Self {
         self.map(|it| it.header(name.as_ref(), value.as_ref()))
     }
 

@@ -38,6 +38,8 @@ use crate::http::{Http, Response};
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     method: Method,
+    /// The methods of its path beside this one.
+    others: &'static [Method],
     path: String,
     input: Input,
 }
@@ -78,9 +80,16 @@ impl Endpoint {
         let path = path.into();
         Self {
             method,
+            others: &[],
             path,
             input,
         }
+    }
+
+    /// The same endpoint at a path that answers these methods, too.
+    #[must_use]
+    pub fn beside(self, others: &'static [Method]) -> Self {
+        Self { others, ..self }
     }
 
     /// The request that it accepts, to be made malformed.
@@ -153,7 +162,8 @@ fn of_any_endpoint(endpoint: &Endpoint) -> Vec<MalformedRequest> {
             }),
         );
     }
-    for method in METHODS.iter().filter(|it| **it != endpoint.method) {
+    let is_own = |it: &Method| *it == endpoint.method || endpoint.others.contains(it);
+    for method in METHODS.iter().filter(|it| !is_own(it)) {
         let refusal = (405, &["request.method"][..]);
         requests.push(endpoint.malformed(refusal, method.as_str(), |it| {
             it.method = method.clone();

@@ -16,9 +16,8 @@ impl<'r> FromRequest<'r> for Bearer {
 
     async fn from_request(request: &'r Request<'_>) -> request::Outcome<Self, Rule> {
         match bearer(request) {
-            Some(token) => request::Outcome::Success(Bearer(token)),
-            None => {
-                let rule = Rule::BearerShape;
+            Ok(token) => request::Outcome::Success(Bearer(token)),
+            Err(rule) => {
                 RequestContext::of(request).refuse(rule.into());
                 request::Outcome::Error((status(rule), rule))
             }
@@ -26,13 +25,16 @@ impl<'r> FromRequest<'r> for Bearer {
     }
 }
 
-fn bearer(request: &Request<'_>) -> Option<AccessToken> {
+fn bearer(request: &Request<'_>) -> Result<AccessToken, Rule> {
     let mut headers = request.headers().get("Authorization");
-    let (Some(header), None) = (headers.next(), headers.next()) else {
-        return None;
+    let header = headers.next().ok_or(Rule::BearerShape)?;
+    if headers.next().is_some() {
+        return Err(Rule::BearerOnce);
+    }
+    let token = match header.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token,
+        _ => return Err(Rule::BearerShape),
     };
-    let (scheme, token) = header.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim_start_matches(' ').parse().ok())?
+    let token = token.trim_start_matches(' ').parse();
+    token.map_err(|_| Rule::BearerShape)
 }

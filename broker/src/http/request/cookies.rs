@@ -3,10 +3,14 @@
 //! Rocket's own jar percent-decodes names and trims all of Unicode's white space.
 //! A browser does neither, so it lets any sister subdomain set `%5F%5FHost-x`, and
 //! the jar then presents that as `__Host-x`, which only this very host can set.
+//!
+//! Rocket drops a `Cookie` header with one byte that is not UTF-8, and all cookies with it.
 
 use std::collections::HashMap;
 
 use rocket::http::HeaderMap;
+
+use crate::http::dropped_headers::UNREADABLE;
 
 /// The name and value of each cookie whose name starts with `prefix` and came once.
 ///
@@ -26,6 +30,11 @@ pub(crate) fn with_prefix<'r>(
     cookies
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
+}
+
+/// Whether cookies came that cannot be read.
+pub(crate) fn are_unreadable(headers: &HeaderMap<'_>) -> bool {
+    headers.get("Cookie").any(|header| header == UNREADABLE)
 }
 
 /// Every pair, without the space or tab that separates it from its neighbours

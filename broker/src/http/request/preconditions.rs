@@ -8,7 +8,7 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
-use crate::http::raw_headers::is;
+use crate::http::raw_headers::{is, only};
 use crate::http::response::refusal::Refusal;
 use crate::http::route_table::{METHODS, allowed_methods};
 use crate::query::Query;
@@ -56,6 +56,7 @@ pub(crate) fn rule_of_unrouted(request: &Request<'_>) -> Rule {
 
 fn broken_rule(request: &Request<'_>) -> Option<Rule> {
     let preconditions = [
+        (!has_host(request), Rule::RequestHttp),
         (has_in_url(request, SECRETS), Rule::RequestSecretInUrl),
         (
             has_in_url(request, &["code_verifier"]),
@@ -67,6 +68,17 @@ fn broken_rule(request: &Request<'_>) -> Option<Rule> {
     preconditions
         .into_iter()
         .find_map(|(is_broken, rule)| is_broken.then_some(rule))
+}
+
+/// Whether there is one valid `Host` (RFC 9112 section 3.2). Rocket does not tell HTTP/1.0,
+/// which needs none, from HTTP/1.1.
+fn has_host(request: &Request<'_>) -> bool {
+    only(request.headers(), "Host").is_some_and(is_host)
+}
+
+fn is_host(value: &str) -> bool {
+    let is_alone = !value.contains(['/', '\\', '?', '#', '@', ' ', '\t']);
+    is_alone && url::Url::parse(&format!("http://{value}/")).is_ok()
 }
 
 fn has_in_url(request: &Request<'_>, names: &[&str]) -> bool {

@@ -37,7 +37,9 @@ pub(crate) fn required<T: std::str::FromStr>(
         .ok_or(rule)
 }
 
-/// An optional parameter, which comes at most once.
+/// An optional parameter, which comes at most once. Without a value it counts as omitted
+/// (RFC 6749 section 3.1).
 pub(crate) fn parameter(query: &Query<'_>, name: &str) -> Result<Option<String>, Rule> {
-    query.once(name).map_err(|Repeated| Rule::AuthorizeOnce)
+    let value = query.once(name).map_err(|Repeated| Rule::AuthorizeOnce)?;
+    Ok(value.filter(|value| !value.is_empty()))
 }

@@ -1,7 +1,7 @@
 //! A browser's upstream logins, each encrypted in a cookie of its own, so that two tabs
 //! do not disturb each other.
 
-use contract::{CodeChallenge, Digest, Provider, State};
+use contract::{CodeChallenge, Digest, Provider, Rule, State};
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::request::{FromRequest, Outcome};
 use rocket::sentinel::Sentinel;
@@ -9,14 +9,18 @@ use rocket::time::Duration;
 use rocket::{Ignite, Request, Rocket};
 use serde::{Deserialize, Serialize};
 
-use super::cookies;
+use super::client_addr::ClientAddr;
+use super::{browser_look, cookies};
 use crate::Broker;
 use crate::cookie_cipher::CookieCipher;
+use crate::http::context::RequestContext;
+use crate::http::response::refusal::status;
 use crate::http::response::see_other::SeeOther;
 use crate::model::login_session::{BrowserBinding, Handle};
 use crate::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use crate::model::{LoginId, UnixMs};
 use crate::query::Query;
+use crate::relay::{BrowserTraits, SameTraits};
 use crate::sign_in::ProviderRedirect;
 
 /// The upstream logins that a browser keeps at most; the oldest goes first.
@@ -34,19 +38,38 @@ pub(crate) struct UpstreamLoginCookies<'r> {
     jar: &'r CookieJar<'r>,
     cookie_cipher: &'r CookieCipher,
     is_https: bool,
+    /// The traits of this browser.
+    traits: BrowserTraits,
     /// Each cookie's name, with what it holds if it can be decrypted.
-    held: Vec<(String, Option<UpstreamLogin>)>,
+    held: Vec<(String, Option<Held>)>,
+}
+
+/// The contents of a cookie.
+struct Held {
+    upstream_login: UpstreamLogin,
+    /// The traits of the browser that got the cookie.
+    traits: BrowserTraits,
 }
 
 impl UpstreamLoginCookies<'_> {
     /// Takes the upstream login that `provider` answers, by the state in the query of
-    /// its callback.
-    pub(crate) fn take(self, provider: Provider, query: &Query<'_>) -> Option<UpstreamLogin> {
+    /// its callback, and compares this browser with the one that got it.
+    pub(crate) fn take(
+        self,
+        provider: Provider,
+        query: &Query<'_>,
+    ) -> Option<(UpstreamLogin, SameTraits)> {
         let state = query.once("state").ok()??;
-        self.held
-            .into_iter()
-            .filter_map(|(_, upstream_login)| upstream_login)
-            .find(|it| it.provider == provider && it.upstream_state().matches(&state))
+        let mut held = self.held.into_iter().filter_map(|(_, held)| held);
+        let Held {
+            upstream_login,
+            traits,
+        } = held.find(
+            |Held {
+                 upstream_login: it, ..
+             }| { it.provider == provider && it.upstream_state().matches(&state) },
+        )?;
+        Some((upstream_login, traits.compare(self.traits)))
     }
 
     /// The binding of this browser, if it holds an upstream login of the session of
@@ -54,7 +77,7 @@ impl UpstreamLoginCookies<'_> {
     pub(crate) fn browser_of(&self, handle: &Handle) -> Option<BrowserBinding> {
         let handle = handle.digest();
         let mut held = self.held.iter().filter_map(|(_, it)| it.as_ref());
-        held.find_map(|upstream_login| upstream_login.browser_of(&handle))
+        held.find_map(|it| it.upstream_login.browser_of(&handle))
     }
 
     /// Redirects to the provider, with a cookie for the upstream login. The empty
@@ -73,7 +96,9 @@ impl UpstreamLoginCookies<'_> {
         let mut id = upstream_login.id().to_text();
         id.truncate(12);
         let name = format!("{}{id}", prefix(self.is_https));
-        let encrypted = self.cookie_cipher.encrypt(&name, write(upstream_login));
+        let encrypted = self
+            .cookie_cipher
+            .encrypt(&name, write(upstream_login, self.traits));
         self.jar.add(self.cookie(name, encrypted));
     }
 
@@ -82,7 +107,7 @@ impl UpstreamLoginCookies<'_> {
     /// host may read them.
     fn surplus(&self) -> impl Iterator<Item = &str> {
         let mut oldest_first: Vec<_> = self.held.iter().collect();
-        oldest_first.sort_by_key(|(_, it)| it.as_ref().map(|it| it.ends));
+        oldest_first.sort_by_key(|(_, it)| it.as_ref().map(|it| it.upstream_login.ends));
         let surplus = (self.held.len() + 1).saturating_sub(MAX_UPSTREAM_LOGINS);
         oldest_first
             .into_iter()
@@ -121,9 +146,14 @@ fn is_ours(name: &str) -> bool {
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
-    type Error = std::convert::Infallible;
+    type Error = Rule;
 
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Rule> {
+        if cookies::are_unreadable(request.headers()) {
+            let rule = Rule::RequestCookies;
+            RequestContext::of(request).refuse(rule.into());
+            return Outcome::Error((status(rule), rule));
+        }
         let broker = request
             .rocket()
             .state::<Broker>()
@@ -140,6 +170,10 @@ impl<'r> FromRequest<'r> for UpstreamLoginCookies<'r> {
             jar: request.cookies(),
             cookie_cipher: &broker.cookie_cipher,
             is_https,
+            traits: BrowserTraits::of(
+                &browser_look::of(request.headers()),
+                ClientAddr::of(request).0,
+            ),
             held,
         })
     }
@@ -160,6 +194,9 @@ struct Plain {
     c: contract::ClientId,
     u: String,
     e: i64,
+    /// A broker before this one wrote none: that browser is asked.
+    #[serde(default)]
+    v: String,
     #[serde(flatten)]
     purpose: PlainPurpose,
 }
@@ -171,7 +208,7 @@ enum PlainPurpose {
     Legacy { t: State, k: CodeChallenge },
 }
 
-fn write(upstream_login: &UpstreamLogin) -> String {
+fn write(upstream_login: &UpstreamLogin, traits: BrowserTraits) -> String {
     let plain = Plain {
         s: Digest::from_bytes(*upstream_login.seed.expose()).to_text(),
         l: upstream_login.login.as_str().to_owned(),
@@ -179,6 +216,7 @@ fn write(upstream_login: &UpstreamLogin) -> String {
         c: upstream_login.project.clone(),
         u: upstream_login.callback.to_text(),
         e: upstream_login.ends.0,
+        v: traits.to_text(),
         purpose: match &upstream_login.purpose {
             Purpose::Clean { handle, browser } => PlainPurpose::Clean {
                 h: handle.to_text(),
@@ -193,9 +231,10 @@ fn write(upstream_login: &UpstreamLogin) -> String {
     serde_json::to_string(&plain).expect("an upstream login is plain data")
 }
 
-fn read(text: &str) -> Option<UpstreamLogin> {
+fn read(text: &str) -> Option<Held> {
     let plain: Plain = serde_json::from_str(text).ok()?;
-    Some(UpstreamLogin {
+    let traits = BrowserTraits::from_text(&plain.v);
+    let upstream_login = UpstreamLogin {
         seed: Seed::from_random(*digest(&plain.s)?.as_bytes()),
         login: LoginId::kept(plain.l),
         provider: plain.p,
@@ -212,6 +251,10 @@ fn read(text: &str) -> Option<UpstreamLogin> {
                 challenge: k,
             },
         },
+    };
+    Some(Held {
+        upstream_login,
+        traits,
     })
 }
 

@@ -1,5 +1,7 @@
 //! The routes that answer 405.
 
+use std::collections::BTreeSet;
+
 use contract::Rule;
 use rocket::http::Method;
 use rocket::route::{Handler, Outcome, Route};
@@ -13,15 +15,18 @@ const RANK: isize = 100;
 
 /// The routes that answer 405 to every method that `routes` do not answer.
 pub(crate) fn wrong_methods(routes: &[Route]) -> Vec<Route> {
+    // HEAD follows GET, by Rocket's own rule.
     let own = routes.iter().filter(|route| route.method != Method::Head);
-    own.flat_map(|route| {
-        METHODS
-            .into_iter()
-            // HEAD follows GET, by Rocket's own rule.
-            .filter(|method| *method != route.method && *method != Method::Head)
-            .map(|method| wrong_method(method, route.uri.as_str()))
-    })
-    .collect()
+    let own: Vec<_> = own
+        .map(|route| (route.uri.as_str(), route.method))
+        .collect();
+    let paths: BTreeSet<_> = own.iter().map(|(path, _)| *path).collect();
+    let all = paths
+        .into_iter()
+        .flat_map(|path| METHODS.map(|method| (path, method)));
+    all.filter(|it| it.1 != Method::Head && !own.contains(it))
+        .map(|(path, method)| wrong_method(method, path))
+        .collect()
 }
 
 fn wrong_method(method: Method, path: &str) -> Route {

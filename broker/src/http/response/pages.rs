@@ -9,8 +9,7 @@ use rocket::response::content::RawHtml;
 use super::headers::FormPage;
 use crate::model::login_session::Handle;
 use crate::projects::Project;
-use crate::relay::RelayGuard;
-use crate::sign_in::clean::Confirmation;
+use crate::sign_in::{Confirmation, Question};
 use page_text::PageText;
 
 #[derive(Template)]
@@ -57,28 +56,37 @@ struct ConfirmationPage<'a> {
     project: &'a str,
     host: &'a str,
     provider: &'static str,
-    handle: &'a str,
-    always_asks: bool,
+    question: Question,
+    form: &'a FormTarget<'a>,
     request_id: &'a str,
+}
+
+/// The address of the two buttons of a confirmation page.
+pub(crate) enum FormTarget<'a> {
+    /// One each, below the authorization URL.
+    Login(&'a Handle),
+    /// The page's own, whose query the page must not contain.
+    Here,
 }
 
 /// The page that asks whether the user started this sign-in.
 pub(crate) fn confirmation(
     confirmation: &Confirmation,
-    handle: &Handle,
+    form: &FormTarget<'_>,
     request_id: &str,
 ) -> FormPage<RawHtml<String>> {
     let Confirmation {
         project,
         origin,
         provider,
+        question,
     } = confirmation;
     let page = ConfirmationPage {
         project: project.name.as_str(),
         host: host(origin),
         provider: provider.display_name(),
-        handle: handle.expose(),
-        always_asks: project.relay_guard == RelayGuard::Always,
+        question: *question,
+        form,
         request_id,
     };
     FormPage(RawHtml(

@@ -82,8 +82,8 @@ impl<'r> Responder<'r, 'static> for Refusal {
         let rule = self.refused.rule;
         let mut response = body(request, self)?;
         response.set_status(self.status);
-        if self.status == Status::Unauthorized && is_about_bearer(rule) {
-            response.set_raw_header("WWW-Authenticate", challenge(request));
+        if self.status == Status::Unauthorized || rule == Rule::BearerOnce {
+            response.set_raw_header("WWW-Authenticate", challenge(request, rule));
         }
         if let (Rule::RequestMethod, Some(allow)) = (rule, allowed_methods(request)) {
             response.set_raw_header("Allow", allow);
@@ -118,19 +118,19 @@ fn project(request: &Request<'_>, context: &RequestContext) -> Option<Arc<Projec
     broker.core.projects.find(client_id)
 }
 
-fn is_about_bearer(rule: Rule) -> bool {
-    matches!(
-        rule,
-        Rule::BearerShape | Rule::BearerKnown | Rule::BearerEnded | Rule::BearerExpiry
-    )
-}
-
-/// RFC 6750 section 3.1: no error code for a request that carried no bearer token.
-fn challenge(request: &Request<'_>) -> &'static str {
-    if request.headers().get("Authorization").any(is_bearer) {
-        r#"Bearer error="invalid_token""#
-    } else {
-        "Bearer"
+/// The challenge that an answer 401 must have (RFC 9110 section 15.5.2).
+///
+/// Client credentials are in the body. No registered scheme says so: this one is named
+/// like OAuth's method, and a client library that knows only Basic passes the answer on.
+/// For bearer tokens, RFC 6750 section 3.1 has an error only where a token was sent.
+fn challenge(request: &Request<'_>, rule: Rule) -> &'static str {
+    match rule {
+        Rule::ClientRecognised => r#"client_secret_post realm="fsi""#,
+        Rule::BearerOnce => r#"Bearer realm="fsi", error="invalid_request""#,
+        _ if request.headers().get("Authorization").any(is_bearer) => {
+            r#"Bearer realm="fsi", error="invalid_token""#
+        }
+        _ => r#"Bearer realm="fsi""#,
     }
 }
 

@@ -25,12 +25,9 @@ pub(crate) async fn complete(
 ) -> Result<CleanCallback, Refused> {
     match returned.consume(log).await {
         Ok(()) => {
-            let outcome = match returned.authenticate().await {
+            let outcome = match returned.outcome(log).await {
                 Ok(profile) => LoginOutcome::Succeeded(profile),
-                Err(failure) => {
-                    log.set_failure(failure);
-                    LoginOutcome::Failed(failure.error())
-                }
+                Err(error) => LoginOutcome::Failed(error),
             };
             // The upstream login is consumed: the browser goes back even if the store
             // fails now, and its backend finds the login still pending.

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use contract::{ClientId, Digest, LoginError, Origin, Provider, RedirectUri, Rule};
+use contract::{ClientId, Digest, LoginError, RedirectUri, Rule};
 
 use super::completion::{CleanCallback, complete_session};
 use crate::audit::Step;
 use crate::model::login_session::{
-    BrowserBinding, Handle, LoginOutcome, LoginSession, NotAdmitted, SessionStatus,
+    BrowserBinding, Handle, LoginOutcome, LoginSession, NotAdmitted,
 };
 use crate::model::upstream_login::{Seed, UpstreamLogin};
 use crate::projects::Project;
 use crate::random;
 use crate::relay::{RelayDecision, RelayGuard, Visit};
 use crate::sign_in::broker_core::{BrokerCore, CallObserver, ProviderRedirect};
+use crate::sign_in::confirmation::{Confirmation, Question};
 use crate::sign_in::report::{LogFields, Refused, Report};
 use crate::store::{Bound, StoreError};
 use crate::upstream::AccountPicker;
@@ -45,14 +46,6 @@ impl From<VisitRedirect> for VisitResponse {
     fn from(redirect: VisitRedirect) -> Self {
         Self::Redirect(redirect)
     }
-}
-
-/// The contents of the confirmation page.
-pub(crate) struct Confirmation {
-    pub(crate) project: Arc<Project>,
-    /// The origin of the login's callback.
-    pub(crate) origin: Origin,
-    pub(crate) provider: Provider,
 }
 
 impl<'a> LoginVisit<'a> {
@@ -115,13 +108,11 @@ impl<'a> LoginVisit<'a> {
         self.log.provenance = Some(provenance);
         self.core.limits.visit(&session.project, provenance);
         let is_plain = visit.is_plain(start_origins, &self.core.base_url);
-        let decision = match session.status {
-            // This browser has confirmed, or did not have to.
-            SessionStatus::Bound(_) => RelayDecision::Bind,
-            _ => project
-                .relay_guard
-                .decide(provenance, is_plain && self.is_local(session)),
-        };
+        // Also for a login that is bound already: another page of the same host name can
+        // plant the cookie that says so.
+        let decision = project
+            .relay_guard
+            .decide(provenance, is_plain && self.is_local(session));
         let picker = match project.select_account.is_for(provenance) {
             true => AccountPicker::Always,
             false => AccountPicker::ProviderDecides,
@@ -152,10 +143,15 @@ impl<'a> LoginVisit<'a> {
     }
 
     fn confirmation(&mut self, login: PendingLogin) -> Confirmation {
-        if login.project.relay_guard == RelayGuard::Auto {
-            self.log.rule = Some(Rule::RelayStartOrigin);
-        }
+        let question = match login.project.relay_guard {
+            RelayGuard::Always => Question::Always,
+            RelayGuard::Auto | RelayGuard::Off => {
+                self.log.rule = Some(Rule::RelayStartOrigin);
+                Question::StartedElsewhere
+            }
+        };
         Confirmation {
+            question,
             origin: login.session.redirect_uri.origin().clone(),
             provider: login.session.provider,
             project: login.project,

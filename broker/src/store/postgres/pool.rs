@@ -219,6 +219,13 @@ async fn create_tables(db: &PostgresExecutor<'_>) -> Result<(), StepError> {
     }
 }
 
+/// Checks that this server takes writes: a standby answers reads, and refuses even a
+/// change of no row.
+pub(super) async fn check_writable(db: &PostgresExecutor<'_>) -> Result<(), StepError> {
+    const NO_CHANGE: &str = "UPDATE broker_schema SET version = version WHERE false";
+    db.change(NO_CHANGE, &[]).await.map(drop)
+}
+
 /// The version of the tables; 0 before there are any.
 pub(super) async fn version(db: &PostgresExecutor<'_>) -> Result<i64, StepError> {
     let found = db.row("SELECT version FROM broker_schema", &[]).await?;

@@ -41,6 +41,14 @@ pub(super) fn version(db: &Connection) -> Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// Checks the version, and that the file can be written: the same version is written
+/// again, which takes space on the disk as a step does.
+pub(super) fn write_version(db: &Connection) -> Result<i64> {
+    let found = version(db)?;
+    db.pragma_update(None, "user_version", found)?;
+    Ok(found)
+}
+
 /// Reads the file without writing to it. A damaged one is refused although most
 /// steps might succeed: one of them could find a result that was consumed.
 fn check(connection: &mut Connection) -> std::result::Result<(), StoreError> {

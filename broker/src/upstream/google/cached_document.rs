@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use contract::Digest;
+
 use crate::clock::Clock;
 use crate::model::UnixMs;
 use crate::upstream::failure::Failure;
@@ -16,9 +18,14 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// fetched.
 const STALE_FOR: Duration = Duration::from_hours(1);
 
-/// The time for which an entry that is absent from a new document causes no further
-/// fetch: forged ids must not cause traffic.
+/// The time for which an entry that is absent from a new document is not looked for
+/// again.
 const ABSENT_FOR: Duration = Duration::from_secs(60);
+
+/// The maximum number of entries that are looked for in vain within [`ABSENT_FOR`]. A
+/// new entry must not be held up by an absent one, and forged ids must not cause more
+/// traffic than this.
+const MAX_SEARCHES: usize = 30;
 
 /// A document and the lock on fetching it. The cache itself is never locked during a
 /// call, so that it serves while a fetch is under way.
@@ -36,8 +43,22 @@ struct Cache<T> {
     document: Option<(T, UnixMs)>,
     /// The failure of the latest fetch, if it failed, and the time of the next.
     failed: Option<(Failure, UnixMs)>,
-    /// The time until which an entry that is not in the document counts as absent.
-    absent_until: Option<UnixMs>,
+    /// The number of fetches that failed.
+    failures: u64,
+    /// The entries that were looked for in vain.
+    searches: Vec<Search>,
+}
+
+/// An entry for which a fetch was made in vain.
+#[derive(Debug)]
+struct Search {
+    /// The digest of its id, which may be long.
+    id: Digest,
+    failure: Failure,
+    /// The time of the next fetch for it.
+    next: UnixMs,
+    /// The time until which it counts.
+    end: UnixMs,
 }
 
 impl<T> Default for CachedDocument<T> {
@@ -46,7 +67,8 @@ impl<T> Default for CachedDocument<T> {
             cache: Mutex::new(Cache {
                 document: None,
                 failed: None,
-                absent_until: None,
+                failures: 0,
+                searches: Vec::new(),
             }),
             fetching: tokio::sync::Mutex::default(),
         }
@@ -54,22 +76,26 @@ impl<T> Default for CachedDocument<T> {
 }
 
 impl<T> CachedDocument<T> {
-    /// Returns the entry that `pick` finds in the document. When the document has
+    /// Returns the entry `id`, which `pick` finds in the document. When the document has
     /// expired, or `pick` fails on it, `fetch` replaces it first. If another sign-in is
     /// fetching already, this one waits and shares the result, unless the cached
     /// document still serves.
     ///
     /// # Errors
     ///
-    /// The failure of `pick`, when the document was read and the entry is absent;
-    /// otherwise the failure of the fetch.
+    /// The failure of `pick`, when a document was read for this entry and lacks it;
+    /// [`Failure::TooManySearches`], when none may be read for it now; otherwise the
+    /// failure of the fetch.
     pub(super) async fn get<R>(
         &self,
         clock: &Clock,
+        id: &str,
         pick: impl Fn(&T) -> Result<R, Failure>,
         fetch: impl Future<Output = Result<(T, Duration), Failure>>,
     ) -> Result<R, Failure> {
-        if let Some(known) = self.cache().known(&pick, clock.now()) {
+        let id = Digest::of(id.as_bytes());
+        let failures = self.cache().failures;
+        if let Some(known) = self.cache().known(id, &pick, clock.now()) {
             return known;
         }
         let lock = self.fetching.try_lock().ok();
@@ -83,12 +109,17 @@ impl<T> CachedDocument<T> {
             Some(lock) => lock,
             None => self.fetching.lock().await,
         };
-        // Another sign-in may have fetched it in the meantime.
-        if let Some(known) = self.cache().known(&pick, clock.now()) {
-            return known;
+        // Another sign-in may have fetched it in the meantime, or failed to.
+        let shared = {
+            let mut cache = self.cache();
+            let known = cache.known(id, &pick, clock.now());
+            known.or_else(|| cache.failed_since(failures).map(Err))
+        };
+        if let Some(shared) = shared {
+            return shared;
         }
         let fetched = fetch.await;
-        self.cache().put(fetched, &pick, clock.now())
+        self.cache().put(fetched, id, &pick, clock.now())
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache<T>> {
@@ -100,22 +131,37 @@ impl<T> Cache<T> {
     /// The result that needs no fetch at `now`: an entry of a fresh document, the
     /// failure of a fetch that may not be repeated yet, or the absence of the entry.
     fn known<R>(
-        &self,
+        &mut self,
+        id: Digest,
         pick: impl Fn(&T) -> Result<R, Failure>,
         now: UnixMs,
     ) -> Option<Result<R, Failure>> {
         let fresh = self.document.as_ref().filter(|(_, end)| end.is_after(now));
-        let picked = fresh.map(|(document, _)| pick(document));
-        if let Some(Ok(entry)) = picked {
-            return Some(Ok(entry));
+        match fresh.map(|(document, _)| pick(document)) {
+            Some(Ok(entry)) => Some(Ok(entry)),
+            Some(Err(_)) => self.searched(id, now).map(Err),
+            None => {
+                let (failure, _) = self.failed.filter(|(_, next)| next.is_after(now))?;
+                Some(self.stale(pick, now).ok_or(failure))
+            }
         }
-        if let Some((failure, next_fetch)) = self.failed
-            && next_fetch.is_after(now)
-        {
-            return Some(self.stale(pick, now).ok_or(failure));
+    }
+
+    /// The result for an entry that a fresh document lacks; `None` if a fetch may look for
+    /// it now.
+    fn searched(&mut self, id: Digest, now: UnixMs) -> Option<Failure> {
+        self.searches.retain(|search| search.end.is_after(now));
+        match self.searches.iter().find(|search| search.id == id) {
+            Some(search) => search.next.is_after(now).then_some(search.failure),
+            None if self.searches.len() < MAX_SEARCHES => None,
+            None => Some(Failure::TooManySearches),
         }
-        let is_absent = self.absent_until.is_some_and(|end| end.is_after(now));
-        picked.filter(|_| is_absent)
+    }
+
+    /// The failure of the latest fetch, if more than this number have failed.
+    fn failed_since(&self, failures: u64) -> Option<Failure> {
+        let (failure, _) = self.failed.filter(|_| self.failures > failures)?;
+        Some(failure)
     }
 
     /// An entry of a document that has expired, but not long ago. A fetch with a
@@ -134,27 +180,63 @@ impl<T> Cache<T> {
     fn put<R>(
         &mut self,
         fetched: Result<(T, Duration), Failure>,
+        id: Digest,
         pick: impl Fn(&T) -> Result<R, Failure>,
         now: UnixMs,
     ) -> Result<R, Failure> {
-        match fetched {
+        let (picked, wait) = match fetched {
             Ok((document, lifetime)) => {
                 let picked = pick(&document);
-                if picked.is_err() {
-                    self.absent_until = Some(after(now, ABSENT_FOR));
-                }
                 self.document = Some((document, after(now, lifetime)));
                 self.failed = None;
-                picked
+                (picked, ABSENT_FOR)
             }
             Err(failure) => {
                 self.failed = Some((failure, after(now, RETRY_AFTER)));
-                self.stale(pick, now).ok_or(failure)
+                self.failures += 1;
+                (self.stale(pick, now).ok_or(failure), RETRY_AFTER)
             }
+        };
+        self.searches
+            .retain(|search| search.id != id && search.end.is_after(now));
+        if let Err(failure) = picked {
+            self.searches.push(Search {
+                id,
+                failure,
+                next: after(now, wait),
+                end: after(now, ABSENT_FOR),
+            });
         }
+        picked
     }
 }
 
 fn after(time: UnixMs, by: Duration) -> UnixMs {
     time.plus_ms(i64::try_from(by.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One after the other, they would each wait for a time limit.
+    #[tokio::test]
+    async fn who_waited_for_a_fetch_that_failed_shares_its_failure() {
+        let document = CachedDocument::<()>::default();
+        let clock = Clock::system();
+        let absent = |_: &()| Err::<(), _>(Failure::IdTokenUnknownKey);
+        let read = async { Ok(((), Duration::from_secs(60))) };
+        let known = document.get(&clock, "one", absent, read).await;
+        assert_eq!(known, Err(Failure::IdTokenUnknownKey));
+        let failed = async {
+            tokio::task::yield_now().await;
+            Err(Failure::Timeout)
+        };
+        let unneeded = async { panic!("it waited for another fetch") };
+        let results = tokio::join!(
+            document.get(&clock, "two", absent, failed),
+            document.get(&clock, "three", absent, unneeded),
+        );
+        assert_eq!(results, (Err(Failure::Timeout), Err(Failure::Timeout)));
+    }
 }

@@ -50,7 +50,9 @@ impl Documents {
     ) -> Result<Arc<Metadata>, Failure> {
         let whole = |metadata: &Arc<Metadata>| Ok(metadata.clone());
         let fetch = self.fetch_metadata(observer);
-        self.metadata.get(&self.clock, whole, fetch).await
+        self.metadata
+            .get(&self.clock, "metadata", whole, fetch)
+            .await
     }
 
     async fn fetch_metadata(
@@ -71,7 +73,7 @@ impl Documents {
     ) -> Result<Arc<DecodingKey>, Failure> {
         let key = |jwks: &Jwks| jwks.find(id).ok_or(Failure::IdTokenUnknownKey);
         let fetch = self.fetch_jwks(observer);
-        self.jwks.get(&self.clock, key, fetch).await
+        self.jwks.get(&self.clock, id, key, fetch).await
     }
 
     /// Fetches the keys, and the time for which they may be cached.

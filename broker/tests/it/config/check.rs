@@ -111,6 +111,8 @@ fn the_report_contains_notes_on_unusual_settings() {
         &[
             "cookies    2 keys: the first encrypts, any decrypts",
             "note       this address serves http: allow only a proxy that terminates TLS to reach it",
+            "note       the host name of https://broker.example must serve nothing else, on any port: \
+             cookies know no ports",
             "note       no ip_header: behind a proxy, all requests seem to come from one address, \
              and the limits for each address apply to all clients together",
             "note       Ada: relay_guard is off, so an attacker who sends a sign-in to a victim is \

@@ -8,7 +8,7 @@ use crate::test_broker::{TestBroker, session_body};
 #[tokio::test]
 async fn a_wrong_method_is_a_page_for_a_browser() {
     let broker = TestBroker::start().await;
-    for path in ["/login/handle", "/authorize", "/callback/google"] {
+    for path in ["/login/handle", "/authorize", "/return"] {
         let request = broker.request(Method::POST, path);
         let response = request.header("Accept", "text/html").send().await;
         response.is_refusal_page(405, "request.method");

@@ -143,7 +143,6 @@ async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state(
         assert_eq!(broker.last_rule(), Some("authorize.challenge_method"));
     }
     for value in [
-        Some(""),
         Some("token"),
         Some("id_token"),
         Some("code token"),
@@ -195,6 +194,18 @@ async fn a_state_is_echoed_only_when_it_is_well_formed_and_not_repeated() {
     is_error_at_callback(&broker, &with_more("state", &state()), error, None).await;
     is_error_at_callback(&broker, &with_more("state", ""), error, None).await;
     assert_eq!(broker.last_rule(), Some("authorize.once"));
+}
+
+#[tokio::test]
+async fn a_parameter_without_a_value_counts_as_omitted() {
+    let broker = TestBroker::start().await;
+    let query = with_more("response_type", "");
+    let redirect = broker.browser().get(&authorize_with(&query)).await;
+    let url = redirect.location().unwrap();
+    assert!(url.starts_with(&broker.github.uri()), "{url}");
+    is_refused_on_a_page(&broker, &with("client_id", Some("")), "authorize.client").await;
+    let state = with("state", Some(""));
+    is_error_at_callback(&broker, &state, "invalid_request", None).await;
 }
 
 #[tokio::test]

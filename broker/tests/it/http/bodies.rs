@@ -3,6 +3,7 @@
 use reqwest::Method;
 use testkit::http::Response;
 
+use super::headers::raw;
 use crate::test_broker::{TestBroker, key, session_body};
 
 async fn post(broker: &TestBroker, content_type: &str, body: impl Into<String>) -> Response {
@@ -124,4 +125,21 @@ async fn a_body_with_the_identity_encoding_is_read() {
             .json(&session_body(n));
         assert_eq!(request.send().await.status, 200, "{encoding:?}");
     }
+}
+
+#[tokio::test]
+async fn a_body_with_another_transfer_coding_than_chunked_is_refused() {
+    let broker = TestBroker::start().await;
+    let body = session_body(1).to_string();
+    for coding in ["gzip, chunked", "x, chunked"] {
+        let request = format!(
+            "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: {coding}\r\n\r\n\
+             {:x}\r\n{body}\r\n0\r\n\r\n",
+            body.len()
+        );
+        let response = raw(&broker, request.as_bytes()).await;
+        assert!(response.starts_with("http/1.1 415"), "{response}");
+    }
+    broker.session(1).await;
 }

@@ -3,7 +3,7 @@
 
 use crate::test_broker::{
     ADA_SECRET, CALLBACK, LOCAL_CALLBACK, TestBroker, adas_profile, authorize_path, back_path,
-    parameter, project, session_body, state, with,
+    parameter, project, result_body, session_body, sign_in, state, token_body, with,
 };
 
 #[tokio::test]
@@ -177,4 +177,30 @@ async fn a_completed_login_does_not_redirect_to_a_callback_that_was_withdrawn() 
         assert_eq!((response.status, response.location()), (400, None));
         assert_eq!(broker.last_rule(), Some("redirect_uri.registered"));
     }
+}
+
+#[tokio::test]
+async fn a_callback_that_was_withdrawn_starts_reads_and_redeems_nothing() {
+    let broker = TestBroker::start().await;
+    sign_in(&broker, 1).await;
+    let code = broker.code().await;
+    let moved = project("ada", ADA_SECRET, &["https://app.example/moved"]);
+    broker.projects.register(moved);
+    for (path, body) in [
+        ("/v1/login/session", session_body(2)),
+        ("/v1/login/result", result_body(1)),
+        ("/v1/token", token_body(&code)),
+    ] {
+        broker.post(path, &body).await.is_refusal(400);
+        assert_eq!(
+            broker.last_rule(),
+            Some("redirect_uri.registered"),
+            "{path}"
+        );
+    }
+    broker
+        .projects
+        .register(project("ada", ADA_SECRET, &[CALLBACK]));
+    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    assert_eq!(broker.token(&code).await.status, 200);
 }

@@ -87,11 +87,12 @@ async fn an_empty_client_id_is_unknown_at_the_token_and_malformed_elsewhere() {
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_not_challenged() {
+async fn wrong_credentials_are_challenged_by_no_scheme_that_a_client_knows() {
     let broker = TestBroker::start().await;
     let body = with(session_body(1), "client_secret", "wrong");
     let response = broker.post("/v1/login/session", &body).await;
-    assert_eq!(response.header("www-authenticate"), None);
+    let challenge = r#"client_secret_post realm="fsi""#;
+    assert_eq!(response.header("www-authenticate"), Some(challenge));
 }
 
 #[tokio::test]

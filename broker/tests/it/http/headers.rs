@@ -140,6 +140,9 @@ async fn sign_in_by_every_route(broker: &TestBroker) {
     browser.get(&back).await.redirects_to(CALLBACK);
     // Over `/return`.
     browser.get(&path).await.redirects_to(CALLBACK);
+    let browser = broker.browser();
+    let back = back_path(&browser.get(&authorize_path()).await, "code=upstream-code");
+    assert_eq!(browser.answer(&back, "continue").await.status, 303);
     let token = broker.access_token().await;
     let authorize = authorize_path();
     let mut responses = vec![
@@ -244,4 +247,36 @@ async fn a_fragment_in_a_request_target_grants_nothing() {
 /// A request for `target`, byte for byte.
 fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+}
+
+#[tokio::test]
+async fn a_request_without_one_valid_host_is_refused() {
+    let broker = TestBroker::start().await;
+    let request = |hosts: &str| format!("GET /livez HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+    for good in [
+        "x",
+        "signin.example:443",
+        "127.0.0.1:8000",
+        "[::1]",
+        "[::1]:8000",
+    ] {
+        let response = raw(&broker, request(&format!("Host: {good}\r\n")).as_bytes()).await;
+        assert!(response.starts_with("http/1.1 200"), "{good}: {response}");
+    }
+    for hosts in [
+        "",
+        "Host: x\r\nHost: x\r\n",
+        "Host: x\r\nHost: y\r\n",
+        "Host:\r\n",
+        "Host: a b\r\n",
+        "Host: a/b\r\n",
+        "Host: user@x\r\n",
+        "Host: x:port\r\n",
+        "Host: x:99999\r\n",
+        "Host: [::1\r\n",
+    ] {
+        let response = raw(&broker, request(hosts).as_bytes()).await;
+        assert!(response.starts_with("http/1.1 400"), "{hosts}: {response}");
+        assert_eq!(broker.last_rule(), Some("request.http"), "{hosts}");
+    }
 }

@@ -71,7 +71,7 @@ async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
         ),
         (
             with(good(), "redirect_uri", "https://other.example/"),
-            "result.callback",
+            "redirect_uri.registered",
         ),
         (with(good(), "session_key", "short"), "session_key.pattern"),
     ] {

@@ -16,8 +16,11 @@ async fn refuses_malformed_requests(
     path: impl Into<String>,
     input: Input,
 ) {
-    let endpoint = Endpoint::new(method, path, input);
-    for malformed in requests(&endpoint) {
+    refuses_malformed(broker, &Endpoint::new(method, path, input)).await;
+}
+
+async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
+    for malformed in requests(endpoint) {
         let response = malformed.send(broker.http()).await;
         let event = broker.events().pop().unwrap();
         let rule = event.rule.map_or("no rule", contract::Rule::id);
@@ -94,7 +97,8 @@ async fn a_malformed_request_of_a_browser_neither_binds_nor_consumes_a_login() {
     let redirect = browser.get(&path).await;
     assert_eq!(redirect.status, 303, "no browser is bound");
     let back = back_path(&redirect, "code=upstream-code");
-    refuses_malformed_requests(&broker, Method::GET, &back, Input::Nothing).await;
+    let callback = Endpoint::new(Method::GET, back, Input::Nothing);
+    refuses_malformed(&broker, &callback.beside(&[Method::POST])).await;
     assert_eq!(broker.calls_upstream().await, 0);
     assert_eq!(broker.result(1).await.json()["status"], "pending");
 }

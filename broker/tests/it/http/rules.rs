@@ -4,6 +4,7 @@
 mod faulty_broker;
 
 use contract::{LoginSessionResponse, Rule};
+use reqwest::Method;
 use serde_json::json;
 use testkit::http::Response;
 
@@ -68,6 +69,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::RequestSecretInUrl => Api(400, broker.get("/v1/profile?client_secret=x").await),
         Rule::RequestVerifierInUrl => Api(400, broker.get("/v1/profile?code_verifier=x").await),
         Rule::RequestPrefetch => Page(503, broker.prefetch().await),
+        Rule::RequestCookies => Page(400, broker.authorize_with_cookies(b"caf\xe9=1").await),
         Rule::BodyMediaType => {
             let (media, framing) = ("text/plain", "Content-Length: 2");
             Api(415, broker.start_by_hand(media, framing, "{}").await)
@@ -160,6 +162,13 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             let (_, back) = broker.upstream_login().await;
             Page(400, broker.browser().get(&back).await)
         }
+        Rule::UpstreamLoginSameTraits => {
+            let path = broker.session(1).await;
+            let browser = broker.browser();
+            let redirect = browser.get(&path).await;
+            let other = browser.with_header("User-Agent", "another");
+            Confirmation(other.come_back(&redirect, "code=upstream-code").await)
+        }
         Rule::UpstreamLoginOnce => {
             let (browser, back) = broker.upstream_login().await;
             browser.get(&back).await;
@@ -188,6 +197,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::CodeClient => {
             let body = with(token_body(&broker.code().await), "client_id", "prj_bob");
             let body = with(body, "client_secret", BOB_SECRET);
+            let body = with(body, "redirect_uri", BOB_CALLBACK);
             Api(400, broker.post("/v1/token", &body).await)
         }
         Rule::CodeCallback => Api(
@@ -206,6 +216,10 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             Api(400, broker.token(&code).await)
         }
         Rule::BearerShape => Api(401, broker.profile("x").await),
+        Rule::BearerOnce => {
+            let twice = broker.request(Method::GET, "/v1/profile").bearer_auth("x");
+            Api(400, twice.bearer_auth("x").send().await)
+        }
         Rule::BearerKnown => Api(401, broker.profile(&format!("fsi_{}", key(1))).await),
         Rule::BearerEnded => {
             let token = broker.access_token().await;

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::test_broker::{
-    BOB_SECRET, LOCAL_CALLBACK, TestBroker, adas_profile, all, key, token_body, with,
+    BOB_CALLBACK, BOB_SECRET, LOCAL_CALLBACK, TestBroker, adas_profile, all, key, token_body, with,
 };
 
 #[tokio::test]
@@ -20,6 +20,7 @@ async fn a_code_is_exchanged_for_a_token_and_the_token_for_a_profile() {
     );
     assert_eq!(response.status, 200);
     response.has_security_headers();
+    assert_eq!(response.header("pragma"), Some("no-cache"));
     let (prefix, rest) = token.split_once('_').unwrap();
     assert_eq!((prefix, rest.len()), ("fsi", 43));
     let profile = broker.profile(&token).await;
@@ -37,6 +38,7 @@ async fn a_field_of_another_client_leaves_the_code_valid() {
         "client_secret",
         BOB_SECRET,
     );
+    let by_bob = with(by_bob, "redirect_uri", BOB_CALLBACK);
     for (body, rule) in [
         (by_bob, "code.client"),
         (
@@ -116,7 +118,7 @@ async fn a_token_lives_900_seconds() {
     broker.advance_ms(10_000);
     let response = broker.profile(&token).await;
     response.is_refusal(401);
-    let challenge = r#"Bearer error="invalid_token""#;
+    let challenge = r#"Bearer realm="fsi", error="invalid_token""#;
     assert_eq!(response.header("www-authenticate"), Some(challenge));
     assert_eq!(broker.last_rule(), Some("bearer.expiry"));
 }

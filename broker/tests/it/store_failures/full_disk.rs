@@ -69,10 +69,17 @@ async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
     let full_at = fill(&served).await;
     assert!(full_at > 0, "the first few fit");
     served.session(full_at).await.is_refusal(503);
+    // It writes every few seconds at most.
+    let mut answers = 0;
+    while served.get("/readyz").await.status == 200 {
+        answers += 1;
+        assert!(answers < 100_000, "it is ready without space");
+    }
     assert_all_pending(&served, full_at).await;
     served.logged("check whether the disk is full");
 
     lift_the_limit(&served);
+    assert_eq!(served.get("/readyz").await.status, 200);
     assert_eq!(served.session(full_at).await.status, 200, "not taken");
     assert_all_pending(&served, full_at + 1).await;
 }

@@ -76,6 +76,13 @@ impl Browser {
         self.past_return(response).await
     }
 
+    /// Presses a button of the confirmation page at `path`, an address of a callback.
+    pub(crate) async fn answer(&self, path: &str, button: &str) -> Response {
+        let (page, action) = (self.url("/"), self.url(path));
+        let fields = [("answer", button)];
+        self.browser.submit(&page, &action, &fields).await
+    }
+
     /// Returns from GitHub with this query, after `redirect` redirected to it.
     pub(crate) async fn come_back(&self, redirect: &Response, query: &str) -> Response {
         self.get(&back_path(redirect, query)).await

@@ -9,7 +9,7 @@ use broker::upstream::Failure;
 use causes::{
     both, both_alike, callback, claim, disabled, discovery, github, github_at,
     github_within_200_ms, google, header, id_token, no_longer_configured, tls_server,
-    with_too_many_calls,
+    with_too_many_calls, with_too_many_unknown_keys,
 };
 use serde_json::json;
 
@@ -76,6 +76,7 @@ rows! {
 
     Document is provider_unavailable: discovery_in_html => google(DISCOVERY, Reply::of(200, HTML, "<p>Sign in to the network"));
     DocumentIssuer is provider_unavailable: discovery_of_another_issuer => discovery("issuer", "https://accounts.google.com");
+    TooManySearches is provider_unavailable: too_many_unknown_keys => with_too_many_unknown_keys();
     DocumentHost is provider_unavailable: discovery_that_leads_elsewhere => discovery("token_endpoint", "http://127.0.0.1:1/token");
 
     IdTokenShape is invalid_provider_response: an_id_token_of_another_shape => id_token(|_, _| "a.b.c".to_owned());

@@ -57,26 +57,39 @@ async fn b17_a_rotation_during_a_login_is_followed_at_once() {
 }
 
 #[tokio::test]
-async fn b17_a_hundred_unknown_keys_cause_one_fetch_per_window() {
-    let providers = FakeProviders::start().await;
+async fn b17_a_new_key_is_found_right_after_an_unknown_one() {
+    let providers = FakeProviders::start_with_fixed_clock().await;
+    assert_eq!(sign_in_by(&providers, 1, "one", KEY_ONE).await, Ok(()));
+    let invalid = Err("invalid_provider_response".to_owned());
+    assert_eq!(sign_in_by(&providers, 2, "unknown", KEY_ONE).await, invalid);
+    providers.google.set_reply(KEYS, rotated());
+    assert_eq!(sign_in_by(&providers, 3, "unknown", KEY_ONE).await, invalid);
+    assert_eq!(fetches(&providers), 2, "once a minute for one key");
+    assert_eq!(sign_in_by(&providers, 4, "two", KEY_TWO).await, Ok(()));
+    assert_eq!(fetches(&providers), 3);
+}
+
+#[tokio::test]
+async fn b17_a_hundred_unknown_keys_cause_thirty_fetches_a_minute() {
+    let providers = FakeProviders::start_with_fixed_clock().await;
     assert_eq!(sign_in_by(&providers, 1, "one", KEY_ONE).await, Ok(()));
     for n in 0..100 {
         let login = providers.start_legacy_login(Google).await;
         let header = json!({ "alg": "RS256", "kid": format!("unknown{n}") });
         login.google_returns_token(&token(&header, &adas_claims(&login)));
         let response = login.return_with("code=a-code").await;
-        assert!(
-            response
-                .location()
-                .unwrap()
-                .contains("invalid_provider_response")
-        );
+        let error = match n < 30 {
+            true => "invalid_provider_response",
+            false => "provider_unavailable",
+        };
+        assert!(response.location().unwrap().contains(error), "{n}");
     }
-    assert_eq!(fetches(&providers), 2, "the first, and one search");
-    providers.broker.advance_ms(70_000);
-    assert!(sign_in_by(&providers, 2, "unknown", KEY_ONE).await.is_err());
-    assert_eq!(fetches(&providers), 3);
-    assert_eq!(sign_in_by(&providers, 3, "one", KEY_ONE).await, Ok(()));
+    assert_eq!(fetches(&providers), 31, "the first, and thirty searches");
+    assert!(providers.is_available(Google).await);
+    assert_eq!(sign_in_by(&providers, 2, "one", KEY_ONE).await, Ok(()));
+    providers.broker.advance_ms(60_000);
+    assert!(sign_in_by(&providers, 3, "unknown", KEY_ONE).await.is_err());
+    assert_eq!(fetches(&providers), 32);
 }
 
 #[tokio::test]

@@ -48,11 +48,15 @@ impl FuzzRequest {
     }
 
     /// Sends it to the server of `client`, as the HTTP library would, which accepts more
-    /// than Rocket's own parser of addresses.
+    /// than Rocket's own parser of addresses. Without a `Host` of its own it gets one, or
+    /// every request would be refused for that.
     pub fn send<'c>(&self, client: &'c Client) -> LocalResponse<'c> {
         let query = self.target.query().map(ToOwned::to_owned);
         let target = Origin::new(self.target.path().to_owned(), query);
         let mut request = client.req(self.method, target).body(&self.body);
+        if self.headers.iter().all(|(name, _)| name != "host") {
+            request.add_header(Header::new("Host", "fuzzed"));
+        }
         for (name, value) in &self.headers {
             request.add_header(Header::new(name.clone(), value.clone()));
         }

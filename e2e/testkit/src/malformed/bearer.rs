@@ -3,15 +3,17 @@
 use super::{Endpoint, MalformedRequest};
 
 pub(super) fn requests(endpoint: &Endpoint, token: &str) -> Vec<MalformedRequest> {
-    let with = |name: String, values: Vec<String>| {
-        endpoint.malformed((401, &["bearer.shape"]), name, |it| {
+    let refused = |refusal, name: String, values: Vec<String>| {
+        endpoint.malformed(refusal, name, |it| {
             let values = values.into_iter().map(|value| ("authorization", value));
             it.headers = values.collect();
         })
     };
+    let with = |name, values| refused((401, &["bearer.shape"]), name, values);
+    let twice = vec![format!("Bearer {token}"); 2];
     let mut requests = vec![
         with("no token".into(), vec![]),
-        with("two headers".into(), vec![format!("Bearer {token}"); 2]),
+        refused((400, &["bearer.once"]), "two headers".into(), twice),
     ];
     let headers = malformed_bearers(token).into_iter();
     requests.extend(

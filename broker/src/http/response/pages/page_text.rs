@@ -36,6 +36,11 @@ impl PageText {
                 "You came back in another browser than the one you started in, or this browser does \
                  not keep cookies. Go back to the app, start again, and stay in one browser.",
             ),
+            Rule::RequestCookies => (
+                "A cookie in this browser cannot be read",
+                "Another site of the same domain has left a cookie that hides ours. Delete the cookies \
+                 of this domain in your browser's settings, then go back to the app and start again.",
+            ),
             Rule::UpstreamLoginRateLimit => (
                 "Too many people are signing in from here",
                 "There are too many sign-ins from your network at the moment. Wait a minute, then \

@@ -8,6 +8,7 @@ use broker::clock::{Clock, Reading};
 use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Rule;
+use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use testkit::http::Response;
@@ -171,6 +172,13 @@ impl FaultyBroker {
         query.retain(|(own, _)| *own != name);
         query.push((name, value.to_owned()));
         self.browser().get(&authorize_with(&query)).await
+    }
+
+    /// Sends an authorization request with this `Cookie` header.
+    pub(super) async fn authorize_with_cookies(&self, cookies: &[u8]) -> Response {
+        let request = self.request(Method::GET, &authorize_path());
+        let request = request.header("Accept", "text/html");
+        request.header("Cookie", cookies).send().await
     }
 
     /// The same; its error is reported at the callback.

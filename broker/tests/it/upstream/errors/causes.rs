@@ -10,8 +10,9 @@ use contract::Provider::{self, GitHub, Google};
 use rocket::config::TlsConfig;
 use serde_json::{Value, json};
 
+use super::super::keys::sign_in_by;
 use super::super::providers::{
-    DISCOVERY, FakeProviders, Reply, StartedLogin, TOKEN, adas_claims, discovery_document,
+    DISCOVERY, FakeProviders, KEY_ONE, Reply, StartedLogin, TOKEN, adas_claims, discovery_document,
     failed_with, github_config, legacy_error, token,
 };
 use crate::test_broker::CALLBACK;
@@ -116,6 +117,21 @@ pub(super) async fn with_too_many_calls(failure: Failure) {
     let upstream = events.iter().filter(|it| it.to == Party::Provider(GitHub));
     let failed = upstream.filter(|it| it.why == Some(failure.why()));
     assert_eq!(failed.count(), 1);
+}
+
+/// An ID token with a key that was never looked for, after 30 others.
+pub(super) async fn with_too_many_unknown_keys(failure: Failure) {
+    let providers = FakeProviders::start_with_fixed_clock().await;
+    for key in 2..32 {
+        let id = format!("unknown{key}");
+        let outcome = sign_in_by(&providers, key, &id, KEY_ONE).await;
+        assert_eq!(outcome, Err("invalid_provider_response".to_owned()));
+    }
+    let arrange = |login: &StartedLogin<'_>| {
+        let header = json!({ "alg": "RS256", "kid": "one more" });
+        login.google_returns_token(&token(&header, &adas_claims(login)));
+    };
+    check(failure, &providers, Google, arrange, "code=a").await;
 }
 
 pub(super) async fn github_at(failure: Failure, url: String) {

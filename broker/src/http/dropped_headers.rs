@@ -1,0 +1,88 @@
+//! The headers that Rocket drops.
+//!
+//! Rocket leaves out every header whose value is not UTF-8, and says so only in its log.
+//! A guard would take such a header for absent: of two `Origin`, a page on the web could
+//! hide one. So this is the logger of the process. It notes the names of those headers
+//! for the task that serves the request, and discards everything else: Rocket's lines
+//! contain request lines, whose paths and queries are secrets, and our own code logs
+//! through `tracing`. Then each dropped header is put back with a value that no check
+//! accepts.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::http::Header;
+use rocket::{Data, Request};
+use tokio::task;
+
+/// The value of a header whose own is not UTF-8.
+pub(crate) const UNREADABLE: &str = "\u{FFFD}";
+
+/// Makes this the logger of the process, in place of Rocket's, before Rocket is built.
+pub fn watch() {
+    static IS_LOGGER: LazyLock<bool> = LazyLock::new(|| {
+        log::set_max_level(LevelFilter::Warn);
+        log::set_logger(&RocketWarnings).is_ok()
+    });
+    if !*IS_LOGGER {
+        tracing::warn!("another logger is set: headers that are not UTF-8 count as absent");
+    }
+}
+
+/// The names of dropped headers, by the task that serves their request.
+static DROPPED: LazyLock<Mutex<HashMap<task::Id, Vec<String>>>> = LazyLock::new(Mutex::default);
+
+fn dropped() -> MutexGuard<'static, HashMap<task::Id, Vec<String>>> {
+    DROPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes the names for the request that the current task serves. Rocket reports them in
+/// that task, before any code of ours runs.
+pub(crate) fn take() -> Vec<String> {
+    let task = task::try_id();
+    task.and_then(|task| dropped().remove(&task))
+        .unwrap_or_default()
+}
+
+struct RocketWarnings;
+
+impl Log for RocketWarnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() == Level::Warn && metadata.target() == "rocket::request::request"
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let message = record.args().to_string();
+        let name = message.strip_prefix("Header '");
+        let name = name.and_then(|it| it.strip_suffix("' contains invalid UTF-8"));
+        if let (Some(name), Some(task)) = (name, task::try_id()) {
+            dropped().entry(task).or_default().push(name.to_owned());
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Puts the dropped headers of each request back, with a value that says nothing.
+pub struct RestoreDroppedHeaders;
+
+#[rocket::async_trait]
+impl Fairing for RestoreDroppedHeaders {
+    fn info(&self) -> Info {
+        Info {
+            name: "dropped headers",
+            kind: Kind::Request,
+        }
+    }
+
+    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
+        for name in take() {
+            request.add_header(Header::new(name, UNREADABLE));
+        }
+    }
+}

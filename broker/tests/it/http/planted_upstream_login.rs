@@ -1,0 +1,136 @@
+//! An upstream login that another page of the broker's host name planted: cookies know no
+//! ports. The browser that comes back is not the one that began, and is asked.
+
+use broker::relay::{RelayGuard, SameTraits};
+use testkit::http::Response;
+
+use super::confirmation_page::is_confirmation_page;
+use crate::test_broker::{
+    Browser, CALLBACK, TestBroker, authorize_path, back_path, parameter, state,
+};
+
+/// The headers by which Chromium introduces itself.
+const VICTIM: [(&str, &str); 3] = [
+    ("User-Agent", "Mozilla/5.0 Chrome/156.0.0.0"),
+    ("Accept-Language", "en-US,en;q=0.9"),
+    ("Sec-CH-UA-Platform", "\"Linux\""),
+];
+
+async fn with_guard(guard: RelayGuard) -> TestBroker {
+    TestBroker::start_with(|config| {
+        config.projects[0].relay_guard = guard;
+        config.ip_header = Some("X-Real-IP".to_owned().try_into().unwrap());
+    })
+    .await
+}
+
+/// An attacker begins a login with a client that is like a browser, and confirms it.
+/// Returns the client, and the redirect to the provider.
+async fn attack(broker: &TestBroker) -> (Browser, Response) {
+    let path = broker.session(1).await;
+    let attacker = broker.browser();
+    attacker.get(&path).await;
+    let redirect = attacker.press(&format!("{path}/continue")).await;
+    assert_eq!(redirect.status, 303);
+    (attacker, redirect)
+}
+
+/// A victim's browser in which the attacker's cookies were planted.
+fn victim_of(attacker: &Browser, broker: &TestBroker) -> Browser {
+    let victim = broker.browser_on("https://github.com/");
+    for (name, value) in attacker.cookies() {
+        victim.add_cookie(&name, &value);
+    }
+    victim.with_headers(&VICTIM)
+}
+
+async fn assert_nothing_is_consumed(broker: &TestBroker) {
+    assert!(!broker.events().pop().unwrap().committed());
+    assert_eq!(broker.calls_upstream().await, 0);
+    assert_eq!(broker.result(1).await.json()["status"], "pending");
+}
+
+#[tokio::test]
+async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_consumed() {
+    for guard in [RelayGuard::Auto, RelayGuard::Always] {
+        let broker = with_guard(guard).await;
+        let (attacker, redirect) = attack(&broker).await;
+        let page = victim_of(&attacker, &broker)
+            .come_back(&redirect, "code=upstream-code")
+            .await;
+        is_confirmation_page(&page);
+        assert!(page.text().contains("looked different"), "{page:?}");
+        assert_eq!(broker.last_rule(), Some("upstream_login.same_traits"));
+        assert_nothing_is_consumed(&broker).await;
+    }
+}
+
+#[tokio::test]
+async fn the_buttons_end_or_complete_the_login_of_a_planted_cookie() {
+    for (button, outcome) in [("cancel", "failed"), ("continue", "succeeded")] {
+        let broker = with_guard(RelayGuard::Always).await;
+        let (attacker, redirect) = attack(&broker).await;
+        let victim = victim_of(&attacker, &broker);
+        let back = back_path(&redirect, "code=upstream-code");
+        is_confirmation_page(&victim.get(&back).await);
+        let foreign = [("Origin", "https://evil.example")];
+        broker.submit(&back, &foreign).await.is_refusal(403);
+        assert_nothing_is_consumed(&broker).await;
+
+        victim.answer(&back, button).await.redirects_to(CALLBACK);
+        assert_eq!(broker.result(1).await.json()["status"], outcome);
+    }
+}
+
+#[tokio::test]
+async fn a_browser_on_another_network_is_asked_and_the_same_one_is_not() {
+    for (address, is_asked) in [("203.0.113.250", false), ("198.51.100.7", true)] {
+        let broker = with_guard(RelayGuard::Auto).await;
+        let path = broker.session(1).await;
+        let browser = broker.browser().with_header("X-Real-IP", "203.0.113.7");
+        let redirect = browser.get(&path).await;
+        let back = back_path(&redirect, "code=upstream-code");
+        let moved = broker.browser().with_header("X-Real-IP", address);
+        for (name, value) in browser.cookies() {
+            moved.add_cookie(&name, &value);
+        }
+        let answer = moved.get(&back).await;
+        let event = broker.events().pop().unwrap();
+        let same = SameTraits {
+            look: true,
+            network: !is_asked,
+        };
+        assert_eq!(event.same_traits, Some(same), "{address}");
+        match is_asked {
+            true => is_confirmation_page(&answer),
+            false => answer.redirects_to(CALLBACK),
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_user_is_asked_where_the_guard_is_off_or_the_login_has_expired() {
+    let broker = with_guard(RelayGuard::Off).await;
+    let (attacker, redirect) = attack(&broker).await;
+    let victim = victim_of(&attacker, &broker);
+    let back = back_path(&redirect, "code=upstream-code");
+    victim.get(&back).await.redirects_to(CALLBACK);
+
+    let broker = with_guard(RelayGuard::Auto).await;
+    let (attacker, redirect) = attack(&broker).await;
+    broker.advance_ms(600_000);
+    let victim = victim_of(&attacker, &broker);
+    let back = back_path(&redirect, "code=upstream-code");
+    victim.get(&back).await.redirects_to(CALLBACK);
+}
+
+#[tokio::test]
+async fn in_the_legacy_flow_the_state_goes_back_to_a_consumer_that_does_not_know_it() {
+    let broker = with_guard(RelayGuard::Always).await;
+    let attacker = broker.browser();
+    let redirect = attacker.get(&authorize_path()).await;
+    let victim = victim_of(&attacker, &broker);
+    let answer = victim.come_back(&redirect, "code=upstream-code").await;
+    let state_back = parameter(answer.location().unwrap(), "state").unwrap();
+    assert_eq!(state_back, state());
+}
