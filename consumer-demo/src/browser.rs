@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use contract::{LoginLifetime, Profile, Provider, SessionKey};
+use contract::{LoginLifetime, Profile, Provider, SessionKey, State as LoginState};
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::outcome::Outcome::Success;
 use rocket::request::{FromRequest, Outcome, Request};
@@ -12,10 +12,11 @@ use rocket::{Rocket, Sentinel, State};
 
 use crate::accounts::Account;
 use crate::app::App;
+use crate::browser_look::BrowserLook;
 use crate::cookies::SentCookies;
 use crate::session::{
-    CookieValue, ExpiredLogin, LegacyLogin, LoginNumber, LoginSlot, Session, SignedIn,
-    SignedInLifetime, TakenLogin, Via, seconds,
+    BrowserBinding, CookieValue, ExpiredLogin, LegacyLogin, LoginNumber, LoginSlot, Session,
+    SignedIn, SignedInLifetime, TakenLogin, Via, seconds,
 };
 use crate::session_store::{SessionCookie, SessionRef};
 
@@ -29,6 +30,7 @@ pub(crate) struct Browser<'r> {
     jar: &'r CookieJar<'r>,
     /// The time of the request, in Unix milliseconds.
     pub(crate) now_ms: i64,
+    pub(crate) look: BrowserLook,
 }
 
 /// The user who is signed in at a browser, for a page to show.
@@ -68,11 +70,15 @@ impl Browser<'_> {
     /// none, and ties the *login* to the browser by a cookie of its own.
     ///
     /// This cookie, made at this start, is the specification's "initiating browser's
-    /// cookie". The session's proves nothing: it existed before.
+    /// cookie". The session's proves nothing: it existed before. How the browser looks is
+    /// kept beside it, for a cookie can be planted: see [`BrowserLook`].
     pub(crate) fn keep_login(&self, key: SessionKey, provider: Provider) {
         let value = CookieValue::random();
-        let slot =
-            self.keep(|session| session.keep_login(key, provider, value.digest(), self.now_ms));
+        let binding = BrowserBinding {
+            cookie: value.digest(),
+            look: self.look,
+        };
+        let slot = self.keep(|session| session.keep_login(key, provider, binding, self.now_ms));
         let name = self.login_cookie_name(slot);
         // The broker knows the login for 600 seconds. When it ends sooner the
         // cookie is not cleared: another tab may have set a new one by now.
@@ -101,11 +107,26 @@ impl Browser<'_> {
         session: SessionRef,
         before: LoginNumber,
     ) -> Option<TakenLogin> {
-        let cookie = |slot| {
+        let binding = |slot| {
             let value = self.sent.value(&self.login_cookie_name(slot))?;
-            Some(value.parse::<CookieValue>().ok()?.digest())
+            Some(BrowserBinding {
+                cookie: value.parse::<CookieValue>().ok()?.digest(),
+                look: self.look,
+            })
         };
-        self.with(session, |session| session.take_login(before, cookie))?
+        self.with(session, |session| session.take_login(before, binding))?
+    }
+
+    /// Consumes the transaction in `session` that `state` belongs to, if this browser
+    /// looks like the one that started it.
+    pub(crate) fn consume_transaction(
+        &self,
+        session: SessionRef,
+        state: &LoginState,
+    ) -> Option<LegacyLogin> {
+        self.with(session, |session| {
+            session.consume_transaction(state, self.look)
+        })?
     }
 
     /// Signs in the user of `profile` in `session`, and returns the user who was
@@ -233,6 +254,7 @@ impl<'r> FromRequest<'r> for Browser<'r> {
             sent: SentCookies::of(request),
             jar: request.cookies(),
             now_ms: app.clock.now_ms(),
+            look: BrowserLook::of(request.headers()),
         })
     }
 }

@@ -21,7 +21,9 @@
 //! the login that was started is a cookie that this start made, and nothing else.
 //! The session's cookie is no substitute: it existed before the start, so an
 //! attacker may have planted it, and could request `/callback` in a loop until the
-//! victim's result is there.
+//! victim's result is there. (A page on another port of our host name can plant this
+//! cookie, too: then the browser that comes back looks different from the one that
+//! started. `browser_look.rs` has more.)
 //!
 //! (An attacker who starts a login here may also send its `authorization_url` to a
 //! victim and collect the victim's sign-in. The broker checks where a navigation
@@ -78,7 +80,7 @@ async fn start(
         .map_err(|error| ProblemPage::of_failed_start(&browser, error, Flow::Clean, provider))?;
 
     // Keep the key in the session that this browser's cookie names, and give the
-    // browser a fresh cookie for this login.
+    // browser a fresh cookie for this login. How the browser looks is kept with it.
     browser.keep_login(key, provider);
 
     // Redirect. The address was parsed by the specification's pattern, and its

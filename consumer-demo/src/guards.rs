@@ -17,8 +17,14 @@ use crate::app::App;
 /// Without this, any page on the web could start a login in its visitor's
 /// browser ("login CSRF") or sign them out. Browsers say where a POST comes
 /// from, and a page can't make them lie: `Origin` in all of them, and
-/// `Sec-Fetch-Site` in the current ones. No token in the form is needed. A
-/// client that sends neither is not a browser, and can only harm itself.
+/// `Sec-Fetch-Site` in the current ones. No token in the form is needed.
+///
+/// One of the two must *say* that the form is ours. A request that has neither is no
+/// browser's, or **the framework has dropped what it had**: Rocket drops every header
+/// whose value is not UTF-8, so `Origin: http://evil\xff` looks like none. Check yours.
+///
+/// Of two `Content-Type` headers Rocket reads the first, and what is in front of us may
+/// read the other: such a form is refused.
 pub(crate) struct SameOriginPost(());
 
 #[rocket::async_trait]
@@ -29,14 +35,17 @@ impl<'r> FromRequest<'r> for SameOriginPost {
         let app: &Arc<App> = request.rocket().state().expect("the sentinel saw it");
         let ours = app.config.consumer_base_url.as_str();
         let headers = request.headers();
-        let is_ours = headers.get("Origin").all(|origin| origin == ours)
-            && headers
-                .get("Sec-Fetch-Site")
-                .all(|site| matches!(site, "same-origin" | "none"));
-        if is_ours {
-            Success(SameOriginPost(()))
-        } else {
+        let origins = || headers.get("Origin");
+        let sites = || headers.get("Sec-Fetch-Site");
+        let is_foreign = origins().any(|origin| origin != ours)
+            || sites().any(|site| !matches!(site, "same-origin" | "none"));
+        let says_ours = origins().next().is_some() || sites().any(|site| site == "same-origin");
+        if is_foreign || !says_ours {
             Error((Status::Forbidden, ()))
+        } else if headers.get("Content-Type").count() > 1 {
+            Error((Status::UnsupportedMediaType, ()))
+        } else {
+            Success(SameOriginPost(()))
         }
     }
 }
@@ -55,7 +64,7 @@ impl Sentinel for SameOriginPost {
 /// Rocket answers with the GET handler, has routes of its own beside each callback.)
 ///
 /// A form whose body begins `_method=get` comes here as well: Rocket makes a GET of
-/// such a POST. It is answered 405, as a POST is.
+/// such a POST. It is answered 405, as a POST is. A visit has no `Content-Type`.
 pub(crate) struct Visit(());
 
 #[rocket::async_trait]
@@ -69,7 +78,7 @@ impl<'r> FromRequest<'r> for Visit {
         });
         if is_prefetch {
             Error((Status::ServiceUnavailable, ()))
-        } else if request.content_type().is_some_and(|media| media.is_form()) {
+        } else if request.headers().contains("Content-Type") {
             Error((Status::MethodNotAllowed, ()))
         } else {
             Success(Visit(()))

@@ -62,10 +62,12 @@ fn start(
     );
     let address = authorize_url(app, provider, &transaction);
 
-    // Keep it in this browser's session before the browser leaves.
+    // Keep it in this browser's session before the browser leaves, and how the browser
+    // looks: `browser_look.rs` says why.
     browser.keep_transaction(LegacyLogin {
         transaction,
         provider,
+        look: browser.look,
     });
     SeeOther::to(address.into())
 }
@@ -107,7 +109,7 @@ async fn callback(
     // absent, doubled) ends here, without a call to the broker.
     let login = response
         .state
-        .and_then(|state| browser.with(session, |session| session.consume_transaction(&state))?);
+        .and_then(|state| browser.consume_transaction(session, &state));
     let Some(login) = login else {
         return Err(match browser.expired_login(session) {
             Some(expired) => ProblemPage::expired(&browser, expired),

@@ -18,6 +18,7 @@
 //! | `session_store.rs` | all sessions, found by the id in a cookie |
 //! | `browser.rs` | the cookies that tie a browser to its session and its logins |
 //! | `cookies.rs` | the cookies of a request, byte for byte |
+//! | `browser_look.rs` | how a browser looks, which a planted cookie does not change |
 //! | `accounts.rs` | the users, keyed by `subject` |
 //! | `site.rs` | home, profile with a note, sign-in at the end of a flow, sign-out |
 //! | `guards.rs` | what a request must be before a handler runs |
@@ -35,7 +36,8 @@
 //!    browser by design: `state` and the handoff code, which are worthless
 //!    without that session.)
 //! 2. A callback calls the broker only for a browser with a live session, and asks
-//!    only about clean logins whose own cookie that browser sent.
+//!    only about clean logins whose own cookie that browser sent. It looks like the
+//!    one that started the login.
 //! 3. A value that may be used once is *taken* out of the session before it is
 //!    used. No two requests can hold the same one.
 //! 4. A one-time call is never repeated after a failure. The user starts again.
@@ -53,6 +55,7 @@ mod session;
 mod session_store;
 
 mod browser;
+mod browser_look;
 mod cookies;
 
 mod accounts;

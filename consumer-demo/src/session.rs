@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use contract::{Lifetime, LoginLifetime, Provider, SessionKey, State, Subject, Transaction};
 
 use crate::broker::BearerToken;
+use crate::browser_look::BrowserLook;
 use crate::pages::Flow;
 
 pub(crate) use cookie_value::{CookieValue, ValueDigest};
@@ -75,11 +76,19 @@ pub(crate) enum Via {
 struct CleanLogin {
     number: LoginNumber,
     slot: LoginSlot,
-    /// The digest of the cookie that the browser received when it started the login.
-    cookie: ValueDigest,
+    binding: BrowserBinding,
     provider: Provider,
     until_ms: i64,
     key: StoredKey,
+}
+
+/// The link between a clean login and the browser that started it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BrowserBinding {
+    /// The digest of the cookie that the browser received.
+    pub(crate) cookie: ValueDigest,
+    /// Its look.
+    pub(crate) look: BrowserLook,
 }
 
 /// The session key of a clean login, until a callback takes it.
@@ -117,17 +126,19 @@ pub(crate) struct LegacyLogin {
     /// The specification's record: state, verifier, challenge, times.
     pub(crate) transaction: Transaction,
     pub(crate) provider: Provider,
+    /// The look of the browser that started the login.
+    pub(crate) look: BrowserLook,
 }
 
 /// The clean flow's logins.
 impl Session {
-    /// Stores a login that the broker has accepted, and whose browser receives
-    /// `cookie`. Returns the slot for the cookie's name.
+    /// Stores a login that the broker has accepted, of the browser of `binding`. Returns
+    /// the slot for the cookie's name.
     pub(crate) fn keep_login(
         &mut self,
         key: SessionKey,
         provider: Provider,
-        cookie: ValueDigest,
+        binding: BrowserBinding,
         now_ms: i64,
     ) -> LoginSlot {
         evict_oldest(&mut self.logins);
@@ -138,7 +149,7 @@ impl Session {
         self.logins.push_back(CleanLogin {
             number: LoginNumber(self.started),
             slot,
-            cookie,
+            binding,
             provider,
             until_ms,
             key: StoredKey::Present(key),
@@ -156,8 +167,8 @@ impl Session {
             .expect("one was evicted if all were used")
     }
 
-    /// Takes the newest login before `before` among those whose cookie the browser
-    /// sent. `cookie` returns the digest of the cookie that it sent for a slot.
+    /// Takes the newest login before `before` among those that this browser started.
+    /// `binding` returns its binding by the cookie that it sent for a slot.
     ///
     /// The session alone is not enough. It is older than the login, so an attacker
     /// may know its id: one who plants a session of their own in the victim's
@@ -173,10 +184,10 @@ impl Session {
     pub(crate) fn take_login(
         &mut self,
         before: LoginNumber,
-        cookie: impl Fn(LoginSlot) -> Option<ValueDigest>,
+        binding: impl Fn(LoginSlot) -> Option<BrowserBinding>,
     ) -> Option<TakenLogin> {
         let login = self.logins.iter_mut().rev().find(|login| {
-            login.number < before && cookie(login.slot).is_some_and(|it| it == login.cookie)
+            login.number < before && binding(login.slot).is_some_and(|it| it == login.binding)
         })?;
         Some(TakenLogin {
             number: login.number,
@@ -213,14 +224,19 @@ impl Session {
     }
 
     /// Takes out the transaction that `state` belongs to. It is gone afterwards,
-    /// however the rest of the callback ends.
-    pub(crate) fn consume_transaction(&mut self, state: &State) -> Option<LegacyLogin> {
-        let position = self
-            .transactions
-            .iter()
+    /// however the rest of the callback ends. One that was started by a browser that
+    /// looks different stays.
+    pub(crate) fn consume_transaction(
+        &mut self,
+        state: &State,
+        look: BrowserLook,
+    ) -> Option<LegacyLogin> {
+        let mut started_here = self.transactions.iter();
+        let position = started_here.position(|login| {
             // `matches` compares in constant time: the time of a refusal must not
             // reveal how much of a guess was right.
-            .position(|login| login.transaction.state.matches(state))?;
+            login.transaction.state.matches(state) && login.look == look
+        })?;
         self.transactions.remove(position)
     }
 }

@@ -12,6 +12,12 @@ use crate::session::{CookieValue, Session, ValueDigest};
 /// All sessions. Those in which a user has signed in have a capacity of their own:
 /// starting a login takes no credentials, so an attacker can start thousands, and
 /// must not sign every user out by it.
+///
+/// Ten thousand starts, a matter of seconds, still end every login that is under way.
+/// No capacity prevents that: limit the rate of starts by the client's address, in the
+/// proxy that ends TLS. (Only there: to a server behind it, all clients have the
+/// proxy's address. And a login under way cannot move into the browser instead, not even
+/// encrypted: a copy of a cookie cannot be taken once.)
 pub(crate) struct SessionStore {
     capacity: usize,
     table: Mutex<Table>,
@@ -34,14 +40,17 @@ pub(crate) struct SessionCookie {
 #[derive(Default)]
 struct Table {
     rows: HashMap<SessionRef, Row>,
-    // Ordered, so that the first is the oldest.
-    anonymous: BTreeSet<SessionRef>,
-    signed_in: BTreeSet<SessionRef>,
+    anonymous: ByEnd,
+    signed_in: ByEnd,
     by_id: HashMap<ValueDigest, SessionRef>,
     // Never set back, not even by `clear`: a reference that a running callback
     // holds must not refer to another browser's session afterwards.
     opened: u64,
 }
+
+/// The sessions of one kind, each with its end, ordered: what is over, or makes room, is
+/// the first, and a start looks at no other.
+type ByEnd = BTreeSet<(i64, SessionRef)>;
 
 struct Row {
     id: ValueDigest,
@@ -75,7 +84,7 @@ impl SessionStore {
     ) -> Option<R> {
         let mut table = self.lock();
         let key = table.find(id, now_ms)?;
-        table.live(key, now_ms).map(change)
+        Some(table.change(key, change).0)
     }
 
     /// Changes the session with the id `id`, or a new one if there is none. Returns
@@ -89,12 +98,10 @@ impl SessionStore {
         let mut table = self.lock();
         let known = id.and_then(|id| Some((table.find(&id, now_ms)?, id)));
         let (key, id) = known.unwrap_or_else(|| {
-            table.evict(self.capacity, now_ms, |table| &table.anonymous);
+            table.make_room(self.capacity, now_ms, |table| &table.anonymous);
             table.open()
         });
-        let session = &mut table.row(key).session;
-        let changed = change(session);
-        let until_ms = session.until_ms();
+        let (changed, until_ms) = table.change(key, change);
         (changed, SessionCookie { id, until_ms })
     }
 
@@ -105,7 +112,9 @@ impl SessionStore {
         now_ms: i64,
         change: impl FnOnce(&mut Session) -> R,
     ) -> Option<R> {
-        self.lock().live(key, now_ms).map(change)
+        let mut table = self.lock();
+        table.live(key, now_ms)?;
+        Some(table.change(key, change).0)
     }
 
     /// Like [`with`](Self::with), for a change that signs a user in: it renews the
@@ -117,12 +126,11 @@ impl SessionStore {
         change: impl FnOnce(&mut Session) -> R,
     ) -> Option<(R, SessionCookie)> {
         let mut table = self.lock();
-        let session = table.live(key, now_ms)?;
-        let changed = change(session);
-        let until_ms = session.until_ms();
-        if table.anonymous.remove(&key) {
-            table.evict(self.capacity, now_ms, |table| &table.signed_in);
-            table.signed_in.insert(key);
+        table.live(key, now_ms)?;
+        let (changed, until_ms) = table.change(key, change);
+        if table.anonymous.remove(&(until_ms, key)) {
+            table.make_room(self.capacity, now_ms, |table| &table.signed_in);
+            table.signed_in.insert((until_ms, key));
         }
         let id = table.renew_id(key);
         Some((changed, SessionCookie { id, until_ms }))
@@ -160,6 +168,20 @@ impl Table {
         session.is_live(now_ms).then_some(session)
     }
 
+    /// Changes a session, and returns its end.
+    fn change<R>(&mut self, key: SessionRef, change: impl FnOnce(&mut Session) -> R) -> (R, i64) {
+        let session = &mut self.row(key).session;
+        let before_ms = session.until_ms();
+        let changed = change(session);
+        let until_ms = session.until_ms();
+        for kind in [&mut self.anonymous, &mut self.signed_in] {
+            if kind.remove(&(before_ms, key)) {
+                kind.insert((until_ms, key));
+            }
+        }
+        (changed, until_ms)
+    }
+
     fn row(&mut self, key: SessionRef) -> &mut Row {
         self.rows.get_mut(&key).expect("it was just looked up")
     }
@@ -173,8 +195,8 @@ impl Table {
             session: Session::default(),
         };
         self.by_id.insert(row.id, key);
+        self.anonymous.insert((row.session.until_ms(), key));
         self.rows.insert(key, row);
-        self.anonymous.insert(key);
         (key, id)
     }
 
@@ -188,28 +210,20 @@ impl Table {
 
     fn remove(&mut self, key: SessionRef) -> Option<Session> {
         let row = self.rows.remove(&key)?;
-        self.anonymous.remove(&key);
-        self.signed_in.remove(&key);
+        let place = (row.session.until_ms(), key);
+        self.anonymous.remove(&place);
+        self.signed_in.remove(&place);
         self.by_id.remove(&row.id);
         Some(row.session)
     }
 
-    /// Makes room for one more session of a kind: drops those that have expired, or
-    /// else the oldest.
-    fn evict(&mut self, capacity: usize, now_ms: i64, kind: fn(&Self) -> &BTreeSet<SessionRef>) {
-        if kind(self).len() < capacity {
-            return;
-        }
-        let is_over = |key: &&SessionRef| !self.rows[key].session.is_live(now_ms);
-        let expired: Vec<_> = kind(self).iter().filter(is_over).copied().collect();
-        for key in expired {
-            self.remove(key);
-        }
-        while kind(self).len() >= capacity {
-            let Some(&oldest) = kind(self).first() else {
-                return;
-            };
-            self.remove(oldest);
+    /// Makes room for one more session of a kind: drops those that have expired and, if
+    /// that is not enough, the one that ends next.
+    fn make_room(&mut self, capacity: usize, now_ms: i64, kind: fn(&Self) -> &ByEnd) {
+        while let Some(&(until_ms, first)) = kind(self).first()
+            && (until_ms <= now_ms || kind(self).len() >= capacity)
+        {
+            self.remove(first);
         }
     }
 }
@@ -219,10 +233,12 @@ mod tests {
     use std::thread;
 
     use contract::{Provider, SessionKey, Subject};
+    use rocket::http::HeaderMap;
 
     use super::*;
+    use crate::browser_look::BrowserLook;
     use crate::random;
-    use crate::session::{SignedIn, Via};
+    use crate::session::{BrowserBinding, SignedIn, Via};
 
     fn ada() -> SignedIn {
         SignedIn {
@@ -232,6 +248,15 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_session_that_is_over_is_forgotten_when_the_next_one_starts() {
+        let store = SessionStore::with_capacity(10);
+        for now_ms in [0, 1_000] {
+            store.find_or_open_with(None, now_ms, |session| session.sign_in(ada()));
+        }
+        assert_eq!(store.lock().rows.len(), 1);
+    }
+
     /// Many times: the moment between finding a session and reading it is short.
     #[test]
     fn the_id_of_before_a_sign_in_never_shows_its_user() {
@@ -239,8 +264,11 @@ mod tests {
             let store = SessionStore::with_capacity(10);
             let (_, planted) = store.find_or_open_with(None, 0, |session| {
                 let key = SessionKey::from_random(&random::bytes());
-                let cookie = CookieValue::random().digest();
-                session.keep_login(key, Provider::GitHub, cookie, 0)
+                let binding = BrowserBinding {
+                    cookie: CookieValue::random().digest(),
+                    look: BrowserLook::of(&HeaderMap::new()),
+                };
+                session.keep_login(key, Provider::GitHub, binding, 0)
             });
             let session = store.find(&planted.id, 0).expect("it was just opened");
             let is_shown = |session: &mut Session| session.signed_in().is_some();

@@ -201,8 +201,10 @@ impl Problem {
                 "Your sign-in has expired, and you were not signed in. Start again when you are ready."
             }
             Problem::NoSession => {
-                "This browser did not start a sign-in here, or it does not keep cookies. If you just \
-                 cancelled a sign-in that you had not started: that was right, and you were not signed in."
+                "We found no sign-in under way that this browser started. Please start again. If this \
+                 page comes back, delete this site’s cookies: one that is damaged hides the others from \
+                 us. If you just cancelled a sign-in that you had not started: that was right, and you \
+                 were not signed in."
             }
             Problem::Unreachable => {
                 "Your sign-in has not started, and nothing is lost. Try again in a moment."

@@ -13,6 +13,8 @@ pub(crate) struct Browser<'c> {
     client: &'c Client,
     broker: &'c ScriptedBroker,
     origin: &'static str,
+    /// The headers by which it looks different from others.
+    look: Vec<Header<'static>>,
     jar: Mutex<BTreeMap<String, Cookie<'static>>>,
 }
 
@@ -26,8 +28,15 @@ impl<'c> Browser<'c> {
             client,
             broker,
             origin,
+            look: Vec::new(),
             jar: Mutex::default(),
         }
+    }
+
+    /// The same, with a header in every request.
+    pub(crate) fn sending(mut self, name: &'static str, value: &'static str) -> Self {
+        self.look.push(Header::new(name, value));
+        self
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -75,7 +84,10 @@ impl<'c> Browser<'c> {
 
     /// A request as this browser would send it, cookies included.
     pub(crate) fn request(&self, method: Method, path: &str) -> LocalRequest<'_> {
-        let request = self.client.req(method, path.to_owned());
+        let mut request = self.client.req(method, path.to_owned());
+        for header in &self.look {
+            request.add_header(header.clone());
+        }
         let jar = self.jar.lock().unwrap();
         let pairs: Vec<_> = jar.values().map(|it| it.stripped().to_string()).collect();
         if pairs.is_empty() {

@@ -37,14 +37,33 @@ async fn post(path: &str, headers: &[(&'static str, &'static str)]) -> Status {
 #[rocket::async_test]
 async fn c3_a_form_of_our_own_is_accepted() {
     for path in FORMS {
-        assert_eq!(post(path, &[]).await, Status::SeeOther);
         assert_eq!(post(path, &[("Origin", CONSUMER)]).await, Status::SeeOther);
         let current = [("Origin", CONSUMER), ("Sec-Fetch-Site", "same-origin")];
         assert_eq!(post(path, &current).await, Status::SeeOther);
         assert_eq!(
-            post(path, &[("Sec-Fetch-Site", "none")]).await,
+            post(path, &[("Sec-Fetch-Site", "same-origin")]).await,
             Status::SeeOther
         );
+        let typed = [("Origin", CONSUMER), ("Sec-Fetch-Site", "none")];
+        assert_eq!(post(path, &typed).await, Status::SeeOther);
+    }
+}
+
+/// As the form of another page, when Rocket has dropped its headers.
+#[rocket::async_test]
+async fn c3_a_form_that_does_not_say_that_it_is_ours_is_refused() {
+    for path in FORMS {
+        assert_eq!(post(path, &[]).await, Status::Forbidden);
+        let typed = [("Sec-Fetch-Site", "none")];
+        assert_eq!(post(path, &typed).await, Status::Forbidden);
+    }
+}
+
+#[rocket::async_test]
+async fn a_form_of_two_content_types_is_refused() {
+    for path in FORMS {
+        let second = [("Origin", CONSUMER), ("Content-Type", "text/plain")];
+        assert_eq!(post(path, &second).await, Status::UnsupportedMediaType);
     }
 }
 

@@ -1,12 +1,13 @@
 //! An attacker plants a live session of their own in the victim's browser, and
-//! requests the callback in a loop: a session older than the login proves nothing.
+//! requests the callback in a loop: a session older than the login proves nothing. From
+//! another port of the same host name they plant the cookie of a login as well.
 
 use rocket::futures::future::join_all;
 use rocket::http::Cookie;
 
 use crate::browser::Browser;
 use crate::cookies::check_attributes;
-use crate::scripted_broker::{ada, pending, succeeded};
+use crate::scripted_broker::{TOKEN, ada, pending, succeeded};
 use crate::test_consumer::TestConsumer;
 
 /// The victim's browser, which holds the attacker's live session, the attacker's
@@ -69,6 +70,53 @@ async fn the_cookie_of_another_start_does_not_count() {
     assert!(consumer.broker.keys_read().is_empty());
     browser.keep(first);
     assert_eq!(browser.get("/callback").await.location(), "/profile");
+}
+
+type Look = (&'static str, &'static str);
+
+/// A header of each of two browsers.
+const LOOKS: [[Look; 2]; 5] = [
+    [("User-Agent", "Firefox/140"), ("User-Agent", "curl/8")],
+    [("Accept-Language", "de"), ("Accept-Language", "de, en")],
+    [("Sec-CH-UA", "\"Chromium\";v=\"141\""), ("Sec-CH-UA", "")],
+    [("Sec-CH-UA-Mobile", "?0"), ("Sec-CH-UA-Mobile", "?1")],
+    [("Sec-CH-UA-Platform", "Linux"), ("Accept", "text/html")],
+];
+
+/// The attacker's browser and the victim's, which looks different.
+fn different(consumer: &TestConsumer, look: [Look; 2]) -> [Browser<'_>; 2] {
+    look.map(|(name, value)| consumer.browser().sending(name, value))
+}
+
+fn plant_all_cookies(from: &Browser<'_>, victim: &Browser<'_>) {
+    from.cookies().into_iter().for_each(|it| victim.keep(it));
+}
+
+#[rocket::async_test]
+async fn a_browser_that_looks_different_reads_no_result_with_the_planted_cookies_of_a_login() {
+    for look in LOOKS {
+        let consumer = TestConsumer::new().await;
+        let [attacker, victim] = different(&consumer, look);
+        attacker.start_clean("google").await;
+        plant_all_cookies(&attacker, &victim);
+        assert_eq!(victim.get("/callback").await.problem(), "no_session");
+        assert!(consumer.broker.keys_read().is_empty(), "{look:?}");
+        assert_eq!(attacker.get("/callback").await.location(), "/profile");
+    }
+}
+
+#[rocket::async_test]
+async fn a_browser_that_looks_different_redeems_no_code_with_a_planted_session() {
+    for look in LOOKS {
+        let consumer = TestConsumer::new().await;
+        let [attacker, victim] = different(&consumer, look);
+        let authorize = attacker.start_legacy("google").await;
+        plant_all_cookies(&attacker, &victim);
+        let query = format!("code=c&state={}", authorize["state"]);
+        assert_eq!(victim.return_legacy(&query).await.problem(), "refused");
+        assert!(consumer.broker.calls(TOKEN).is_empty(), "{look:?}");
+        assert_eq!(attacker.return_legacy(&query).await.location(), "/profile");
+    }
 }
 
 #[rocket::async_test]

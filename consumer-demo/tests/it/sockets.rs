@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use consumer_demo::{App, Clock};
+use reqwest::header::HeaderValue;
 use rocket::fairing::AdHoc;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::scripted_broker::{RESULT, SESSION, ScriptedBroker, ada, pending, succeeded};
-use crate::test_consumer::config;
+use crate::test_consumer::{CONSUMER, config};
 
 /// Starts a server and returns where it listens.
 async fn serve(app: &Arc<App>, bind: &str) -> SocketAddr {
@@ -43,7 +44,8 @@ fn cookies(response: &reqwest::Response) -> Option<String> {
 /// Starts a clean login in a browser with the cookies `held`, and returns its cookies
 /// afterwards.
 async fn start_login(at: SocketAddr, held: Option<&str>) -> String {
-    let mut start = client().post(format!("http://{at}/login/google"));
+    let start = client().post(format!("http://{at}/login/google"));
+    let mut start = start.header("Origin", CONSUMER);
     if let Some(held) = held {
         start = start.header("Cookie", held);
     }
@@ -64,6 +66,34 @@ fn visit(at: SocketAddr, held: &str) -> impl Future<Output = Option<String>> + u
     let request = client().get(format!("http://{at}/callback"));
     let request = request.header("Cookie", held);
     async move { cookies(&request.send().await.unwrap()) }
+}
+
+/// Rocket drops a header whose value is not UTF-8.
+fn beyond_utf8(text: &str) -> HeaderValue {
+    HeaderValue::from_bytes(&[text.as_bytes(), b"\xff"].concat()).unwrap()
+}
+
+#[tokio::test]
+async fn c3_a_form_of_a_foreign_origin_beyond_utf8_is_refused() {
+    let broker = ScriptedBroker::start().await;
+    let app = App::new(config(&broker.url()), Clock::system()).unwrap();
+    let at = serve(&app, "127.0.0.1:0").await;
+    let start = client().post(format!("http://{at}/login/google"));
+    let start = start.header("Origin", beyond_utf8("http://evil"));
+    assert_eq!(start.send().await.unwrap().status(), 403);
+    assert_eq!(broker.call_count(), 0);
+}
+
+#[tokio::test]
+async fn a_user_whose_cookies_are_hidden_by_one_beyond_utf8_is_told_to_delete_them() {
+    let broker = ScriptedBroker::start().await;
+    let app = App::new(config(&broker.url()), Clock::system()).unwrap();
+    let at = serve(&app, "127.0.0.1:0").await;
+    let held = start_login(at, None).await;
+    let callback = client().get(format!("http://{at}/callback"));
+    let callback = callback.header("Cookie", beyond_utf8(&format!("{held}; caf=")));
+    let page = callback.send().await.unwrap().text().await.unwrap();
+    assert!(page.contains("delete this site’s cookies"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
