@@ -20,7 +20,7 @@ use tokio::sync::watch;
 pub(crate) struct Consumer {
     settings: OnceLock<Settings>,
     http: reqwest::Client,
-    /// Sessions by the cookie's value.
+    /// Sessions by the cookie's value. Their number has no limit, which an app must have.
     sessions: Mutex<HashMap<String, Session>>,
 }
 

@@ -26,6 +26,7 @@ const PROJECT = {
   client_secret: setting('SIGNIN_CLIENT_SECRET', "the project's client_secret"),
 }
 const PORT = Number(setting('PORT', 'a number', '5000', /^\d{1,5}$/))
+const MAX_SESSIONS = Number(setting('MAX_SESSIONS', 'a number', '10000', /^[1-9]\d{0,6}$/))
 const CLOCK = process.env.KIT_CLOCK_URL // the clock of tests
 const [LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS] = [600, 8 * 3600, 5, 5]
 const ERRORS = ['access_denied', 'invalid_provider_response', 'provider_unavailable']
@@ -41,9 +42,13 @@ app.enable('strict routing').enable('case sensitive routing')
 const COOKIE = IS_SECURE ? '__Host-express_session' : 'express_session' // this app's: cookies know no ports
 const store = new session.MemoryStore()
 const accounts = new Map() // by subject
-// By session id: { clean, legacy, ends }, what may be used once. It is not in `req.session`, of
-// which every request has a copy: of eight callbacks at once, several would find it there.
-const logins = new Map()
+// By session id, the oldest first: { clean, legacy, ends }, what may be used once. It is not in
+// `req.session`, of which every request has a copy: of eight callbacks at once, several would find
+// it there. Those of users apart: the start of a login takes no credentials, and must sign no user
+// out. It needs a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every
+// login under way.
+const [anonymous, users] = [new Map(), new Map()]
+const loginsOf = (req) => anonymous.get(req.sessionID) ?? users.get(req.sessionID)
 
 app.use(async (req, res, next) => {
   res.set({
@@ -83,15 +88,22 @@ app.use(express.urlencoded({ extended: false, limit: '16kb' }))
  * attacker may have planted, is dead at once: while the user is away, and afterwards.
  */
 async function renewSession(req, login, user) {
-  for (const [id, { ends }] of logins) if (ends <= req.now) (logins.delete(id), store.destroy(id))
-  const mine = logins.get(req.sessionID) // none if the session has ended while the broker was called
-  logins.delete(req.sessionID)
+  const mine = loginsOf(req) // none if the session has ended while the broker was called
+  forget(req.sessionID)
   const { subject, until = 0 } = user ?? (mine ? req.session : {})
   await promisify(req.session.regenerate).call(req.session)
   const ends = Math.max(until, req.now + LOGIN_SECONDS)
   Object.assign(req.session, { subject, until }).cookie.maxAge = (ends - req.now) * 1000
-  logins.set(req.sessionID, Object.assign(mine ?? {}, login, { ends }))
+  const table = req.now < until ? users : anonymous
+  table.set(req.sessionID, Object.assign(mine ?? {}, login, { ends }))
+  for (const [id, { ends }] of table) { // as far as the oldest are over: no walk over all
+    if (ends > req.now && table.size <= MAX_SESSIONS) break
+    forget(id)
+    store.destroy(id)
+  }
 }
+
+const forget = (id) => anonymous.delete(id) || users.delete(id)
 
 const account = (req) => (req.now < req.session?.until ? accounts.get(req.session.subject) : undefined)
 
@@ -107,7 +119,7 @@ app.post(/^\/login\/(google|github)$/, async (req, res) => {
 })
 
 app.get('/callback', async (req, res) => {
-  const kept = logins.get(req.sessionID)
+  const kept = loginsOf(req)
   const login = kept?.clean
   delete kept?.clean // taken: one of twenty callbacks gets it; in a table, DELETE … RETURNING
   if (!login && account(req)) return res.redirect(303, '/')
@@ -140,7 +152,7 @@ app.post(/^\/legacy\/login\/(google|github)$/, async (req, res) => {
 app.get('/legacy/callback', async (req, res) => {
   const query = new URL(req.originalUrl, HERE).searchParams
   const [state, code, error] = ['state', 'code', 'error'].map((name) => query.getAll(name))
-  const kept = logins.get(req.sessionID)
+  const kept = loginsOf(req)
   const login = kept?.legacy
   require(login && state.length === 1 && isEqual(state[0], login.state), 'refused')
   delete kept.legacy // consumed before anything else is looked at: by success and by failure
@@ -161,7 +173,7 @@ const isEqual = (one, other) => timingSafeEqual(digest(one), digest(other)) // i
 
 async function signIn(req, res, profile, provider) {
   checkProfile(profile, provider)
-  require(logins.has(req.sessionID), 'nothing') // else signed out in another tab meanwhile
+  require(loginsOf(req), 'nothing') // else signed out in another tab meanwhile
   // The key is the subject and nothing else: e-mail addresses change hands.
   const found = accounts.get(profile.subject) ?? { number: accounts.size + 1, signIns: 0, note: '' }
   accounts.set(profile.subject, Object.assign(found, { profile, signIns: found.signIns + 1 }))
@@ -182,7 +194,7 @@ app.post('/note', (req, res) => {
   res.redirect(303, '/')
 })
 app.post('/logout', async (req, res) => {
-  logins.delete(req.sessionID)
+  forget(req.sessionID)
   await promisify(req.session.destroy).call(req.session) // on the server: a copy of the cookie is worth nothing
   res.clearCookie(COOKIE, { path: '/', httpOnly: true, sameSite: 'lax', secure: IS_SECURE }).redirect(303, '/')
 })

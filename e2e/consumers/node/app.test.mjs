@@ -114,13 +114,17 @@ async function stack(method, path, body) {
 before(async () => {
   control ??= await startStack()
   broker = (await stack('GET', '/api/stack')).broker
+  consumer = await startRegisteredConsumer({ KIT_CLOCK_URL: `${control}/api/clock` })
+})
+
+/** Starts a consumer with a project of its own, and returns its address. */
+async function startRegisteredConsumer(settings) {
   const port = await freePort()
   const redirect_uris = Object.values(FLOWS).map((callback) => `http://localhost:${port}${callback}`)
   project = await stack('POST', '/api/projects', { name: 'My consumer', redirect_uris })
   const { client_id: SIGNIN_CLIENT_ID, client_secret: SIGNIN_CLIENT_SECRET } = project
-  const settings = { SIGNIN_CLIENT_ID, SIGNIN_CLIENT_SECRET, KIT_CLOCK_URL: `${control}/api/clock` }
-  consumer = await startConsumer(broker, port, settings)
-})
+  return startConsumer(broker, port, { SIGNIN_CLIENT_ID, SIGNIN_CLIENT_SECRET, ...settings })
+}
 
 after(() => running.forEach((it) => it.kill()))
 
@@ -141,8 +145,8 @@ const signIn = (flow = '/login', provider = 'google') => browser.go('POST', `${c
 const start = async (flow = '/login', by = browser) => (await by.send('POST', `${consumer}${flow}/google`)).to
 
 /** Returns the callback's address, to which the browser is sent and does not go yet. */
-const signInUpToTheCallback = async (flow = '/login') =>
-  browser.go('GET', await start(flow), consumer + FLOWS[flow])
+const signInUpToTheCallback = async (flow = '/login', by = browser) =>
+  by.go('GET', await start(flow, by), consumer + FLOWS[flow])
 
 const home = (by = browser) => by.go('GET', `${consumer}/`)
 
@@ -296,6 +300,20 @@ test('a form of another site changes nothing', async () => {
   }
   assert.match(await home(), /Signed in as/)
   assert.equal((await calls('POST /v1/login/session')).length, 1)
+})
+
+test('starts beyond the capacity end the oldest login and sign no user out', async (t) => {
+  const usual = [consumer, project]
+  t.after(() => ([consumer, project] = usual))
+  consumer = await startRegisteredConsumer({ MAX_SESSIONS: '2' })
+  await signIn()
+  const [older, newer] = [new Browser(), new Browser()]
+  const callback = await signInUpToTheCallback('/login', older)
+  await signInUpToTheCallback('/login', newer)
+  await start('/legacy/login', new Browser())
+  assert.match(await older.go('GET', callback), /No sign-in is under way/)
+  assert.match(await newer.go('GET', callback), /Signed in as/)
+  assert.match(await home(), /Signed in as/)
 })
 
 // Who is signed in.

@@ -1,13 +1,17 @@
 // The least backend that signs users in through the broker, by the clean flow: to read. To
 // copy, take `app.mjs` beside it, which answers more attacks. Its sessions are in memory: in an
-// application of yours they are a table, whose rows end after a time.
+// application of yours they are a table, whose rows end after a time. The start of a login needs
+// a rate limit by address at your proxy: it takes no credentials, and ends the oldest when all
+// places are taken.
 import { randomBytes } from 'node:crypto'
 import express from 'express'
 
 const { SIGNIN_BASE_URL: BROKER, CONSUMER_BASE_URL: HERE = 'http://localhost:5000' } = process.env
 const { SIGNIN_CLIENT_ID: client_id, SIGNIN_CLIENT_SECRET: client_secret } = process.env
 const PROJECT = { client_id, client_secret, redirect_uri: `${HERE}/callback` }
-const [app, sessions] = [express(), new Map()]
+const [app, MAX_SESSIONS] = [express(), Number(process.env.MAX_SESSIONS ?? 10_000)]
+// By cookie, the oldest first. Those of users apart: starting logins signs no user out.
+const [anonymous, users] = [new Map(), new Map()]
 
 app.use((_request, response, next) => {
   response.set('Cache-Control', 'no-store')
@@ -49,9 +53,10 @@ async function callBroker(path, fields) {
 
 const secret = () => randomBytes(32).toString('base64url')
 const cookieOf = (request) => /(?:^|; )minimal=([^;]*)/.exec(request.headers.cookie)?.[1]
+const sessionOf = (cookie) => anonymous.get(cookie) ?? users.get(cookie)
 
 function takeKey(request) {
-  const session = sessions.get(cookieOf(request))
+  const session = sessionOf(cookieOf(request))
   const key = session?.session_key
   if (key) delete session.session_key
   return key
@@ -60,15 +65,18 @@ function takeKey(request) {
 /** The same session with these values, under a new cookie; the old one is worth nothing. */
 function renewSession(request, response, values) {
   const [old, cookie] = [cookieOf(request), secret()]
-  sessions.set(cookie, { ...sessions.get(old), ...values })
-  sessions.delete(old)
+  const session = { ...sessionOf(old), ...values }
+  anonymous.delete(old) || users.delete(old)
+  const table = session.user ? users : anonymous
+  table.set(cookie, session)
+  if (table.size > MAX_SESSIONS) table.delete(table.keys().next().value)
   // Lax: a Strict cookie does not come back from a provider.
   const secure = HERE.startsWith('https:')
   response.cookie('minimal', cookie, { maxAge: 8 * 3600_000, secure, httpOnly: true, sameSite: 'lax' })
 }
 
 app.get('/', (request, response) => {
-  const user = sessions.get(cookieOf(request))?.user
+  const user = sessionOf(cookieOf(request))?.user
   response.send(page(user ? `Signed in as ${user}.` : 'You are signed out.'))
 })
 

@@ -25,6 +25,7 @@ ORIGIN = (r"https://[\w.-]+(:\d+)?|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)
 BROKER, HERE = setting("SIGNIN_BASE_URL", "", *ORIGIN), setting("CONSUMER_BASE_URL", "http://localhost:5000", *ORIGIN)
 PROJECT = {name: setting(f"SIGNIN_{name.upper()}", kind=f"the project's {name}") for name in ("client_id", "client_secret")}
 PORT, CLOCK = int(setting("PORT", "5000", r"\d{1,5}", "a number")), os.environ.get("KIT_CLOCK_URL")  # the clock of tests
+MAX_SESSIONS = int(setting("MAX_SESSIONS", "10000", r"[1-9]\d{0,6}", "a number"))
 LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS = 600, 8 * 3600, 5, 5
 ERRORS = ("access_denied", "invalid_provider_response", "provider_unavailable")
 app = Flask(__name__, static_folder=None)
@@ -43,7 +44,7 @@ def start_clean(provider):
 
 @app.get("/callback")
 def finish_clean():
-    kept = SESSIONS.get(session.sid, {})
+    kept = find_session(session.sid)
     login = kept.pop("clean", None)  # taken: one of twenty callbacks gets it; in a table, DELETE … RETURNING
     if not login and account():
         return redirect("/", 303)
@@ -74,7 +75,7 @@ def start_legacy(provider):
 @app.get("/legacy/callback")
 def finish_legacy():  # by a redirect, always: no page has the code in its address
     state, code, error = (request.args.getlist(name) for name in ("state", "code", "error"))
-    kept = SESSIONS.get(session.sid, {})
+    kept = find_session(session.sid)
     login = kept.get("legacy", {"state": "", "ends": 0})
     require(len(state) == 1 and secrets.compare_digest(state[0].encode(), login["state"].encode()), "refused")
     # Consumed before anything else is looked at: by success and by failure, once.
@@ -94,7 +95,7 @@ def finish_legacy():  # by a redirect, always: no page has the code in its addre
 
 def sign_in(profile, provider):
     check_profile(profile, provider)
-    require(session.sid in SESSIONS, "nothing")  # else signed out in another tab meanwhile
+    require(find_session(session.sid), "nothing")  # else signed out in another tab meanwhile
     with LOCK:  # the key is the subject and nothing else: e-mail addresses change hands
         found = ACCOUNTS.setdefault(profile["subject"], {"number": len(ACCOUNTS) + 1, "sign_ins": 0, "note": ""})
         found |= {"profile": profile, "sign_ins": found["sign_ins"] + 1}
@@ -103,7 +104,10 @@ def sign_in(profile, provider):
 
 # Sessions: all on the server, by the random id in the cookie.
 
-SESSIONS, ACCOUNTS, LOCK, IS_SECURE = {}, {}, threading.Lock(), HERE.startswith("https:")
+# Those of users apart: the start of a login takes no credentials, and must sign no user out. It needs
+# a rate limit by address, too, at your proxy: else 10,000 starts in seconds end every login under way.
+ANONYMOUS, USERS = {}, {}  # the oldest first
+ACCOUNTS, LOCK, IS_SECURE = {}, threading.Lock(), HERE.startswith("https:")
 COOKIE = "__Host-flask_session" if IS_SECURE else "flask_session"  # this app's: cookies know no ports
 
 class Session(dict, SessionMixin):
@@ -118,7 +122,7 @@ class Sessions(SessionInterface):
         # may set, for ours. Of two with one name, one was planted, and neither is taken.
         pairs = [pair.strip(" ").partition("=") for pair in request.environ.get("HTTP_COOKIE", "").split(";")]
         ids = [value for name, _, value in pairs if name == COOKIE]
-        kept = SESSIONS.get(ids[0], {}) if len(ids) == 1 else {}
+        kept = find_session(ids[0]) if len(ids) == 1 else {}
         opened = Session(kept if g.now < kept.get("ends", 0) else {})
         opened.sid = ids[0] if opened else None  # never one that a browser made up
         return opened
@@ -132,13 +136,22 @@ app.session_interface = Sessions()
 def renew_session(**changes):
     """Gives the browser a new id, at the start of a login and at its end. The old one, which an
     attacker may have planted, is dead at once: while the user is away, and afterwards."""
-    for sid in [sid for sid, it in list(SESSIONS.items()) if it["ends"] <= g.now]:
-        SESSIONS.pop(sid, None)
-    kept = SESSIONS.pop(session.sid, {"subject": None, "until": 0})
-    kept |= changes
-    kept["ends"] = max(kept["until"], g.now + LOGIN_SECONDS)
-    session.sid, session.max_age = secrets.token_urlsafe(32), int(kept["ends"] - g.now)
-    SESSIONS[session.sid] = kept
+    with LOCK:
+        kept = take_session(session.sid) or {"subject": None, "until": 0}
+        kept |= changes
+        kept["ends"] = max(kept["until"], g.now + LOGIN_SECONDS)
+        session.sid, session.max_age = secrets.token_urlsafe(32), int(kept["ends"] - g.now)
+        table = USERS if g.now < kept["until"] else ANONYMOUS
+        table[session.sid] = kept
+        # Only the oldest are looked at: a walk over all would cost more with each start.
+        while len(table) > MAX_SESSIONS or next(iter(table.values()))["ends"] <= g.now:
+            del table[next(iter(table))]
+
+def find_session(sid):
+    return ANONYMOUS.get(sid) or USERS.get(sid, {})
+
+def take_session(sid):
+    return ANONYMOUS.pop(sid, None) or USERS.pop(sid, {})
 
 def account():
     return ACCOUNTS.get(session["subject"]) if g.now < session.get("until", 0) else None
@@ -159,7 +172,7 @@ def save_note():
 
 @app.post("/logout")
 def sign_out():
-    SESSIONS.pop(session.sid, None)  # on the server: a copy of the cookie is worth nothing
+    take_session(session.sid)  # on the server: a copy of the cookie is worth nothing
     session.sid, session.max_age = "", 0
     return redirect("/", 303)
 

@@ -1,8 +1,11 @@
 """The least backend that signs users in through the broker, by the clean flow: to read. To
 copy, take `app.py` beside it, which answers more attacks. Its sessions are in memory: in an
-application of yours they are a table, whose rows end after a time."""
+application of yours they are a table, whose rows end after a time. The start of a login needs
+a rate limit by address at your proxy: it takes no credentials, and ends the oldest when all
+places are taken."""
 
 import html, os, secrets
+from collections import OrderedDict
 
 import httpx
 from flask import Flask, abort, after_this_request, redirect, request
@@ -10,7 +13,9 @@ from flask import Flask, abort, after_this_request, redirect, request
 BROKER, HERE = os.environ["SIGNIN_BASE_URL"], os.environ.get("CONSUMER_BASE_URL", "http://localhost:5000")
 PROJECT = {name: os.environ[f"SIGNIN_{name.upper()}"] for name in ("client_id", "client_secret")}
 PROJECT["redirect_uri"] = HERE + "/callback"
-app, SESSIONS = Flask(__name__), {}
+app, MAX_SESSIONS = Flask(__name__), int(os.environ.get("MAX_SESSIONS", 10_000))
+# By cookie, the oldest first. Those of users apart: starting logins signs no user out.
+ANONYMOUS, USERS = OrderedDict(), OrderedDict()
 
 # The sign-in
 
@@ -38,12 +43,17 @@ def call_broker(path, **fields):
     return answer.raise_for_status().json()
 
 def session():
-    return SESSIONS.get(request.cookies.get("minimal"), {})
+    cookie = request.cookies.get("minimal")
+    return ANONYMOUS.get(cookie) or USERS.get(cookie, {})
 
 def renew_session(**values):
     """The same session with these values, under a new cookie; the old one is worth nothing."""
-    cookie = secrets.token_urlsafe(32)
-    SESSIONS[cookie] = SESSIONS.pop(request.cookies.get("minimal"), {}) | values
+    old, cookie = request.cookies.get("minimal"), secrets.token_urlsafe(32)
+    kept = (ANONYMOUS.pop(old, None) or USERS.pop(old, {})) | values
+    table = USERS if "user" in kept else ANONYMOUS
+    table[cookie] = kept
+    if len(table) > MAX_SESSIONS:
+        table.popitem(last=False)
 
     @after_this_request
     def set_cookie(response):  # Lax: a Strict cookie does not come back from a provider

@@ -118,15 +118,20 @@ class ConsumerTest(unittest.TestCase):
             cls.addClassCleanup(stack.stdout.close)
             cls.addClassCleanup(stack.wait)
             cls.addClassCleanup(stack.terminate)
+        cls.broker = cls.stack("GET", "/api/stack")["broker"]
+        cls.output = tempfile.TemporaryFile("w+")
+        cls.addClassCleanup(cls.output.close)
+        cls.start_registered_consumer(KIT_CLOCK_URL=cls.control + "/api/clock")
+
+    @classmethod
+    def start_registered_consumer(cls, **settings):
+        """Starts a consumer with a project of its own."""
         port = free_port()
         cls.url = f"http://localhost:{port}"
         ours = {"name": "My consumer", "redirect_uris": [cls.url + callback for callback in FLOWS.values()]}
         cls.project = cls.stack("POST", "/api/projects", ours)
-        cls.broker = cls.stack("GET", "/api/stack")["broker"]
-        cls.output = tempfile.TemporaryFile("w+")
-        cls.addClassCleanup(cls.output.close)
-        settings = {f"SIGNIN_{name.upper()}": cls.project[name] for name in ("client_id", "client_secret")}
-        consumer = start_consumer(cls.output, cls.broker, port, KIT_CLOCK_URL=cls.control + "/api/clock", **settings)
+        settings |= {f"SIGNIN_{name.upper()}": cls.project[name] for name in ("client_id", "client_secret")}
+        consumer = start_consumer(cls.output, cls.broker, port, **settings)
         cls.addClassCleanup(consumer.wait)
         cls.addClassCleanup(consumer.terminate)
 
@@ -301,6 +306,19 @@ class ConsumerTest(unittest.TestCase):
                 self.assertEqual(self.browser.send("POST", self.url + path, **header)[0], 403)
         self.assertIn("Signed in as", self.home())
         self.assertEqual(self.calls("POST /v1/login/session"), [True])
+
+    def test_starts_beyond_the_capacity_end_the_oldest_login_and_sign_no_user_out(self):
+        self.addCleanup(setattr, type(self), "url", self.url)
+        self.addCleanup(setattr, type(self), "project", self.project)
+        self.start_registered_consumer(MAX_SESSIONS="2")
+        self.sign_in()
+        older, newer = Browser(), Browser()
+        callback = self.sign_in_up_to_the_callback(browser=older)
+        self.sign_in_up_to_the_callback(browser=newer)
+        self.start("/legacy/login", Browser())
+        self.assertIn("No sign-in is under way", older.go("GET", callback))
+        self.assertIn("Signed in as", newer.go("GET", callback))
+        self.assertIn("Signed in as", self.home())
 
     # Who is signed in.
 

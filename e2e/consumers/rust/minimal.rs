@@ -1,8 +1,10 @@
 //! The least backend that signs users in through the broker, by the clean flow: to read. To
 //! copy, take `consumer-demo`, which answers more attacks. Its sessions are in memory: in an
-//! application of yours they are a table, whose rows end after a time.
+//! application of yours they are a table, whose rows end after a time. The start of a login needs
+//! a rate limit by address at your proxy: it takes no credentials, and ends the oldest when all
+//! places are taken.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::env;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -45,12 +47,22 @@ struct App {
     /// The credentials of the project.
     project: [String; 2],
     http: reqwest::Client,
+    sessions: Mutex<Sessions>,
+    max_sessions: usize,
+}
+
+#[derive(Default)]
+struct Sessions {
     /// By the cookie's value.
-    sessions: Mutex<HashMap<String, Session>>,
+    by_cookie: HashMap<String, Session>,
+    /// The cookies: those of anonymous sessions before those of users, the oldest first.
+    in_order: BTreeMap<(bool, u64), String>,
+    started: u64,
 }
 
 #[derive(Default)]
 struct Session {
+    number: u64,
     /// The key of the login under way.
     key: Option<String>,
     /// The subject of the signed-in user.
@@ -81,7 +93,7 @@ impl App {
 
     fn take_key(&self, jar: &Jar<'_>) -> Result<String, Page> {
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let session = sessions.get_mut(&cookie_of(jar));
+        let session = sessions.by_cookie.get_mut(&cookie_of(jar));
         let key = session.and_then(|session| session.key.take());
         let none = "No sign-in is under way in this browser.";
         key.ok_or_else(|| page(Status::BadRequest, none))
@@ -93,7 +105,7 @@ impl App {
         let mut session = sessions.remove(&cookie_of(jar)).unwrap_or_default();
         change(&mut session);
         let cookie = secret();
-        sessions.insert(cookie.clone(), session);
+        sessions.insert(cookie.clone(), session, self.max_sessions);
         // Lax: a Strict cookie does not come back from a provider.
         let cookie = Cookie::build(("minimal", cookie))
             .max_age(rocket::time::Duration::hours(8))
@@ -106,6 +118,33 @@ impl App {
     }
 }
 
+impl Sessions {
+    /// Starts a session, in the place of another if there is no more room.
+    fn insert(&mut self, cookie: String, mut session: Session, capacity: usize) {
+        if self.in_order.len() >= capacity
+            && let Some((_, oldest)) = self.in_order.pop_first()
+        {
+            self.by_cookie.remove(&oldest);
+        }
+        self.started += 1;
+        session.number = self.started;
+        self.in_order.insert(session.place(), cookie.clone());
+        self.by_cookie.insert(cookie, session);
+    }
+
+    fn remove(&mut self, cookie: &str) -> Option<Session> {
+        let session = self.by_cookie.remove(cookie)?;
+        self.in_order.remove(&session.place());
+        Some(session)
+    }
+}
+
+impl Session {
+    fn place(&self) -> (bool, u64) {
+        (self.user.is_some(), self.number)
+    }
+}
+
 fn cookie_of(jar: &Jar<'_>) -> String {
     jar.get("minimal").map_or("", Cookie::value).to_owned()
 }
@@ -114,6 +153,7 @@ fn cookie_of(jar: &Jar<'_>) -> String {
 fn home(app: &State<App>, jar: &Jar<'_>) -> Page {
     let sessions = app.sessions.lock().unwrap_or_else(PoisonError::into_inner);
     let user = sessions
+        .by_cookie
         .get(&cookie_of(jar))
         .and_then(|it| it.user.as_deref());
     let text = user.map_or("You are signed out.".to_owned(), |it| {
@@ -168,6 +208,9 @@ fn rocket() -> Rocket<Build> {
         project: [needed("SIGNIN_CLIENT_ID"), needed("SIGNIN_CLIENT_SECRET")],
         http: http.build().expect("TLS is compiled in"),
         sessions: Mutex::default(),
+        max_sessions: setting("MAX_SESSIONS")
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(10_000),
     };
     let headers = AdHoc::on_response("Headers", |_, response| {
         response.set_raw_header("Cache-Control", "no-store");
