@@ -64,6 +64,7 @@ pub(crate) fn rocket(server: ControlServer, address: SocketAddr) -> Rocket<Build
         .attach(response_headers::ResponseHeaders)
         .manage(server.runtime)
         .manage(guard)
+        .manage(events::FreeStreams::default())
         .mount("/", guard::routes())
         .mount("/", contract_page::routes())
         .mount("/", inspector::routes())

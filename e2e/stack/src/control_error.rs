@@ -109,6 +109,11 @@ pub(crate) fn catch(status: Status, request: &Request<'_>) -> ControlError {
         return error.clone();
     }
     match allowed_methods(request) {
+        _ if status == Status::UnprocessableEntity => ControlError::new(
+            status,
+            "a field of the form is missing, or has not the form that it takes: an id is a \
+             number, as the page shows it",
+        ),
         _ if status != Status::NotFound => ControlError::new(status, status.reason_lossy()),
         methods if methods.is_empty() => {
             ControlError::not_found("there is no such call; the calls are listed at /calls")
@@ -122,7 +127,11 @@ pub(crate) fn catch(status: Status, request: &Request<'_>) -> ControlError {
 fn allowed_methods(request: &Request<'_>) -> String {
     let routes = request.rocket().routes();
     let routes = routes.filter(|route| is_at(route.uri.path(), request));
-    let methods: BTreeSet<_> = routes.map(|route| route.method.as_str()).collect();
+    let mut methods: BTreeSet<_> = routes.map(|route| route.method.as_str()).collect();
+    if methods.contains("GET") {
+        // Rocket answers it by the handler for GET.
+        methods.insert("HEAD");
+    }
     match methods.contains(request.method().as_str()) {
         true => String::new(),
         false => methods.into_iter().collect::<Vec<_>>().join(", "),

@@ -18,8 +18,8 @@ use hyper::body::Bytes;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-pub(crate) use event::ProxyEvent;
 pub use event::{EventSource, LoggedEvent};
+pub(crate) use event::{ProxyEvent, Receipt};
 pub use exchange::{Exchange, Message};
 pub(crate) use exchange::{RecordedExchange, RecordedRequest, RecordedResponse};
 pub(crate) use secret_index::{SecretIndex, SecretKind};

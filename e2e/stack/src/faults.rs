@@ -83,16 +83,22 @@ impl Fault {
     pub(crate) fn is_before_broker(self) -> bool {
         matches!(self, Self::Refuse | Self::HoldRequest)
     }
+
+    /// Whether a client that waits gets the broker's whole answer in the end.
+    pub(crate) fn keeps_waiting(self) -> bool {
+        matches!(
+            self,
+            Self::Delay | Self::Drip | Self::HoldRequest | Self::HoldResponse
+        )
+    }
 }
 
 /// Whether a client that waits gets the broker's whole answer in spite of the fault with
 /// this name.
 pub(crate) fn delivers_answer(fault: Option<&str>) -> bool {
     let is_late = |name: &str| {
-        matches!(
-            name.parse(),
-            Ok(Fault::Delay | Fault::Drip | Fault::HoldResponse)
-        )
+        let fault = name.parse::<Fault>();
+        fault.is_ok_and(|fault| fault.keeps_waiting() && !fault.is_before_broker())
     };
     fault.is_none_or(is_late)
 }

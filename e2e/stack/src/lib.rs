@@ -85,6 +85,7 @@ mod sandbox_directory;
 pub mod time;
 
 mod accept;
+mod host_header;
 mod tls;
 
 pub mod proxy;
@@ -103,6 +104,7 @@ mod sources;
 pub mod control;
 mod control_error;
 mod misbehaviour_name;
+mod shell;
 
 mod inspector;
 mod lessons;

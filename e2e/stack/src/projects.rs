@@ -49,6 +49,8 @@ pub(crate) enum ReachedFrom {
 pub struct ProjectRegistry {
     credentials: Mutex<Vec<ProjectCredentials>>,
     at_broker: Projects,
+    /// The relay guards that projects were registered with, of those that were changed.
+    registered_guards: Mutex<Vec<(ClientId, RelayGuard)>>,
 }
 
 impl ProjectRegistry {
@@ -137,7 +139,8 @@ impl ProjectRegistry {
         Some(project.relay_guard)
     }
 
-    /// Changes the relay guard of a registered project, for the broker's next call on.
+    /// Changes the relay guard of a registered project, for the broker's next call on, until
+    /// the stack is reset.
     ///
     /// # Errors
     ///
@@ -150,11 +153,23 @@ impl ProjectRegistry {
         // As long as it is held, no callback is added to the project.
         let _credentials = self.credentials();
         let known = self.at_broker.find(client_id).ok_or(UnknownProject)?;
-        self.at_broker.register(Project {
-            relay_guard,
-            ..Project::clone(&known)
-        });
+        let mut registered = self.registered_guards();
+        if !registered.iter().any(|(id, _)| id == client_id) {
+            registered.push((client_id.clone(), known.relay_guard));
+        }
+        self.at_broker.register(guarded(&known, relay_guard));
         Ok(())
+    }
+
+    /// Gives every project the relay guard that it was registered with.
+    pub(crate) fn restore_relay_guards(&self) {
+        let registered = std::mem::take(&mut *self.registered_guards());
+        let _credentials = self.credentials();
+        for (client_id, relay_guard) in registered {
+            if let Some(known) = self.at_broker.find(&client_id) {
+                self.at_broker.register(guarded(&known, relay_guard));
+            }
+        }
     }
 
     /// Registers a project with a known id and, on this machine, the development secret,
@@ -199,9 +214,23 @@ impl ProjectRegistry {
         credentials
     }
 
+    fn registered_guards(&self) -> MutexGuard<'_, Vec<(ClientId, RelayGuard)>> {
+        self.registered_guards
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn credentials(&self) -> MutexGuard<'_, Vec<ProjectCredentials>> {
         self.credentials
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same project with another relay guard.
+fn guarded(project: &Project, relay_guard: RelayGuard) -> Project {
+    Project {
+        relay_guard,
+        ..project.clone()
     }
 }

@@ -10,6 +10,7 @@ mod service;
 mod body;
 mod call;
 mod corrupt;
+mod delivery;
 mod headers;
 mod resends;
 mod slow;
@@ -32,6 +33,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::accept::accept;
 use call::ProxiedCall;
 use corrupt::Unanswered;
+use delivery::{ClientStream, ReadyAnswer};
 use headers::MAX_HEADERS;
 use service::ProxyService;
 use slow::keep_silent;
@@ -82,9 +84,13 @@ impl Proxy {
     /// of the answer, unless a fault keeps that back.
     pub async fn send_again(&self, request: Request<Bytes>) -> Option<String> {
         const WHY: &str = "the inspector sends the same call again, to show what single use means";
-        let service = ProxyService::new(self.target.clone(), self.state.clone());
+        let ready = ReadyAnswer::default();
+        let service = ProxyService::new(self.target.clone(), self.state.clone(), ready);
         let call = ProxiedCall::again(request);
-        let answer = service.forward_call(call, Some(WHY)).await.ok()?;
+        let (answer, delivery) = service.forward_call(call, Some(WHY)).await.ok()?;
+        if let Some(delivery) = delivery {
+            delivery.record(true);
+        }
         let request_id = answer.headers().get("x-request-id")?;
         Some(request_id.to_str().ok()?.to_owned())
     }
@@ -111,7 +117,12 @@ async fn accept_all(listener: TcpListener, target: Target, state: Arc<ProxyState
 
 /// Serves one client connection to its end.
 async fn serve(client: TcpStream, target: Target, state: Arc<ProxyState>) {
-    let service = Arc::new(ProxyService::new(target, state));
+    let ready = ReadyAnswer::default();
+    let stream = ClientStream {
+        stream: client,
+        ready: ready.clone(),
+    };
+    let service = Arc::new(ProxyService::new(target, state, ready));
     let service = service_fn(move |request| {
         let service = service.clone();
         async move { service.forward(request).await }
@@ -121,13 +132,13 @@ async fn serve(client: TcpStream, target: Target, state: Arc<ProxyState>) {
         .max_headers(MAX_HEADERS)
         // A client that closes its sending half still waits for the answer.
         .half_close(true)
-        .serve_connection(TokioIo::new(client), service);
+        .serve_connection(TokioIo::new(stream), service);
     // A client that disconnects is no event of the proxy.
     if (&mut connection)
         .await
         .is_err_and(|error| is_silent(&error))
     {
-        keep_silent(connection.into_parts().io.into_inner()).await;
+        keep_silent(connection.into_parts().io.into_inner().stream).await;
     }
 }
 

@@ -148,6 +148,7 @@ impl StackRuntime {
         self.clock.replace(clock);
         *self.store.write().unwrap_or_else(PoisonError::into_inner) = store;
         self.proxy_state.clear();
+        self.projects.restore_relay_guards();
         self.attacker.clear();
         // The old broker may finish its open requests; the reset does not wait for it.
         if let Some(old) = broker.replace(fresh) {

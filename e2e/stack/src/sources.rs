@@ -72,7 +72,7 @@ places! {
     LegacyKeep: LEGACY, "browser.keep_transaction(LegacyLogin {", "Both stay in the browser’s session";
     LegacyAuthorize: LEGACY, "fn authorize_url(", "The address of GET /authorize";
     LegacyCallback: LEGACY, "#[get(\"/legacy/callback\")]", "The callback of the legacy flow";
-    LegacyConsumeState: LEGACY, "session.consume_transaction(&state)", "The state is consumed before anything else is looked at";
+    LegacyConsumeState: LEGACY, "browser.consume_transaction(session, &state)", "The state is consumed before anything else is looked at";
     LegacyError: LEGACY, "CodeOrError::Error(error) => return", "The broker sent an error instead of a code";
     LegacyExchange: LEGACY, ".redeem(code, login.transaction.code_verifier", "The code is exchanged once";
     LegacyProfile: LEGACY, "app.broker.profile(&token)", "The token’s one use: the profile";

@@ -31,8 +31,8 @@ enum ClockStart {
 /// The clock cannot be advanced by this much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "seconds must be between 0 and 315360000: the clock does not go back; \
-     POST /api/reset sets it to its start"
+    "seconds must be between 0 and 315360000, which are ten years; the clock does not go \
+     back, but POST /api/reset sets it to its start"
 )]
 pub(crate) struct InvalidAdvance;
 

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::shell::quoted;
 use crate::{HostName, Stack};
 use contract::RedirectUri;
 
@@ -119,6 +120,6 @@ fn shell_word(path: &Path) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@".contains(c);
     match path.chars().all(is_plain) {
         true => path,
-        false => format!("'{}'", path.replace('\'', r"'\''")),
+        false => quoted(&path),
     }
 }

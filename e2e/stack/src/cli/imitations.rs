@@ -20,9 +20,13 @@ pub(super) struct ImitationFlags {
     imitations_only: bool,
 
     /// Register an app with both imitations by its client id, client secret and callback;
-    /// repeat for more apps, or for more callbacks of one
+    /// repeat for more apps, or for more callbacks of one. Every user of this machine can
+    /// read a flag: where the secret is a real one, set the variable, with one app a line
     #[arg(
         long = "client",
+        env = "STACK_CLIENTS",
+        hide_env_values = true,
+        value_delimiter = '\n',
         value_name = "ID:SECRET@CALLBACK",
         requires = "imitations_only"
     )]

@@ -1,16 +1,33 @@
 //! Events, as a list and as a stream, and the exchanges behind them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::stream::{Event, EventStream};
 use rocket::serde::json::Json;
 use rocket::{Request, Shutdown, State, get};
+use tokio::sync::Semaphore;
 use tokio::sync::broadcast::Receiver;
 
 use crate::control_error::ControlError;
 use crate::event_log::{Exchange, LoggedEvent};
 use crate::runtime::StackRuntime;
+
+/// The number of streams at once. Each of them writes every event, while a call waits.
+const MAX_STREAMS: usize = 64;
+
+/// The streams that may still begin.
+pub(super) struct FreeStreams(Arc<Semaphore>);
+
+impl Default for FreeStreams {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_STREAMS)))
+    }
+}
+
+/// The time between two bytes of a stream, by which the stack notices that a reader is gone.
+const HEARTBEAT: Duration = Duration::from_secs(2);
 
 #[get("/api/events?<after>&<login>")]
 pub(super) fn list(
@@ -22,26 +39,34 @@ pub(super) fn list(
     Ok(Json(runtime.event_log().events(after, login)))
 }
 
-/// Server-sent events, from the one after `after` or after the `Last-Event-ID` of a
-/// reconnecting browser; without either, new events only.
+/// Server-sent events, from the one after the `Last-Event-ID` of a reconnecting browser, or
+/// after `after`; without either, new events only.
 #[get("/api/events/stream?<after>&<login>")]
 pub(super) fn stream(
     after: Option<&str>,
     login: Option<&str>,
-    last: LastEventId,
+    last: LastEventId<'_>,
     runtime: &State<Arc<StackRuntime>>,
+    free: &State<FreeStreams>,
     mut shutdown: Shutdown,
 ) -> Result<EventStream![], ControlError> {
+    let place = free.0.clone().try_acquire_owned().map_err(|_| {
+        ControlError::too_many(format!(
+            "at most {MAX_STREAMS} event streams are open at once: close one"
+        ))
+    })?;
     // Subscribed before the list is read: an event in between is in both, and sent once.
     let mut new = runtime.event_log().subscribe();
     let mut past = Vec::new();
     let mut last_seq = 0;
-    if let Some(after) = after.map(ToOwned::to_owned).or(last.0) {
-        last_seq = parse_seq(&after)?;
+    // A browser reconnects to the URL that it had, so the header is the later word.
+    if let Some(after) = last.0.or(after) {
+        last_seq = parse_seq(after)?;
         past = runtime.event_log().events(last_seq, None);
     }
     let login = login.map(ToOwned::to_owned);
-    Ok(EventStream! {
+    let stream = EventStream! {
+        let _place = place;
         for event in past {
             last_seq = event.seq;
             if is_about(&event, login.as_deref()) {
@@ -54,7 +79,8 @@ pub(super) fn stream(
                 yield server_sent(&event);
             }
         }
-    })
+    };
+    Ok(stream.heartbeat(HEARTBEAT))
 }
 
 /// The next event after `last_seq`. `None` at shutdown, and after a subscriber has missed
@@ -87,8 +113,11 @@ pub(super) fn exchange(
 }
 
 fn parse_seq(text: &str) -> Result<u64, ControlError> {
-    text.parse()
-        .map_err(|_| ControlError::bad_request("after: the seq of an event, or 0 for all"))
+    text.parse().map_err(|_| {
+        ControlError::bad_request(
+            "after or Last-Event-ID: the seq of an event, a whole number below 2^64, or 0 for all",
+        )
+    })
 }
 
 fn is_about(event: &LoggedEvent, login: Option<&str>) -> bool {
@@ -100,14 +129,15 @@ fn server_sent(event: &LoggedEvent) -> Event {
 }
 
 /// The last event that a browser received before it lost its connection.
-pub(super) struct LastEventId(Option<String>);
+#[derive(Clone, Copy)]
+pub(super) struct LastEventId<'r>(Option<&'r str>);
 
 #[rocket::async_trait]
-impl<'r> FromRequest<'r> for LastEventId {
+impl<'r> FromRequest<'r> for LastEventId<'r> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
         let id = request.headers().get_one("Last-Event-ID");
-        Outcome::Success(LastEventId(id.map(ToOwned::to_owned)))
+        Outcome::Success(LastEventId(id))
     }
 }

@@ -138,13 +138,13 @@ pub(super) fn armed(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<ArmedFault>>
 /// Disarms one fault.
 #[delete("/api/faults/<id>")]
 pub(super) fn disarm(
-    id: u64,
+    id: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<NoContent, ControlError> {
-    match runtime.faults().disarm(id) {
+    match id.parse().is_ok_and(|id| runtime.faults().disarm(id)) {
         true => Ok(NoContent),
         false => Err(ControlError::not_found(
-            "no armed fault has this id; GET /api/faults lists them",
+            "id: no armed fault has this number; GET /api/faults lists them",
         )),
     }
 }
@@ -162,10 +162,10 @@ pub(super) fn held(runtime: &State<Arc<StackRuntime>>) -> Json<Vec<HeldCall>> {
 
 #[delete("/api/held/<id>")]
 pub(super) fn let_go(
-    id: u64,
+    id: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<NoContent, ControlError> {
-    match runtime.faults().let_go(id) {
+    match id.parse().is_ok_and(|id| runtime.faults().let_go(id)) {
         true => Ok(NoContent),
         false => Err(ControlError::not_found(NOT_HELD)),
     }
@@ -173,4 +173,4 @@ pub(super) fn let_go(
 
 /// The message about a call that waits no longer.
 pub(crate) const NOT_HELD: &str =
-    "id: no call with this id is held; GET /api/held lists those that are";
+    "id: no call with this number is held; GET /api/held lists those that are";

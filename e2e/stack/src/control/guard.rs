@@ -9,6 +9,7 @@ use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
 use crate::control_error::ControlError;
+use crate::host_header;
 
 /// The settings of the guard.
 pub(super) struct ControlGuard {
@@ -115,8 +116,15 @@ fn check_form(request: &Request<'_>) -> Result<(), ControlError> {
 fn host<'r>(request: &'r Request<'_>, settings: &ControlGuard) -> Result<&'r str, ControlError> {
     let mut hosts = request.headers().get("Host");
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
-        return Err(ControlError::forbidden("a call must have exactly one Host"));
+        return Err(ControlError::bad_request(
+            "Host: a call has exactly one, as in Host: localhost:8010",
+        ));
     };
+    if !host_header::is_valid(host) {
+        return Err(ControlError::bad_request(
+            "Host: a name or an address, and its port, as in localhost:8010",
+        ));
+    }
     let name = name_of(host);
     let mut more = settings.more_hosts.iter();
     if is_loopback(name) || more.any(|host| host.eq_ignore_ascii_case(name)) {

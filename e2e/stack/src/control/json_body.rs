@@ -56,8 +56,28 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ControlError> {
     let parsed = parsed.map_err(|error| match error.path().to_string().as_str() {
         // The message of an unknown or missing field names it.
         "." => ControlError::bad_request(error.inner()),
-        path => ControlError::bad_request(format!("{path}: {}", error.inner())),
+        path => ControlError::bad_request(format!("{path}: {}", explain(error.inner()))),
     })?;
     parser.end().map_err(ControlError::bad_request)?;
     Ok(parsed)
+}
+
+/// The message of the parser. It reads a whole number beyond 64 bits as a floating-point one,
+/// and blames that.
+fn explain(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let number = message.strip_prefix("invalid type: floating point `");
+    let number = number.and_then(|rest| rest.split_once('`'));
+    match number {
+        Some((number, rest)) if is_beyond_64_bits(number) => {
+            format!("the number is too large{rest}")
+        }
+        _ => message,
+    }
+}
+
+fn is_beyond_64_bits(number: &str) -> bool {
+    number
+        .parse()
+        .is_ok_and(|number: f64| number.abs() >= 2f64.powi(63))
 }

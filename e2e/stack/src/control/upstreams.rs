@@ -100,12 +100,15 @@ pub(super) fn next(
 #[delete("/api/upstreams/<provider>/next/<id>")]
 pub(super) fn take_back(
     provider: &str,
-    id: u64,
+    id: &str,
     runtime: &State<Arc<StackRuntime>>,
 ) -> Result<NoContent, ControlError> {
-    let removed = find(runtime, provider)?.remove_queued(id);
+    let upstream = find(runtime, provider)?;
+    let removed = id.parse().ok().and_then(|id| upstream.remove_queued(id));
     removed.map(|_| NoContent).ok_or_else(|| {
-        ControlError::not_found("no planned sign-in has this id; a sign-in may have taken it")
+        ControlError::not_found(
+            "id: no planned sign-in has this number; a sign-in may have taken it",
+        )
     })
 }
 

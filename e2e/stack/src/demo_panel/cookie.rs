@@ -1,7 +1,7 @@
 //! The cookie with the ids of the logins that a browser has started, newest first.
 
 use rocket::Request;
-use rocket::http::{Cookie, SameSite};
+use rocket::http::{Cookie, HeaderMap, SameSite};
 use rocket::time::Duration;
 use url::Url;
 
@@ -38,10 +38,10 @@ impl LoginsCookie {
 
     /// The ids that the browser sent. A malformed one is left out.
     pub(super) fn read(&self, request: &Request<'_>) -> Vec<String> {
-        let Some(cookie) = request.cookies().get(&self.name) else {
+        let Some(value) = sent(request.headers(), &self.name) else {
             return Vec::new();
         };
-        let ids = cookie.value().split('.').filter(|id| is_id(id));
+        let ids = value.split('.').filter(|id| is_id(id));
         ids.take(MAX_LOGINS).map(ToOwned::to_owned).collect()
     }
 
@@ -61,9 +61,57 @@ impl LoginsCookie {
     }
 }
 
+/// The value of the cookie called exactly `name`, byte for byte: Rocket's jar decodes names,
+/// so that a sister subdomain can plant a `__Host-` one. Of two, one was planted, and none
+/// counts.
+fn sent<'r>(headers: &'r HeaderMap<'_>, name: &str) -> Option<&'r str> {
+    let pairs = headers.get("Cookie").flat_map(|line| line.split(';'));
+    let pairs = pairs.filter_map(|pair| pair.trim_matches([' ', '\t']).split_once('='));
+    let mut values = pairs.filter(|(its, _)| *its == name);
+    match (values.next(), values.next()) {
+        (Some((_, value)), None) => Some(value),
+        _ => None,
+    }
+}
+
 fn is_id(text: &str) -> bool {
     text.len() == ID_LENGTH
         && text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use rocket::http::Header;
+    use rocket::local::blocking::Client;
+
+    use super::*;
+
+    #[test]
+    fn the_ids_are_those_of_the_one_cookie_with_exactly_the_name() {
+        let client = Client::debug(rocket::build()).expect("a client");
+        let [ours, planted] = ["aaaaaaaaaaaa", "bbbbbbbbbbbb"];
+        for (sent, ids) in [
+            (format!("other=x; __Host-kit_logins_443={ours}"), vec![ours]),
+            (
+                format!("__Host-kit_logins_443={ours}.x.{planted}"),
+                vec![ours, planted],
+            ),
+            (format!("%5F%5FHost-kit_logins_443={planted}"), vec![]),
+            (format!("\u{2000}__Host-kit_logins_443={planted}"), vec![]),
+            (
+                format!("%5F%5FHost-kit_logins_443={planted}; __Host-kit_logins_443={ours}"),
+                vec![ours],
+            ),
+            (
+                format!("__Host-kit_logins_443={ours}; __Host-kit_logins_443={planted}"),
+                vec![],
+            ),
+        ] {
+            let request = client.get("/").header(Header::new("Cookie", sent.clone()));
+            let cookie = LoginsCookie::of("https://localhost");
+            assert_eq!(cookie.read(request.inner()), ids, "{sent}");
+        }
+    }
 }

@@ -135,7 +135,7 @@ impl Story {
         match call.operation() {
             Some("POST /v1/login/session") => add.session(),
             Some("GET /authorize") => add.authorize(),
-            Some("GET /callback/{provider}") => add.provider_answer(),
+            Some("GET /callback/{provider}" | "POST /callback/{provider}") => add.provider_answer(),
             Some("POST /v1/login/result") => add.result(),
             Some("POST /v1/token") => add.token(),
             Some("GET /v1/profile") => add.profile(),

@@ -1,5 +1,7 @@
 //! One event, as the control address serves it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use broker::audit;
@@ -70,9 +72,37 @@ pub struct LoggedEvent {
     pub fault: Option<&'static str>,
     /// Whether the call is a resend of a lost one.
     pub resend: bool,
+    #[serde(skip)]
+    pub(crate) receipt: Receipt,
+}
+
+/// Whether the client of a call has received the broker's answer. The events of the call
+/// share it, and it becomes true after they were logged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Receipt(Arc<AtomicBool>);
+
+impl Receipt {
+    pub(crate) fn set(&self, is_received: bool) {
+        self.0.store(is_received, Ordering::Release);
+    }
+
+    pub(crate) fn is_received(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl LoggedEvent {
+    /// Whether the broker asks the user for confirmation.
+    pub(crate) fn is_question(&self) -> bool {
+        let asking = ["GET /login/{handle}", "GET /callback/{provider}"];
+        self.status == Some(200) && asking.contains(&self.operation.as_str())
+    }
+
+    /// Whether a browser comes back from its provider, or answers the question there.
+    pub(crate) fn is_return(&self) -> bool {
+        self.operation.ends_with(" /callback/{provider}")
+    }
+
     /// An event of the audit log. [`EventLog::append`](super::EventLog) numbers it.
     pub(crate) fn from_audit(event: &audit::Event) -> Self {
         Self {
@@ -99,6 +129,7 @@ impl LoggedEvent {
             steps: event.steps.iter().map(|step| step.name()).collect(),
             fault: None,
             resend: false,
+            receipt: Receipt::default(),
         }
     }
 
@@ -129,6 +160,7 @@ impl LoggedEvent {
             steps: Vec::new(),
             fault: None,
             resend: false,
+            receipt: Receipt::default(),
         }
     }
 }
@@ -177,6 +209,9 @@ impl ProxyEvent<'_> {
             steps,
             fault: self.fault.map(Fault::name),
             resend: self.fault.is_none(),
+            receipt: audited
+                .map(|event| event.receipt.clone())
+                .unwrap_or_default(),
         }
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct ExchangeView {
     pub(crate) exchange: Option<Exchange>,
     /// The call that can be sent again: its `X-Request-Id`. The broker's own are not.
     pub(crate) sendable: Option<String>,
-    /// The request as a curl command.
+    /// The request as a curl command, unless a shell may read its method as more than that.
     pub(crate) curl: Option<String>,
     /// The ID token of a provider's answer.
     pub(crate) id_token: Option<IdTokenView>,
@@ -79,7 +79,7 @@ impl ExchangeView {
             committed: first.steps.iter().map(|step| labels::step(step)).collect(),
             notes: about.iter().filter_map(|event| Note::of(event)).collect(),
             sendable: Some(request_id.to_owned()),
-            curl: exchange.as_ref().map(command),
+            curl: exchange.as_ref().and_then(command),
             exchange,
             id_token: None,
             answered_by: "the broker",

@@ -40,6 +40,9 @@ fn call(operation: &str) -> &'static str {
         "GET /callback/{provider}" => {
             "The browser comes back from the provider, with the provider’s answer for the broker."
         }
+        "POST /callback/{provider}" => {
+            "The user answers on the broker’s page whether they started this sign-in."
+        }
         "POST /v1/login/result" => "The app’s backend asks the broker how the login ended.",
         "POST /v1/token" => {
             "The app’s backend exchanges the code, with its client secret and the secret behind the hash."

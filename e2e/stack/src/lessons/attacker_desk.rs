@@ -90,10 +90,13 @@ fn state(flow: LoginFlow, facts: &[&Fact<'_>]) -> &'static str {
             ("GET /authorize", 303) => "opened by the victim",
             ("POST /login/{handle}/continue", 303) => "the victim pressed Continue",
             ("POST /login/{handle}/cancel", 303) => "the victim pressed Cancel: it is over",
-            ("GET /callback/{provider}", 303) if fact.event.rule.is_some() => {
+            (_, 200) if fact.event.is_question() => {
+                "the victim is back from the provider, and is asked"
+            }
+            (_, 303) if fact.event.is_return() && fact.event.rule.is_some() => {
                 "the sign-in failed: it is over"
             }
-            ("GET /callback/{provider}", 303) => match flow {
+            (_, 303) if fact.event.is_return() => match flow {
                 LoginFlow::Clean => "the victim signed in: the result is ready",
                 LoginFlow::Legacy => "the victim signed in: the code went to the victim’s browser",
             },

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::event_log::{EventSource, LoggedEvent};
-use crate::faults;
+use crate::event_log::LoggedEvent;
 
 /// A call of a browser or a backend. The fields are the members of its JSON.
 #[derive(Debug, Clone, Serialize)]
@@ -26,7 +25,7 @@ pub struct LoginCall {
     pub steps: Vec<&'static str>,
     /// The fault that the proxy injected.
     pub fault: Option<&'static str>,
-    /// Whether the client received the broker's answer, if it waited.
+    /// Whether the last byte of the broker's answer went to a client that was still there.
     #[serde(rename = "heard")]
     pub is_received: bool,
 }
@@ -40,10 +39,7 @@ pub(super) fn of(events: &[&LoggedEvent]) -> Vec<LoginCall> {
             .iter_mut()
             .find(|call| call.request_id == event.request_id);
         match known {
-            Some(call) => {
-                call.fault = event.fault;
-                call.is_received = faults::delivers_answer(event.fault);
-            }
+            Some(call) => call.fault = event.fault,
             None => calls.push(LoginCall::new(event)),
         }
     }
@@ -62,7 +58,7 @@ impl LoginCall {
             committed: event.committed,
             steps: event.steps.clone(),
             fault: event.fault,
-            is_received: event.source == EventSource::Audit,
+            is_received: event.receipt.is_received(),
         }
     }
 }

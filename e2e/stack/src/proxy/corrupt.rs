@@ -6,8 +6,10 @@ use std::task::{Context, Poll};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
+
+use super::headers::UnforwardableRequest;
 
 /// The proxy closes the connection, without a byte if none was sent yet.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -97,6 +99,16 @@ pub(super) fn foreign_page() -> Response<ClientBody> {
         "<!DOCTYPE html><html lang=\"en\"><title>Welcome</title>\
          <h1>Welcome to our network</h1><p>Accept the terms to go on.</p></html>\n",
     )
+}
+
+/// The proxy's own answer to a request that it cannot forward.
+pub(super) fn refused_request(refused: &UnforwardableRequest) -> Response<ClientBody> {
+    let mut response = Response::new(Either::Left(Full::from(format!("{refused}.\n"))));
+    *response.status_mut() = refused.status();
+    // Where its body ends may be another matter for the next reader.
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    response
 }
 
 /// The proxy's own error when the broker cannot be reached.

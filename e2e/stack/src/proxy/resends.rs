@@ -2,7 +2,8 @@
 //!
 //! A browser, or curl, silently repeats a request when a reused connection closes
 //! without an answer. An application that repeats a one-time call itself makes a mistake.
-//! The two differ only in whether the connection had served a call before.
+//! The two differ only in whether the connection had served a call before. A client that
+//! stops to wait for an answer has lost its call too, and repeats it only on purpose.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,6 +31,11 @@ impl Resends {
             lost.pop_front();
         }
         lost.push_back(LostCall { digest, was_reused });
+    }
+
+    /// Forgets a lost call: its client has received the answer after all.
+    pub(super) fn forget(&self, digest: Digest) {
+        self.lock().retain(|lost| lost.digest != digest);
     }
 
     /// The most likely cause of this resend; `None` if the call was not lost before.

@@ -14,8 +14,10 @@ use super::body::ForwardedBody;
 use super::call::ProxiedCall;
 use super::corrupt::{
     ClientBody, Closed, Unanswered, bad_gateway, broker_unreachable, foreign_page, halved,
+    refused_request,
 };
-use super::headers::drop_hop_by_hop;
+use super::delivery::{DeliveredBody, Delivery, ReadyAnswer};
+use super::headers::{check, drop_hop_by_hop};
 use super::slow::{dripping, endless};
 use super::state::ProxyState;
 use super::target::Target;
@@ -32,7 +34,11 @@ pub(super) struct ProxyService {
     state: Arc<ProxyState>,
     /// Whether the connection has served a call before.
     is_reused: AtomicBool,
+    ready: ReadyAnswer,
 }
+
+/// The answer for a client, and its delivery if it is the broker's.
+type ClientAnswer = (Response<ClientBody>, Option<Delivery>);
 
 /// The proxy's knowledge of a call before the broker sees it.
 struct CallContext {
@@ -40,14 +46,18 @@ struct CallContext {
     owner: CallOwner,
     injected: Option<FaultInjection>,
     was_reused: bool,
+    /// Whether the call counts as lost while its client waits.
+    is_slow: bool,
 }
 
 impl ProxyService {
-    pub(super) fn new(target: Target, state: Arc<ProxyState>) -> Self {
+    /// A service for the connection whose answers become ready in `ready`.
+    pub(super) fn new(target: Target, state: Arc<ProxyState>, ready: ReadyAnswer) -> Self {
         Self {
             upstream: UpstreamConn::new(target),
             state,
             is_reused: AtomicBool::new(false),
+            ready,
         }
     }
 
@@ -55,10 +65,27 @@ impl ProxyService {
     pub(super) async fn forward(
         &self,
         request: Request<Incoming>,
-    ) -> Result<Response<ClientBody>, Unanswered> {
+    ) -> Result<Response<DeliveredBody>, Unanswered> {
+        self.ready.clear();
+        if let Err(refused) = check(request.version(), request.headers()) {
+            return Ok(self.delivered(refused_request(&refused), None));
+        }
         let call = ProxiedCall::read(request).await?;
         let resent = self.state.resends.explain(call.digest());
-        self.forward_call(call, resent).await
+        let (response, delivery) = self.forward_call(call, resent).await?;
+        Ok(self.delivered(response, delivery))
+    }
+
+    fn delivered(
+        &self,
+        response: Response<ClientBody>,
+        delivery: Option<Delivery>,
+    ) -> Response<DeliveredBody> {
+        response.map(|body| DeliveredBody {
+            body,
+            delivery,
+            ready: self.ready.clone(),
+        })
     }
 
     /// Forwards one call, which is a resend if `resent` says why.
@@ -66,7 +93,7 @@ impl ProxyService {
         &self,
         call: ProxiedCall,
         resent: Option<&'static str>,
-    ) -> Result<Response<ClientBody>, Unanswered> {
+    ) -> Result<ClientAnswer, Unanswered> {
         let mut context = self.inspect(&call, resent);
         let is_before = |it: &mut FaultInjection| it.fault.is_before_broker();
         if let Some(injected) = context.injected.take_if(is_before) {
@@ -82,7 +109,7 @@ impl ProxyService {
         let recorded = call.recorded();
         let (answered, took) = timed(self.send(call.into_request())).await;
         let Ok(response) = answered else {
-            return Ok(broker_unreachable());
+            return Ok((broker_unreachable(), None));
         };
         self.deliver(recorded, took, &context, response).await
     }
@@ -102,9 +129,16 @@ impl ProxyService {
             });
         }
         let trigger = |operation| self.state.faults.trigger(operation, &owner);
+        let (digest, injected) = (call.digest(), call.operation.and_then(trigger));
+        let is_slow = injected.as_ref().is_some_and(|it| it.fault.keeps_waiting());
+        if is_slow {
+            // A client whose patience ends repeats the call while the first one waits.
+            self.state.resends.lost(digest, false);
+        }
         CallContext {
-            digest: call.digest(),
-            injected: call.operation.and_then(trigger),
+            digest,
+            injected,
+            is_slow,
             owner,
             was_reused: self.is_reused.swap(true, Ordering::Relaxed),
         }
@@ -160,7 +194,7 @@ impl ProxyService {
         took: Duration,
         context: &CallContext,
         response: Response<Bytes>,
-    ) -> Result<Response<ClientBody>, Unanswered> {
+    ) -> Result<ClientAnswer, Unanswered> {
         let header = response.headers().get("x-request-id");
         let request_id = header.and_then(text).unwrap_or_default().to_owned();
         let (head, body) = response.into_parts();
@@ -178,14 +212,22 @@ impl ProxyService {
             took,
         });
         let response = Response::from_parts(head, body);
+        let receipt = audited.as_ref().map(|event| event.receipt.clone());
+        let delivery = || Delivery {
+            state: self.state.clone(),
+            digest: context.digest,
+            receipt: receipt.unwrap_or_default(),
+            was_lost: context.is_slow,
+        };
         let Some(injected) = &context.injected else {
-            return Ok(response.map(whole));
+            return Ok((response.map(whole), Some(delivery())));
         };
         self.record_fault(injected, context, &request_id, audited.as_deref());
         if injected.fault == Fault::HoldResponse {
             self.hold(injected, context, request_id).await;
         }
-        self.answer(injected, context, response).await
+        let response = self.answer(injected, context, response).await?;
+        Ok((response, context.is_slow.then(delivery)))
     }
 
     /// The answer that the fault leaves the client with.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use hyper::client::conn::http1::{Builder as Client, SendRequest};
+use hyper::header::{HOST, HeaderValue};
 use hyper::{Request, Response, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
@@ -34,10 +35,14 @@ impl UpstreamConn {
     /// before a byte was written.
     pub(super) async fn send(
         &self,
-        request: Request<ForwardedBody>,
+        mut request: Request<ForwardedBody>,
     ) -> Result<Response<Incoming>, SendError> {
+        let target = self.target.get();
+        // A client of HTTP/1.0 need not name a host; the broker requires one.
+        let host = HeaderValue::try_from(target.to_string())?;
+        request.headers_mut().entry(HOST).or_insert(host);
         let mut open = self.open.lock().await;
-        let response = send(&mut open, self.target.get(), request).await;
+        let response = send(&mut open, target, request).await;
         if response.is_err() {
             *open = None;
         }

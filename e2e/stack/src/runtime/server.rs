@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 
+use broker::http::{RestoreDroppedHeaders, watch_dropped_headers};
 use rocket::fairing::AdHoc;
 use rocket::{Build, Rocket, Shutdown};
 use tokio::sync::oneshot;
@@ -42,6 +43,7 @@ impl ServerHandle {
         let rocket = stopping
             .configure(rocket)
             .attach(address_on_liftoff(send_address))
+            .attach(RestoreDroppedHeaders)
             .ignite()
             .await
             .map_err(|error| reason(&error))?;
@@ -133,22 +135,8 @@ fn reason(error: &rocket::Error) -> io::Error {
 /// Building a Rocket raises the level of Rocket's logger for the whole process until
 /// that Rocket is ignited, whatever its own configuration says. Servers that already
 /// run would print request lines meanwhile, and their paths and queries are secrets.
-/// So a logger that discards everything replaces Rocket's; our own code logs
-/// through `tracing`.
+/// So the broker's logger replaces Rocket's: it learns which headers Rocket drops, and
+/// discards everything else.
 pub fn silence_rocket() {
-    static DISCARD: DiscardLogger = DiscardLogger;
-    // It fails if the program has set a logger of its own; then Rocket's fails too.
-    let _ = log::set_logger(&DISCARD);
-}
-
-struct DiscardLogger;
-
-impl log::Log for DiscardLogger {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        false
-    }
-
-    fn log(&self, _: &log::Record<'_>) {}
-
-    fn flush(&self) {}
+    watch_dropped_headers();
 }

@@ -1,7 +1,8 @@
-//! The last call to the control address of a sandbox, which its end is counted from.
+//! The calls to the control address of a sandbox, whose end is counted from the end of the
+//! last one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use broker::clock::Clock;
@@ -9,11 +10,29 @@ use broker::model::UnixMs;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Data, Request};
 
-/// The time of the last call, and the lifetime that begins with it.
+/// The time at which the last call ended, and the lifetime that begins with it.
 pub(super) struct Activity {
     clock: Clock,
     lifetime: Duration,
     last_call_ms: AtomicI64,
+    open_calls: AtomicUsize,
+}
+
+/// A call that has not ended: its answer may be an event stream.
+struct OpenCall(Arc<Activity>);
+
+impl OpenCall {
+    fn begin(activity: Arc<Activity>) -> Self {
+        activity.open_calls.fetch_add(1, Ordering::AcqRel);
+        Self(activity)
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        self.0.record_call();
+        self.0.open_calls.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl Activity {
@@ -24,11 +43,15 @@ impl Activity {
             clock,
             lifetime,
             last_call_ms,
+            open_calls: AtomicUsize::new(0),
         }
     }
 
-    /// The end of the lifetime, unless another call comes before it.
+    /// The end of the lifetime, unless another call comes before it, or one is open still.
     pub(super) fn ends_at(&self) -> UnixMs {
+        if self.open_calls.load(Ordering::Acquire) > 0 {
+            self.record_call();
+        }
         let lifetime_ms = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
         UnixMs(self.last_call_ms.load(Ordering::Relaxed)).plus_ms(lifetime_ms)
     }
@@ -51,8 +74,9 @@ impl Fairing for RecordCalls {
         }
     }
 
-    async fn on_request(&self, _: &mut Request<'_>, _: &mut Data<'_>) {
-        self.0.record_call();
+    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
+        // Rocket keeps the request until the last byte of its answer is sent.
+        request.local_cache(|| OpenCall::begin(self.0.clone()));
     }
 }
 
@@ -61,13 +85,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lifetime_begins_again_with_each_call() {
+    fn the_lifetime_begins_again_at_the_end_of_each_call() {
         let clock = Clock::fixed_at(UnixMs(5_000));
-        let activity = Activity::new(clock.clone(), Duration::from_secs(900));
+        let activity = Arc::new(Activity::new(clock.clone(), Duration::from_secs(900)));
         assert_eq!(activity.ends_at(), UnixMs(905_000));
         clock.advance(Duration::from_secs(899));
         assert_eq!(activity.ends_at(), UnixMs(905_000), "no call came");
-        activity.record_call();
+        let call = OpenCall::begin(activity.clone());
         assert_eq!(activity.ends_at(), UnixMs(1_804_000));
+        clock.advance(Duration::from_secs(2_000));
+        assert_eq!(activity.ends_at(), UnixMs(3_804_000), "it is open");
+        clock.advance(Duration::from_secs(1));
+        drop(call);
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(activity.ends_at(), UnixMs(3_805_000));
     }
 }

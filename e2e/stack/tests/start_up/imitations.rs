@@ -109,6 +109,30 @@ async fn only_the_registered_client_callback_and_secret_are_accepted() {
 }
 
 #[tokio::test]
+async fn clients_are_registered_by_a_variable_that_no_list_of_processes_shows() {
+    let mut program = stack(&[]);
+    program.env(
+        "STACK_CLIENTS",
+        format!("my-app:hush@{CALLBACK}\nother:x@{CALLBACK}"),
+    );
+    let flags = [&["--imitations-only", "--quiet", "--automatic"], &PORTS[..]].concat();
+    let ready = |banner: &str| banner.matches("callbacks").count() == 2;
+    let running = Running::spawn_until(program, &flags, ready).await;
+    for (client_id, secret) in [("my-app", "hush"), ("other", "x")] {
+        let at = endpoints(&running, GITHUB);
+        let token = sign_in(&at, client_id, secret, CALLBACK).await;
+        assert!(token["access_token"].is_string(), "{token}");
+    }
+    let mut help = stack(&["--help"]);
+    let help = help.env("STACK_CLIENTS", "my-app:hush@x").output().await;
+    let help = text(&help.expect("it runs").stdout);
+    assert!(
+        help.contains("STACK_CLIENTS") && !help.contains("hush"),
+        "{help}"
+    );
+}
+
+#[tokio::test]
 async fn any_client_is_accepted_when_asked_for() {
     let running = imitations(&["--any-client", "--automatic"]).await;
     for provider in [GOOGLE, GITHUB] {

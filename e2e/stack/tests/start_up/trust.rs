@@ -1,5 +1,6 @@
 //! The commands in the banner with which clients trust the certificate authority: each
-//! client accepts the stack with its command, and refuses it without.
+//! client accepts the stack with its command, and refuses it without. One of them sends what
+//! the broker refuses.
 //!
 //! Needs curl, Python, Node, Java, certutil and Chromium: `just test-trust` installs them.
 
@@ -140,6 +141,54 @@ async fn java_trusts_the_stack_by_its_commands_in_the_banner() {
         "unable to find valid certification path",
     )
     .await;
+}
+
+/// Java's client throws at a 401 without a challenge, and answers one that is Basic.
+#[tokio::test]
+async fn java_with_an_authenticator_gets_a_401_as_an_answer() {
+    let test = TrustTest::start().await;
+    test.write(
+        "Unknown.java",
+        r#"
+        import java.net.*;
+        import java.net.http.*;
+        public class Unknown {
+            public static void main(String[] arguments) throws Exception {
+                var authenticator = new Authenticator() {
+                    @Override protected PasswordAuthentication getPasswordAuthentication() {
+                        throw new IllegalStateException("asked for a password");
+                    }
+                };
+                var client = HttpClient.newBuilder().authenticator(authenticator).build();
+                for (var body : arguments) {
+                    var path = body.contains("code") ? "/v1/token" : "/v1/login/session";
+                    var request = HttpRequest.newBuilder(URI.create(System.getenv("BROKER") + path))
+                        .header("Content-Type", "application/json")
+                        .POST(HttpRequest.BodyPublishers.ofString(body)).build();
+                    System.out.println(client.send(request, HttpResponse.BodyHandlers.discarding()).statusCode());
+                }
+            }
+        }"#,
+    );
+    let (key, callback) = ("a".repeat(43), "http://localhost:3000/callback");
+    let start = format!(
+        r#"{{"client_id":"x","client_secret":"x","session_key":"{key}","provider":"github","redirect_uri":"{callback}"}}"#
+    );
+    let exchange = format!(
+        r#"{{"grant_type":"authorization_code","client_id":"x","client_secret":"x","code":"x","redirect_uri":"{callback}","code_verifier":"{key}"}}"#
+    );
+    let script = format!(
+        "{}\nexport BROKER={}\njava Unknown.java '{start}' '{exchange}'",
+        test.commands("Java").join("\n"),
+        test.running.url_of("broker")
+    );
+    let answered = test.shell(&script).await;
+    assert_eq!(
+        text(&answered.stdout),
+        "401\n401\n",
+        "{}",
+        text(&answered.stderr)
+    );
 }
 
 #[tokio::test]

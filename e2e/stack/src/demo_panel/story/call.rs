@@ -102,6 +102,15 @@ impl<'c> CallStory<'_, 'c> {
         self.story.is_at_provider = None;
         let provider = self.story.provider;
         match self.answer() {
+            Answer::Received(event) if event.is_question() => {
+                let text = "The broker asked whether you started this sign-in, because your browser looks different from the one that began, or came from another network.";
+                self.say(
+                    Tone::Plain,
+                    Arrow::Answer,
+                    Place::StartLogin,
+                    text.to_owned(),
+                );
+            }
             Answer::Received(_) if self.story.is_legacy => {
                 let text = format!(
                     "You signed in at {provider}, and your browser came back with a code and our state in the address bar."

@@ -27,7 +27,7 @@ pub(crate) enum Outcome {
 /// The meaning of the answer that `event` is about, with the JSON `body` if it is kept.
 pub(super) fn of(event: &LoggedEvent, body: Option<&Value>) -> Meaning {
     let status = event.status.unwrap_or_default();
-    if event.operation == "GET /login/{handle}" && event.status == Some(200) {
+    if event.is_question() {
         return Meaning::plain(format!("{status} confirmation page")).with(Style::Asked);
     }
     let plain = || Meaning::plain(event.status.map(labels::status).unwrap_or_default());

@@ -15,10 +15,13 @@ impl Note {
 
     /// The note about a visit that is asked for confirmation.
     pub(super) fn of_question(event: &LoggedEvent) -> Option<Self> {
-        if event.operation != "GET /login/{handle}" || event.status != Some(200) {
+        if !event.is_question() {
             return None;
         }
         let visit = match event.provenance {
+            _ if event.is_return() => {
+                "The browser has the cookie of the one that began, and looks different or came from another network."
+            }
             Some("vouched") => "The visit began on a page of the project, which always asks.",
             Some("foreign") => "The visit began on a page of another site.",
             Some("no_referrer") => "The visit began on a page that sends no Referer.",

@@ -15,7 +15,7 @@ pub(super) fn guess(event: &LoggedEvent) -> Option<RedirectTarget> {
     if event.from != "browser" || event.status != Some(303) {
         return None;
     }
-    let is_end = event.operation == "GET /callback/{provider}" || event.rule.is_some();
+    let is_end = event.is_return() || event.rule.is_some();
     Some(match is_end {
         true => RedirectTarget::Callback,
         false => RedirectTarget::Provider,
@@ -50,7 +50,7 @@ pub(super) fn answer_label(
 
 /// The label of the browser's request for the callback.
 pub(super) fn callback_label(event: &LoggedEvent) -> &'static str {
-    if event.operation != "GET /callback/{provider}" {
+    if !event.is_return() {
         "the callback"
     } else if event.steps.contains(&"code_issued") {
         "callback?code&state"

@@ -246,13 +246,20 @@ fn an_answer_says_what_it_means() {
 
 #[test]
 fn a_question_is_no_refusal() {
+    for operation in ["GET /login/{handle}", "GET /callback/{provider}"] {
+        check_question(operation);
+    }
+}
+
+#[track_caller]
+fn check_question(operation: &str) {
     let asked = LoggedEvent {
         rule: Some("relay.start_origin"),
         happened: Some("The user is asked whether they started this sign-in"),
         says: Some("A sign-in that begins elsewhere needs confirmation"),
         law: Some("KIT-CHOICE".to_owned()),
         provenance: Some("typed"),
-        ..event(1, "visit", "browser", "GET /login/{handle}")
+        ..event(1, "visit", "browser", operation)
     };
     let rows = rows_of(&[asked]);
     let is_refused = |row: &Row| match row {
