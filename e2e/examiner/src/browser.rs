@@ -24,6 +24,7 @@ pub(crate) use site::{Relation, is_loopback};
 pub(crate) use visit::{Arrival, Visit};
 
 use cookies::CookieRequest;
+use page::MAX_PAGE_BYTES;
 
 /// The length of a chain of redirects that browsers follow.
 const MAX_REDIRECTS: usize = 20;
@@ -119,7 +120,13 @@ impl Browser {
                 let to = location.map_or(String::new(), |to| self.describe_target(&page, to));
                 let what = format!("{asked} \u{2192} {}{to}", page.status);
                 self.transcript.add_at(at, &self.name, &party, what);
-                self.receive(page)
+                match page.excess() {
+                    Some(excess) => Err(Stop::not_testable(format!(
+                        "the page {} {excess}, and the examiner reads no such page",
+                        page.url.path()
+                    ))),
+                    None => self.receive(page),
+                }
             }
             Err(error) => {
                 let what = format!("{asked} \u{2192} {error}");
@@ -261,9 +268,6 @@ impl Browser {
         headers
     }
 }
-
-/// The part of a page that is read.
-const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 async fn read(request: reqwest::RequestBuilder) -> Result<Page, String> {
     let describe = |error: reqwest::Error| match error {

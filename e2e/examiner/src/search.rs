@@ -23,8 +23,9 @@ const MAX_VERIFIER_LENGTH: usize = 128;
 /// The layers of encoding that are taken off.
 const MAX_DEPTH: usize = 3;
 
-/// The size up to which a compressed value is read.
-const MAX_INFLATED_BYTES: u64 = 256 * 1024;
+/// The size up to which the compressed values of a text are read, all together: each may be
+/// a thousand times as long as it looks.
+const MAX_INFLATED_BYTES: usize = 4 * 1024 * 1024;
 
 /// A text in which a secret may be, and its place.
 #[derive(Debug, Clone)]
@@ -69,10 +70,11 @@ pub(crate) fn layers(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     let mut known: HashSet<String> = all.iter().cloned().collect();
     let mut next = 0;
+    let mut inflatable = MAX_INFLATED_BYTES;
     for _ in 0..MAX_DEPTH {
         let end = all.len();
         for index in next..end {
-            for inner in decoded(&all[index]) {
+            for inner in decoded(&all[index], &mut inflatable) {
                 if known.insert(inner.clone()) {
                     all.push(inner);
                 }
@@ -84,8 +86,8 @@ pub(crate) fn layers(text: &str) -> Vec<String> {
 }
 
 /// The texts that are encoded in `text`: by percents, in hexadecimal, by base64, by zlib in
-/// base64.
-fn decoded(text: &str) -> Vec<String> {
+/// base64. Compressed ones become `inflatable` bytes at most, which are counted down.
+fn decoded(text: &str, inflatable: &mut usize) -> Vec<String> {
     let mut found = Vec::new();
     if text.contains('%') {
         let plain = text.replace('+', " ");
@@ -104,7 +106,8 @@ fn decoded(text: &str) -> Vec<String> {
         let Some(bytes) = from_base64(run) else {
             continue;
         };
-        let inflated = inflate(&bytes);
+        let inflated = inflate(&bytes, *inflatable);
+        *inflatable -= inflated.as_ref().map_or(0, Vec::len);
         found.extend(
             [Some(bytes), inflated]
                 .into_iter()
@@ -138,13 +141,10 @@ fn from_base64(run: &str) -> Option<Vec<u8>> {
     GeneralPurpose::new(alphabet, lenient).decode(run).ok()
 }
 
-fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
+fn inflate(bytes: &[u8], limit: usize) -> Option<Vec<u8>> {
     let mut inflated = Vec::new();
     let reader = flate2::read::ZlibDecoder::new(bytes);
-    reader
-        .take(MAX_INFLATED_BYTES)
-        .read_to_end(&mut inflated)
-        .ok()?;
+    reader.take(limit as u64).read_to_end(&mut inflated).ok()?;
     Some(inflated)
 }
 
@@ -273,6 +273,19 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn compressed_values_without_end_are_read_up_to_a_limit() {
+        let bombs = (0..100).map(|n| {
+            let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+            let text = format!("{n}{}", "x".repeat(250_000));
+            zlib.write_all(text.as_bytes()).unwrap();
+            URL_SAFE_NO_PAD.encode(zlib.finish().unwrap())
+        });
+        let page = bombs.collect::<Vec<_>>().join(" ");
+        let length: usize = layers(&page).iter().map(String::len).sum();
+        assert!(length <= 2 * page.len() + MAX_INFLATED_BYTES, "{length}");
     }
 
     #[test]

@@ -53,6 +53,12 @@ fn the_request_of_a_script_can_be_named() {
 }
 
 #[test]
+fn a_page_that_would_stop_the_parser_is_named() {
+    let run = Examine::odd("nested").run();
+    run.is_trouble("the page / nests elements more than 512 deep");
+}
+
+#[test]
 fn a_password_page_is_named() {
     Examine::odd("own-login")
         .run()

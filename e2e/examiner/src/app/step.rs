@@ -74,8 +74,8 @@ impl Step {
     pub(crate) fn on_page(&self, page: &Page) -> Option<Visit> {
         match self {
             Self::Css(css) => {
-                let found = page.find(css).ok()?;
-                Some(Visit::press(page, found.first()?))
+                let found = page.find(css).ok()??;
+                Some(Visit::press(page, &found))
             }
             Self::Target { .. } => {
                 let controls = page.controls();
@@ -215,6 +215,17 @@ mod tests {
 
     fn step_to(link: &str) -> Step {
         Step::to(&page(&format!("<a href='{link}'>x</a>")).controls()[0])
+    }
+
+    #[test]
+    fn of_a_form_of_thousands_of_buttons_the_first_thousand_are_looked_at_and_share_it() {
+        let body = format!("<form>{}</form>", "<button>x</button>".repeat(5_000));
+        let controls = page(&body).controls();
+        assert_eq!(controls.len(), 1_000);
+        let [Control::Button(one, _), Control::Button(other, _)] = &controls[..2] else {
+            panic!("they are buttons");
+        };
+        assert!(std::sync::Arc::ptr_eq(one, other));
     }
 
     #[test]

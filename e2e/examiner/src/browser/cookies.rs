@@ -48,6 +48,9 @@ pub(crate) struct CookieRequest<'a> {
     pub(crate) is_visit: bool,
 }
 
+/// The cookies of one host that a browser keeps, as many as Chromium.
+const MAX_COOKIES: usize = 180;
+
 /// The cookies of one browser.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CookieJar(Vec<Cookie>);
@@ -146,9 +149,16 @@ impl CookieJar {
         self.0.retain(|known| {
             known.name != cookie.name || known.host != cookie.host || known.path != cookie.path
         });
-        if cookie.life != Some(Duration::ZERO) {
-            self.0.push(cookie);
+        if cookie.life == Some(Duration::ZERO) {
+            return;
         }
+        let is_of_host = |it: &Cookie| it.host == cookie.host;
+        if self.0.iter().filter(|it| is_of_host(it)).count() >= MAX_COOKIES
+            && let Some(oldest) = self.0.iter().position(is_of_host)
+        {
+            self.0.remove(oldest);
+        }
+        self.0.push(cookie);
     }
 
     /// The same jar with those cookies alone for whose name `keeps` holds.

@@ -1,14 +1,19 @@
 //! A page as a browser sees it: its address, its headers, its links and its forms.
 
+mod document;
 mod form;
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use reqwest::header::HeaderMap;
 use scraper::{ElementRef, Html, Selector};
 use url::Url;
 
+pub(crate) use document::MAX_PAGE_BYTES;
 pub(crate) use form::{Control, Form, encode};
+
+/// The controls of a page that are looked at.
+const MAX_CONTROLS: usize = 1_000;
 
 /// Declares selectors, each parsed on its first use.
 macro_rules! selectors {
@@ -55,6 +60,18 @@ impl Page {
         values.collect::<Vec<_>>().join(", ")
     }
 
+    /// The document. One beyond the limits is empty here, and [`Browser::send`] stops at it.
+    ///
+    /// [`Browser::send`]: super::Browser::send
+    pub(crate) fn document(&self) -> Html {
+        document::parse(&self.body).unwrap_or_else(|_| Html::new_document())
+    }
+
+    /// The limit beyond which the page is, as the end of a sentence about it.
+    pub(super) fn excess(&self) -> Option<&'static str> {
+        self.is_html().then(|| document::parse(&self.body).err())?
+    }
+
     pub(crate) fn is_html(&self) -> bool {
         self.header("content-type").contains("html")
     }
@@ -65,7 +82,7 @@ impl Page {
         if !header.is_empty() {
             return header;
         }
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let meta = html.select(&REFERRER).next_back();
         let content = meta.and_then(|it| it.attr("content"));
         content.unwrap_or_default().to_owned()
@@ -76,7 +93,7 @@ impl Page {
         if !self.is_html() {
             return None;
         }
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let meta = html.select(&REFRESH).next()?;
         let (seconds, target) = meta.attr("content")?.split_once(';')?;
         let (_, target) = target.split_once('=')?;
@@ -87,7 +104,7 @@ impl Page {
 
     /// The text that a person reads, white space folded.
     pub(crate) fn text(&self) -> String {
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let body = html.select(&BODY).next();
         let Some(body) = body else {
             return String::new();
@@ -117,43 +134,47 @@ impl Page {
         self.body.contains("<script")
     }
 
-    /// The elements that `css` finds, as their links, forms and buttons.
+    /// The first link, form or button that `css` finds.
     ///
     /// # Errors
     ///
     /// If `css` is no selector.
-    pub(crate) fn find(&self, css: &str) -> Result<Vec<Control>, String> {
+    pub(crate) fn find(&self, css: &str) -> Result<Option<Control>, String> {
         let selector = Selector::parse(css).map_err(|_| format!("`{css}` is no CSS selector"))?;
-        let html = Html::parse_document(&self.body);
-        let found = html.select(&selector);
-        Ok(found.filter_map(|it| self.control(it)).collect())
+        let html = self.document();
+        let control = html.select(&selector).find_map(|it| self.control(it));
+        Ok(control)
     }
 
-    /// Everything that a person can press, in the order of the page.
+    /// The controls that a person can press, in the order of the page.
     pub(crate) fn controls(&self) -> Vec<Control> {
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let mut controls = Vec::new();
         for element in html.select(&CONTROLS) {
             if element.value().name() == "a" {
                 controls.extend(self.link(element).map(Control::Link));
-            } else if let Some(form) = Form::of(element, &self.url) {
+            } else if let Some(form) = Form::of(element, &self.url).map(Arc::new) {
                 let buttons = form.buttons.len().max(1);
                 controls.extend((0..buttons).map(|index| Control::Button(form.clone(), index)));
             }
+            if controls.len() > MAX_CONTROLS {
+                break;
+            }
         }
+        controls.truncate(MAX_CONTROLS);
         controls
     }
 
     /// The forms of the page.
     pub(crate) fn forms(&self) -> Vec<Form> {
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let forms = html.select(&FORMS);
         forms.filter_map(|it| Form::of(it, &self.url)).collect()
     }
 
     /// The addresses that the page loads by itself: scripts, images, styles, frames.
     pub(crate) fn resources(&self) -> Vec<Url> {
-        let html = Html::parse_document(&self.body);
+        let html = self.document();
         let loaded = html.select(&RESOURCES);
         loaded
             .filter_map(|it| it.attr("src").or_else(|| it.attr("href")))
@@ -164,7 +185,7 @@ impl Page {
     fn control(&self, element: ElementRef<'_>) -> Option<Control> {
         match element.value().name() {
             "a" => self.link(element).map(Control::Link),
-            "form" => Some(Control::Button(Form::of(element, &self.url)?, 0)),
+            "form" => Some(Control::Button(Form::of(element, &self.url)?.into(), 0)),
             _ => {
                 let form = element
                     .ancestors()
@@ -172,7 +193,7 @@ impl Page {
                     .find(|it| it.value().name() == "form")?;
                 let buttons = form.select(&BUTTONS);
                 let position = buttons.take_while(|it| it.id() != element.id()).count();
-                Some(Control::Button(Form::of(form, &self.url)?, position))
+                Some(Control::Button(Form::of(form, &self.url)?.into(), position))
             }
         }
     }

@@ -237,7 +237,7 @@ async fn save(browser: &mut Browser, page: &Page, mut form: Form, text: &str) ->
     for field in form.text_fields.clone() {
         form.fill(&field, text);
     }
-    let visit = Visit::press(page, &Control::Button(form, 0));
+    let visit = Visit::press(page, &Control::Button(form.into(), 0));
     browser.visit(visit).await.map(drop)
 }
 

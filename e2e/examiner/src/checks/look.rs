@@ -1,6 +1,6 @@
 //! The look of a page: who is signed in where no name shows, and what a value became.
 
-use scraper::{Html, Selector};
+use scraper::Selector;
 
 use crate::browser::{Browser, Page};
 use crate::trial::Trial;
@@ -67,7 +67,7 @@ pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
     if !page.is_html() || !page.body.contains(needle) {
         return None;
     }
-    let html = Html::parse_document(&page.body);
+    let html = page.document();
     let all = Selector::parse("*").expect("this selector is valid");
     for element in html.select(&all) {
         let name = element.value().name();
@@ -81,8 +81,11 @@ pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
         {
             return Some(format!("becomes an attribute of the element {name}"));
         }
-        let text: String = element.text().collect();
-        if name == "script" && text.contains(&format!("{needle}\"")) {
+        let has_needle = || {
+            let text: String = element.text().collect();
+            text.contains(&format!("{needle}\""))
+        };
+        if name == "script" && has_needle() {
             return Some("ends a text in a script of the page".to_owned());
         }
         let source = element.attr("src").unwrap_or_default();

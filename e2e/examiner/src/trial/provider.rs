@@ -18,7 +18,7 @@ impl Trial<'_> {
                 .into_iter()
                 .find(|form| form.action.path().ends_with("/continue"));
             if let Some(form) = go_on {
-                let visit = Visit::press(&page, &Control::Button(form, 0));
+                let visit = Visit::press(&page, &Control::Button(form.into(), 0));
                 page = browser.visit(visit).await?;
             }
         }
@@ -50,8 +50,11 @@ impl Trial<'_> {
             form.fill(name, &value);
         }
         form.buttons.clear();
-        self.leave_provider(browser, Visit::press(page, &Control::Button(form, 0)))
-            .await
+        self.leave_provider(
+            browser,
+            Visit::press(page, &Control::Button(form.into(), 0)),
+        )
+        .await
     }
 
     /// Lets the provider fail or the person cancel (`deny`), and stops before the browser

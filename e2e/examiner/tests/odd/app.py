@@ -2,7 +2,8 @@
 
 `plain` signs in by the clean flow, on the standard library alone. `slow` does so with a
 pause before each answer, `scripted` with a page that needs JavaScript, `csrf` with a token
-in the form that a visitor alone sees. The others sign no user in: `answers-200`, `answers-500`, `dead-button`, `own-login`.
+in the form that a visitor alone sees. The others sign no user in: `answers-200`, `answers-500`, `dead-button`, `own-login`,
+and `nested`, whose page has 200,000 elements within each other.
 """
 
 import html
@@ -51,6 +52,8 @@ class Pages(BaseHTTPRequestHandler):
         self.read()
         if KIND in ("answers-200", "answers-500"):
             return self.show("Hello", int(KIND[-3:]))
+        if KIND == "nested":
+            return self.show("<div>" * 200_000)
         if KIND == "own-login":
             return self.show(PASSWORD) if self.path == "/password" else self.go("/password")
         if self.path == "/callback":

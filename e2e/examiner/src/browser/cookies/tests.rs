@@ -22,6 +22,17 @@ fn sent(jar: &CookieJar, url: &str, relation: Relation, is_visit: bool) -> bool 
 const APP: &str = "http://localhost:5000/login";
 
 #[test]
+fn of_cookies_without_end_the_latest_are_kept() {
+    let mut jar = CookieJar::default();
+    for number in 0..1_000 {
+        let cookie = Cookie::parse(&format!("c{number}=1"), &APP.parse().unwrap());
+        jar.store(cookie.unwrap());
+    }
+    assert_eq!(jar.all().len(), MAX_COOKIES);
+    assert_eq!(jar.all().last().unwrap().name, "c999");
+}
+
+#[test]
 fn a_strict_cookie_does_not_come_back_from_another_site() {
     let strict = jar(APP, "sid=1; Path=/; SameSite=Strict");
     assert!(!sent(&strict, APP, Relation::CrossSite, true));

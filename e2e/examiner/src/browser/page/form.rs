@@ -1,5 +1,7 @@
 //! The links, forms and buttons of a page.
 
+use std::sync::Arc;
+
 use reqwest::Method;
 use scraper::ElementRef;
 use url::{Url, form_urlencoded};
@@ -36,7 +38,7 @@ pub(crate) struct Button {
 pub(crate) enum Control {
     Link(Link),
     /// A form, with the position of one of its buttons.
-    Button(Form, usize),
+    Button(Arc<Form>, usize),
 }
 
 impl Form {
@@ -111,11 +113,14 @@ impl Form {
 
     /// The address and the fields that a press of the button sends.
     pub(crate) fn press(&self, button: usize) -> (Url, Vec<(String, String)>) {
-        let button = self.buttons.get(button);
         let mut fields = self.fields.clone();
-        fields.extend(button.and_then(|it| it.field.clone()));
-        let action = button.and_then(|it| it.action.clone());
-        (action.unwrap_or_else(|| self.action.clone()), fields)
+        fields.extend(self.buttons.get(button).and_then(|it| it.field.clone()));
+        (self.target(button).clone(), fields)
+    }
+
+    fn target(&self, button: usize) -> &Url {
+        let action = self.buttons.get(button).and_then(|it| it.action.as_ref());
+        action.unwrap_or(&self.action)
     }
 
     /// Fills in a field, whether or not the page has it.
@@ -140,7 +145,7 @@ impl Control {
     pub(crate) fn target(&self) -> Url {
         match self {
             Self::Link(link) => link.target.clone(),
-            Self::Button(form, index) => form.press(*index).0,
+            Self::Button(form, index) => form.target(*index).clone(),
         }
     }
 
