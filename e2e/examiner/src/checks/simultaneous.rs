@@ -20,17 +20,25 @@ const ROUNDS: usize = 2;
 /// The number of people who sign in at once.
 const PEOPLE: usize = 50;
 
-/// `binding-own`: two browsers ask for the callback of one at the same moment, and then
-/// each for its own.
+/// When others ask for the callback of a user who comes back.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// Just before, so that what any browser may take is taken.
+    Before,
+    /// At the same moment.
+    Same,
+}
+
+/// `binding-own`: browsers ask for the callback of another, and then each for its own.
 pub(super) async fn binding_own(trial: &Trial<'_>) -> Outcome {
-    for _ in 0..ROUNDS {
-        foreign_callback(trial).await?;
+    for moment in [Moment::Before, Moment::Same] {
+        foreign_callback(trial, moment).await?;
     }
     own_callbacks(trial).await
 }
 
 /// The victim comes back; two others, one of whom is signed in, ask for that callback.
-async fn foreign_callback(trial: &Trial<'_>) -> Outcome {
+async fn foreign_callback(trial: &Trial<'_>, moment: Moment) -> Outcome {
     let (victim, other) = (Person::new("Vera"), Person::new("Otto"));
     let mut own = trial.browser("the victim's browser");
     let mut attacker = trial.browser("the attacker's browser");
@@ -41,18 +49,18 @@ async fn foreign_callback(trial: &Trial<'_>) -> Outcome {
     trial.begin(&mut attacker).await?;
 
     let foreign = Visit::typed(&callback.url);
-    let (one, two, three) = tokio::join!(
-        user.visit(foreign.clone()),
-        attacker.visit(foreign),
-        own.visit(callback),
-    );
-    for page in [one?, two?, three?] {
-        check_status(&page)?;
+    let others = try_join_all([&mut attacker, &mut user].map(|it| it.visit(foreign.clone())));
+    let (pages, own_page) = match moment {
+        Moment::Before => (others.await?, own.visit(callback).await?),
+        Moment::Same => tokio::try_join!(others, own.visit(callback))?,
+    };
+    for page in pages.iter().chain([&own_page]) {
+        check_status(page)?;
     }
     for browser in [&mut attacker, &mut user] {
         if trial.is_signed_in(browser, &victim).await? {
             return Err(Stop::takeover(format!(
-                "{} asked for the callback while another user came back, and is signed in as that user",
+                "{} asked for the callback as another user came back, and is signed in as that user",
                 browser.name
             )));
         }
