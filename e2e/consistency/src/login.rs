@@ -128,15 +128,10 @@ impl Login {
     }
 
     /// The same visit by a link that does not show where it comes from.
-    pub(crate) fn visit_unvouched(&mut self, started: &Started, browser: &Browser) -> Call {
-        self.upstream_logins += 1;
-        let (login, by, upstream_login) = (started.login, browser.visitor, self.upstream_logins);
+    pub(crate) fn visit_unvouched(&self, started: &Started, browser: &Browser) -> Call {
+        let (login, by) = (started.login, browser.visitor);
         Call {
-            step: Step::VisitUnvouched {
-                login,
-                by,
-                upstream_login,
-            },
+            step: Step::VisitUnvouched { login, by },
             request: Request::Navigate {
                 url: started.authorization_url.clone(),
                 cookies: browser.cookies.clone(),
@@ -294,9 +289,8 @@ impl Started {
 impl UpstreamVisit {
     /// The upstream login that this call of `browser` began, if it was answered so.
     pub(crate) fn by(call: &Call, browser: &Browser, response: &Response) -> Option<Self> {
-        let (Step::Visit { upstream_login, .. }
-        | Step::VisitUnvouched { upstream_login, .. }
-        | Step::Authorize { upstream_login, .. }) = call.step
+        let (Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. }) =
+            call.step
         else {
             return None;
         };

@@ -132,14 +132,7 @@ impl Model {
                 by,
                 upstream_login,
             } => self.visit(login, by, upstream_login, at, choices),
-            Step::VisitUnvouched {
-                login,
-                by,
-                upstream_login,
-            } => match self.logins.get(&login).and_then(|it| it.bound_to) {
-                Some(owner) if owner == by => self.visit(login, by, upstream_login, at, choices),
-                _ => self.ask(login, by, at, choices),
-            },
+            Step::VisitUnvouched { login, by } => self.ask(login, by, at, choices),
             Step::Cancel { login, by } => return self.cancel(login, by, at, choices),
             Step::Authorize {
                 upstream_login,

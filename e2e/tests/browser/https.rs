@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 use stack::{Stack, StackSettings};
-use testkit::http::{Http, client_builder};
 use thirtyfour::error::WebDriverResult;
 
+use crate::application::http;
 use crate::chromium;
 use crate::relay::lure;
 use crate::user::{Flow, User};
@@ -24,7 +24,7 @@ async fn stack_over_tls() -> Stack {
 }
 
 /// The actions of a user in a browser of their own.
-async fn over_tls(steps: impl AsyncFnOnce(&Stack, &User<'_>) -> WebDriverResult<()>) {
+pub(crate) async fn over_tls(steps: impl AsyncFnOnce(&Stack, &User<'_>) -> WebDriverResult<()>) {
     let stack = stack_over_tls().await;
     let session = chromium::open_with(&["--ignore-certificate-errors"]).await;
     let user = User::at(&session, &stack);
@@ -90,11 +90,9 @@ async fn only_a_relayed_sign_in_over_tls_gets_the_confirmation_page() {
 
 /// The address that the broker gave to an attacker's browser at the demo.
 async fn attackers_login(stack: &Stack) -> String {
-    let ca = std::fs::read(stack.ca_file().unwrap()).unwrap();
-    let ca = reqwest::Certificate::from_pem(&ca).unwrap();
-    let client = client_builder().tls_certs_only([ca]).build().unwrap();
-    let button = format!("{}/login/google", stack.urls().consumer);
-    let redirect = Http::new().with_client(client).post(button).send().await;
+    let app = &stack.urls().consumer;
+    let start = http(stack).post(format!("{app}/login/google"));
+    let redirect = start.header("Origin", app).send().await;
     redirect.location().unwrap().to_owned()
 }
 

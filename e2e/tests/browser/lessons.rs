@@ -238,6 +238,9 @@ async fn lesson_10_the_relay() {
         student.user.chooses("ada").await?;
         student.user.sees_problem("no_session").await?;
         student.returns().await?;
+        student
+            .sees("#desk li:first-child .state", "the result is ready")
+            .await?;
         student.clicks("#desk li form button").await?;
         student.sees_ticks(4, 5).await?;
         // The legacy flow.
@@ -247,6 +250,9 @@ async fn lesson_10_the_relay() {
         student.user.chooses("ada").await?;
         student.user.sees_problem("no_session").await?;
         student.returns().await?;
+        student
+            .sees("#desk li:first-child .state", "the code went to")
+            .await?;
         student.clicks("#desk li form button").await?;
         student.sees("#desk .read", "no code and no state").await?;
         student.takes_picture("lesson-10-done").await?;

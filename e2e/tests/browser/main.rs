@@ -38,6 +38,7 @@ mod fragments;
 mod https;
 mod inspector;
 mod lessons;
+mod other_port;
 mod pictures;
 mod planted;
 mod present;

@@ -3,6 +3,7 @@
 
 use reqwest::header::{COOKIE, ORIGIN};
 use serde_json::{Value, json};
+use testkit::browser::Browser;
 use testkit::http::Http;
 use thirtyfour::error::WebDriverResult;
 
@@ -128,6 +129,33 @@ async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
         chosen?;
         assert_eq!(locations, vec![None; 32], "the attacker is sent nowhere");
         user.is_signed_in_as("Ada Lovelace").await
+    })
+    .await;
+}
+
+/// The sister's server is also on another port of the broker's own host name, for which it
+/// plants what a sister subdomain cannot.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_login_planted_from_another_port_signs_no_attacker_in() {
+    over_tls(async |stack, user| {
+        let app = Http::at(format!("http://{}", stack.app_in_clear));
+        let start = app.post("/login/google").header(ORIGIN, &stack.app);
+        let login = start.send().await.location().unwrap().to_owned();
+        let signin = Http::at(&stack.signin).listening_at(stack.signin_in_clear);
+        let attacker = Browser::with_http(signin).on_page("https://evil.example/");
+        let (page, confirmed) = (format!("{}/", stack.signin), format!("{login}/continue"));
+        let redirect = attacker.press(&page, &confirmed).await;
+        let planted = attacker.cookies(&stack.signin).into_iter();
+        let attributes = "Path=/; Secure; HttpOnly; SameSite=Lax";
+        let lines = planted.map(|(name, value)| format!("{name}={value}; {attributes}"));
+        stack.sister.sets_cookies("/plant", lines.collect());
+        let other_port = stack.sister_url.replacen("evil.", "signin.", 1);
+        user.opens(&format!("{other_port}/plant")).await?;
+        cookie(user, "__Host-fsi_trip_").await?;
+
+        user.opens(redirect.location().unwrap()).await?;
+        user.chooses("ada").await?;
+        user.sees_confirmation_page().await
     })
     .await;
 }

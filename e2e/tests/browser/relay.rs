@@ -89,6 +89,34 @@ async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
     });
 }
 
+/// A user who is made to click fast presses again and again, the last time for long.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count() {
+    at_the_demo!(async |stack, user| {
+        let app = Application::at(&stack).await;
+        let login = app.login().await;
+        user.runs_on_every_page(FREEZE).await?;
+        user.opens(&login.authorization_url).await?;
+        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
+            .await?;
+        for _ in 0..3 {
+            user.runs("window.kept.is_old = true").await?;
+            user.presses_continue_in_vain().await?;
+            assert_eq!(user.runs("return window.kept.is_old").await?, Value::Null);
+        }
+        user.runs("document.dispatchEvent(new Event('pointerdown')); window.kept.later()")
+            .await?;
+        user.runs("document.querySelector('form.waits').requestSubmit()")
+            .await?;
+        user.is_at(&login.authorization_url).await?;
+        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+
+        user.runs("window.kept.later()").await?;
+        user.waits_and_continues().await?;
+        user.is_at_the_mock_of("google").await?;
+    });
+}
+
 /// A popup of the attacker's: three lines high, and scrolled to the button by a
 /// fragment that names its text.
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +244,7 @@ async fn without_scripts_a_small_window_shows_no_continue() {
         for (width, height) in [(300, 90), (280, 800)] {
             user.has_a_window_of(width, height).await?;
             let shown = user
-                .counts_shown("form[action$='/continue'] button")
+                .counts_shown("[data-question] button[value=continue]")
                 .await?;
             assert_eq!(shown, 0, "{width} × {height}");
         }
@@ -310,8 +338,9 @@ async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
         user.opens_the_demo().await?;
         // The attacker's own address, as the demo built it.
         let attacker = Http::new();
-        let start = format!("{}/legacy/login/google", stack.urls().consumer);
-        let redirect = attacker.post(start).send().await;
+        let demo = &stack.urls().consumer;
+        let press = attacker.post(format!("{demo}/legacy/login/google"));
+        let redirect = press.header("origin", demo).send().await;
         let bait = redirect.location().unwrap();
         let evil = lure(&bait.replace('&', "&amp;")).await;
         user.opens(&evil.url("/")).await?;

@@ -23,7 +23,7 @@ pub(crate) enum At {
     /// A redirect.
     Onward(String),
     /// A page whose answer has these `Set-Cookie` lines, byte for byte.
-    Cookies(Vec<String>),
+    Cookies(Vec<Vec<u8>>),
 }
 
 /// A running site.
@@ -64,7 +64,8 @@ impl Site {
     }
 
     /// Has `path` answer with these `Set-Cookie` lines.
-    pub(crate) fn sets_cookies(&self, path: &str, lines: Vec<String>) {
+    pub(crate) fn sets_cookies<L: Into<Vec<u8>>>(&self, path: &str, lines: Vec<L>) {
+        let lines = lines.into_iter().map(Into::into).collect();
         self.put(path, At::Cookies(lines));
     }
 
@@ -96,7 +97,7 @@ fn answer(at: Option<At>) -> Response<Full<Bytes>> {
             .status(StatusCode::FOUND)
             .header(LOCATION, url),
         Some(At::Cookies(lines)) => lines.iter().fold(Response::builder(), |response, line| {
-            let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
+            let line = HeaderValue::from_bytes(line).unwrap();
             response.header(SET_COOKIE, line)
         }),
         None => Response::builder().status(StatusCode::NOT_FOUND),

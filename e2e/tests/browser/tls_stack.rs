@@ -46,6 +46,10 @@ pub(crate) struct TlsStack {
     pub(crate) app_in_clear: SocketAddr,
     /// Between browsers and the demo.
     pub(crate) app_gate: Arc<Gate>,
+    /// The broker's origin.
+    pub(crate) signin: String,
+    /// The address of the broker without TLS, for a client that is no browser.
+    pub(crate) signin_in_clear: SocketAddr,
     /// The sister site's origin.
     pub(crate) sister_url: String,
     /// The sister site's pages.
@@ -68,17 +72,19 @@ impl TlsStack {
         let broker = Broker::assemble(config, Dependencies::default()).unwrap();
         let broker = TestServer::launch(broker.rocket()).await;
         let app_server = TestServer::launch(demo(broker.address, &signin, &app)).await;
-        let app_in_clear = app_server.address;
+        let (app_in_clear, signin_in_clear) = (app_server.address, broker.address);
         let sister = Site::called("evil.shop.test").await;
 
         let app_gate = Arc::new(Gate::default());
         encrypt(app_front, app_in_clear, app_gate.clone());
-        encrypt(broker_front, broker.address, Arc::default());
+        encrypt(broker_front, signin_in_clear, Arc::default());
         encrypt(sister_front, sister.address(), Arc::default());
         Self {
             app,
             app_in_clear,
             app_gate,
+            signin,
+            signin_in_clear,
             sister_url,
             sister,
             _servers: [broker, app_server],

@@ -238,12 +238,12 @@ impl<'a> User<'a> {
     }
 
     pub(crate) async fn cancels_confirmation(&self) -> WebDriverResult<()> {
-        self.clicks("form[action$='/cancel'] button").await
+        self.clicks("[data-question] button[value=cancel]").await
     }
 
     /// Continue, once it is there and can be pressed.
     pub(crate) async fn sees_continue_enabled(&self) -> WebDriverResult<WebElement> {
-        let awake = "form[action$='/continue'] button:not([aria-disabled])";
+        let awake = "[data-question] button[value=continue]:not([aria-disabled])";
         let button = self.browser.query(By::Css(awake)).and_displayed();
         button.desc("Continue, awake").first().await
     }
@@ -257,7 +257,7 @@ impl<'a> User<'a> {
         let before = self.address().await?;
         let button = self
             .browser
-            .query(By::Css("form[action$='/continue'] button"))
+            .query(By::Css("[data-question] button[value=continue]"))
             .and_displayed();
         button.first().await?.click().await?;
         self.is_at(&before).await?;

@@ -11,6 +11,7 @@ mod stub_broker;
 mod tls;
 
 mod addresses;
+mod cookies;
 mod flows;
 mod logs;
 mod refusals;

@@ -138,6 +138,39 @@ async fn a_call_that_does_not_exist_names_the_list_of_calls() {
     refuses(&get(&stack, "/api/nothing").await, 404, "listed at /calls");
 }
 
+#[tokio::test]
+async fn an_id_that_is_no_number_belongs_to_nothing() {
+    let stack = TestStack::start().await;
+    for id in ["soon", "-1", "1.5", "18446744073709551616"] {
+        for list in ["/api/faults", "/api/held", "/api/upstreams/google/next"] {
+            let path = format!("{list}/{id}");
+            let refused = stack.control(Method::DELETE, &path, None).await;
+            refuses(&refused, 404, "id: no ");
+        }
+    }
+    let control = &stack.urls().control;
+    let form = Http::at(control).post("/do/disarm");
+    let form = form.header("Origin", control).form(&[("id", "soon")]);
+    refuses(&form.send().await, 422, "an id is a number");
+}
+
+#[tokio::test]
+async fn a_path_that_answers_get_also_allows_head() {
+    let stack = TestStack::start().await;
+    for (path, methods) in [
+        ("/api/stack", "GET, HEAD"),
+        ("/api/faults", "DELETE, GET, HEAD, POST"),
+        ("/api/reset", "POST"),
+    ] {
+        let refused = stack.control(Method::PATCH, path, None).await;
+        refuses(&refused, 405, methods);
+        assert_eq!(refused.header("allow"), Some(methods));
+    }
+    let url = format!("{}/api/stack", stack.urls().control);
+    let head = Http::new().request(Method::HEAD, url).send().await;
+    assert_eq!(head.status, 200);
+}
+
 #[track_caller]
 pub(crate) fn refuses(response: &Response, status: u16, word: &str) {
     assert_eq!(response.status, status, "{}", response.text());

@@ -23,6 +23,87 @@ async fn a_connection_serves_the_requests_after_a_refused_one() {
 }
 
 #[tokio::test]
+async fn a_request_has_exactly_one_valid_host() {
+    let stack = TestStack::start().await;
+    let urls = stack.urls();
+    for (url, path) in [
+        (&urls.broker, "/api/providers"),
+        (&urls.control, "/api/stack"),
+    ] {
+        let status = async |head: &str| {
+            let request = format!("GET {path} {head}Connection: close\r\n\r\n");
+            let received = tcp::exchange_at(url, request.as_bytes()).await;
+            tcp::statuses(&received)
+        };
+        assert_eq!(status("HTTP/1.1\r\nHost: localhost:1\r\n").await, [200]);
+        for hosts in [
+            "",
+            "Host:\r\n",
+            "Host: localhost\r\nHost: localhost\r\n",
+            "Host: local host\r\n",
+            "Host: localhost/x\r\n",
+            "Host: me@localhost\r\n",
+            "Host: localhost:x\r\n",
+        ] {
+            let head = format!("HTTP/1.1\r\n{hosts}");
+            assert_eq!(status(&head).await, [400], "{url} {hosts:?}");
+        }
+    }
+    let old = b"GET /api/providers HTTP/1.0\r\n\r\n";
+    let received = tcp::exchange(&stack, old).await;
+    assert_eq!(tcp::statuses(&received), [200], "HTTP/1.0 knows no Host");
+}
+
+#[tokio::test]
+async fn a_body_in_a_coding_that_is_not_read_is_refused_unread() {
+    let stack = TestStack::start().await;
+    for codings in [
+        "gzip, chunked",
+        "chunked, chunked",
+        "gzip\r\nTransfer-Encoding: chunked",
+    ] {
+        let request = format!(
+            "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+             Transfer-Encoding: {codings}\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n"
+        );
+        let received = tcp::exchange(&stack, request.as_bytes()).await;
+        let statuses = tcp::statuses(&received);
+        assert!(matches!(statuses[..], [400 | 501]), "{codings}: {received}");
+    }
+    assert!(stack.event_log().events(0, None).is_empty());
+}
+
+#[tokio::test]
+async fn the_websocket_of_a_page_is_no_call_of_a_program() {
+    let stack = TestStack::start().await;
+    let login = stack.backend.start_login(GOOGLE).await;
+    let before = stack.event_log().events(0, None).len();
+    let path = login.authorization_url.replace(stack.broker(), "");
+    let handshake = format!(
+        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, Upgrade\r\n\
+         Upgrade: WebSocket\r\nOrigin: https://evil.example\r\n\r\n"
+    );
+    let received = tcp::exchange(&stack, handshake.as_bytes()).await;
+    assert_eq!(tcp::statuses(&received), [400], "{received}");
+    assert_eq!(stack.event_log().events(0, None).len(), before);
+}
+
+#[tokio::test]
+async fn a_header_that_connection_names_does_not_reach_the_broker() {
+    let stack = TestStack::start().await;
+    let (transaction, code) = stack.unredeemed_code(GOOGLE).await;
+    let token = stack.backend.token(&transaction, &code).await;
+    for (connection, status) in [("close", 200), ("close, authorization", 401)] {
+        let request = format!(
+            "GET /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: {connection}\r\n\
+             Authorization: Bearer {token}\r\n\r\n"
+        );
+        let received = tcp::exchange(&stack, request.as_bytes()).await;
+        assert_eq!(tcp::statuses(&received), [status], "{received}");
+    }
+}
+
+#[tokio::test]
 async fn a_chunked_body_is_read_like_any_other() {
     let stack = TestStack::start().await;
     let body = stack

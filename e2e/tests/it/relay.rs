@@ -5,11 +5,13 @@
 //!
 //! The tests document the remaining risk; they do not approve of it.
 
+use reqwest::Method;
+
 use crate::login::{Flow, GOOGLE};
 use crate::logs;
 use crate::test_stack::TestStack;
 use testkit::browser::{Browser, UNSERVED};
-use testkit::http::{PENDING, Response};
+use testkit::http::{Http, PENDING, Response};
 
 /// The page with the attacker's link.
 const LURE: &str = "https://evil.example/free-tickets";
@@ -44,6 +46,28 @@ impl Attacker {
         };
         let end = self.browser.type_in(&callback).await;
         end.response.expect("a page")
+    }
+}
+
+#[tokio::test]
+async fn a_guard_that_a_lesson_has_set_ends_with_a_reset() {
+    let stack = TestStack::start().await;
+    let control = &stack.urls().control;
+    for guard in ["always", "off"] {
+        let form = Http::at(control).post("/do/guard");
+        let form = form.header("Origin", control).form(&[("guard", guard)]);
+        assert_eq!(form.send().await.status, 303, "{guard}");
+    }
+    let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
+    let unasked = Browser::new();
+    let end = unasked.follow_from(LURE, &attacker.bait, UNSERVED).await;
+    assert!(!end.url.starts_with(stack.broker()), "{}", end.url);
+
+    for _ in 0..2 {
+        let reset = stack.control(Method::POST, "/api/reset", None).await;
+        reset.is(204, "");
+        let attacker = Attacker::at_the_demo(&stack, Flow::Clean).await;
+        lured(&stack, &attacker).await;
     }
 }
 

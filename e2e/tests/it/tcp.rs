@@ -1,4 +1,4 @@
-//! Bare TCP to the broker's address, for what no HTTP client would send.
+//! Bare TCP to the broker's address, or another one, for what no HTTP client would send.
 
 use std::time::Duration;
 
@@ -12,12 +12,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends `bytes`, and returns all that comes back until the server closes.
 pub(crate) async fn exchange(stack: &TestStack, bytes: &[u8]) -> String {
-    converse(stack, bytes, ClientEnd::Wait).await
+    exchange_at(stack.broker(), bytes).await
+}
+
+/// The same with the server at `url`.
+pub(crate) async fn exchange_at(url: &str, bytes: &[u8]) -> String {
+    converse(url, bytes, ClientEnd::Wait).await
 }
 
 /// Sends `bytes` and closes its side, whatever length they announced.
 pub(crate) async fn break_off(stack: &TestStack, bytes: &[u8]) -> String {
-    converse(stack, bytes, ClientEnd::BreakOff).await
+    converse(stack.broker(), bytes, ClientEnd::BreakOff).await
 }
 
 #[derive(Clone, Copy)]
@@ -26,8 +31,8 @@ enum ClientEnd {
     BreakOff,
 }
 
-async fn converse(stack: &TestStack, bytes: &[u8], end: ClientEnd) -> String {
-    let address = stack.broker().strip_prefix("http://").expect("plain HTTP");
+async fn converse(url: &str, bytes: &[u8], end: ClientEnd) -> String {
+    let address = url.strip_prefix("http://").expect("plain HTTP");
     let stream = TcpStream::connect(address).await.expect("a listener");
     let (mut reads, mut writes) = stream.into_split();
     let sending = async {

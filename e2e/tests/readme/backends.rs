@@ -4,7 +4,7 @@ use mock_upstream::{Misbehaviour, Next};
 use stack::faults::{Fault, FaultInjection};
 use testkit::browser::Browser;
 
-use crate::program::{Language, RunningBackend};
+use crate::program::{Language, MAX_SESSIONS, RunningBackend};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_signs_in_with_both_providers() {
@@ -73,6 +73,25 @@ async fn a_login_that_the_user_cancels_changes_nothing() {
             shows(&home, before);
             app.sign_in("google").await;
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn starts_beyond_the_capacity_end_the_oldest_login_and_sign_no_user_out() {
+    for language in Language::ALL {
+        let app = RunningBackend::start(language).await;
+        app.sign_in("google").await;
+        let oldest = app.start_elsewhere().await;
+        for _ in 1..MAX_SESSIONS {
+            app.start_elsewhere().await;
+        }
+        let newest = app.start_elsewhere().await;
+        let (_, page) = app.open(&oldest, "/callback").await;
+        shows(&page, "No sign-in is under way in this browser.");
+        let (status, _) = app.open(&newest, "/callback").await;
+        assert_eq!(status, 303, "{language:?}");
+        let (_, home) = app.open(&app.browser, "/").await;
+        shows(&home, "Signed in as sub_");
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) enum Language {
     Rust,
 }
 
+/// The capacity of each backend.
+pub(crate) const MAX_SESSIONS: usize = 3;
+
 impl Language {
     pub(crate) const ALL: [Self; 3] = [Self::Python, Self::JavaScript, Self::Rust];
 
@@ -76,6 +79,7 @@ impl RunningBackend {
             )
             .env("CONSUMER_BASE_URL", &here)
             .env("PORT", port.to_string())
+            .env("MAX_SESSIONS", MAX_SESSIONS.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true)
@@ -98,6 +102,15 @@ impl RunningBackend {
         let page = format!("{}/", self.here);
         let end = self.browser.press_until(&page, &button, UNSERVED).await;
         text(end.response.unwrap().body)
+    }
+
+    /// Presses the button in another browser, up to the callback, and returns the browser.
+    pub(crate) async fn start_elsewhere(&self) -> Browser {
+        let page = format!("{}/", self.here);
+        let browser = Browser::new().on_page(&page);
+        let (button, callback) = (format!("{page}login/google"), format!("{page}callback"));
+        browser.press_until(&page, &button, &callback).await;
+        browser
     }
 
     /// Opens a page of the backend in `browser`: the status and the page.

@@ -36,6 +36,12 @@ const LEFT_OUT: &[(Rule, &str)] = &[
         Rule::RequestPrefetch,
         "needs a browser's headers or cookies",
     ),
+    (Rule::RequestCookies, "needs a browser's headers or cookies"),
+    (
+        Rule::UpstreamLoginSameTraits,
+        "needs a browser's headers or cookies",
+    ),
+    (Rule::BearerOnce, "infrastructure may answer"),
     (Rule::BodyEncoding, "infrastructure may decode it"),
     (Rule::BodySize, "infrastructure may answer"),
     (Rule::ClientRateLimit, "the number is the operator's"),

@@ -53,7 +53,7 @@ impl Model {
         self.begin_upstream_login(upstream_login, begun)
     }
 
-    /// A browser that does not come from the project's pages is asked first, unless the
+    /// A browser that does not come from the project's pages is asked first, also when the
     /// login is bound to it already. Nothing changes.
     pub(super) fn ask(
         &self,

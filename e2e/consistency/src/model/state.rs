@@ -137,13 +137,10 @@ impl Model {
                 login,
                 upstream_login,
                 ..
-            }
-            | Step::VisitUnvouched {
-                login,
-                upstream_login,
-                ..
             } => self.logins.contains_key(&login) && is_new(upstream_login),
-            Step::Cancel { login, .. } => self.logins.contains_key(&login),
+            Step::VisitUnvouched { login, .. } | Step::Cancel { login, .. } => {
+                self.logins.contains_key(&login)
+            }
             Step::Authorize { upstream_login, .. } => is_new(upstream_login),
             Step::SignIn { upstream_login, .. } => self
                 .upstream_logins

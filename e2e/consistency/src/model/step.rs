@@ -38,8 +38,6 @@ pub enum Step {
         login: u8,
         /// The visitor.
         by: Visitor,
-        /// The number of the upstream login that may begin.
-        upstream_login: u8,
     },
     /// A browser presses Cancel on the confirmation page.
     Cancel {

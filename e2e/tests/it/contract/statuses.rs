@@ -17,7 +17,7 @@ use crate::test_stack::TestStack;
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
-use testkit::http::{Request, Response};
+use testkit::http::{Http, Request, Response};
 use testkit::openapi::{operations, unlisted};
 
 /// Method, path template and status of the responses so far.
@@ -186,6 +186,25 @@ impl Coverage {
         let halfway = stack.halfway(Flow::Legacy, GOOGLE).await;
         let home = halfway.browser.open(&halfway.answer).await;
         self.record("GET", "/callback/{provider}", 303, home);
+        self.question_at_the_callback().await;
+    }
+
+    /// A browser that comes back otherwise than it left, and the button that it presses.
+    async fn question_at_the_callback(&self) {
+        let (broker, path) = (self.stack.broker(), "/callback/{provider}");
+        let halfway = self.stack.halfway(Flow::Clean, GOOGLE).await;
+        let (browser, back) = (&halfway.browser, &halfway.answer);
+        let other = [("User-Agent", "another")];
+        self.record("GET", path, 200, browser.open_with(back, &other).await);
+        let press = async |page: &str, action: &str, status: u16| {
+            let fields = [("answer", "continue")];
+            let response = browser.submit(page, action, &fields).await;
+            self.record("POST", path, status, response);
+        };
+        let page = format!("{broker}/");
+        press("http://evil.example/", back, 403).await;
+        press(&page, &self.stack.broker_callback("gitlab"), 404).await;
+        press(&page, back, 303).await;
     }
 
     /// Two browsers come back from one address, where one a minute is let in.
@@ -216,6 +235,15 @@ impl Coverage {
             let from = [("X-Real-IP", "203.0.113.7")];
             let response = browser.open_with(&back, &from).await;
             self.record("GET", "/callback/{provider}", status, response);
+            if status == 429 {
+                let cookies = browser.cookies(&base_url).into_iter();
+                let cookies = cookies.map(|(name, value)| format!("{name}={value}"));
+                let press = Http::at(&base_url).post(&back).header("Origin", &base_url);
+                let press = press.header("X-Real-IP", "203.0.113.7");
+                let press = press.header("Cookie", cookies.collect::<Vec<_>>().join("; "));
+                let pressed = press.form(&[("answer", "continue")]).send().await;
+                self.record("POST", "/callback/{provider}", status, pressed);
+            }
         }
     }
 

@@ -34,7 +34,10 @@ async fn events_are_listed_in_order_after_a_sequence_number() {
     assert_eq!(events(&stack, &format!("?after={middle}")).await, all[3..]);
     let last = seqs(&all)[all.len() - 1];
     assert!(events(&stack, &format!("?after={last}")).await.is_empty());
-    refuses(&get(&stack, "/api/events?after=soon").await, 400, "after");
+    for no_seq in ["soon", "-1", "18446744073709551616"] {
+        let path = format!("/api/events?after={no_seq}");
+        refuses(&get(&stack, &path).await, 400, "below 2^64");
+    }
 }
 
 #[tokio::test]
@@ -125,14 +128,32 @@ async fn the_event_stream_sends_past_and_new_events() {
     stack.backend.providers().await;
     assert_eq!(next(&mut stream).await["operation"], "GET /api/providers");
 
-    let resumed = client().get(url.replace("?after=0", ""));
-    let mut resumed = resumed
-        .header("Last-Event-ID", "1")
-        .timeout(FOR_EVER)
-        .send()
-        .await
-        .expect("a stream");
-    assert_eq!(next(&mut resumed).await["seq"], 2);
+    // A browser reconnects with the parameter that it had.
+    for url in [&url, &url.replace("?after=0", "")] {
+        let resumed = client().get(url).header("Last-Event-ID", "1");
+        let resumed = resumed.timeout(FOR_EVER).send().await;
+        let mut resumed = resumed.expect("a stream");
+        assert_eq!(next(&mut resumed).await["seq"], 2, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn event_streams_beyond_the_limit_are_refused() {
+    let stack = TestStack::start().await;
+    let mut open = Vec::new();
+    let refused = loop {
+        let url = format!("{}/api/events/stream", stack.urls().control);
+        let answer = client().get(url).timeout(FOR_EVER).send().await;
+        match answer.expect("an answer") {
+            stream if stream.status() == 200 => open.push(stream),
+            refused => break refused,
+        }
+        assert!(open.len() < 200, "no limit");
+    };
+    assert_eq!(refused.status(), 429);
+    let message = refused.text().await.expect("a message");
+    assert!(message.contains("event streams"), "{message}");
+    assert_eq!(get(&stack, "/api/stack").await.status, 200);
 }
 
 /// The next event of a stream.

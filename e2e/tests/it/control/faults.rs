@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{get, post, refuses};
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
-use testkit::http::REFUSED;
+use testkit::http::{Http, REFUSED};
 
 const RESULT: &str = "POST /v1/login/result";
 
@@ -73,6 +73,7 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
         ("nth", json!(0)),
         ("nth", json!(-1)),
         ("nth", json!("first")),
+        ("nth", json!(1.5)),
         ("sticky", json!(1)),
         ("delay_ms", json!(5)),
         ("seconds", json!(5)),
@@ -81,6 +82,11 @@ async fn what_does_not_exist_is_refused_with_a_list_of_what_does() {
         order[field] = value;
         assert_eq!(arm(&stack, order.clone()).await.status, 400, "{order}");
     }
+    let too_large = r#"{"operation":"POST /v1/token","fault":"refuse","nth":18446744073709551616}"#;
+    let request = Http::at(&stack.urls().control).post("/api/faults");
+    let request = request.header("Content-Type", "application/json");
+    let refused = request.body(too_large).send().await;
+    refuses(&refused, 400, "nth: the number is too large, expected u32");
     let endless = json!({ "operation": RESULT, "fault": "delay", "delay_ms": 600_001 });
     refuses(&arm(&stack, endless).await, 400, "delay_ms");
     assert_eq!(get(&stack, "/api/faults").await.json(), json!([]));

@@ -105,6 +105,76 @@ async fn a_call_that_was_met_with_silence_has_taken_effect() {
     assert!(resend.why.is_some_and(|it| it.contains("the application")));
 }
 
+/// Whether the client of the login's last call has received the answer.
+async fn is_received(stack: &TestStack) -> bool {
+    let login = stack.event_log().logins(1).remove(0);
+    let login = stack.login_status(&login).await.expect("it is known");
+    login.calls.last().expect("a call").is_received
+}
+
+#[tokio::test]
+async fn a_call_whose_client_stops_to_wait_is_not_heard_and_its_repeat_is_a_resend() {
+    for fault in [
+        Fault::Delay,
+        Fault::Drip,
+        Fault::HoldRequest,
+        Fault::HoldResponse,
+    ] {
+        let stack = TestStack::start().await;
+        let login = stack.completed_login(GOOGLE).await;
+        stack.faults().arm(FaultInjection {
+            delay: PATIENCE * 2,
+            ..FaultInjection::next(operation(RESULT), fault)
+        });
+        let read = async || stack.backend.result(&login.session_key).await;
+        tokio::select! {
+            answer = read() => panic!("{answer:?}"),
+            met = met(&stack, 1) => assert_eq!(met, [fault.name()]),
+        }
+        assert!(!is_received(&stack).await, "{fault:?}");
+        read().await;
+        assert!(is_received(&stack).await, "{fault:?}");
+        let events = stack.event_log().events(0, None);
+        let resend = events.iter().find(|it| it.resend).expect("a resend");
+        assert!(resend.why.is_some_and(|it| it.contains("the application")));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_after_its_client_has_left_is_not_heard() {
+    for fault in [None, Some(Fault::Delay), Some(Fault::HoldResponse)] {
+        let stack = TestStack::start().await;
+        if let Some(fault) = fault {
+            arm(&stack, SESSION, fault);
+        }
+        let mut client = start_by_hand(&stack).await;
+        client.shutdown().await.expect("the client leaves");
+        if fault == Some(Fault::HoldResponse) {
+            met(&stack, 1).await;
+            stack.faults().clear();
+        }
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.expect("its end");
+        assert!(received.starts_with(b"HTTP/1.1 200"), "{fault:?}");
+        assert!(!is_received(&stack).await, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_client_has_waited_is_no_resend_when_it_is_made_again() {
+    const PROVIDERS: &str = "GET /api/providers";
+    let stack = TestStack::start().await;
+    stack.faults().arm(FaultInjection {
+        delay: Duration::ZERO,
+        ..FaultInjection::next(operation(PROVIDERS), Fault::Delay)
+    });
+    for _ in 0..2 {
+        assert_eq!(stack.backend.providers().await.status, 200);
+    }
+    let events = stack.event_log().events(0, None);
+    assert!(events.iter().all(|event| !event.resend), "{events:?}");
+}
+
 #[tokio::test]
 async fn a_dripping_answer_has_its_head_at_once_and_its_body_byte_by_byte() {
     let stack = TestStack::start().await;

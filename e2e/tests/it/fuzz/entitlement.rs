@@ -17,11 +17,12 @@ pub(super) type Issued = HashSet<String>;
 pub(super) fn is_entitled(request: &FuzzRequest, issued: &Issued) -> bool {
     let path = request.target.path();
     match &request.method {
-        Method::Get if path.starts_with("/login/") => {
-            is_vouched_for(request) || has_cookie(request, issued)
-        }
+        Method::Get if path.starts_with("/login/") => is_vouched_for(request),
         Method::Get if path.starts_with("/callback/") => has_cookie(request, issued),
         Method::Post if path.starts_with("/login/") => is_from_own_page(request),
+        Method::Post if path.starts_with("/callback/") => {
+            is_from_own_page(request) && has_cookie(request, issued)
+        }
         Method::Post if path == "/v1/revoke" => has_bearer(request, issued),
         Method::Post if path == "/v1/login/session" => has_credentials(request),
         Method::Post if path == "/v1/login/result" => {

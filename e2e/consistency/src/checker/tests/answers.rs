@@ -82,11 +82,7 @@ fn another_verifier_another_browser_and_another_answer_are_named() {
 #[test]
 fn a_cancelled_login_is_denied() {
     let cancel = Step::Cancel { login: 1, by: ANN };
-    let unvouched = Step::VisitUnvouched {
-        login: 1,
-        by: ANN,
-        upstream_login: 1,
-    };
+    let unvouched = Step::VisitUnvouched { login: 1, by: ANN };
     let cancelled = |end| {
         let lines = [
             answered(start(1), Answer::Started),

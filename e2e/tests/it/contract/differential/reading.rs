@@ -237,8 +237,8 @@ fn outcome(endpoint: Endpoint, members: &[(String, Value)]) -> (u16, Option<&'st
         .iter()
         .any(|callback| sends("redirect_uri", callback));
     match endpoint {
-        Endpoint::Session if is_ours && is_registered => BEGINS,
-        Endpoint::Session if is_ours => (400, Some("redirect_uri.registered")),
+        _ if is_ours && !is_registered => (400, Some("redirect_uri.registered")),
+        Endpoint::Session if is_ours => BEGINS,
         Endpoint::Result if is_ours => (400, Some("result.known")),
         Endpoint::Token if is_ours => (400, Some("code.known")),
         // The specification shows no other status for a refused result.

@@ -125,6 +125,26 @@ async fn its_end_moves_with_each_call_to_its_control_address() {
 }
 
 #[tokio::test]
+async fn it_does_not_end_while_an_event_stream_of_its_control_address_is_open() {
+    let stack = TestStack::start().await;
+    let sandbox = Sandbox::start_with(&stack, json!({ "ttl_seconds": 1 })).await;
+    let path = format!("/api/sandboxes/{}", sandbox.text("id"));
+    let info = async || get(&stack, &path).await;
+    let stream = format!("{}/api/events/stream", sandbox.text("control"));
+    let watching = reqwest::get(&stream).await.expect("a stream");
+    let first = info().await.json()["ends_at"].as_i64().expect("seconds");
+    // A call to the stack is none to the sandbox.
+    until(async || {
+        let info = info().await;
+        assert_eq!(info.status, 200, "it has ended");
+        info.json()["ends_at"].as_i64() > Some(first + 1)
+    })
+    .await;
+    drop(watching);
+    until(async || info().await.status == 404).await;
+}
+
+#[tokio::test]
 async fn its_end_lets_go_of_a_client_that_waits() {
     let stack = TestStack::start().await;
     let sandbox = Sandbox::start(&stack).await;

@@ -62,9 +62,9 @@ impl TimedModel {
 /// The number of the upstream login that a step may begin; 0, if it begins none.
 fn begun_by(step: Step) -> u8 {
     match step {
-        Step::Visit { upstream_login, .. }
-        | Step::VisitUnvouched { upstream_login, .. }
-        | Step::Authorize { upstream_login, .. } => upstream_login,
+        Step::Visit { upstream_login, .. } | Step::Authorize { upstream_login, .. } => {
+            upstream_login
+        }
         _ => 0,
     }
 }
