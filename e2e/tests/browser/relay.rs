@@ -2,11 +2,13 @@
 //! cannot be pressed by mistake.
 
 use serde_json::{Value, json};
+use testkit::backend::CleanLogin;
 use testkit::http::Http;
+use thirtyfour::error::WebDriverResult;
 
 use crate::application::Application;
 use crate::site::Site;
-use crate::user::Flow;
+use crate::user::{Flow, User};
 
 /// A foreign site with a link to `bait`.
 pub(crate) async fn lure(bait: &str) -> Site {
@@ -60,15 +62,24 @@ async fn cancelling_ends_the_attackers_login() {
 const FREEZE: &str = "window.setTimeout = (later, ms) => { window.kept = { later, ms }; return 1; }; \
                       window.clearTimeout = () => { window.kept = null; };";
 
+/// Opens the authorization URL of `login`, on whose page no timer ends.
+async fn is_asked_by_a_frozen_page(
+    user: &User<'_>,
+    app: &Application,
+    login: &CleanLogin,
+) -> WebDriverResult<()> {
+    user.runs_on_every_page(FREEZE).await?;
+    user.opens(&login.authorization_url).await?;
+    user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
+        .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
     at_the_demo!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
-        user.runs_on_every_page(FREEZE).await?;
-        user.opens(&login.authorization_url).await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
+        is_asked_by_a_frozen_page(&user, &app, &login).await?;
         user.presses_continue_in_vain().await?;
         assert_eq!(user.runs("return window.kept.ms").await?, json!(1000));
 
@@ -95,10 +106,7 @@ async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count
     at_the_demo!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
-        user.runs_on_every_page(FREEZE).await?;
-        user.opens(&login.authorization_url).await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
+        is_asked_by_a_frozen_page(&user, &app, &login).await?;
         for _ in 0..3 {
             user.runs("window.kept.is_old = true").await?;
             user.presses_continue_in_vain().await?;

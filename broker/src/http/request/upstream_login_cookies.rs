@@ -61,15 +61,11 @@ impl UpstreamLoginCookies<'_> {
     ) -> Option<(UpstreamLogin, SameTraits)> {
         let state = query.once("state").ok()??;
         let mut held = self.held.into_iter().filter_map(|(_, held)| held);
-        let Held {
-            upstream_login,
-            traits,
-        } = held.find(
-            |Held {
-                 upstream_login: it, ..
-             }| { it.provider == provider && it.upstream_state().matches(&state) },
-        )?;
-        Some((upstream_login, traits.compare(self.traits)))
+        let held = held.find(|held| {
+            let it = &held.upstream_login;
+            it.provider == provider && it.upstream_state().matches(&state)
+        })?;
+        Some((held.upstream_login, held.traits.compare(self.traits)))
     }
 
     /// The binding of this browser, if it holds an upstream login of the session of
