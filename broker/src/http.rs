@@ -36,6 +36,7 @@ mod audit_fairing;
 mod catcher;
 mod context;
 mod dropped_headers;
+mod host_header;
 mod raw_headers;
 mod route_table;
 
@@ -47,6 +48,7 @@ use rocket::shield::Shield;
 use rocket::{Build, Rocket, catchers, routes};
 
 pub use dropped_headers::{RestoreDroppedHeaders, watch as watch_dropped_headers};
+pub use host_header::is_host;
 pub use in_flight::InFlight;
 pub use operator::operator;
 pub use settings::config;

@@ -85,7 +85,6 @@ mod sandbox_directory;
 pub mod time;
 
 mod accept;
-mod host_header;
 mod tls;
 
 pub mod proxy;

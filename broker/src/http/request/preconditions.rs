@@ -8,6 +8,7 @@ use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
+use crate::http::host_header::is_host;
 use crate::http::raw_headers::{is, only};
 use crate::http::response::refusal::Refusal;
 use crate::http::route_table::{METHODS, allowed_methods};
@@ -74,11 +75,6 @@ fn broken_rule(request: &Request<'_>) -> Option<Rule> {
 /// which needs none, from HTTP/1.1.
 fn has_host(request: &Request<'_>) -> bool {
     only(request.headers(), "Host").is_some_and(is_host)
-}
-
-fn is_host(value: &str) -> bool {
-    let is_alone = !value.contains(['/', '\\', '?', '#', '@', ' ', '\t']);
-    is_alone && url::Url::parse(&format!("http://{value}/")).is_ok()
 }
 
 fn has_in_url(request: &Request<'_>, names: &[&str]) -> bool {

@@ -4,12 +4,12 @@
 
 use std::net::IpAddr;
 
+use broker::http::is_host;
 use rocket::http::{Method, Status};
 use rocket::route::{Handler, Outcome, Route};
 use rocket::{Data, Request};
 
 use crate::control_error::ControlError;
-use crate::host_header;
 
 /// The settings of the guard.
 pub(super) struct ControlGuard {
@@ -120,7 +120,7 @@ fn host<'r>(request: &'r Request<'_>, settings: &ControlGuard) -> Result<&'r str
             "Host: a call has exactly one, as in Host: localhost:8010",
         ));
     };
-    if !host_header::is_valid(host) {
+    if !is_host(host) {
         return Err(ControlError::bad_request(
             "Host: a name or an address, and its port, as in localhost:8010",
         ));

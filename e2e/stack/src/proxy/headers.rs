@@ -1,11 +1,8 @@
 //! The rules of the proxy for headers.
 
-use hyper::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
-};
+use broker::http::is_host;
+use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderName, TE, TRANSFER_ENCODING, UPGRADE};
 use hyper::{StatusCode, Version};
-
-use crate::host_header;
 
 /// More headers than any honest client sends. The broker decides below that limit.
 pub(super) const MAX_HEADERS: usize = 1000;
@@ -32,10 +29,9 @@ impl UnforwardableRequest {
 
 /// Checks what the proxy would change: the `Host`, a coding of the body, an upgrade.
 pub(super) fn check(version: Version, headers: &HeaderMap) -> Result<(), UnforwardableRequest> {
-    let is_host = |value: &HeaderValue| value.to_str().is_ok_and(host_header::is_valid);
     let mut hosts = headers.get_all(HOST).iter();
     let has_host = match (hosts.next(), hosts.next()) {
-        (Some(host), None) => is_host(host),
+        (Some(host), None) => host.to_str().is_ok_and(is_host),
         (None, _) => version < Version::HTTP_11,
         (Some(_), Some(_)) => false,
     };
@@ -81,6 +77,8 @@ fn tokens(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> 
 
 #[cfg(test)]
 mod tests {
+    use hyper::header::HeaderValue;
+
     use super::*;
 
     fn headers(lines: &[(&str, &str)]) -> HeaderMap {

@@ -1,20 +1,15 @@
 //! The form of a `Host` header.
 
-use hyper::http::uri::Authority;
+use url::Url;
 
 /// Whether `value` is a host, with a port if need be (RFC 9110, section 7.2).
 ///
 /// A request with another one is answered 400, as one without `Host` and one with two
 /// (RFC 9112, section 3.2).
-pub(crate) fn is_valid(value: &str) -> bool {
-    let Ok(authority) = value.parse::<Authority>() else {
-        return false;
-    };
-    // User information is before the host, and is none of `Host`.
-    let port = value.strip_prefix(authority.host());
-    let port = port.map(|rest| rest.strip_prefix(':').unwrap_or(rest));
-    !authority.host().is_empty()
-        && port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
+pub fn is_host(value: &str) -> bool {
+    // What a URL has around a host is none of `Host`.
+    let is_alone = value.is_ascii() && !value.contains(['/', '\\', '?', '#', '@', ' ', '\t']);
+    is_alone && Url::parse(&format!("http://{value}/")).is_ok()
 }
 
 #[cfg(test)]
@@ -31,13 +26,13 @@ mod tests {
             "LOCALHOST:",
             "a_b",
         ] {
-            assert!(is_valid(valid), "{valid}");
+            assert!(is_host(valid), "{valid}");
         }
         for invalid in [
             "", ":80", "a b", "a/b", "http://a", "a?b", "me@a", "a:b", "a:1:2", "[::1", "::1",
             "a\\b", "é",
         ] {
-            assert!(!is_valid(invalid), "{invalid}");
+            assert!(!is_host(invalid), "{invalid}");
         }
     }
 }
