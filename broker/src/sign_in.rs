@@ -37,9 +37,9 @@ pub(crate) enum CallbackResponse {
     Confirm(Confirmation),
 }
 
-/// The way in which a browser comes back.
+/// The step by which a browser comes to the callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arrival {
+pub(crate) enum CallbackStep {
     /// From its provider, with these traits of the browser that was redirected there.
     FromProvider(SameTraits),
     /// By Continue on the confirmation page.
@@ -53,7 +53,7 @@ pub(crate) enum Arrival {
 pub(crate) async fn complete(
     core: &BrokerCore,
     upstream_login: UpstreamLogin,
-    arrival: Arrival,
+    step: CallbackStep,
     query: &Query<'_>,
     client_addr: Option<IpAddr>,
     observe: CallObserver<'_>,
@@ -62,16 +62,16 @@ pub(crate) async fn complete(
         project: Some(upstream_login.project.clone()),
         login: Some(upstream_login.login.clone()),
         provider: Some(upstream_login.provider),
-        same_traits: match arrival {
-            Arrival::FromProvider(same) => Some(same),
-            Arrival::Confirmed | Arrival::Cancelled => None,
+        same_traits: match step {
+            CallbackStep::FromProvider(same) => Some(same),
+            CallbackStep::Confirmed | CallbackStep::Cancelled => None,
         },
         ..LogFields::default()
     };
     let returned = Returned {
         core,
         upstream_login,
-        arrival,
+        step,
         query,
         observe,
     };

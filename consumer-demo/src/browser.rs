@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::browser_look::BrowserLook;
 use crate::cookies::SentCookies;
 use crate::session::{
-    BrowserBinding, CookieValue, ExpiredLogin, LegacyLogin, LoginNumber, LoginSlot, Session,
+    CookieValue, ExpiredLogin, LegacyLogin, LoginBinding, LoginNumber, LoginSlot, Session,
     SignedIn, SignedInLifetime, TakenLogin, Via, seconds,
 };
 use crate::session_store::{SessionCookie, SessionRef};
@@ -74,7 +74,7 @@ impl Browser<'_> {
     /// kept beside it, for a cookie can be planted: see [`BrowserLook`].
     pub(crate) fn keep_login(&self, key: SessionKey, provider: Provider) {
         let value = CookieValue::random();
-        let binding = BrowserBinding {
+        let binding = LoginBinding {
             cookie: value.digest(),
             look: self.look,
         };
@@ -109,7 +109,7 @@ impl Browser<'_> {
     ) -> Option<TakenLogin> {
         let binding = |slot| {
             let value = self.sent.value(&self.login_cookie_name(slot))?;
-            Some(BrowserBinding {
+            Some(LoginBinding {
                 cookie: value.parse::<CookieValue>().ok()?.digest(),
                 look: self.look,
             })

@@ -12,18 +12,18 @@ use rocket::http::HeaderMap;
 
 /// The cookies in the `Cookie` headers of one request.
 #[derive(Clone, Copy)]
-pub(crate) struct SentCookies<'r>(&'r HeaderMap<'r>);
+pub struct SentCookies<'r>(&'r HeaderMap<'r>);
 
 impl<'r> SentCookies<'r> {
     /// The cookies of `request`.
-    pub(crate) fn of(request: &'r Request<'_>) -> Self {
+    pub fn of(request: &'r Request<'_>) -> Self {
         Self(request.headers())
     }
 
     /// The value of the cookie called exactly `name`, if the browser sent one. Of
     /// two with the same name, one was planted, and nothing says which: then there
     /// is none.
-    pub(crate) fn value(self, name: &str) -> Option<&'r str> {
+    pub fn value(self, name: &str) -> Option<&'r str> {
         let mut values = self.pairs().filter(|(sent, _)| *sent == name);
         match (values.next(), values.next()) {
             (Some((_, value)), None) => Some(value),

@@ -76,3 +76,4 @@ pub mod cli;
 pub use crate::app::App;
 pub use crate::clock::Clock;
 pub use crate::config::{Config, StartError};
+pub use crate::cookies::SentCookies;

@@ -76,7 +76,7 @@ pub(crate) enum Via {
 struct CleanLogin {
     number: LoginNumber,
     slot: LoginSlot,
-    binding: BrowserBinding,
+    binding: LoginBinding,
     provider: Provider,
     until_ms: i64,
     key: StoredKey,
@@ -84,7 +84,7 @@ struct CleanLogin {
 
 /// The link between a clean login and the browser that started it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BrowserBinding {
+pub(crate) struct LoginBinding {
     /// The digest of the cookie that the browser received.
     pub(crate) cookie: ValueDigest,
     /// Its look.
@@ -138,7 +138,7 @@ impl Session {
         &mut self,
         key: SessionKey,
         provider: Provider,
-        binding: BrowserBinding,
+        binding: LoginBinding,
         now_ms: i64,
     ) -> LoginSlot {
         evict_oldest(&mut self.logins);
@@ -184,7 +184,7 @@ impl Session {
     pub(crate) fn take_login(
         &mut self,
         before: LoginNumber,
-        binding: impl Fn(LoginSlot) -> Option<BrowserBinding>,
+        binding: impl Fn(LoginSlot) -> Option<LoginBinding>,
     ) -> Option<TakenLogin> {
         let login = self.logins.iter_mut().rev().find(|login| {
             login.number < before && binding(login.slot).is_some_and(|it| it == login.binding)

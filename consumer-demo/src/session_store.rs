@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::browser_look::BrowserLook;
     use crate::random;
-    use crate::session::{BrowserBinding, SignedIn, Via};
+    use crate::session::{LoginBinding, SignedIn, Via};
 
     fn ada() -> SignedIn {
         SignedIn {
@@ -264,7 +264,7 @@ mod tests {
             let store = SessionStore::with_capacity(10);
             let (_, planted) = store.find_or_open_with(None, 0, |session| {
                 let key = SessionKey::from_random(&random::bytes());
-                let binding = BrowserBinding {
+                let binding = LoginBinding {
                     cookie: CookieValue::random().digest(),
                     look: BrowserLook::of(&HeaderMap::new()),
                 };

@@ -21,7 +21,7 @@ use super::response::pages::{self, FormTarget};
 use super::response::refusal::Refusal;
 use super::response::see_other::SeeOther;
 use crate::Broker;
-use crate::sign_in::{self, Arrival, CallbackResponse};
+use crate::sign_in::{self, CallbackResponse, CallbackStep};
 
 /// The redirect to the consumer, or the confirmation page.
 type Answer = Either<SeeOther, FormPage<RawHtml<String>>>;
@@ -47,10 +47,7 @@ pub(super) async fn confirm(
     broker: &State<Broker>,
     context: &RequestContext,
 ) -> Result<Answer, Refusal> {
-    let button = Some(match form.answer {
-        Button::Continue => Arrival::Confirmed,
-        Button::Cancel => Arrival::Cancelled,
-    });
+    let button = Some(form.into_inner().answer);
     request.answer(provider, button, broker, context).await
 }
 
@@ -98,7 +95,7 @@ impl ReturnRequest<'_> {
     async fn answer(
         self,
         provider: &str,
-        button: Option<Arrival>,
+        button: Option<Button>,
         broker: &Broker,
         context: &RequestContext,
     ) -> Result<Answer, Refusal> {
@@ -107,12 +104,16 @@ impl ReturnRequest<'_> {
             .cookies
             .take(known(provider)?, &query)
             .ok_or(Rule::UpstreamLoginOwnBrowser)?;
-        let arrival = button.unwrap_or(Arrival::FromProvider(same_traits));
+        let step = match button {
+            None => CallbackStep::FromProvider(same_traits),
+            Some(Button::Continue) => CallbackStep::Confirmed,
+            Some(Button::Cancel) => CallbackStep::Cancelled,
+        };
         let observe = context.call_observer(broker);
         let report = sign_in::complete(
             core,
             upstream_login,
-            arrival,
+            step,
             &query,
             self.client_addr.0,
             &observe,

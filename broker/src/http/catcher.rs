@@ -7,7 +7,6 @@ use rocket::{Request, catch};
 
 use super::audit_fairing::close;
 use super::context::RequestContext;
-use super::dropped_headers;
 use super::request::preconditions::rule_of_unrouted;
 use super::response::refusal::Refusal;
 
@@ -16,7 +15,6 @@ use super::response::refusal::Refusal;
 pub(crate) fn catch(status: Status, request: &Request<'_>) -> Caught {
     // The preconditions answer at every path, so what Rocket can read has a route.
     if request.route().is_none() {
-        dropped_headers::take();
         return Caught::Unrouted(rule_of_unrouted(request).into());
     }
     let by_guard = RequestContext::of(request).refused();

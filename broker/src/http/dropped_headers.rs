@@ -8,7 +8,7 @@
 //! through `tracing`. Then each dropped header is put back with a value that no check
 //! accepts.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -31,19 +31,39 @@ pub fn watch() {
     }
 }
 
-/// The names of dropped headers, by the task that serves their request.
-static DROPPED: LazyLock<Mutex<HashMap<task::Id, Vec<String>>>> = LazyLock::new(Mutex::default);
+/// The number of requests whose dropped headers are kept. Between Rocket's report and the
+/// fairing nothing waits, so fewer are under way at once; the others are of requests that no
+/// fairing sees, because Rocket cannot read them.
+const MAX_REQUESTS: usize = 1024;
 
-fn dropped() -> MutexGuard<'static, HashMap<task::Id, Vec<String>>> {
+/// The names of dropped headers, by the task that serves their request, the oldest first.
+static DROPPED: Mutex<VecDeque<(task::Id, Vec<String>)>> = Mutex::new(VecDeque::new());
+
+fn dropped() -> MutexGuard<'static, VecDeque<(task::Id, Vec<String>)>> {
     DROPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes that the request which `task` serves lacks the header `name`.
+fn note(task: task::Id, name: &str) {
+    let mut dropped = dropped();
+    if let Some((_, names)) = dropped.iter_mut().rfind(|(its, _)| *its == task) {
+        names.push(name.to_owned());
+        return;
+    }
+    if dropped.len() == MAX_REQUESTS {
+        dropped.pop_front();
+    }
+    dropped.push_back((task, vec![name.to_owned()]));
 }
 
 /// Takes the names for the request that the current task serves. Rocket reports them in
 /// that task, before any code of ours runs.
-pub(crate) fn take() -> Vec<String> {
-    let task = task::try_id();
-    task.and_then(|task| dropped().remove(&task))
-        .unwrap_or_default()
+fn take() -> Vec<String> {
+    let mut dropped = dropped();
+    let position =
+        task::try_id().and_then(|task| dropped.iter().rposition(|(its, _)| *its == task));
+    let taken = position.and_then(|position| dropped.remove(position));
+    taken.map(|(_, names)| names).unwrap_or_default()
 }
 
 struct RocketWarnings;
@@ -61,7 +81,7 @@ impl Log for RocketWarnings {
         let name = message.strip_prefix("Header '");
         let name = name.and_then(|it| it.strip_suffix("' contains invalid UTF-8"));
         if let (Some(name), Some(task)) = (name, task::try_id()) {
-            dropped().entry(task).or_default().push(name.to_owned());
+            note(task, name);
         }
     }
 
@@ -84,5 +104,28 @@ impl Fairing for RestoreDroppedHeaders {
         for name in take() {
             request.add_header(Header::new(name, UNREADABLE));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_no_fairing_takes_makes_room_and_hides_no_other() {
+        for _ in 0..=MAX_REQUESTS {
+            let unread = async { note(task::id(), "Cookie") };
+            tokio::spawn(unread).await.expect("it noted a name");
+        }
+        let read = async {
+            for name in ["Origin", "Cookie"] {
+                note(task::id(), name);
+            }
+            (take(), take())
+        };
+        let (first, second) = tokio::spawn(read).await.expect("it took the names");
+        assert_eq!(first, ["Origin", "Cookie"]);
+        assert!(second.is_empty());
+        assert_eq!(dropped().len(), MAX_REQUESTS - 1);
     }
 }

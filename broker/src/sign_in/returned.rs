@@ -2,7 +2,7 @@
 
 use contract::{LoginError, Profile, RedirectUri, Rule};
 
-use super::Arrival;
+use super::CallbackStep;
 use super::broker_core::{BrokerCore, CallObserver};
 use super::confirmation::{Confirmation, Question};
 use super::report::{LogFields, Refused};
@@ -17,7 +17,7 @@ use crate::upstream::Failure;
 pub(super) struct Returned<'a> {
     pub(super) core: &'a BrokerCore,
     pub(super) upstream_login: UpstreamLogin,
-    pub(super) arrival: Arrival,
+    pub(super) step: CallbackStep,
     pub(super) query: &'a Query<'a>,
     pub(super) observe: CallObserver<'a>,
 }
@@ -61,7 +61,7 @@ impl Returned<'_> {
             return None;
         };
         let project = self.core.projects.find(project)?;
-        let is_asked = matches!(self.arrival, Arrival::FromProvider(same) if !same.all())
+        let is_asked = matches!(self.step, CallbackStep::FromProvider(same) if !same.all())
             && project.relay_guard != RelayGuard::Off
             && self.upstream_login.check_time(self.core.now()).is_ok();
         is_asked.then(|| Confirmation {
@@ -74,7 +74,7 @@ impl Returned<'_> {
 
     /// The user who signed in; or the error of a login that failed or was cancelled.
     pub(super) async fn outcome(&self, log: &mut LogFields) -> Result<Profile, LoginError> {
-        if self.arrival == Arrival::Cancelled {
+        if self.step == CallbackStep::Cancelled {
             log.rule = Some(Rule::RelayCancelled);
             return Err(LoginError::AccessDenied);
         }

@@ -172,7 +172,8 @@ def save_note():
 
 @app.post("/logout")
 def sign_out():
-    take_session(session.sid)  # on the server: a copy of the cookie is worth nothing
+    with LOCK:
+        take_session(session.sid)  # on the server: a copy of the cookie is worth nothing
     session.sid, session.max_age = "", 0
     return redirect("/", 303)
 

@@ -163,8 +163,8 @@ impl ProjectRegistry {
 
     /// Gives every project the relay guard that it was registered with.
     pub(crate) fn restore_relay_guards(&self) {
-        let registered = std::mem::take(&mut *self.registered_guards());
         let _credentials = self.credentials();
+        let registered = std::mem::take(&mut *self.registered_guards());
         for (client_id, relay_guard) in registered {
             if let Some(known) = self.at_broker.find(&client_id) {
                 self.at_broker.register(guarded(&known, relay_guard));

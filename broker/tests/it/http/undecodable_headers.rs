@@ -4,7 +4,6 @@
 use reqwest::Method;
 use testkit::http::Response;
 
-use super::headers::raw;
 use crate::test_broker::{BASE, TestBroker, authorize_path, back_path, session_body, token_body};
 
 /// Each byte that ends a header of ASCII in bytes that are no UTF-8.
@@ -118,20 +117,5 @@ async fn one_that_was_dropped_does_not_count() {
         let start = start.header("Content-Type", value("application/json; x=", byte));
         let start = start.body(session_body(1).to_string());
         start.send().await.is_refusal(415);
-    }
-}
-
-/// Rocket answers a request line that it cannot read without any fairing.
-#[tokio::test]
-async fn a_dropped_header_does_not_reach_another_request() {
-    let broker = TestBroker::start().await;
-    let unreadable = b"GET * HTTP/1.1\r\nHost: x\r\nCookie: caf\xe9=1\r\nConnection: close\r\n\r\n";
-    for _ in 0..8 {
-        let refused = raw(&broker, unreadable).await;
-        assert!(refused.starts_with("http/1.1 40"), "{refused}");
-    }
-    let all = (0..8).map(|_| async { broker.browser().get(&authorize_path()).await });
-    for task in all {
-        assert_eq!(task.await.status, 303);
     }
 }

@@ -1,7 +1,8 @@
 //! The cookie with the ids of the logins that a browser has started, newest first.
 
+use consumer_demo::SentCookies;
 use rocket::Request;
-use rocket::http::{Cookie, HeaderMap, SameSite};
+use rocket::http::{Cookie, SameSite};
 use rocket::time::Duration;
 use url::Url;
 
@@ -38,7 +39,7 @@ impl LoginsCookie {
 
     /// The ids that the browser sent. A malformed one is left out.
     pub(super) fn read(&self, request: &Request<'_>) -> Vec<String> {
-        let Some(value) = sent(request.headers(), &self.name) else {
+        let Some(value) = SentCookies::of(request).value(&self.name) else {
             return Vec::new();
         };
         let ids = value.split('.').filter(|id| is_id(id));
@@ -58,19 +59,6 @@ impl LoginsCookie {
             .path("/")
             .max_age(MAX_AGE)
             .build()
-    }
-}
-
-/// The value of the cookie called exactly `name`, byte for byte: Rocket's jar decodes names,
-/// so that a sister subdomain can plant a `__Host-` one. Of two, one was planted, and none
-/// counts.
-fn sent<'r>(headers: &'r HeaderMap<'_>, name: &str) -> Option<&'r str> {
-    let pairs = headers.get("Cookie").flat_map(|line| line.split(';'));
-    let pairs = pairs.filter_map(|pair| pair.trim_matches([' ', '\t']).split_once('='));
-    let mut values = pairs.filter(|(its, _)| *its == name);
-    match (values.next(), values.next()) {
-        (Some((_, value)), None) => Some(value),
-        _ => None,
     }
 }
 

@@ -6,7 +6,6 @@ use super::DemoPanel;
 use super::page::Panel;
 use super::story::{Source, Story};
 use crate::event_log::LoggedEvent;
-use crate::faults;
 use crate::inspector::{Outcome, outcome};
 use crate::login_status::LoginFlow;
 
@@ -104,7 +103,7 @@ impl DemoPanel {
         let log = &self.proxy_state.event_log;
         let is_lost = |request_id: &str| {
             let mut events = login.events.iter().filter(|it| it.request_id == request_id);
-            events.any(|it| !faults::delivers_answer(it.fault))
+            events.any(|it| !it.is_delivered(it.fault))
         };
         let signed_in = login.events.iter().rev().find(|event| {
             let body = log.answer_body(&event.request_id);

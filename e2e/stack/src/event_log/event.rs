@@ -10,7 +10,7 @@ use broker::relay::Provenance;
 use contract::{ClientId, Provider, Rule};
 use serde::Serialize;
 
-use crate::faults::Fault;
+use crate::faults::{self, Fault};
 use crate::operation::BrokerOperation;
 
 /// The reporter of an event.
@@ -92,6 +92,12 @@ impl Receipt {
 }
 
 impl LoggedEvent {
+    /// Whether the client has got the broker's answer in spite of `fault`, which may have
+    /// made it wait too long.
+    pub(crate) fn is_delivered(&self, fault: Option<&str>) -> bool {
+        fault.is_none() || (faults::delivers_answer(fault) && self.receipt.is_received())
+    }
+
     /// Whether the broker asks the user for confirmation.
     pub(crate) fn is_question(&self) -> bool {
         let asking = ["GET /login/{handle}", "GET /callback/{provider}"];

@@ -11,7 +11,6 @@ use crate::sources::Place;
 
 const SESSION: &str = "POST /v1/login/session";
 const VISIT: &str = "GET /login/{handle}";
-const CALLBACK: &str = "GET /callback/{provider}";
 const RESULT: &str = "POST /v1/login/result";
 
 /// Every lesson.
@@ -36,8 +35,12 @@ fn leaves_for_the_provider(fact: &Fact<'_>) -> bool {
     fact.is(VISIT, 303)
 }
 
+fn is_returned(fact: &Fact<'_>) -> bool {
+    fact.event.is_return() && fact.is(&fact.event.operation, 303)
+}
+
 fn comes_back(fact: &Fact<'_>) -> bool {
-    fact.is(CALLBACK, 303) && fact.event.rule.is_none()
+    is_returned(fact) && fact.event.rule.is_none()
 }
 
 fn is_signed_in(fact: &Fact<'_>) -> bool {
@@ -198,7 +201,7 @@ const CANCEL: Lesson = Lesson {
         Step {
             text: "Press *Cancel* at the imitated GitHub.",
             actions: &[],
-            tick: Tick::Event(|fact| fact.is(CALLBACK, 303) && fact.has_rule("upstream.denied")),
+            tick: Tick::Event(|fact| is_returned(fact) && fact.has_rule("upstream.denied")),
             seen: "GitHub told the broker that the user declined. The browser goes back to the demo as always, without a parameter.",
         },
         Step {
@@ -241,9 +244,7 @@ const PROVIDER_FAILS: Lesson = Lesson {
         Step {
             text: "Open the demo and press *Continue with Google* under *Clean callback*.",
             actions: &[Action::Demo],
-            tick: Tick::Event(|fact| {
-                fact.is(CALLBACK, 303) && fact.has_rule("upstream.unavailable")
-            }),
+            tick: Tick::Event(|fact| is_returned(fact) && fact.has_rule("upstream.unavailable")),
             seen: "The browser came back from Google with the error. The broker ended the login.",
         },
         Step {
@@ -286,7 +287,7 @@ const FORGED_ID_TOKEN: Lesson = Lesson {
         Step {
             text: "Open the demo and press *Continue with Google* under *Clean callback*.",
             actions: &[Action::Demo],
-            tick: Tick::Event(|fact| fact.is(CALLBACK, 303) && fact.has_rule("upstream.invalid")),
+            tick: Tick::Event(|fact| is_returned(fact) && fact.has_rule("upstream.invalid")),
             seen: "The broker exchanged the code, checked the token and rejected it. The diagram names the check.",
         },
         Step {
@@ -422,9 +423,7 @@ const EXPIRY: Lesson = Lesson {
         Step {
             text: "Go back to Google's page and choose Ada Lovelace.",
             actions: &[],
-            tick: Tick::Event(|fact| {
-                fact.is(CALLBACK, 303) && fact.has_rule("upstream_login.expiry")
-            }),
+            tick: Tick::Event(|fact| is_returned(fact) && fact.has_rule("upstream_login.expiry")),
             seen: "The broker did not take Google's answer any more, and sent the browser back to the demo.",
         },
         Step {

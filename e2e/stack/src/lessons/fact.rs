@@ -56,7 +56,7 @@ pub(super) fn facts<'e>(
             was_asked: asked.contains(login),
             is_attack: is_attack(login),
         });
-        if event.operation == "GET /login/{handle}" && event.status == Some(200) {
+        if event.is_question() {
             asked.insert(login);
         }
     }

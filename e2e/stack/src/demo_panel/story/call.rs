@@ -4,7 +4,6 @@ use contract::LoginLifetime;
 
 use super::{Line, Source, Story, Tone};
 use crate::event_log::LoggedEvent;
-use crate::faults;
 use crate::inspector::{CallEvents, Outcome, labels, outcome};
 use crate::sources::Place;
 
@@ -294,7 +293,7 @@ impl<'c> CallStory<'_, 'c> {
 
     fn answer(&self) -> Answer<'c> {
         match self.call.answered {
-            Some(event) if faults::delivers_answer(self.call.fault()) => {
+            Some(event) if event.is_delivered(self.call.fault()) => {
                 let is_refused = event.rule.is_some() || event.status.is_none_or(|it| it >= 400);
                 match is_refused && event.status != Some(200) {
                     true => Answer::Refused(event),

@@ -10,7 +10,6 @@ use super::meaning::{self, Meaning};
 use super::redirect::{self, RedirectTarget, answer_label, callback_label};
 use super::row::{Arrow, Note, Participant, Row, Style};
 use crate::event_log::LoggedEvent;
-use crate::faults;
 use crate::inspector::{labels, provider_exchange};
 
 /// The time between two calls from which on a pause is drawn.
@@ -203,7 +202,7 @@ impl<'a> SequenceBuilder<'a> {
     fn infer_after(&mut self, call: &CallEvents) {
         use Participant::{Browser, Consumer, Provider};
         let is_received = |event: &&LoggedEvent| {
-            faults::delivers_answer(call.fault()) && !self.answers.is_held(&event.request_id)
+            event.is_delivered(call.fault()) && !self.answers.is_held(&event.request_id)
         };
         let Some(event) = call.answered.filter(is_received) else {
             return;

@@ -356,7 +356,7 @@ fn a_refused_connection_never_reaches_the_broker() {
 }
 
 #[test]
-fn a_browser_that_lost_the_answer_goes_nowhere() {
+fn a_browser_that_lost_or_left_a_late_answer_goes_nowhere() {
     let visit = redirected(event(1, "visit", "browser", "GET /login/{handle}"));
     let rows = script(&rows_of(&[
         visit.clone(),
@@ -364,11 +364,15 @@ fn a_browser_that_lost_the_answer_goes_nowhere() {
     ]));
     assert!(!rows.iter().any(|row| row.starts_with("B~>P")), "{rows:?}");
     for fault in ["delay", "drip"] {
-        let late = script(&rows_of(&[
-            visit.clone(),
-            faulted(&visit, fault, Some(303)),
-        ]));
-        assert!(late.iter().any(|row| row.starts_with("B~>P")), "{late:?}");
+        for is_received in [false, true] {
+            visit.receipt.set(is_received);
+            let late = script(&rows_of(&[
+                visit.clone(),
+                faulted(&visit, fault, Some(303)),
+            ]));
+            let goes_on = late.iter().any(|row| row.starts_with("B~>P"));
+            assert_eq!(goes_on, is_received, "{late:?}");
+        }
     }
 }
 
