@@ -40,7 +40,9 @@ pub(super) fn command(request: &Message, broker_url: &str) -> Option<String> {
         }
     }
     if let Some(body) = request.body.as_deref().and_then(body) {
-        lines.push(format!("--data {}", argument(&body)));
+        // In a pipe: what is in the arguments of a program, every user of the machine can read.
+        lines[0] = format!("printf %s {} |\n{}", argument(&body), lines[0]);
+        lines.push("--data @-".to_owned());
     }
     Some(lines.join(" \\\n  "))
 }
@@ -179,7 +181,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = format!(
             "set -o history -o histexpand\n\
-             curl() {{ printf '%s\\0' \"$@\"; }}\n\
+             curl() {{ printf '%s\\0' \"$@\"; if [ \"${{@: -1}}\" = @- ]; then cat; fi; }}\n\
              CLIENT_SECRET='a secret' SESSION_KEY='`a key`' HANDLE='a $handle'\n\
              COOKIE='a \"cookie\"' ACCESS_TOKEN='*' _1ST='!!'\n\
              {command}\n"
@@ -214,16 +216,18 @@ mod tests {
         );
         assert_eq!(
             command(&request, "http://broker.test").unwrap(),
-            "curl -X POST 'http://broker.test/v1/login/result' \\\n  \
-             --header 'content-type: application/json' \\\n  \
-             --data '{\n  \"client_id\": \"demo\",\n  \
+            "printf %s '{\n  \"client_id\": \"demo\",\n  \
              \"client_secret\": \"'\"$CLIENT_SECRET\"'\",\n  \
-             \"session_key\": \"'\"$SESSION_KEY\"'\"\n}'"
+             \"session_key\": \"'\"$SESSION_KEY\"'\"\n}' |\n\
+             curl -X POST 'http://broker.test/v1/login/result' \\\n  \
+             --header 'content-type: application/json' \\\n  \
+             --data @-"
         );
         assert_eq!(
             arguments(&request)[5..],
             [
                 "--data",
+                "@-",
                 "{\n  \"client_id\": \"demo\",\n  \"client_secret\": \"a secret\",\n  \
                  \"session_key\": \"`a key`\"\n}"
             ]
@@ -260,7 +264,7 @@ mod tests {
                 Some(&body.to_string()),
             );
             let arguments = arguments(&request);
-            let [_, _, options @ .., _, referer, _, sent] = &arguments[..] else {
+            let [_, _, options @ .., _, referer, _, _, sent] = &arguments[..] else {
                 panic!("{arguments:?}");
             };
             let text = plain(text);
