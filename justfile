@@ -76,7 +76,7 @@ test-browser: _chromium _axe
 # Run only the tests of the broker behind the real nginx
 [group('test')]
 test-nginx: _nginx
-    cargo test --locked -p e2e --features nginx --test it behind_nginx::
+    cargo test --locked -p e2e --features nginx --test e2e behind_nginx::
 
 # Run only the clients that trust the certificate authority of a stack with --https
 [group('test')]
@@ -86,7 +86,7 @@ test-trust: _chromium _certutil _python _node _java
 # Run only the storage suite, on SQLite, on PostgreSQL, and on PostgreSQL behind pgbouncer
 [group('test')]
 test-storage: _postgres _pgbouncer
-    cargo test --locked -p broker --features postgres --test it storage::
+    cargo test --locked -p broker --features postgres --test broker storage::
 
 # Run the tests of the reference consumers, of the example in Rust, and of what the README shows
 [group('test')]
@@ -262,12 +262,12 @@ mutants-sql *FLAGS: _postgres _pgbouncer
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
 [group('prove')]
 fuzz CASES="1000000" TARGET="fuzz::":
-    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test it {{ TARGET }} -- --nocapture --test-threads 1
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test e2e {{ TARGET }} -- --nocapture --test-threads 1
 
 # Compare schemas, broker and a reference validator on CASES bodies of each request (CASES=10000 for a quick run)
 [group('prove')]
 differential CASES="1000000":
-    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test it contract::differential:: -- --nocapture
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test e2e contract::differential:: -- --nocapture
 
 # Make every published figure, or those of some NAMES, and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
 [group('prove')]
