@@ -212,6 +212,11 @@ lint:
 examiner-matrix:
     PUBLISH_MATRIX=1 cargo test --locked --workspace --features {{ suites }} --test law the_published_matrix
 
+# Write into THREATS.md which tests cover each threat
+[group('prove')]
+threats:
+    PUBLISH_THREATS=1 cargo test --locked --workspace --features {{ suites }} --test e2e threats::
+
 # Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
 [group('prove')]
 histories *FLAGS:

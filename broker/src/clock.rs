@@ -271,6 +271,7 @@ mod tests {
         assert_eq!(clock.now(), machine.wall().plus_ms(600_000));
     }
 
+    // Threats: L5.
     #[test]
     fn an_hour_ahead_that_is_corrected_is_over_after_four() {
         let machine = Machine::default();
@@ -289,6 +290,7 @@ mod tests {
 
     proptest! {
         /// However the wall clock is set, and however often the time is read.
+        // Threats: L5.
         #[test]
         fn the_time_never_goes_back_nor_slower_than_three_quarters_nor_behind_the_wall(
             steps in prop::collection::vec((0..10_000_i64, -20_000..20_000_i64), 1..60)

@@ -22,6 +22,7 @@ impl io::Write for LogWriter {
     }
 }
 
+// Threats: A15.
 #[test]
 fn a_panic_reports_its_location_and_not_its_message() {
     tracing_subscriber::fmt()

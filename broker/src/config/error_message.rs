@@ -192,6 +192,7 @@ mod tests {
         );
     }
 
+    // Threats: A15.
     #[test]
     fn a_secret_where_a_key_belongs_is_not_shown() {
         let base = "base_url = 'http://127.0.0.1:8000'\n";

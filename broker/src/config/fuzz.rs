@@ -21,6 +21,7 @@ const SECRET_KEYS: [&str; 4] = ["client_secret", "cookie_keys", "url", "proxy"];
 /// Longer than any error message, even one that lists all keys.
 const MAX_MESSAGE_BYTES: usize = 600;
 
+// Threats: A15.
 #[test]
 fn a_file_is_accepted_or_one_line_names_the_error_and_no_secret() {
     let outcomes = testkit::fuzz::run("config", &CORPUS.seeds("config"), |bytes| {

@@ -86,6 +86,7 @@ struct AcceptedClaims {
     aud: String,
 }
 
+// Threats: RAUTHY-006.
 #[test]
 fn claims_of_google_keep_the_bounds_of_a_profile() {
     fuzz("google_claims", |bytes| {
@@ -151,6 +152,7 @@ fn discovery_names_googles_own_hosts_alone() {
     });
 }
 
+// Threats: RAUTHY-006.
 #[test]
 fn a_callback_brings_a_usable_code_or_none() {
     fuzz("callback_query", |bytes| {

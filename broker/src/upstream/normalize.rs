@@ -98,6 +98,7 @@ mod tests {
         }
     }
 
+    // Threats: B24.
     #[test]
     fn an_email_address_has_one_at_sign_or_is_none() {
         check(email, "ada@mail.example", Some("ada@mail.example"));

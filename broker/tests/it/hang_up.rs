@@ -57,6 +57,7 @@ impl Call {
     }
 }
 
+// Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
     let (installation, github) = (Installation::new(), SlowGitHub::start().await);
@@ -163,6 +164,7 @@ impl PausableBroker {
     }
 }
 
+// Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_result_is_consumed_although_the_client_hangs_up_before_the_commit() {
     let pausable = PausableBroker::start().await;
@@ -173,6 +175,7 @@ async fn a_result_is_consumed_although_the_client_hangs_up_before_the_commit() {
     assert_eq!(refusals(broker), ["result.once"]);
 }
 
+// Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_code_is_redeemed_although_the_client_hangs_up_before_the_commit() {
     let pausable = PausableBroker::start().await;

@@ -86,6 +86,7 @@ async fn a_readable_line_contains_the_audit_event() {
 
 /// An attacker who sends authorization URLs to many users is noticed; no visit is
 /// refused.
+// Threats: M7.
 #[tokio::test]
 async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_none() {
     let installation = Installation::new();

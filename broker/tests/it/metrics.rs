@@ -38,6 +38,7 @@ fn has_metric(text: &str, metric: &str, value: u32) {
     assert!(text.lines().any(|it| it == line), "{line}\nin\n{text}");
 }
 
+// Threats: M7.
 #[tokio::test]
 async fn metrics_count_logins_requests_and_refusals_and_time_steps_and_calls() {
     let (installation, github) = (Installation::new(), SlowGitHub::start().await);

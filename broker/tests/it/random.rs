@@ -7,6 +7,7 @@ use contract::HandoffCode;
 
 const DRAWS: usize = 100_000;
 
+// Threats: A11.
 #[test]
 fn a_hundred_thousand_random_values_differ_and_are_uniform() {
     let drawn: HashSet<_> = (0..DRAWS)

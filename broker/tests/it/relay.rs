@@ -33,6 +33,7 @@ fn has_provenance(fetch: Option<Fetch>, referrer: Referrer, expected: Provenance
     assert_eq!(visit.provenance(&origins(&STARTS)), expected, "{visit:?}");
 }
 
+// Threats: X2.
 #[test]
 fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
     for start in STARTS {
@@ -124,6 +125,7 @@ const ALL: [Provenance; 6] = [
     Provenance::NoMetadata,
 ];
 
+// Threats: M3.
 #[test]
 fn the_projects_guard_and_the_provenance_decide_about_the_confirmation() {
     for provenance in ALL {
@@ -160,6 +162,7 @@ fn a_project_can_skip_the_account_picker_for_vouched_visits() {
     }
 }
 
+// Threats: M7.
 #[test]
 fn every_provenance_has_its_own_value_in_the_audit_log() {
     let words: std::collections::HashSet<_> = ALL.map(Provenance::as_str).into();

@@ -39,6 +39,7 @@ fn config_with(certificates: &str, key: &str) -> (Scratch, PathBuf) {
     (scratch, config)
 }
 
+// Threats: CVE-2024-23656.
 #[tokio::test]
 async fn a_broker_with_a_certificate_serves_https_and_no_http() {
     let (_scratch, config) = config();
@@ -199,6 +200,7 @@ fn answer_to(address: &str, message: &[u8]) -> Vec<u8> {
     response.to_vec()
 }
 
+// Threats: CVE-2024-23656.
 #[test]
 fn versions_of_tls_before_1_2_are_refused_by_their_number() {
     const HANDSHAKE: u8 = 22;

@@ -63,6 +63,7 @@ async fn c1_every_login_has_a_key_of_its_own_that_no_browser_sees() {
     );
 }
 
+// Threats: M8.
 #[rocket::async_test]
 async fn c4_a_callback_without_the_cookie_makes_no_call() {
     let consumer = TestConsumer::new().await;
@@ -97,6 +98,7 @@ async fn c5_parameters_of_the_callback_change_nothing() {
     assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
 }
 
+// Threats: d91abd90, CVE-2021-21291, GHSA-5m6c, GHSA-j7px, GHSA-qqxw.
 #[rocket::async_test]
 async fn c12_no_parameter_chooses_where_a_browser_goes() {
     let consumer = TestConsumer::new().await;
@@ -125,6 +127,7 @@ async fn c12_no_parameter_chooses_where_a_browser_goes() {
     }
 }
 
+// Threats: M8.
 #[rocket::async_test]
 async fn c8_a_pending_result_is_read_three_times_and_then_left_to_the_user() {
     let consumer = TestConsumer::new().await;

@@ -55,6 +55,7 @@ impl Serving {
 
 /// Rocket reads its own variables and its own file, unless its configuration is
 /// complete.
+// Threats: RAUTHY-008.
 #[test]
 fn c20_a_server_listens_at_its_flags_address_whatever_the_environment_says() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -30,6 +30,7 @@ fn c19_plain_http_leads_to_this_machine_only() {
     assert!("http://[::1]:8000".parse::<Origin>().is_ok());
 }
 
+// Threats: RAUTHY-009.
 #[test]
 fn c19_an_example_secret_is_for_this_machine_only() {
     let local = config("http://127.0.0.1:8000");

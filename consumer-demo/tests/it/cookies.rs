@@ -39,6 +39,7 @@ pub(crate) fn check_attributes(cookie: &Cookie<'_>, seconds: i64) {
     assert_eq!(cookie.value().len(), 43);
 }
 
+// Threats: V5.
 #[rocket::async_test]
 async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
     let consumer = https_consumer().await;
@@ -105,6 +106,7 @@ async fn c9_signing_in_renews_the_session_id_and_the_old_one_is_dead() {
     assert_eq!(attacker.get("/callback").await.problem(), "no_session");
 }
 
+// Threats: d91abd90, CVE-2026-34454.
 #[rocket::async_test]
 async fn c9_signing_out_ends_the_session_on_the_server() {
     let consumer = TestConsumer::new().await;
@@ -120,6 +122,7 @@ async fn c9_signing_out_ends_the_session_on_the_server() {
     assert_eq!(browser.get("/profile").await.location(), "/");
 }
 
+// Threats: V5.
 #[rocket::async_test]
 async fn a_planted_session_id_is_never_adopted() {
     let consumer = TestConsumer::new().await;
@@ -142,6 +145,7 @@ async fn profile_with(consumer: &TestConsumer, header: String) -> Option<String>
 
 /// A sister subdomain may set all of these names for the parent domain; a server
 /// that decodes or trims them would take each for the one that only we can set.
+// Threats: G1.
 #[rocket::async_test]
 async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
     let consumer = https_consumer().await;
@@ -168,6 +172,7 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
     assert_eq!(seen.as_deref(), Some("sub_ada"));
 }
 
+// Threats: G1.
 #[rocket::async_test]
 async fn of_two_cookies_with_one_name_neither_counts() {
     let consumer = TestConsumer::new().await;
@@ -225,6 +230,7 @@ async fn the_store_is_bounded_and_drops_the_expired_before_the_oldest() {
 }
 
 /// Starting a login takes no credentials.
+// Threats: G6.
 #[rocket::async_test]
 async fn unfinished_logins_evict_no_signed_in_user() {
     let consumer = TestConsumer::with_config(|config| config.max_sessions = 3).await;

@@ -93,6 +93,7 @@ async fn c15_without_the_cookie_no_call_is_made() {
     assert_eq!(consumer.broker.call_count(), 0);
 }
 
+// Threats: X8.
 #[rocket::async_test]
 async fn c15_a_state_counts_only_in_the_browser_that_began() {
     let consumer = TestConsumer::new().await;

@@ -64,6 +64,7 @@ async fn home_works_when_the_status_does_not_come() {
     }
 }
 
+// Threats: M8.
 #[rocket::async_test]
 async fn every_page_shows_the_signed_in_user_and_a_sign_out_button() {
     let consumer = TestConsumer::new().await;
@@ -75,6 +76,7 @@ async fn every_page_shows_the_signed_in_user_and_a_sign_out_button() {
     }
 }
 
+// Threats: A4.
 #[rocket::async_test]
 async fn every_answer_carries_the_same_security_headers() {
     let consumer = TestConsumer::new().await;

@@ -21,6 +21,7 @@ async fn planted(consumer: &TestConsumer) -> (Browser<'_>, Browser<'_>, String) 
     (victim, attacker, bait)
 }
 
+// Threats: V5, G2.
 #[rocket::async_test]
 async fn a_login_is_not_read_by_a_browser_that_only_knows_its_session() {
     let consumer = TestConsumer::new().await;
@@ -37,6 +38,7 @@ async fn a_login_is_not_read_by_a_browser_that_only_knows_its_session() {
     assert_eq!(attacker.get("/profile").await.location(), "/");
 }
 
+// Threats: G2.
 #[rocket::async_test]
 async fn of_32_callbacks_at_once_the_one_with_the_logins_own_cookie_signs_in() {
     let consumer = TestConsumer::new().await;
@@ -92,6 +94,7 @@ fn plant_all_cookies(from: &Browser<'_>, victim: &Browser<'_>) {
     from.cookies().into_iter().for_each(|it| victim.keep(it));
 }
 
+// Threats: V5, W1.
 #[rocket::async_test]
 async fn a_browser_that_looks_different_reads_no_result_with_the_planted_cookies_of_a_login() {
     for look in LOOKS {
@@ -105,6 +108,7 @@ async fn a_browser_that_looks_different_reads_no_result_with_the_planted_cookies
     }
 }
 
+// Threats: W1.
 #[rocket::async_test]
 async fn a_browser_that_looks_different_redeems_no_code_with_a_planted_session() {
     for look in LOOKS {

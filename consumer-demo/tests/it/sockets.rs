@@ -73,6 +73,7 @@ fn beyond_utf8(text: &str) -> HeaderValue {
     HeaderValue::from_bytes(&[text.as_bytes(), b"\xff"].concat()).unwrap()
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn c3_a_form_of_a_foreign_origin_beyond_utf8_is_refused() {
     let broker = ScriptedBroker::start().await;
@@ -84,6 +85,7 @@ async fn c3_a_form_of_a_foreign_origin_beyond_utf8_is_refused() {
     assert_eq!(broker.call_count(), 0);
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn a_user_whose_cookies_are_hidden_by_one_beyond_utf8_is_told_to_delete_them() {
     let broker = ScriptedBroker::start().await;
@@ -125,6 +127,7 @@ async fn c6_32_callbacks_on_two_servers_sign_in_once() {
 
 /// The attacker's session is live in the victim's browser, and the attacker asks
 /// from before the victim starts until the victim is signed in.
+// Threats: G2, d91abd90, CVE-2026-34454.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn c9_a_planted_session_reads_no_result_however_often_its_owner_asks() {
     let broker = ScriptedBroker::start().await;

@@ -49,22 +49,26 @@ fn deadline(process_id: u32) -> Sender<()> {
     in_time
 }
 
+// Threats: A8, L1.
 #[test]
 fn nothing_is_granted_twice_on_sqlite() {
     assert_passes("histories", 20_000, "sqlite");
 }
 
+// Threats: L2.
 #[test]
 fn what_was_acknowledged_survives_kills_on_sqlite() {
     assert_passes("crashes", 20, "sqlite");
 }
 
+// Threats: A8, A22, L1, L3.
 #[cfg(feature = "postgres")]
 #[test]
 fn nothing_is_granted_twice_by_two_brokers_on_postgresql() {
     assert_passes("histories", 5_000, "postgres");
 }
 
+// Threats: L2.
 #[cfg(feature = "postgres")]
 #[test]
 fn what_was_acknowledged_survives_kills_on_postgresql() {

@@ -65,6 +65,7 @@ async fn a_taken_address_is_one_line_that_names_it_and_its_flag() {
     }
 }
 
+// Threats: RAUTHY-008.
 #[tokio::test]
 async fn an_address_that_others_could_reach_is_refused() {
     for flag in FLAGS {

@@ -23,6 +23,7 @@ fn a_line_of_the_environment_is_logged() {
     tracing::trace!(target: "planted", "{line}");
 }
 
+// Threats: A15.
 #[test]
 fn a_process_that_logs_a_secret_fails_and_names_the_test() {
     let ended = logged("a careless QxZ7vK2mW9pL4tR8sB3nF6hJ1dG5yC0aQxZ7vK2mW9o line");

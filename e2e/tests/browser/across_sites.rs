@@ -61,6 +61,7 @@ async fn make_strict(user: &User<'_>, prefix: &str) -> WebDriverResult<()> {
     Ok(())
 }
 
+// Threats: K2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
     at_the_demo!(of stack_across_sites(), async |stack, user| {
@@ -73,6 +74,7 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
     });
 }
 
+// Threats: K3.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_provider() {
     at_the_demo!(of stack_across_sites(), async |_stack, user| {
@@ -84,6 +86,7 @@ async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_prov
     });
 }
 
+// Threats: K3.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_demo_is_not_sent_to_its_callback() {
     at_the_demo!(of stack_across_sites(), async |_stack, user| {

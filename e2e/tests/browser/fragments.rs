@@ -30,6 +30,7 @@ async fn comes_back_bare(
     Ok(())
 }
 
+// Threats: X9.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fragment_does_not_survive_a_login_that_is_over() {
     at_the_demo!(async |stack, user| {
@@ -40,6 +41,7 @@ async fn a_fragment_does_not_survive_a_login_that_is_over() {
     });
 }
 
+// Threats: X9.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fragment_does_not_survive_a_sign_in() {
     at_the_demo!(of crate::automatic_stack(), async |stack, user| {
@@ -52,6 +54,7 @@ async fn a_fragment_does_not_survive_a_sign_in() {
     });
 }
 
+// Threats: A30.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fragment_does_not_survive_a_user_who_declines() {
     at_the_demo!(of crate::automatic_stack(), async |stack, user| {

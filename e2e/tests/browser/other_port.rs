@@ -64,6 +64,7 @@ async fn takes_over(stack: &Stack, user: &User<'_>, guard: &str) -> WebDriverRes
     Ok(())
 }
 
+// Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planted_upstream_login_signs_no_attacker_in() {
     at_the_demo!(async |stack, user| {
@@ -73,6 +74,7 @@ async fn a_planted_upstream_login_signs_no_attacker_in() {
     });
 }
 
+// Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planted_upstream_login_signs_no_attacker_in_where_the_broker_has_tls() {
     https::over_tls(async |stack, user| {
@@ -84,6 +86,7 @@ async fn a_planted_upstream_login_signs_no_attacker_in_where_the_broker_has_tls(
     .await;
 }
 
+// Threats: W2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_that_is_not_utf_8_is_named_to_the_user() {
     at_the_demo!(async |stack, user| {

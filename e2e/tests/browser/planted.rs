@@ -59,6 +59,7 @@ async fn cookie(user: &User<'_>, start: &str) -> WebDriverResult<Value> {
     Ok(cookie)
 }
 
+// Threats: V5, G1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sister_subdomain_plants_no_session_at_the_demo() {
     over_tls(async |stack, user| {
@@ -81,6 +82,7 @@ async fn a_sister_subdomain_plants_no_session_at_the_demo() {
     .await;
 }
 
+// Threats: G1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sister_subdomain_plants_no_upstream_login_at_the_broker() {
     over_tls(async |stack, user| {
@@ -105,6 +107,7 @@ async fn a_sister_subdomain_plants_no_upstream_login_at_the_broker() {
     .await;
 }
 
+// Threats: V5, G2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
     over_tls(async |stack, user| {
@@ -135,6 +138,7 @@ async fn a_planted_session_does_not_let_its_owner_read_the_victims_result() {
 
 /// The sister's server is also on another port of the broker's own host name, for which it
 /// plants what a sister subdomain cannot.
+// Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_upstream_login_planted_from_another_port_signs_no_attacker_in() {
     over_tls(async |stack, user| {

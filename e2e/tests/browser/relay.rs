@@ -18,6 +18,7 @@ pub(crate) async fn lure(bait: &str) -> Site {
     site
 }
 
+// Threats: X7.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_who_follows_a_foreign_link_signs_in_only_by_confirming() {
     at_the_demo!(async |stack, user| {
@@ -74,6 +75,7 @@ async fn is_asked_by_a_frozen_page(
         .await
 }
 
+// Threats: X11.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
     at_the_demo!(async |stack, user| {
@@ -101,6 +103,7 @@ async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
 }
 
 /// A user who is made to click fast presses again and again, the last time for long.
+// Threats: W5.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count() {
     at_the_demo!(async |stack, user| {
@@ -127,6 +130,7 @@ async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count
 
 /// A popup of the attacker's: three lines high, and scrolled to the button by a
 /// fragment that names its text.
+// Threats: G3.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_waits_until_everything_above_it_was_in_view() {
     at_the_demo!(async |stack, user| {
@@ -159,6 +163,7 @@ async fn continue_waits_until_everything_above_it_was_in_view() {
 }
 
 /// Cookies that a sister subdomain makes too large have the script refused.
+// Threats: G5.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_stays_disabled_when_the_script_does_not_load() {
     at_the_demo!(async |stack, user| {
@@ -202,6 +207,7 @@ async fn the_page_works_by_keyboard() {
     });
 }
 
+// Threats: X11.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stylesheet_holds_continue_back_for_a_second_too() {
     at_the_demo!(async |stack, user| {
@@ -240,6 +246,7 @@ async fn the_page_works_without_scripts() {
     });
 }
 
+// Threats: G3.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_scripts_a_small_window_shows_no_continue() {
     at_the_demo!(async |stack, user| {
@@ -278,6 +285,7 @@ async fn the_page_fits_a_phone_by_day_and_by_night() {
     });
 }
 
+// Threats: X10, V8.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
     at_the_demo!(async |stack, user| {
@@ -304,6 +312,7 @@ async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
 
 /// A page of the app that forwards by script or meta refresh is where the
 /// navigation began; a redirect of HTTP is not, and `no-referrer` hides the page.
+// Threats: G8.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself() {
     at_the_demo!(async |stack, user| {
@@ -340,6 +349,7 @@ async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself()
     });
 }
 
+// Threats: X8.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
     at_the_demo!(async |stack, user| {

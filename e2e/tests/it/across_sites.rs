@@ -94,6 +94,7 @@ fn page_of(end: NavigationEnd) -> Response {
     end.response.expect("a page")
 }
 
+// Threats: K2.
 #[tokio::test]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
     let stack = stack_across_sites().await;
@@ -107,6 +108,7 @@ async fn a_sign_in_survives_every_hop_between_three_sites() {
     }
 }
 
+// Threats: K3.
 #[tokio::test]
 async fn a_strict_cookie_of_the_broker_would_not_be_sent_on_the_way_back_from_the_provider() {
     let stack = stack_across_sites().await;
@@ -120,6 +122,7 @@ async fn a_strict_cookie_of_the_broker_would_not_be_sent_on_the_way_back_from_th
     }
 }
 
+// Threats: K3.
 #[tokio::test]
 async fn a_strict_cookie_of_the_demo_would_not_be_sent_to_its_callback() {
     let stack = stack_across_sites().await;
@@ -142,6 +145,7 @@ async fn on_one_site_with_the_provider_a_strict_cookie_would_go_unnoticed() {
     assert_eq!(end.url, stack.demo("/profile"));
 }
 
+// Threats: K4.
 #[tokio::test]
 async fn what_a_browser_held_before_the_end_opens_nothing_afterwards() {
     let stack = stack_across_sites().await;

@@ -6,6 +6,7 @@ use crate::login::{FLOWS, Flow, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::browser::{Browser, NavigationStep, UNSERVED};
 
+// Threats: K1.
 #[tokio::test]
 async fn every_cookie_is_lax_http_only_and_host_only() {
     let stack = TestStack::start().await;

@@ -8,11 +8,13 @@ use crate::login::{FLOWS, Flow, GITHUB, GOOGLE, Outcome, PROVIDERS};
 use crate::test_stack::TestStack;
 use testkit::query::{parameter, with_parameter, without_parameter};
 
+// Threats: A30.
 #[tokio::test]
 async fn each_misbehaviour_of_google_ends_a_clean_login_with_its_error() {
     check_table(Flow::Clean, GOOGLE).await;
 }
 
+// Threats: A30.
 #[tokio::test]
 async fn each_misbehaviour_of_github_ends_a_clean_login_with_its_error() {
     check_table(Flow::Clean, GITHUB).await;

@@ -105,6 +105,7 @@ async fn a_client_that_is_no_browser_can_complete_a_login_too() {
     }
 }
 
+// Threats: A29.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_browser_is_back_at_the_consumer_only_after_the_login_has_its_outcome() {
     let stack = TestStack::start().await;

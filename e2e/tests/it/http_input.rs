@@ -142,6 +142,7 @@ async fn a_chunked_body_is_read_like_any_other() {
     }
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_truncated_body_starts_no_login() {
     let stack = TestStack::start().await;
@@ -156,6 +157,7 @@ async fn a_truncated_body_starts_no_login() {
     assert_eq!(stack.backend.start_with_key(&key, GOOGLE).await.status, 200);
 }
 
+// Threats: A37.
 #[tokio::test]
 async fn the_broker_serves_on_after_bytes_that_are_no_http() {
     let stack = TestStack::start().await;

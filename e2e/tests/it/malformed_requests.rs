@@ -42,6 +42,7 @@ fn post(path: &str, body: Value) -> Endpoint {
     Endpoint::new(Method::POST, path, Input::Body(body))
 }
 
+// Threats: A1, A18.
 #[tokio::test]
 async fn a_malformed_session_request_leaves_its_key_unused() {
     let stack = TestStack::start().await;
@@ -51,6 +52,7 @@ async fn a_malformed_session_request_leaves_its_key_unused() {
     assert_eq!(stack.backend.start_with_key(&key, GOOGLE).await.status, 200);
 }
 
+// Threats: A20.
 #[tokio::test]
 async fn a_malformed_bearer_header_reads_and_revokes_nothing() {
     let stack = TestStack::start().await;

@@ -6,6 +6,7 @@ use crate::logs;
 use crate::test_stack::TestStack;
 use testkit::browser::Browser;
 
+// Threats: X1, V2, CVE-2022-39222.
 #[tokio::test]
 async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
     let stack = TestStack::start().await;
@@ -35,6 +36,7 @@ async fn the_providers_address_sent_to_a_victim_gets_the_attacker_nothing() {
     }
 }
 
+// Threats: C4.
 #[tokio::test]
 async fn the_demos_callback_without_its_cookie_makes_no_call_to_the_broker() {
     for flow in FLOWS {

@@ -89,6 +89,7 @@ fn shows_no_signed_in_user(page: &Response, problem: &str) {
     assert!(page.text().contains(&mark), "{mark} in {}", page.text());
 }
 
+// Threats: X7, V1, CVE-2022-39222, GHSA-vh7g-p26c-j2cw.
 #[tokio::test]
 async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
     let stack = TestStack::start().await;
@@ -100,6 +101,7 @@ async fn without_a_click_of_the_victim_the_attacker_gets_nothing() {
     shows_no_signed_in_user(&page, "pending");
 }
 
+// Threats: X7, V7.
 #[tokio::test]
 async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_began() {
     let stack = TestStack::start().await;
@@ -136,6 +138,7 @@ async fn with_the_victims_click_it_succeeds_and_the_audit_log_knows_where_it_beg
     assert_eq!(logs::calls_about_login_of(request_id, operation), 1);
 }
 
+// Threats: V1.
 #[tokio::test]
 async fn a_careful_victim_ends_it_for_the_attacker() {
     let stack = TestStack::start().await;
@@ -149,6 +152,7 @@ async fn a_careful_victim_ends_it_for_the_attacker() {
     shows_no_signed_in_user(&page, "access_denied");
 }
 
+// Threats: V3.
 #[tokio::test]
 async fn a_page_cannot_press_the_button_for_its_visitor() {
     let stack = TestStack::start().await;
@@ -164,6 +168,7 @@ async fn a_page_cannot_press_the_button_for_its_visitor() {
     result.is(200, PENDING);
 }
 
+// Threats: X8, V1.
 #[tokio::test]
 async fn in_the_legacy_flow_the_attack_fails_at_the_victims_callback() {
     let stack = TestStack::start().await;

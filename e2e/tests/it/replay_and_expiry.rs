@@ -8,6 +8,7 @@ use testkit::http::Response;
 use crate::login::GOOGLE;
 use crate::test_stack::TestStack;
 
+// Threats: A27.
 #[tokio::test]
 async fn consumed_expired_unknown_and_foreign_results_get_equal_responses() {
     let stack = TestStack::start().await;

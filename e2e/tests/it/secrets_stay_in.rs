@@ -13,6 +13,7 @@ use crate::logs;
 use crate::test_stack::TestStack;
 use run::{Run, Secret};
 
+// Threats: A15, A16, CVE-2024-4540.
 #[tokio::test]
 async fn no_secret_is_in_any_address_page_cookie_or_log_line() {
     let stack = TestStack::start().await;
@@ -55,6 +56,7 @@ async fn the_demos_pages_hold_nothing_that_looks_like_a_secret_but_the_subject()
     }
 }
 
+// Threats: A15.
 #[tokio::test]
 async fn a_careless_line_of_the_log_is_found() {
     logs::listen();

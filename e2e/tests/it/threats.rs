@@ -1,8 +1,11 @@
-//! `THREATS.md` names existing tests, and has an entry for every id.
+//! `THREATS.md` has an entry for every threat of the catalogue. Its lists of tests are made
+//! from the tests: one whose name begins with an id (`b05_…`) covers that threat, and a
+//! comment above a test, `// Threats: X1, W1.`, names more. `just threats` writes the lists.
 
-mod sources;
-
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Every id that the page must have, in its order: the threat catalogue's own and
 /// those of published flaws. What is taken out here was decided to be no threat.
@@ -11,85 +14,102 @@ const CATALOGUE: &str = include_str!("threats/catalogue.txt");
 /// The beginnings of a remark that stands for a test.
 const REASONS: [&str; 3] = ["Not yet: ", "Does not apply: ", "Held by the build: "];
 
-/// One id: its tests (file, name), and the remarks.
+/// The page's own lines of an entry.
 struct Entry {
+    /// With the lines before it: headings, and what they say.
+    title: String,
     id: String,
-    tests: Vec<(String, String)>,
     remarks: Vec<String>,
 }
 
 #[test]
-fn the_page_has_every_id_of_the_catalogue_once_and_no_other() {
-    let ids: Vec<_> = entries().into_iter().map(|entry| entry.id).collect();
-    let catalogue: Vec<_> = CATALOGUE.lines().collect();
-    let missing: Vec<_> = catalogue
-        .iter()
-        .filter(|id| !ids.iter().any(|it| it == *id))
-        .collect();
-    assert!(missing.is_empty(), "missing: {missing:?}");
-    assert_eq!(ids, catalogue);
-}
+#[expect(clippy::disallowed_methods, reason = "the one setting of this test")]
+fn the_page_has_every_id_of_the_catalogue_once_with_its_tests_or_a_reason() {
+    let page = top().join("e2e/THREATS.md");
+    let published = fs::read_to_string(&page).expect("the page is there");
+    let entries = entries(&published);
+    let ids: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(ids, CATALOGUE.lines().collect::<Vec<_>>());
 
-#[test]
-fn every_test_that_is_named_exists_and_is_compiled() {
-    let compiled = sources::compiled();
-    for entry in entries() {
-        for (file, name) in &entry.tests {
-            let path = Path::new(file);
-            assert!(compiled.contains(path), "{}: no suite has {file}", entry.id);
-            let is_test = sources::tests(path).contains(name);
-            assert!(is_test, "{}: there is no test {name} in {file}", entry.id);
+    let tests = tests();
+    for (id, tests) in &tests {
+        assert!(ids.contains(&id.as_str()), "{id} of {tests:?} is no threat");
+    }
+    let mut text = String::new();
+    for entry in &entries {
+        let tests = tests.get(&entry.id).map_or(&[][..], Vec::as_slice);
+        let has_reason = |remark: &String| REASONS.iter().any(|it| remark.starts_with(it));
+        let is_covered = !tests.is_empty() || entry.remarks.iter().any(has_reason);
+        assert!(is_covered, "{} has no test and no reason", entry.id);
+        let _ = writeln!(text, "{}\n", entry.title);
+        for test in tests {
+            let _ = writeln!(text, "- `{test}`");
         }
-    }
-}
-
-#[test]
-fn an_entry_names_a_test_or_a_reason() {
-    for entry in entries() {
-        let has_reason = entry.remarks.iter().any(|remark| {
-            let reason = REASONS.iter().find_map(|word| remark.strip_prefix(word));
-            reason.is_some_and(|reason| reason.ends_with('.'))
-        });
-        assert!(!entry.tests.is_empty() || has_reason, "{}", entry.id);
-    }
-}
-
-#[test]
-fn a_test_with_an_id_in_its_name_is_listed_under_that_id() {
-    let entries = entries();
-    let mut found = 0;
-    for file in sources::compiled() {
-        for name in sources::tests(&file) {
-            let Some(id) = id_of(&name) else { continue };
-            found += 1;
-            let named = (file.display().to_string(), name);
-            let is_its = |entry: &Entry| entry.id == id && entry.tests.contains(&named);
-            assert!(entries.iter().any(is_its), "{named:?} is not under {id}");
+        for remark in &entry.remarks {
+            let _ = writeln!(text, "- {remark}");
         }
+        text.push('\n');
     }
-    assert!(found > 50, "the suites have {found} such tests");
+    let text = format!("{}\n", text.trim_end());
+    if std::env::var_os("PUBLISH_THREATS").is_some() {
+        fs::write(page, text).expect("the page can be written");
+    } else {
+        assert!(
+            published == text,
+            "the page is old: `just threats` writes it"
+        );
+    }
 }
 
-fn entries() -> Vec<Entry> {
-    let page = sources::read(Path::new("e2e/THREATS.md"));
+/// The entries of the page, without its lists of tests.
+fn entries(page: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
+    let mut before = String::new();
     for line in page.lines() {
         if let Some((id, _)) = line.strip_prefix("**").and_then(|it| it.split_once("** ")) {
             entries.push(Entry {
+                title: std::mem::take(&mut before) + line,
                 id: id.to_owned(),
-                tests: Vec::new(),
                 remarks: Vec::new(),
             });
-        } else if let Some(item) = line.strip_prefix("- ") {
-            let entry = entries.last_mut().expect("an item stands under an id");
-            let code = item.strip_prefix('`').and_then(|it| it.strip_suffix('`'));
-            match code.and_then(|it| it.rsplit_once("::")) {
-                Some((file, name)) => entry.tests.push((file.to_owned(), name.to_owned())),
-                None => entry.remarks.push(item.to_owned()),
+        } else if let Some(item) = line.strip_prefix("- ").filter(|_| !entries.is_empty()) {
+            let entry = entries.last_mut().expect("there is one");
+            if !item.starts_with('`') {
+                entry.remarks.push(item.to_owned());
             }
+        } else if !line.is_empty() || entries.is_empty() || !before.is_empty() {
+            let _ = writeln!(before, "{line}");
         }
     }
     entries
+}
+
+/// The tests by the threats that they cover, as `file::name`.
+fn tests() -> BTreeMap<String, Vec<String>> {
+    let mut tests: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for file in sources(&top()) {
+        let text = fs::read_to_string(&file).expect("a source can be read");
+        let path = file.strip_prefix(top()).expect("it is below").display();
+        let mut named = Vec::new();
+        for line in text.lines() {
+            if let Some(ids) = line.trim_start().strip_prefix("// Threats: ") {
+                named.extend(ids.trim_end_matches('.').split(", ").map(str::to_owned));
+            } else if let Some(name) = function(line) {
+                for id in named.drain(..).chain(id_of(name)) {
+                    tests.entry(id).or_default().push(format!("{path}::{name}"));
+                }
+            }
+        }
+        assert!(named.is_empty(), "{path}: {named:?} are above no test");
+    }
+    tests
+}
+
+/// The name of the function, or of the row of a table of tests, that begins on a line.
+fn function(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("fn ").or_else(|| line.split_once(": "))?;
+    let (name, after) = rest.split_at(rest.find(|it: char| !it.is_alphanumeric() && it != '_')?);
+    (after.starts_with(['(', '<']) || after.starts_with(" =>")).then_some(name)
 }
 
 /// `b05_a_sentence` is about B5.
@@ -98,4 +118,34 @@ fn id_of(name: &str) -> Option<String> {
     let (letter, number) = head.split_at_checked(1)?;
     let id = format!("{}{}", letter.to_uppercase(), number.parse::<u32>().ok()?);
     CATALOGUE.lines().any(|it| it == id).then_some(id)
+}
+
+/// Every source of the project, in order.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder)
+        .expect("a folder")
+        .map_while(Result::ok);
+    let mut entries: Vec<_> = entries.map(|entry| entry.path()).collect();
+    entries.sort();
+    let is_ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name != "target" && name != "node_modules" && !name.as_encoded_bytes().starts_with(b".")
+    };
+    let found = entries.into_iter().filter(is_ours).map(|path| {
+        if path.is_dir() {
+            sources(&path)
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            vec![path]
+        } else {
+            Vec::new()
+        }
+    });
+    found.flatten().collect()
+}
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .expect("the tree is there")
 }

@@ -42,6 +42,7 @@ macro_rules! cannot_be_compared {
     };
 }
 
+// Threats: A13.
 #[test]
 fn no_secret_has_a_comparison_of_its_own() {
     cannot_be_compared!(
@@ -65,6 +66,7 @@ fn a_secret_that_may_be_used_once_cannot_be_cloned() {
     }
 }
 
+// Threats: A13.
 #[test]
 fn the_check_detects_a_comparison() {
     const {

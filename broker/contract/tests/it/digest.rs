@@ -15,6 +15,7 @@ fn a_digest_is_sha_256() {
     assert_eq!(Digest::of(b"abc"), Digest::from_bytes(ABC));
 }
 
+// Threats: CVE-2023-48309.
 #[test]
 fn one_secret_for_two_purposes_makes_two_unrelated_digests() {
     let secret = b"a secret";
@@ -57,6 +58,7 @@ proptest! {
         prop_assert_eq!(digest.as_bytes(), &bytes);
     }
 
+    // Threats: A13, d91abd90, RAUTHY-005.
     #[test]
     fn digests_are_equal_only_in_every_byte(
         bytes in any::<[u8; 32]>(), at in 0..32_usize, flip in 1..=255_u8

@@ -56,6 +56,7 @@ fn an_https_url_is_a_callback() {
     check("https://app.example/a%00b", Accepted);
 }
 
+// Threats: A2.
 #[test]
 fn an_http_url_is_a_callback_only_on_loopback() {
     check("http://localhost/cb", Accepted);
@@ -84,6 +85,7 @@ fn an_http_url_is_a_callback_only_on_loopback() {
     check("http://xn--localhost-/cb", Refused);
 }
 
+// Threats: A2.
 #[test]
 fn another_spelling_of_loopback_is_not_a_callback() {
     check("http://127.1/cb", Refused);

@@ -169,6 +169,7 @@ fn a_subject_is_a_prefix_and_43_characters_and_depends_on_its_user_alone() {
     );
 }
 
+// Threats: A40.
 #[test]
 fn the_same_number_at_two_providers_is_two_users() {
     assert_ne!(

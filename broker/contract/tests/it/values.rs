@@ -106,6 +106,7 @@ fn a_state_is_43_characters_of_base64url() {
     check_key_pattern::<State>(Rule::StatePattern);
 }
 
+// Threats: A6.
 #[test]
 fn a_code_challenge_is_43_characters_of_base64url() {
     check_key_pattern::<CodeChallenge>(Rule::CodeChallengePattern);
@@ -245,6 +246,7 @@ fn a_login_fails_in_one_of_three_words() {
     assert!(serde_json::from_value::<LoginError>(json!("server_error")).is_err());
 }
 
+// Threats: A11.
 #[test]
 fn a_random_value_fits_its_pattern_and_contains_every_byte() {
     #[track_caller]
@@ -329,6 +331,7 @@ fn a_value_that_is_no_secret_is_printed_unchanged() {
 }
 
 proptest! {
+    // Threats: RAUTHY-006.
     #[test]
     fn no_text_makes_a_parser_panic(text in any::<String>()) {
         let _ = text.parse::<ClientId>();

@@ -28,6 +28,7 @@ proptest! {
         prop_assert_eq!(cookie_cipher.decrypt("name", &encrypted), Some(text));
     }
 
+    // Threats: CVE-2024-4540.
     #[test]
     fn a_text_that_was_not_encrypted_is_not_decrypted(text in any::<String>()) {
         let cookie_cipher = CookieCipher::new(vec![CookieKey::from_random(&[1; 32])]);

@@ -8,6 +8,7 @@ use super::{LOCAL, accepted, project_of, refused};
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
 
+// Threats: A2.
 #[test]
 fn each_invalid_member_of_a_project_is_refused() {
     let project = |from: &str, to: &str| {
@@ -59,6 +60,7 @@ const UNPRINTABLE: [&str; 12] = [
     "a\\U000E0041b",
 ];
 
+// Threats: A34.
 #[test]
 fn an_unprintable_or_empty_name_is_refused_with_its_key() {
     let named = |name: &str| {
@@ -270,6 +272,7 @@ fn a_project_registered_again_replaces_the_first() {
     assert!(projects.authenticate("a", &secret("new")).is_ok());
 }
 
+// Threats: A13.
 #[test]
 fn an_unknown_client_id_is_not_authenticated() {
     let projects = Projects::from_iter([project("a", "x")]);

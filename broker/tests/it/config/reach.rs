@@ -4,6 +4,7 @@ use contract::DEVELOPMENT_SECRET;
 
 use super::{COOKIE_KEY, LOCAL, PUBLIC, accepted, previous, project_of, refused};
 
+// Threats: RAUTHY-009.
 #[test]
 fn a_broker_that_others_can_reach_has_cookie_keys_of_its_own() {
     let everywhere = "bind = \"0.0.0.0:8000\"\n";
@@ -28,6 +29,7 @@ fn a_broker_that_others_can_reach_is_not_at_an_http_address() {
     }
 }
 
+// Threats: RAUTHY-009.
 #[test]
 fn a_broker_that_others_can_reach_refuses_the_development_secret() {
     let known = project_of(DEVELOPMENT_SECRET);

@@ -14,6 +14,7 @@ fn a_secret_of_the_wrong_type_is_refused_without_being_quoted() {
     assert!(!format!("{error:?}").contains("271828"), "{error:?}");
 }
 
+// Threats: A15.
 #[test]
 fn a_configuration_shows_none_of_its_secrets() {
     let config = accepted(&format!("{PUBLIC}{COOKIE_KEY}{}", google("")));

@@ -22,6 +22,7 @@ async fn an_unknown_handle_is_a_page_with_advice() {
     broker.get("/login/unknown").await.is_refusal(404);
 }
 
+// Threats: X4, M5, CVE-2026-7507.
 #[tokio::test]
 async fn the_first_browser_is_bound_and_any_other_is_refused() {
     let broker = TestBroker::start().await;
@@ -73,6 +74,7 @@ async fn a_browser_without_its_cookies_is_refused() {
         .is_refusal_page(410, "handle.one_browser");
 }
 
+// Threats: V6.
 #[tokio::test]
 async fn a_late_browser_is_redirected_to_the_callback() {
     let broker = TestBroker::start().await;
@@ -89,6 +91,7 @@ async fn a_late_browser_is_redirected_to_the_callback() {
         .is_refusal_page(404, "handle.known");
 }
 
+// Threats: V6.
 #[tokio::test]
 async fn a_completed_login_redirects_every_browser_to_the_callback() {
     let broker = TestBroker::start().await;

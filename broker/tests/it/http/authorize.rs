@@ -77,6 +77,7 @@ async fn a_valid_request_redirects_to_the_provider() {
     assert!(!url.contains(&authorize_query()[4].1));
 }
 
+// Threats: A3.
 #[tokio::test]
 async fn an_unknown_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
@@ -86,6 +87,7 @@ async fn an_unknown_client_or_callback_is_refused_on_a_page() {
     is_refused_on_a_page(&broker, &with("redirect_uri", Some(BOB_CALLBACK)), callback).await;
 }
 
+// Threats: A5.
 #[tokio::test]
 async fn a_repeated_client_or_callback_is_refused_on_a_page() {
     let broker = TestBroker::start().await;
@@ -101,6 +103,7 @@ async fn a_client_that_accepts_no_html_is_refused_in_json() {
     broker.get(&authorize_with(&query)).await.is_refusal(400);
 }
 
+// Threats: A6.
 #[tokio::test]
 async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state() {
     let broker = TestBroker::start().await;
@@ -158,6 +161,7 @@ async fn any_other_invalid_parameter_is_an_error_at_the_callback_with_the_state(
     is_error_at_callback(&broker, &query, "invalid_request", Some(&state)).await;
 }
 
+// Threats: A5.
 #[tokio::test]
 async fn any_other_repeated_parameter_is_an_error_at_the_callback_with_the_state() {
     let broker = TestBroker::start().await;
@@ -208,6 +212,7 @@ async fn a_parameter_without_a_value_counts_as_omitted() {
     is_error_at_callback(&broker, &state, "invalid_request", None).await;
 }
 
+// Threats: A5.
 #[tokio::test]
 async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
     let broker = TestBroker::start().await;
@@ -226,6 +231,7 @@ async fn a_response_type_of_code_and_unknown_parameters_are_accepted() {
     assert!(!url.contains("evil"), "{url}");
 }
 
+// Threats: GHSA-7qjx-gp9h-65qj.
 #[tokio::test]
 async fn a_disabled_or_unreachable_provider_is_unavailable_at_the_callback() {
     let google = with("provider", Some("google"));

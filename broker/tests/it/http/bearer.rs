@@ -25,12 +25,14 @@ fn is_challenged(response: &Response, challenge: &str) {
     assert_eq!(response.header("www-authenticate"), Some(challenge));
 }
 
+// Threats: A21.
 #[tokio::test]
 async fn a_request_without_a_token_is_challenged_without_an_error() {
     let broker = TestBroker::start().await;
     are_challenged(&broker, |request| request, WITHOUT_ERROR).await;
 }
 
+// Threats: A21.
 #[tokio::test]
 async fn a_malformed_bearer_header_is_an_invalid_token() {
     let broker = TestBroker::start().await;
@@ -53,6 +55,7 @@ async fn credentials_of_another_scheme_are_challenged_without_an_error() {
     assert_eq!(broker.profile(&token).await.status, 200, "none was revoked");
 }
 
+// Threats: A24.
 #[tokio::test]
 async fn only_an_access_token_is_a_bearer_token() {
     let broker = TestBroker::start().await;
@@ -73,6 +76,7 @@ async fn only_an_access_token_is_a_bearer_token() {
     }
 }
 
+// Threats: A20.
 #[tokio::test]
 async fn the_scheme_is_compared_without_case() {
     let broker = TestBroker::start().await;
@@ -85,6 +89,7 @@ async fn the_scheme_is_compared_without_case() {
     }
 }
 
+// Threats: A20.
 #[tokio::test]
 async fn a_token_in_the_query_or_the_body_is_ignored() {
     let broker = TestBroker::start().await;
@@ -100,6 +105,7 @@ async fn a_token_in_the_query_or_the_body_is_ignored() {
     assert_eq!(broker.profile(&token).await.status, 200);
 }
 
+// Threats: A43, CVE-2025-54576, CVE-2026-34457.
 #[tokio::test]
 async fn no_user_agent_cookie_or_query_replaces_a_token() {
     let broker = TestBroker::start().await;
@@ -134,6 +140,7 @@ async fn an_unknown_token_is_an_invalid_token() {
     assert_eq!(broker.last_rule(), Some("bearer.known"));
 }
 
+// Threats: A20, A44.
 #[tokio::test]
 async fn two_authorization_headers_are_a_request_that_is_invalid() {
     let broker = TestBroker::start().await;

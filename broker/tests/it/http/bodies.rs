@@ -32,6 +32,7 @@ async fn every_spelling_of_json_is_accepted() {
     check(5, |text| text.replace("https://", "https:\\/\\/")).await;
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_body_of_32_kib_is_accepted_and_a_larger_one_starts_nothing() {
     let broker = TestBroker::start().await;

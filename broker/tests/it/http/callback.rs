@@ -6,6 +6,7 @@ use crate::test_broker::{
     parameter, project, result_body, session_body, sign_in, state, token_body, with,
 };
 
+// Threats: A30.
 #[tokio::test]
 async fn a_clean_login_returns_to_the_bare_callback() {
     let broker = TestBroker::start().await;
@@ -23,6 +24,7 @@ async fn a_clean_login_returns_to_the_bare_callback() {
     assert_eq!(result["profile"], adas_profile());
 }
 
+// Threats: A45.
 #[tokio::test]
 async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     let broker = TestBroker::start().await;
@@ -35,6 +37,7 @@ async fn a_legacy_login_returns_to_the_callback_with_code_and_state() {
     returned.redirects_to(&format!("{CALLBACK}?code={code}&state={}", state()));
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
     let broker = TestBroker::start().await;
@@ -54,6 +57,7 @@ async fn a_failed_legacy_login_returns_to_the_callback_with_error_and_state() {
     assert_eq!(broker.calls_upstream().await, 0);
 }
 
+// Threats: X1, V4, M1, B1, CVE-2026-7507, CVE-2025-14546, CVE-2025-65107.
 #[tokio::test]
 async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
@@ -72,6 +76,7 @@ async fn a_callback_without_its_cookie_is_refused_and_consumes_nothing() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: B1, CVE-2026-7571.
 #[tokio::test]
 async fn a_tampered_cookie_is_refused() {
     let broker = TestBroker::start().await;
@@ -98,6 +103,7 @@ async fn a_tampered_cookie_is_refused() {
     assert_eq!(browser.get(&back).await.status, 303);
 }
 
+// Threats: B1, CVE-2025-68481, CVE-2025-68158.
 #[tokio::test]
 async fn the_state_of_another_browsers_upstream_login_is_refused() {
     let broker = TestBroker::start().await;
@@ -143,6 +149,7 @@ async fn two_tabs_of_one_browser_do_not_interfere() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn no_browser_is_redirected_to_a_callback_that_was_withdrawn() {
     let broker = TestBroker::start().await;

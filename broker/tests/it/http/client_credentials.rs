@@ -50,6 +50,7 @@ async fn refuses_wrong_credentials(broker: &TestBroker, path: &str, good: Value,
     assert_eq!(responses.len(), 1, "{responses:#?}");
 }
 
+// Threats: A12.
 #[tokio::test]
 async fn wrong_credentials_get_401_at_the_session_and_use_no_key() {
     let broker = TestBroker::start().await;
@@ -57,6 +58,7 @@ async fn wrong_credentials_get_401_at_the_session_and_use_no_key() {
     broker.session(1).await;
 }
 
+// Threats: A12.
 #[tokio::test]
 async fn wrong_credentials_get_400_at_the_result_and_consume_nothing() {
     let broker = TestBroker::start().await;
@@ -65,6 +67,7 @@ async fn wrong_credentials_get_400_at_the_result_and_consume_nothing() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: A12.
 #[tokio::test]
 async fn wrong_credentials_get_401_at_the_token_and_redeem_nothing() {
     let broker = TestBroker::start().await;
@@ -95,6 +98,7 @@ async fn wrong_credentials_are_challenged_by_no_scheme_that_a_client_knows() {
     assert_eq!(response.header("www-authenticate"), Some(challenge));
 }
 
+// Threats: A19.
 #[tokio::test]
 async fn basic_credentials_are_ignored() {
     let broker = TestBroker::start().await;
@@ -115,6 +119,7 @@ async fn basic_credentials_are_ignored() {
     assert_eq!(response.status, 200, "{response:?}");
 }
 
+// Threats: A1.
 #[tokio::test]
 async fn another_projects_callback_is_not_registered() {
     let broker = TestBroker::start().await;

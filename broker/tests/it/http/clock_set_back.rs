@@ -183,16 +183,19 @@ async fn an_item_created_during_the_correction_lives_at_most_a_third_longer(
 macro_rules! on {
     ($engine:ident, $($store:tt)+) => {
         mod $engine {
+            // Threats: A28, L5.
             #[tokio::test]
             async fn an_expired_item_stays_expired() {
                 super::an_expired_item_stays_expired($($store)+).await;
             }
 
+            // Threats: L5.
             #[tokio::test]
             async fn a_valid_item_continues_to_age() {
                 super::a_valid_item_continues_to_age($($store)+).await;
             }
 
+            // Threats: L5.
             #[tokio::test]
             async fn an_item_created_during_the_correction_lives_at_most_a_third_longer() {
                 super::an_item_created_during_the_correction_lives_at_most_a_third_longer($($store)+).await;

@@ -19,6 +19,7 @@ pub(super) fn is_confirmation_page(response: &Response) {
     assert_eq!(response.set_cookies(), Vec::<String>::new());
 }
 
+// Threats: M2, A34.
 #[tokio::test]
 async fn the_page_names_project_and_host_and_has_its_own_headers() {
     let broker = TestBroker::start_with(|config| {
@@ -60,6 +61,7 @@ async fn the_page_names_project_and_host_and_has_its_own_headers() {
     }
 }
 
+// Threats: X9.
 #[tokio::test]
 async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     let broker = TestBroker::start().await;
@@ -99,6 +101,7 @@ async fn continue_binds_the_login_and_redirects_without_a_fragment() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: X3.
 #[tokio::test]
 async fn of_eight_browsers_that_continue_at_once_one_is_bound() {
     let broker = TestBroker::start().await;
@@ -111,6 +114,7 @@ async fn of_eight_browsers_that_continue_at_once_one_is_bound() {
     assert_eq!(statuses, [303, 410, 410, 410, 410, 410, 410, 410]);
 }
 
+// Threats: X6, M6.
 #[tokio::test]
 async fn cancel_fails_the_login_once() {
     let broker = TestBroker::start().await;
@@ -137,6 +141,7 @@ async fn cancel_fails_the_login_once() {
     broker.browser().get(&path).await.redirects_to(CALLBACK);
 }
 
+// Threats: X3.
 #[tokio::test]
 async fn a_form_is_accepted_only_from_the_brokers_own_page() {
     let broker = TestBroker::start().await;

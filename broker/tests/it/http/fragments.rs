@@ -27,6 +27,7 @@ async fn navigate(broker: &TestBroker, path: &str, cookies: &str) -> Response {
     request.send().await
 }
 
+// Threats: A30.
 #[tokio::test]
 async fn an_expired_login_removes_the_fragment_before_the_callback() {
     let broker = TestBroker::start().await;
@@ -37,6 +38,7 @@ async fn an_expired_login_removes_the_fragment_before_the_callback() {
         .redirects_to(&return_url());
 }
 
+// Threats: A30.
 #[tokio::test]
 async fn an_unreachable_provider_removes_the_fragment_before_the_callback() {
     let broker = TestBroker::start().await;

@@ -28,6 +28,7 @@ async fn a_request_id_is_the_brokers_own_and_unique() {
     }
 }
 
+// Threats: A33.
 #[tokio::test]
 async fn a_page_can_load_its_style_and_nothing_else() {
     let broker = TestBroker::start().await;
@@ -46,6 +47,7 @@ async fn a_page_can_load_its_style_and_nothing_else() {
 }
 
 /// Every route, with valid and invalid requests, over HTTP and HTTPS.
+// Threats: A4, A17, A33, A35.
 #[tokio::test]
 async fn every_response_of_every_route_has_its_headers() {
     let https = TestBroker::start_with(|config| {
@@ -214,6 +216,7 @@ async fn a_malformed_request_target_gets_a_complete_refusal() {
     }
 }
 
+// Threats: A44, CVE-2025-64484.
 #[tokio::test]
 async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
     let broker = TestBroker::start().await;
@@ -226,6 +229,7 @@ async fn a_header_with_an_underscore_is_not_the_one_with_a_hyphen() {
     assert!(response.starts_with("http/1.1 401"), "{response}");
 }
 
+// Threats: A43, CVE-2026-41059.
 #[tokio::test]
 async fn a_fragment_in_a_request_target_grants_nothing() {
     let broker = TestBroker::start().await;

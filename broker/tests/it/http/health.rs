@@ -102,6 +102,7 @@ mod on_a_real_one {
         TestBroker::start_on(clock, on_postgres(&database.url())).await
     }
 
+    // Threats: L3.
     #[tokio::test]
     async fn a_broker_is_ready_while_its_clock_is_30_seconds_off_the_databases_at_most() {
         for ms in [-28_000, 28_000] {

@@ -60,6 +60,7 @@ pub(super) fn is_rate_limited(response: &Response, seconds: &str) {
     assert_eq!(response.header("retry-after"), Some(seconds));
 }
 
+// Threats: A38.
 #[tokio::test]
 async fn of_a_thousand_wrong_secrets_nineteen_get_401_and_the_right_one_is_accepted() {
     let broker = behind_a_proxy().await;
@@ -91,6 +92,7 @@ async fn wrong_secrets_are_counted_across_all_operations() {
     }
 }
 
+// Threats: A38.
 #[tokio::test]
 async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
     let broker = behind_a_proxy().await;
@@ -108,6 +110,7 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
     }
 }
 
+// Threats: A38.
 #[tokio::test]
 async fn a_wrong_secret_gets_401_again_after_retry_after_seconds() {
     let broker = behind_a_proxy().await;
@@ -127,6 +130,7 @@ async fn a_wrong_secret_gets_401_again_after_retry_after_seconds() {
     guess(&broker, HERE).await.is_refusal(429);
 }
 
+// Threats: CVE-2026-40575.
 #[tokio::test]
 async fn the_ip_header_is_ignored_unless_a_proxy_is_configured() {
     let broker = limited(|config| config.ip_header = None).await;
@@ -159,6 +163,7 @@ async fn browser_at_provider(broker: &TestBroker, source: &'static str) -> (Brow
     (browser, back_path(&redirect, "code=upstream-code"))
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn of_thirty_concurrent_callbacks_from_one_address_ten_are_accepted() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(10)).await;

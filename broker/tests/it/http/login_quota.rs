@@ -5,6 +5,7 @@ use contract::Rule;
 use super::limits::{is_rate_limited, limited, many};
 use crate::test_broker::{BOB_CALLBACK, BOB_SECRET, all, session_body, sign_in, with};
 
+// Threats: A39.
 #[tokio::test]
 async fn of_thirty_concurrent_logins_as_many_start_as_the_quota_allows() {
     let broker = limited(|config| config.limits.live_sessions = many(10)).await;
@@ -26,6 +27,7 @@ async fn of_thirty_concurrent_logins_as_many_start_as_the_quota_allows() {
     assert!(refused.all(|event| event.rule == Some(Rule::SessionQuota)));
 }
 
+// Threats: A39.
 #[tokio::test]
 async fn the_quota_is_freed_by_expiry_and_not_by_reading_the_result() {
     let broker = limited(|config| config.limits.live_sessions = many(2)).await;

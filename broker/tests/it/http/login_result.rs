@@ -8,6 +8,7 @@ use crate::test_broker::{
     session_body, sign_in, with,
 };
 
+// Threats: A26.
 #[tokio::test]
 async fn a_pending_read_does_not_consume_the_session() {
     let broker = TestBroker::start().await;
@@ -51,6 +52,7 @@ async fn a_failure_is_read_once() {
     broker.result(1).await.is_refusal(400);
 }
 
+// Threats: A27, CVE-2022-39263.
 #[tokio::test]
 async fn every_refused_read_is_the_same_400_and_consumes_nothing() {
     let broker = TestBroker::start().await;

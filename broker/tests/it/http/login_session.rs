@@ -9,6 +9,7 @@ use crate::test_broker::{
     state, with,
 };
 
+// Threats: A11.
 #[tokio::test]
 async fn an_authorization_url_is_the_base_url_and_a_handle() {
     let broker = TestBroker::start().await;
@@ -31,6 +32,7 @@ async fn an_authorization_url_is_the_base_url_and_a_handle() {
     assert_ne!(broker.session(2).await, format!("/login/{handle}"));
 }
 
+// Threats: A31, A32, CVE-2026-40575.
 #[tokio::test]
 async fn no_header_changes_the_authorization_url() {
     let broker = TestBroker::start().await;
@@ -54,6 +56,7 @@ async fn no_header_changes_the_authorization_url() {
     }
 }
 
+// Threats: A31.
 #[tokio::test]
 async fn no_parameter_changes_a_redirect() {
     const NAMES: [&str; 7] = [
@@ -97,6 +100,7 @@ async fn no_parameter_changes_a_redirect() {
         .redirects_to(&callback);
 }
 
+// Threats: A1, CVE-2020-15233, CVE-2020-15234.
 #[tokio::test]
 async fn a_callback_that_is_not_registered_byte_for_byte_is_refused() {
     let broker = TestBroker::start().await;
@@ -132,6 +136,7 @@ const SIMILAR_CALLBACKS: [&str; 13] = [
     "https://bob.example/cb",
 ];
 
+// Threats: GHSA-7qjx-gp9h-65qj.
 #[tokio::test]
 async fn a_disabled_provider_is_refused_at_the_session() {
     let check = async |broker: TestBroker| {

@@ -31,6 +31,7 @@ async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
     }
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_malformed_session_request_is_refused_and_leaves_its_key_free() {
     let broker = TestBroker::start().await;
@@ -42,6 +43,7 @@ async fn a_malformed_session_request_is_refused_and_leaves_its_key_free() {
     broker.session(1).await;
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_malformed_result_request_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
@@ -51,6 +53,7 @@ async fn a_malformed_result_request_is_refused_and_consumes_nothing() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_malformed_token_request_is_refused_and_redeems_nothing() {
     let broker = TestBroker::start().await;
@@ -71,6 +74,7 @@ async fn a_malformed_bearer_request_is_refused_and_revokes_nothing() {
     assert_eq!(broker.profile(&token).await.status, 200);
 }
 
+// Threats: A1, A3.
 #[tokio::test]
 async fn a_malformed_authorization_request_is_refused_and_redirects_nowhere() {
     let broker = TestBroker::start().await;
@@ -82,6 +86,7 @@ async fn a_malformed_authorization_request_is_refused_and_redirects_nowhere() {
     }
 }
 
+// Threats: A16.
 #[tokio::test]
 async fn a_malformed_request_of_a_browser_neither_binds_nor_consumes_a_login() {
     let broker = TestBroker::start().await;

@@ -35,6 +35,7 @@ pub(super) const METHODS: [Method; 7] = [
     Method::TRACE,
 ];
 
+// Threats: A36.
 #[tokio::test]
 async fn a_wrong_method_is_405_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
@@ -50,6 +51,7 @@ async fn a_wrong_method_is_405_with_the_allowed_ones() {
     }
 }
 
+// Threats: A35.
 #[tokio::test]
 async fn a_preflight_is_refused_without_cors_headers() {
     let broker = TestBroker::start().await;
@@ -65,6 +67,7 @@ async fn a_preflight_is_refused_without_cors_headers() {
     }
 }
 
+// Threats: X5, A36.
 #[tokio::test]
 async fn head_changes_nothing_anywhere() {
     let broker = TestBroker::start().await;

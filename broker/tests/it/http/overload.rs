@@ -115,6 +115,7 @@ async fn visit_until(broker: &TestBroker, is_last: fn(u16) -> bool) -> Response 
     panic!("{MAX_VISITS} visits changed nothing");
 }
 
+// Threats: A39.
 #[tokio::test]
 async fn while_the_store_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
     let overloaded = Overloadable::start().await;
@@ -175,6 +176,7 @@ async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
 
 /// Three logins, each of which was begun and is at another request: its visit, its
 /// callback, its result.
+// Threats: A39.
 #[tokio::test]
 async fn a_login_that_has_begun_completes_during_an_overload() {
     let overloaded = Overloadable::start().await;
@@ -205,6 +207,7 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
     );
 }
 
+// Threats: A39.
 #[tokio::test]
 async fn while_the_processor_is_overloaded_no_login_begins_and_afterwards_logins_begin_again() {
     let overloaded = Overloadable::start().await;

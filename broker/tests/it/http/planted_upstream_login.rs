@@ -50,6 +50,7 @@ async fn assert_nothing_is_consumed(broker: &TestBroker) {
     assert_eq!(broker.result(1).await.json()["status"], "pending");
 }
 
+// Threats: W1.
 #[tokio::test]
 async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_consumed() {
     for guard in [RelayGuard::Auto, RelayGuard::Always] {
@@ -65,6 +66,7 @@ async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_
     }
 }
 
+// Threats: W1.
 #[tokio::test]
 async fn the_buttons_end_or_complete_the_login_of_a_planted_cookie() {
     for (button, outcome) in [("cancel", "failed"), ("continue", "succeeded")] {
@@ -82,6 +84,7 @@ async fn the_buttons_end_or_complete_the_login_of_a_planted_cookie() {
     }
 }
 
+// Threats: W1.
 #[tokio::test]
 async fn a_browser_on_another_network_is_asked_and_the_same_one_is_not() {
     for (address, is_asked) in [("203.0.113.250", false), ("198.51.100.7", true)] {

@@ -19,6 +19,7 @@ const ANYWHERE: [&str; 12] = [
     "/nowhere/at/all",
 ];
 
+// Threats: A16.
 #[tokio::test]
 async fn a_secret_in_the_query_of_any_path_is_refused_before_anything_else() {
     let broker = TestBroker::start().await;
@@ -53,6 +54,7 @@ async fn an_authorization_request_with_a_secret_in_its_url_is_refused() {
     }
 }
 
+// Threats: A43.
 #[tokio::test]
 async fn any_other_parameter_is_ignored() {
     let broker = TestBroker::start().await;
@@ -69,6 +71,7 @@ async fn any_other_parameter_is_ignored() {
     }
 }
 
+// Threats: X5.
 #[tokio::test]
 async fn a_prefetch_is_answered_503_and_changes_nothing() {
     let broker = TestBroker::start().await;

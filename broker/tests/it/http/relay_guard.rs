@@ -21,6 +21,7 @@ fn provenance_and_rule(broker: &TestBroker) -> (&'static str, Option<&'static st
     (event.provenance.unwrap().as_str(), rule)
 }
 
+// Threats: X2, V3.
 #[tokio::test]
 async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
     let broker = TestBroker::start().await;
@@ -73,6 +74,7 @@ async fn an_unvouched_visit_gets_the_confirmation_page_and_binds_nothing() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: X5.
 #[tokio::test]
 async fn the_guard_always_confirms_before_any_client_is_bound() {
     let broker = with_project(|ada| ada.relay_guard = RelayGuard::Always).await;

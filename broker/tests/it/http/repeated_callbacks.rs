@@ -3,6 +3,7 @@
 
 use crate::test_broker::{CALLBACK, TestBroker, all, authorize_path, back_path};
 
+// Threats: B2.
 #[tokio::test]
 async fn a_repeated_clean_callback_calls_the_provider_once() {
     let broker = TestBroker::start().await;
@@ -27,6 +28,7 @@ async fn a_repeated_clean_callback_calls_the_provider_once() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn a_repeated_legacy_callback_is_refused() {
     let broker = TestBroker::start().await;
@@ -39,6 +41,7 @@ async fn a_repeated_legacy_callback_is_refused() {
     assert_eq!(broker.calls_upstream().await, calls);
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn a_late_callback_does_not_call_the_provider() {
     let broker = TestBroker::start().await;
@@ -57,6 +60,7 @@ async fn a_late_callback_does_not_call_the_provider() {
     assert_eq!(broker.last_rule(), Some("result.expiry"));
 }
 
+// Threats: B2.
 #[tokio::test]
 async fn of_32_concurrent_callbacks_one_calls_the_provider_and_all_redirect() {
     let broker = TestBroker::start().await;
@@ -77,6 +81,7 @@ async fn of_32_concurrent_callbacks_one_calls_the_provider_and_all_redirect() {
     assert_eq!(broker.result(1).await.json()["status"], "succeeded");
 }
 
+// Threats: B2.
 #[tokio::test]
 async fn of_32_concurrent_legacy_callbacks_one_yields_a_code() {
     let broker = TestBroker::start().await;

@@ -286,6 +286,7 @@ fn error_of_a_response() -> String {
     format!("a response: {error}")
 }
 
+// Threats: A37, CVE-2021-21411.
 #[tokio::test]
 async fn every_rule_is_reached_and_refused_as_documented() {
     for rule in Rule::ALL {

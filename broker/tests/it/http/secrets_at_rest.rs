@@ -17,6 +17,7 @@ fn with_a_known_cookie_key(config: &mut Config) {
     config.cookie_keys = vec![CookieKey::from_random(COOKIE_KEY)];
 }
 
+// Threats: A14, A41, B27.
 #[tokio::test]
 async fn no_secret_is_in_the_database_or_in_the_audit_log() {
     let scratch = Scratch::new();
@@ -37,6 +38,7 @@ async fn no_secret_is_in_the_database_or_in_the_audit_log() {
 }
 
 /// The write-ahead log of a server has every version of every row.
+// Threats: A14.
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn no_secret_is_in_the_log_of_postgresql() {

@@ -55,6 +55,7 @@ impl BrokerWithOutages {
     }
 }
 
+// Threats: A23, CVE-2020-15223.
 #[tokio::test]
 async fn a_failed_revocation_is_not_reported_as_done() {
     let outages = BrokerWithOutages::start().await;
@@ -82,6 +83,7 @@ async fn a_failed_exchange_leaves_the_code_valid() {
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
+// Threats: A37.
 #[tokio::test]
 async fn a_login_survives_an_outage() {
     let outages = BrokerWithOutages::start().await;
@@ -106,6 +108,7 @@ async fn a_login_survives_an_outage() {
     assert_eq!(redirect.status, 303);
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider() {
     let outages = BrokerWithOutages::start().await;
@@ -121,6 +124,7 @@ async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider()
     browser.get(&back).await.redirects_to(CALLBACK);
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_fails() {
     let outages = BrokerWithOutages::start().await;
@@ -136,6 +140,7 @@ async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_
     result.is_json(200, &json!({ "status": "pending" }));
 }
 
+// Threats: B30.
 #[tokio::test]
 async fn a_legacy_login_whose_code_cannot_be_stored_returns_an_error() {
     let outages = BrokerWithOutages::start().await;

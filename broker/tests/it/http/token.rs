@@ -28,6 +28,7 @@ async fn a_code_is_exchanged_for_a_token_and_the_token_for_a_profile() {
     profile.has_security_headers();
 }
 
+// Threats: A7.
 #[tokio::test]
 async fn a_field_of_another_client_leaves_the_code_valid() {
     let broker = TestBroker::start().await;
@@ -54,6 +55,7 @@ async fn a_field_of_another_client_leaves_the_code_valid() {
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
+// Threats: CVE-2026-33504.
 #[tokio::test]
 async fn sql_in_a_field_is_only_an_unknown_value() {
     let broker = TestBroker::start().await;
@@ -92,6 +94,7 @@ async fn a_code_lives_60_seconds() {
     assert_eq!(broker.last_rule(), Some("code.expiry"));
 }
 
+// Threats: A9.
 #[tokio::test]
 async fn a_second_valid_redemption_revokes_the_token_of_the_first() {
     let broker = TestBroker::start().await;
@@ -109,6 +112,7 @@ async fn a_second_valid_redemption_revokes_the_token_of_the_first() {
     assert_eq!(broker.last_rule(), Some("bearer.ended"));
 }
 
+// Threats: A22.
 #[tokio::test]
 async fn a_token_lives_900_seconds() {
     let broker = TestBroker::start().await;
@@ -123,6 +127,7 @@ async fn a_token_lives_900_seconds() {
     assert_eq!(broker.last_rule(), Some("bearer.expiry"));
 }
 
+// Threats: A23.
 #[tokio::test]
 async fn a_revocation_succeeds_whatever_the_token() {
     let broker = TestBroker::start().await;

@@ -16,6 +16,7 @@ fn value(text: &str, byte: u8) -> Vec<u8> {
     [text.as_bytes(), &[byte]].concat()
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn a_cookie_that_hides_all_others_is_named_at_every_address_of_a_browser() {
     let broker = TestBroker::start().await;
@@ -58,6 +59,7 @@ async fn confirm_with(broker: &TestBroker, name: &str, own: &str, other: &[u8]) 
     request.header(name, other).send().await
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn an_origin_that_was_dropped_is_no_absent_one() {
     for byte in high_bytes() {
@@ -73,6 +75,7 @@ async fn an_origin_that_was_dropped_is_no_absent_one() {
     }
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn a_referrer_that_was_dropped_is_a_foreign_page() {
     let broker = TestBroker::start().await;
@@ -86,6 +89,7 @@ async fn a_referrer_that_was_dropped_is_a_foreign_page() {
     }
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn two_headers_are_two_although_one_was_dropped() {
     let broker = TestBroker::start().await;

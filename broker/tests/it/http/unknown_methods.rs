@@ -8,6 +8,7 @@ use crate::test_broker::{CALLBACK, TestBroker, back_path};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
+// Threats: A36.
 #[tokio::test]
 async fn a_form_cannot_override_its_method() {
     let broker = TestBroker::start().await;
@@ -86,6 +87,7 @@ async fn a_wrong_method_is_405_whatever_its_media_type() {
 
 /// Rocket changes the method before any code of the broker runs, so a GET with the
 /// override `get` looks like a POST with it.
+// Threats: A36.
 #[tokio::test]
 async fn every_spelling_of_a_method_override_is_refused() {
     let broker = TestBroker::start().await;
@@ -130,6 +132,7 @@ async fn send(broker: &TestBroker, method: &str, target: &str, headers: &str) ->
     raw(broker, request.as_bytes()).await
 }
 
+// Threats: A36.
 #[tokio::test]
 async fn an_unknown_method_is_405_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
@@ -163,6 +166,7 @@ async fn an_unknown_method_is_405_with_the_allowed_ones() {
     }
 }
 
+// Threats: A36.
 #[tokio::test]
 async fn the_preconditions_apply_to_every_method() {
     let broker = TestBroker::start().await;

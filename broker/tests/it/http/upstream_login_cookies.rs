@@ -25,6 +25,7 @@ async fn broker_with_long_values() -> TestBroker {
     .await
 }
 
+// Threats: X12.
 #[tokio::test]
 async fn a_browser_keeps_at_most_eight_upstream_logins_of_under_600_bytes() {
     let broker = broker_with_long_values().await;
@@ -141,6 +142,7 @@ fn check_attributes(line: &str, is_https: bool) {
     assert!([0, 1200].contains(&seconds), "{line}");
 }
 
+// Threats: K1.
 #[tokio::test]
 async fn a_cookie_is_bound_to_its_host_and_comes_back_from_a_provider() {
     let http = TestBroker::start().await;
@@ -173,6 +175,7 @@ async fn https_broker() -> TestBroker {
 
 /// A sister subdomain can set a cookie of any other name for the parent domain. A
 /// server that decodes or trims names would take it for a `__Host-` cookie.
+// Threats: G1.
 #[tokio::test]
 async fn a_cookie_name_that_only_decodes_or_trims_to_ours_is_ignored() {
     let broker = https_broker().await;
@@ -198,6 +201,7 @@ async fn a_cookie_name_that_only_decodes_or_trims_to_ours_is_ignored() {
     assert_eq!(returned.status, 303);
 }
 
+// Threats: G1.
 #[tokio::test]
 async fn two_cookies_with_one_name_are_both_ignored() {
     let broker = https_broker().await;

@@ -58,6 +58,7 @@ fn the_values_derived_from_a_seed_are_distinct_and_always_the_same() {
     assert!(derived(&other).iter().all(|value| !values.contains(value)));
 }
 
+// Threats: A13.
 #[test]
 fn an_upstream_state_is_matched_by_its_own_text_alone_and_is_redacted() {
     let state = upstream_login(legacy()).upstream_state();

@@ -68,6 +68,7 @@ fn adas() -> Read {
     Read::Outcome(LoginOutcome::Succeeded(ada()))
 }
 
+// Threats: L3.
 pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(store: TestStore) {
     let ahead = Ahead::beside(&store).await;
     for key in [1, 2] {
@@ -113,6 +114,7 @@ pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_bro
     );
 }
 
+// Threats: L3.
 pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(store: TestStore) {
     let ahead = Ahead::beside(&store).await;
     for code in [1, 2] {
@@ -137,6 +139,7 @@ pub(super) async fn a_code_is_redeemed_once_by_brokers_whose_clocks_differ(store
     assert_eq!(ahead.profile(&store, 2).await, Err(Rule::BearerExpiry));
 }
 
+// Threats: L3.
 pub(super) async fn an_upstream_login_is_consumed_once_by_brokers_whose_clocks_differ(
     store: TestStore,
 ) {

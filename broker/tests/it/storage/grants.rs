@@ -28,6 +28,7 @@ pub(super) async fn a_code_becomes_a_token_that_opens_the_profile(store: TestSto
     );
 }
 
+// Threats: A10.
 pub(super) async fn a_code_is_redeemed_within_its_60_seconds(store: TestStore) {
     store.issue(1).await;
     store.issue(2).await;
@@ -82,6 +83,7 @@ fn wrong_redemptions(store: &TestStore) -> [(Rule, Redemption); 3] {
     ]
 }
 
+// Threats: A7, CVE-2022-39263.
 pub(super) async fn another_project_callback_or_verifier_leaves_the_code_alone(store: TestStore) {
     store.issue(1).await;
     for (rule, wrong) in wrong_redemptions(&store) {
@@ -97,6 +99,7 @@ pub(super) async fn another_project_callback_or_verifier_leaves_the_code_alone(s
     assert_eq!(store.profile(1).await, Ok(ada()));
 }
 
+// Threats: A9.
 pub(super) async fn another_project_callback_or_verifier_leaves_the_token_alone(store: TestStore) {
     store.issue(1).await;
     store.redeem(1).await;
@@ -159,6 +162,7 @@ pub(super) async fn a_token_that_was_never_issued_is_unknown(store: TestStore) {
     assert!(store.token(2).await.is_none());
 }
 
+// Threats: A24.
 pub(super) async fn a_code_does_not_work_as_a_token(store: TestStore) {
     store.issue(1).await;
     let code = grant(1, store.now()).code;

@@ -40,6 +40,7 @@ pub(super) async fn an_unknown_handle_finds_no_login(store: TestStore) {
     assert!(store.find(2).await.is_none());
 }
 
+// Threats: A25.
 pub(super) async fn a_key_belongs_to_its_login_for_600_seconds_in_any_state(store: TestStore) {
     let [pending, completed, consumed, other_project] = [1, 2, 3, 4];
     let keys = [pending, completed, consumed, other_project];
@@ -70,6 +71,7 @@ pub(super) async fn a_key_belongs_to_its_login_for_600_seconds_in_any_state(stor
     }
 }
 
+// Threats: A25.
 pub(super) async fn a_refused_opening_leaves_the_first_login_as_it_was(store: TestStore) {
     store.open(1).await;
     store.bind_browser(1, 1).await;

@@ -10,6 +10,7 @@ use rocket::futures::future::join_all;
 use super::postgres::Schema;
 use super::test_store::{Engine as _, TestStore};
 
+// Threats: L3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn while_one_broker_sweeps_another_deletes_nothing() {
     let store = TestStore::on(Schema::new()).await;
@@ -36,6 +37,7 @@ async fn while_one_broker_sweeps_another_deletes_nothing() {
     assert_eq!(store.sweep().await, 0, "the lock is released");
 }
 
+// Threats: L3.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn brokers_that_start_at_once_on_an_empty_database_create_its_tables_once() {
     for _ in 0..10 {

@@ -27,6 +27,7 @@ impl Engine for Database {
 
 /// The settings of this server let it acknowledge a commit ten seconds before it is
 /// written, unless a session insists on durability.
+// Threats: L8.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_acknowledged_step_is_stored_after_the_server_was_killed() {
     let lazy = ["synchronous_commit=off", "wal_writer_delay=10s"];

@@ -58,6 +58,7 @@ async fn check_one_opening_is_fresh(store: &TestStore) {
     assert_eq!(known, 1, "one handle leads to the login");
 }
 
+// Threats: A25, CVE-2020-15222.
 pub(super) async fn of_64_openings_with_one_key_one_is_fresh(store: TestStore) {
     check_one_opening_is_fresh(&store).await;
 }
@@ -110,6 +111,7 @@ pub(super) async fn of_64_outcomes_one_completes_the_login(store: TestStore) {
     );
 }
 
+// Threats: A26.
 pub(super) async fn of_64_reads_one_consumes_the_outcome(store: TestStore) {
     store.open(1).await;
     store.succeed(1).await;
@@ -137,6 +139,7 @@ pub(super) async fn of_64_calls_one_consumes_the_upstream_login(store: TestStore
     assert_eq!(count(&results, |consumed| *consumed == Consumed::Now), 1);
 }
 
+// Threats: A8, CVE-2020-5300.
 pub(super) async fn of_64_redemptions_one_gets_a_token(store: TestStore) {
     store.issue(1).await;
     let now = store.now();

@@ -55,6 +55,7 @@ pub(super) async fn each_error_is_read_once(store: TestStore) {
     }
 }
 
+// Threats: A28.
 pub(super) async fn an_outcome_expires_after_600_seconds_for_good(store: TestStore) {
     for key in [1, 2] {
         store.open(key).await;

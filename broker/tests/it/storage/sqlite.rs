@@ -41,6 +41,7 @@ impl Engine for File {
     }
 }
 
+// Threats: CVE-2026-9802.
 #[tokio::test]
 async fn every_acknowledged_step_is_stored_after_a_restart() {
     let scratch = Arc::new(Scratch::new());
@@ -67,6 +68,7 @@ async fn two_stores_on_one_file_see_each_others_steps() {
     );
 }
 
+// Threats: L6.
 #[tokio::test]
 async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
     let url: StoreUrl = "sqlite::memory:".parse().unwrap();
@@ -136,6 +138,7 @@ async fn a_read_neither_waits_for_a_step_that_is_not_committed_nor_sees_it() {
     assert_eq!(after.status, SessionStatus::Bound(binding(1)));
 }
 
+// Threats: A14.
 #[tokio::test]
 async fn an_erased_profile_is_overwritten_in_the_file() {
     let scratch = Arc::new(Scratch::new());

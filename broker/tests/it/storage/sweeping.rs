@@ -20,6 +20,7 @@ pub(super) async fn a_sweep_keeps_a_login_that_is_still_known(store: TestStore) 
     }
 }
 
+// Threats: A39.
 pub(super) async fn a_sweep_deletes_a_login_that_is_no_longer_known(store: TestStore) {
     store.open(1).await;
     store.at_ms(1_200_000);
@@ -150,6 +151,7 @@ pub(super) async fn a_sweep_keeps_the_profile_of_a_token_that_has_not_ended(stor
     }
 }
 
+// Threats: A39.
 pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
     let openings = (0..=250_u8).flat_map(|key| [(key, false), (key, true)]);
     let mut steps = tokio::task::JoinSet::new();

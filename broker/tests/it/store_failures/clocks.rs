@@ -4,6 +4,7 @@ use crate::command::BrokerCommand;
 use crate::installation::Installation;
 use crate::storage::postgres::Schema;
 
+// Threats: L3.
 #[tokio::test]
 async fn a_broker_does_not_start_on_a_database_whose_clock_is_an_hour_off() {
     let database = Schema::created().await;

@@ -84,6 +84,7 @@ async fn a_broker_answers_503_while_the_disk_is_full_and_goes_on_afterwards() {
     assert_all_pending(&served, full_at + 1).await;
 }
 
+// Threats: L8.
 #[tokio::test]
 async fn every_login_acknowledged_before_the_disk_was_full_survives_a_crash() {
     let installation = Installation::with_tables();

@@ -50,6 +50,7 @@ async fn the_disk_of_these_tests_loses_unsynced_data() {
     }
 }
 
+// Threats: L8.
 #[tokio::test]
 async fn a_clean_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
@@ -95,6 +96,7 @@ fn profile() -> Value {
     profile
 }
 
+// Threats: L8.
 #[tokio::test]
 async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     let machine = Machine::new().await;
@@ -132,6 +134,7 @@ async fn a_legacy_login_survives_a_power_cut_after_every_step() {
     }
 }
 
+// Threats: L8.
 #[tokio::test]
 async fn every_acknowledged_step_among_unfinished_ones_survives_a_power_cut() {
     let machine = Machine::new().await;

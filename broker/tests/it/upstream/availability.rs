@@ -27,6 +27,7 @@ async fn a_provider_is_unavailable_from_a_failed_login_until_one_succeeds() {
     assert!(providers.is_available(GitHub).await);
 }
 
+// Threats: B18.
 #[tokio::test]
 async fn a_provider_is_unavailable_until_its_keys_can_be_fetched() {
     let providers = FakeProviders::start().await;

@@ -10,6 +10,7 @@ use super::providers::{
 };
 use crate::test_broker::{CALLBACK, authorize_path, parameter};
 
+// Threats: A11.
 #[tokio::test]
 async fn b03_a_thousand_logins_have_a_thousand_challenges_states_and_nonces() {
     let providers = FakeProviders::start().await;
@@ -29,6 +30,7 @@ async fn b03_a_thousand_logins_have_a_thousand_challenges_states_and_nonces() {
     }
 }
 
+// Threats: X9, M4.
 #[tokio::test]
 async fn b03_both_providers_get_the_verifier_of_their_own_challenge() {
     let providers = FakeProviders::start().await;
@@ -162,6 +164,7 @@ async fn b08_a_code_with_a_bad_escape_is_sent_unchanged() {
     assert_eq!(providers.github.calls_to(TOKEN)[0].form()["code"], "a%zz%");
 }
 
+// Threats: CVE-2019-8400.
 #[tokio::test]
 async fn b10_a_providers_error_text_is_repeated_nowhere() {
     let providers = FakeProviders::start().await;
@@ -240,6 +243,7 @@ async fn b26_no_scope_is_requested_beyond_the_profile() {
     }
 }
 
+// Threats: A41.
 #[tokio::test]
 async fn b27_a_providers_token_is_sent_to_that_provider_alone() {
     let providers = FakeProviders::start().await;

@@ -24,6 +24,7 @@ macro_rules! rows {
             $how(Failure::$failure, $($what),*).await;
         })+
 
+        // Threats: B9, B30.
         #[test]
         fn every_row_of_the_error_map_has_a_test() {
             let tested = HashSet::from([$(Failure::$failure),+]);
@@ -34,6 +35,7 @@ macro_rules! rows {
 }
 
 rows! {
+    // Threats: B9.
     Declined is access_denied: a_user_who_declines => callback("error=access_denied");
     CallbackServerError is provider_unavailable: a_server_error_in_the_callback => callback("error=server_error");
     CallbackSuspended is provider_unavailable: a_suspended_application_in_the_callback => callback("error=application_suspended");
@@ -52,6 +54,7 @@ rows! {
     TooManyCalls is provider_unavailable: too_many_calls_in_flight => with_too_many_calls();
     Timeout is provider_unavailable: a_provider_that_is_silent => github_within_200_ms(TOKEN, Reply::Silence);
     Unreachable is provider_unavailable: an_unreachable_provider => github_at("http://127.0.0.1:1".to_owned());
+    // Threats: B12.
     Untrusted is provider_unavailable: a_provider_with_an_untrusted_certificate => github_at(tls_server().await);
     ConnectionBroken is provider_unavailable: a_provider_that_closes_the_connection => both_alike(TOKEN, Reply::Close);
     RateLimited is provider_unavailable: a_provider_that_limits_our_rate => both_alike(TOKEN, Reply::of(429, HTML, "slow down"));
@@ -84,6 +87,7 @@ rows! {
     IdTokenExtension is invalid_provider_response: an_id_token_with_an_extension => header(
         json!({ "alg": "RS256", "kid": "one", "crit": ["exp"] })
     );
+    // Threats: B17.
     IdTokenNoKey is invalid_provider_response: an_id_token_without_a_key => header(json!({ "alg": "RS256" }));
     IdTokenUnknownKey is invalid_provider_response: an_id_token_of_an_unknown_key => header(json!({ "alg": "RS256", "kid": "two" }));
     IdTokenSignature is invalid_provider_response: an_id_token_that_was_changed => id_token(|header, claims| {

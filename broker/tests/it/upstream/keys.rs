@@ -153,6 +153,7 @@ async fn b17_a_hundred_unknown_keys_share_one_search_that_fails() {
 }
 
 /// The other logins complete while one still waits.
+// Threats: B17.
 #[tokio::test]
 async fn a_cached_key_never_waits_for_a_search_that_hangs() {
     let providers = FakeProviders::start().await;

@@ -79,6 +79,7 @@ async fn b11_a_code_is_exchanged_once_on_a_reused_connection_too() {
     }
 }
 
+// Threats: A42.
 #[tokio::test]
 async fn b12_no_call_follows_a_redirect() {
     let elsewhere = FakeProvider::start().await;
@@ -95,6 +96,7 @@ async fn b12_no_call_follows_a_redirect() {
     assert!(elsewhere.calls().is_empty());
 }
 
+// Threats: A42.
 #[tokio::test]
 async fn b12_a_discovery_document_cannot_send_browsers_or_secrets_to_another_host() {
     let elsewhere = FakeProvider::start().await;

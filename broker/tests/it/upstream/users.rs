@@ -93,6 +93,7 @@ async fn b25_a_name_is_cleaned_and_shortened_or_null() {
     }
 }
 
+// Threats: RAUTHY-007.
 #[tokio::test]
 async fn b25_a_picture_is_an_https_address_or_null() {
     let providers = FakeProviders::start().await;
@@ -132,6 +133,7 @@ async fn b25_a_picture_is_an_https_address_or_null() {
     }
 }
 
+// Threats: CVE-2026-40574.
 #[tokio::test]
 async fn b24_an_invalid_address_is_dropped() {
     let providers = FakeProviders::start().await;
@@ -230,6 +232,7 @@ async fn b23_without_permission_to_read_addresses_the_user_signs_in_without_one(
     }
 }
 
+// Threats: A40, CVE-2026-9087.
 #[tokio::test]
 async fn b22_a_subject_depends_on_the_providers_own_id_alone() {
     let providers = FakeProviders::start().await;

@@ -188,6 +188,7 @@ fn all() -> Vec<NonCompliantBroker> {
 /// The number of brokers that are tested at once: about one per processor.
 const IN_FLIGHT: usize = 4;
 
+// Threats: L9.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_non_compliant_broker_fails_what_it_breaks_for_the_right_reason_and_nothing_else() {
     let compliant = TestBroker::behind_proxy(UNCHANGED_REQUEST, UNCHANGED_RESPONSE).await;
@@ -202,6 +203,7 @@ async fn each_non_compliant_broker_fails_what_it_breaks_for_the_right_reason_and
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+// Threats: CVE-2021-21411.
 #[test]
 fn every_requirement_of_the_specification_is_broken_by_some_broker() {
     let all = all();

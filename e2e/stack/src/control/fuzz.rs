@@ -16,6 +16,7 @@ use crate::{Stack, StackSettings};
 
 static CORPUS: Corpus = Corpus::at(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus"));
 
+// Threats: RAUTHY-006.
 #[test]
 fn every_control_call_is_answered_and_a_refused_one_changes_nothing() {
     let fixture = ControlFixture::start();

@@ -254,6 +254,7 @@ mod tests {
         );
     }
 
+    // Threats: W3.
     #[test]
     fn a_shell_reads_nothing_in_a_request() {
         for text in SHELL_TEXTS {
@@ -276,6 +277,7 @@ mod tests {
         }
     }
 
+    // Threats: W3.
     #[test]
     fn a_method_that_is_no_word_in_capitals_has_no_command() {
         for text in SHELL_TEXTS.into_iter().chain(["", "get", "-K", "@x"]) {

@@ -179,6 +179,7 @@ mod tests {
         spellings
     }
 
+    // Threats: A15.
     #[test]
     fn a_secret_is_found_in_every_spelling_and_nothing_else_is() {
         let leak_check = LeakCheck::over([("one", SECRET), ("key", KEY)]);
@@ -193,6 +194,7 @@ mod tests {
         assert!(leak_check.search(SECRET.to_uppercase()).is_empty());
     }
 
+    // Threats: A15.
     #[test]
     fn the_bytes_that_a_secret_stands_for_are_found_in_every_spelling() {
         let leak_check = LeakCheck::over([("key", KEY)]);

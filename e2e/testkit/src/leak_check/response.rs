@@ -90,6 +90,7 @@ mod tests {
         }
     }
 
+    // Threats: A15.
     #[test]
     fn a_secret_where_it_does_not_belong_is_found() {
         let secret = fresh::secret();

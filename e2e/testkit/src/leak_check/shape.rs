@@ -188,6 +188,7 @@ mod tests {
         }
     }
 
+    // Threats: A15.
     #[test]
     fn a_drawn_value_is_found_as_it_is_and_cut_to_twenty_characters() {
         is_found(KEY);
@@ -220,6 +221,7 @@ mod tests {
         is_found(&STANDARD.encode(KEY));
     }
 
+    // Threats: A15.
     #[test]
     fn a_drawn_values_bytes_are_found_as_numbers() {
         is_found(&format!("{:?}", raw()));
@@ -241,6 +243,7 @@ mod tests {
         is_found(&format!("{:?}", format!("{MARK}7").as_bytes()));
     }
 
+    // Threats: A15.
     #[test]
     fn a_providers_token_is_found_by_its_prefix() {
         for token in [
@@ -253,6 +256,7 @@ mod tests {
         }
     }
 
+    // Threats: A15.
     #[test]
     fn a_json_body_with_a_secret_in_it_is_found_whatever_the_secret() {
         for body in [

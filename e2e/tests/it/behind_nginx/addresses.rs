@@ -29,6 +29,7 @@ const CLAIMS: [(&str, &str); 8] = [
     ("Connection", "X-Real-IP, keep-alive"),
 ];
 
+// Threats: A31, A44, CVE-2025-64484, CVE-2026-40575.
 #[tokio::test]
 async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header() {
     let broker = StubBroker::answering(NO_CONTENT).await;
@@ -53,6 +54,7 @@ async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header(
     }
 }
 
+// Threats: A38.
 #[tokio::test]
 async fn a_broker_counts_wrong_secrets_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.wrong_secrets_per_minute = NonZeroU32::MIN;
@@ -80,6 +82,7 @@ async fn guessed(backend: &Backend, client: &Http, guess: usize) -> u16 {
     request.send().await.status
 }
 
+// Threats: A39.
 #[tokio::test]
 async fn a_broker_counts_callbacks_by_the_address_that_nginx_sees() {
     let one = |config: &mut Config| config.limits.callbacks_per_minute = NonZeroU32::MIN;

@@ -17,6 +17,7 @@ async fn passed(nginx: &Nginx, broker: &StubBroker, header: &[u8]) -> Vec<String
     pairs.map(ToOwned::to_owned).collect()
 }
 
+// Threats: W2.
 #[tokio::test]
 async fn a_cookie_with_a_byte_beyond_ascii_is_removed_and_no_other() {
     let broker = StubBroker::answering(NO_CONTENT).await;

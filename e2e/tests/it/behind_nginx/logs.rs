@@ -32,6 +32,7 @@ impl NginxLogs {
     }
 }
 
+// Threats: A15.
 #[tokio::test]
 async fn a_whole_run_leaves_no_secret_in_either_log() {
     let front = ProxiedBrokers::start().await;
@@ -147,6 +148,7 @@ fn secrets_of(browser: &Browser) -> Vec<String> {
     secrets
 }
 
+// Threats: A15.
 #[tokio::test]
 async fn a_failing_broker_leaves_no_secret_in_either_log() {
     let broker = StubBroker::answering(StubResponse::Closes).await;

@@ -62,6 +62,7 @@ async fn body_of(client: &Http, url: &str, bytes: usize) -> Response {
     request.body(" ".repeat(bytes)).send().await
 }
 
+// Threats: A37, G4.
 #[tokio::test]
 async fn a_first_line_or_a_head_that_is_too_long_is_refused() {
     let front = ProxiedBrokers::start().await;
@@ -100,6 +101,7 @@ async fn a_refusal_where_backends_call_is_no_page_whatever_is_accepted() {
 }
 
 /// The broker's HTTP library makes an owned cookie of each pair, whatever it is.
+// Threats: G4.
 #[tokio::test]
 async fn a_head_that_is_all_cookies_does_not_reach_the_broker() {
     let front = ProxiedBrokers::start().await;
@@ -135,6 +137,7 @@ async fn the_longest_first_line_of_a_sign_in_is_let_in() {
     request.send().await.is_the_brokers(400, REFUSED);
 }
 
+// Threats: A18.
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_by_the_broker_if_it_gets_there() {
     let front = ProxiedBrokers::start().await;
@@ -169,6 +172,7 @@ async fn plain_http_is_neither_served_nor_redirected() {
     assert_eq!(broker.heads(), Vec::<String>::new());
 }
 
+// Threats: A31.
 #[tokio::test]
 async fn a_request_for_another_host_gets_no_response() {
     let broker = StubBroker::answering(StubResponse::Closes).await;
@@ -190,6 +194,7 @@ async fn a_request_for_another_host_gets_no_response() {
     assert_eq!(broker.heads(), Vec::<String>::new());
 }
 
+// Threats: A17, A37.
 #[tokio::test]
 async fn without_a_broker_nginx_answers_503_as_json_or_as_a_page() {
     let broker = StubBroker::answering(StubResponse::Closes).await;
@@ -247,6 +252,7 @@ fn hello(version: u8) -> Vec<u8> {
     record
 }
 
+// Threats: CVE-2024-23656.
 #[tokio::test]
 async fn a_client_that_speaks_only_an_old_tls_is_refused() {
     let broker = StubBroker::answering(StubResponse::Closes).await;

@@ -21,6 +21,7 @@ async fn a_user_signs_in_whichever_broker_serves_a_request() {
     }
 }
 
+// Threats: B2, B11.
 #[tokio::test]
 async fn a_callback_whose_broker_dies_is_not_sent_to_another() {
     let brokers = [

@@ -55,6 +55,7 @@ const ADDRESSES: usize = 20;
 /// Longer than every timeout of the shipped configuration.
 const FOR_EVER: Duration = Duration::from_secs(120);
 
+// Threats: A37.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_slow_clients_are_cut_off_and_delay_no_other_client() {
     rlimit::increase_nofile_limit(u64::MAX).expect("a limit");
@@ -190,6 +191,7 @@ async fn drop_by_drop<S: AsyncWrite + Unpin>(stream: &mut S) {
 /// More answers than the system keeps for a client that reads none.
 const UNREAD: usize = 400;
 
+// Threats: A37.
 #[tokio::test]
 async fn a_client_that_reads_no_response_is_cut_off() {
     let front = ProxiedBrokers::start().await;
@@ -213,6 +215,7 @@ async fn a_client_that_reads_no_response_is_cut_off() {
 /// Requests that may be under way from one address.
 const UNDER_WAY: usize = 100;
 
+// Threats: A39.
 #[tokio::test]
 async fn nginx_limits_the_concurrent_requests_of_an_address() {
     let broker = StubBroker::answering(StubResponse::Waits).await;

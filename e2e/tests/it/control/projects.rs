@@ -97,6 +97,7 @@ async fn a_guard_that_cannot_be_is_refused() {
     }
 }
 
+// Threats: A34.
 #[tokio::test]
 async fn a_name_that_does_not_print_or_is_no_name_is_refused() {
     let stack = TestStack::start().await;

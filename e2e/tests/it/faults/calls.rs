@@ -119,6 +119,7 @@ async fn a_call_that_the_broker_never_saw_can_be_made_again() {
     }
 }
 
+// Threats: L4.
 #[tokio::test]
 async fn a_call_whose_response_was_lost_has_taken_effect() {
     for operation in OPERATIONS {

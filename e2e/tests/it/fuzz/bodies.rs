@@ -18,6 +18,7 @@ fn posting(path: &str, body: &[u8]) -> Option<FuzzRequest> {
     FuzzRequest::read(head.as_bytes()).map(|head| head.with_body(body))
 }
 
+// Threats: A18.
 #[test]
 fn only_a_valid_body_starts_a_session() {
     let issue = |_: &FuzzedBroker| credentials().with("{key}", fresh::secret());
@@ -27,6 +28,7 @@ fn only_a_valid_body_starts_a_session() {
     outcomes.assert_include(&[200, 400, 401, 413]);
 }
 
+// Threats: A18.
 #[test]
 fn only_a_valid_body_consumes_a_result() {
     let issue = |broker: &FuzzedBroker| {
@@ -40,6 +42,7 @@ fn only_a_valid_body_consumes_a_result() {
     outcomes.assert_include(&[200, 400, 413]);
 }
 
+// Threats: A18.
 #[test]
 fn only_a_valid_body_redeems_a_code() {
     let issue = |broker: &FuzzedBroker| {

@@ -8,6 +8,7 @@ use super::issued::authorize;
 use super::run;
 use testkit::fresh;
 
+// Threats: A20.
 #[test]
 fn only_an_issued_bearer_token_reads_a_profile() {
     let issue = |broker: &FuzzedBroker| Placeholders::default().with("{token}", broker.token());
@@ -15,6 +16,7 @@ fn only_an_issued_bearer_token_reads_a_profile() {
     outcomes.assert_include(&[200, 400, 401]);
 }
 
+// Threats: A31.
 #[test]
 fn an_authorization_request_redirects_to_the_callback_or_the_provider_only() {
     let issue = |_: &FuzzedBroker| {
@@ -30,6 +32,7 @@ fn an_authorization_request_redirects_to_the_callback_or_the_provider_only() {
     outcomes.assert_include(&[200, 303, 400, 405, 503]);
 }
 
+// Threats: X2.
 #[test]
 fn only_a_vouched_visit_binds_a_login() {
     let issue = |broker: &FuzzedBroker| {
@@ -43,6 +46,7 @@ fn only_a_vouched_visit_binds_a_login() {
     outcomes.assert_include(&[200, 303, 404, 405, 503]);
 }
 
+// Threats: B1.
 #[test]
 fn a_callback_consumes_only_the_upstream_login_of_its_browser() {
     let issue = |broker: &FuzzedBroker| {
@@ -59,6 +63,7 @@ fn a_callback_consumes_only_the_upstream_login_of_its_browser() {
     outcomes.assert_include(&[200, 303, 400, 403, 404]);
 }
 
+// Threats: X3.
 #[test]
 fn only_a_form_of_the_confirmation_page_confirms_or_cancels() {
     let issue = |broker: &FuzzedBroker| {
@@ -73,6 +78,7 @@ fn only_a_form_of_the_confirmation_page_confirms_or_cancels() {
     outcomes.assert_include(&[303, 403, 404, 405, 415]);
 }
 
+// Threats: A37, RAUTHY-006.
 #[test]
 fn a_request_of_any_kind_is_answered_as_the_contract_documents() {
     let issue = |broker: &FuzzedBroker| {

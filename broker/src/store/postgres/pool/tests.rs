@@ -51,6 +51,7 @@ fn pool(url: &str) -> Pool {
     Pool::to(&url, FailPoints::NONE).expect("a pool, which does not connect yet")
 }
 
+// Threats: L3.
 #[tokio::test]
 async fn a_connection_insists_on_its_settings_whatever_the_servers_defaults_are() {
     let server = Server::start_with(Durability::Relaxed, &CONTRARY).unwrap();
@@ -64,6 +65,7 @@ async fn a_connection_insists_on_its_settings_whatever_the_servers_defaults_are(
     assert_eq!(recycled.unwrap(), first, "the same connection, lent again");
 }
 
+// Threats: L3.
 #[tokio::test]
 async fn neither_the_role_nor_the_address_weakens_a_connection() {
     let server = Server::start(Durability::Relaxed).unwrap();

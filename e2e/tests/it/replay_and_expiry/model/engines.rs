@@ -10,12 +10,14 @@ use super::histories::{HISTORIES, Record, asked_for, play};
 
 pub(super) use sqlite::Folder;
 
+// Threats: L7.
 #[test]
 fn a_broker_on_sqlite_answers_as_the_reference_model() {
     let folder = Folder::new();
     check(&play(|| folder.database()));
 }
 
+// Threats: L7.
 #[cfg(feature = "postgres")]
 #[test]
 fn a_broker_on_postgresql_answers_as_the_reference_model() {

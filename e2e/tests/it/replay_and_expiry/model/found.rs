@@ -51,6 +51,7 @@ fn a_key_that_is_used_again_takes_its_old_login_away() {
     ]);
 }
 
+// Threats: CVE-2026-9802.
 #[test]
 fn a_restart_forgets_no_consumed_upstream_login_no_token_and_no_browser_binding() {
     check(&[
