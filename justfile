@@ -7,8 +7,18 @@ set positional-arguments
 # built once.
 tools := justfile_directory() / "target/tools/bin"
 
-# The suites that need more than Rust.
-suites := "e2e/browser,e2e/examples,e2e/nginx,e2e/postgres,bench/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
+# The suites that need more than Rust. The examiner's law builds faulty consumers with them.
+export SUITES := "e2e/browser,e2e/examples,e2e/nginx,e2e/postgres,bench/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
+
+# The compiler of the suites, which refuses what clippy warns of. The lints of a crate and its
+# tests are one compilation.
+linted := "RUSTC_WORKSPACE_WRAPPER=" + justfile_directory() / ".ci/clippy-rustc"
+
+# A suite, of a build that all suites share.
+suite := linted + " cargo test --locked --workspace --features " + SUITES
+
+# A Node of its own, if the machine has none that is new enough.
+export PATH := justfile_directory() / "target/node/bin:" + env("PATH")
 
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
@@ -20,7 +30,7 @@ release := env("CARGO_TARGET_DIR", "target") / "release"
 start_stack := '''
 if [ -z "${STACK_CONTROL:-}" ]; then
     free=(--broker=127.0.0.1:0 --control=127.0.0.1:0 --google=127.0.0.1:0 --github=127.0.0.1:0 --consumer=localhost:0)
-    coproc stack { exec cargo run --locked --quiet -- --quiet --automatic "${free[@]}"; }
+    coproc stack { exec PROGRAMS/stack --quiet --automatic "${free[@]}"; }
     trap 'kill "$stack_PID"' EXIT
     while read -r what address _ && [ "$what" != inspector ]; do :; done <&"${stack[0]}"
     export STACK_CONTROL=${address:?the stack did not start}
@@ -58,10 +68,26 @@ consumer *ARGS:
 conformance *FLAGS:
     cargo run --locked --quiet -p conformance -- "$@"
 
-# Install what is missing, check the code, and run every test
+# Install what is missing, check the code, and run every suite, side by side
 [group('test')]
-test: _chromium _axe _nginx _postgres _pgbouncer _consumers _java _certutil check && test-examples test-clients test-sandboxes test-dist test-container
-    cargo test --locked --workspace --features {{ suites }}
+test: (_need "everything") && _mark-stale
+    cargo fmt --all -- --check
+    {{ linted }} .ci/side_by_side.py {{ SUITES }} --prepare "just _installed" \
+        --suite "just check-contract" --suite "just check-service" --suite "just check-kubernetes" \
+        --suite "just test-sandboxes" --suite "just test-clients" --suite "just test-examples" \
+        --suite "just _unless-proven licences check-licences" \
+        --suite "just _unless-proven rust-clients test-rust-clients" \
+        --suite "just _unless-proven rust-sandboxes test-rust-sandboxes" \
+        --suite "just _unless-proven packages test-dist" \
+        --suite "just _unless-proven containers test-container"
+
+# Test one CRATE after a change of it, or those of its tests whose name contains FILTER (broker, contract, demo, mock, stack, conformance, consistency, examiner, testkit)
+[group('test')]
+t CRATE *FILTER:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    case $1 in demo) crate=consumer-demo ;; mock) crate=mock-upstream ;; *) crate=$1 ;; esac
+    cargo test --locked --package "$crate" -- "${@:2}"
 
 # Run only the tests that need nothing but Rust
 [group('test')]
@@ -70,90 +96,105 @@ test-rust:
 
 # Run only the tests in a real browser; its screenshots go to target/screenshots
 [group('test')]
-test-browser: _chromium _axe
-    cargo test --locked --workspace --features e2e/browser --test browser
+test-browser: (_need "chromium") _axe
+    {{ suite }} --test browser
 
 # Run only the tests of the broker behind the real nginx
 [group('test')]
-test-nginx: _nginx
-    cargo test --locked -p e2e --features nginx --test e2e behind_nginx::
+test-nginx: (_need "nginx")
+    {{ suite }} --test e2e behind_nginx::
 
 # Run only the clients that trust the certificate authority of a stack with --https
 [group('test')]
-test-trust: _chromium _certutil _python _node _java
-    cargo test --locked -p stack --features clients --test start_up trust::
+test-trust: (_need "chromium" "certutil" "java") _node
+    {{ suite }} --test start_up trust::
 
 # Run only the storage suite, on SQLite, on PostgreSQL, and on PostgreSQL behind pgbouncer
 [group('test')]
-test-storage: _postgres _pgbouncer
-    cargo test --locked -p broker --features postgres --test broker storage::
+test-storage: (_need "postgres" "pgbouncer")
+    {{ suite }} --test broker storage::
 
-# Run the tests of the reference consumers, of the example in Rust, and of what the README shows
+# Run the tests of the reference consumers on Flask and Express
 [group('test')]
-test-examples: _consumers
+test-examples: _consumers _programs
     #!/usr/bin/env bash
     set -euo pipefail
     folder=e2e/consumers installed=target/consumers
-    {{ start_stack }}
+    {{ replace(start_stack, "PROGRAMS", programs) }}
     # They share the stack: one after the other.
     $installed/python/bin/python $folder/python/test_app.py
     node --test $folder/node/app.test.mjs
-    cargo build --locked --workspace --features {{ suites }} --example minimal
-    cargo test --locked --workspace --features {{ suites }} --test consumer_test --test readme
 
-# Run only the examiner's own tests: good consumers pass, each fault fails exactly its checks
+# Run only the examiner's own tests: good consumers pass, each fault fails its checks (FULL_SIZE=1: each fault in every check)
 [group('test')]
-test-examiner: _chromium _consumers
-    cargo test --locked --workspace --features {{ suites }} --bins --test law --test command_line
+test-examiner: (_need "chromium") _consumers _programs
+    {{ suite }} --test law --test command_line
 
 # Run only the real client libraries against the imitated Google and GitHub
 [group('test')]
-test-clients: _python _npm
+test-clients: _client-packages _programs
     #!/usr/bin/env bash
     set -euo pipefail
-    node=e2e/clients/node python=e2e/clients/python installed=target/clients
-    {{ just_executable() }} _node-modules $node
-    {{ just_executable() }} _python-packages $python $installed/python
-    {{ start_stack }}
+    {{ replace(start_stack, "PROGRAMS", programs) }}
     # They share the stack: one file after the other.
-    node --test --test-concurrency=1 $node/*.test.mjs
-    $installed/python/bin/python -m unittest discover --start-directory $python --pattern '*_test.py'
-    cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir $installed/rust
+    node --test --test-concurrency=1 e2e/clients/node/*.test.mjs
+    target/clients/python/bin/python -m unittest discover --start-directory e2e/clients/python --pattern '*_test.py'
 
-# Run only the hundreds of tests at once, each in its sandbox, in Python, TypeScript and Rust
+# Run only the client libraries in Rust, a workspace of their own, against the imitated Google and GitHub
 [group('test')]
-test-sandboxes: _chromium _python _npm
+test-rust-clients: _programs (_lint-alone "e2e/clients/rust")
     #!/usr/bin/env bash
     set -euo pipefail
-    folder=e2e/examples/sandboxes installed=target/sandboxes
-    {{ just_executable() }} _node-modules $folder/playwright
-    {{ just_executable() }} _python-packages $folder/pytest $installed/python
-    {{ start_stack }}
+    {{ replace(start_stack, "PROGRAMS", programs) }}
+    cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust
+
+# Run only the tests at once, each in its sandbox, in Python and TypeScript (SANDBOX_TESTS=400 of each, or 40)
+[group('test')]
+test-sandboxes: (_need "chromium") _sandbox-packages _programs
+    #!/usr/bin/env bash
+    set -euo pipefail
+    folder=e2e/examples/sandboxes
+    {{ replace(start_stack, "PROGRAMS", programs) }}
     # Eight workers each.
-    $installed/python/bin/python -m pytest --quiet -p no:cacheprovider --numprocesses 8 $folder/pytest
+    target/sandboxes/python/bin/python -m pytest --quiet -p no:cacheprovider --numprocesses 8 $folder/pytest
     (cd $folder/playwright && node_modules/.bin/playwright test)
-    cargo test --locked --manifest-path $folder/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
+
+# Run only the same tests in Rust, a workspace of their own
+[group('test')]
+test-rust-sandboxes: _programs (_lint-alone "e2e/examples/sandboxes/rust")
+    #!/usr/bin/env bash
+    set -euo pipefail
+    {{ replace(start_stack, "PROGRAMS", programs) }}
+    cargo test --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
 
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
 [group('test')]
-test-dist: _python _npm _programs
-    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
+test-dist: _node _programs _consumers
     packaging/test_packages.sh {{ programs }}
 
 # Test the containers' files, of a debug build, without a container engine: start them, sign in, stop
 [group('test')]
-test-container: _python _programs
-    {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
+test-container: _programs _consumers
     target/consumers/python/bin/python packaging/test_container.py {{ programs }}
 
-# Check the code: format, lints, the published contract, the systemd unit, the Kubernetes manifest, licences and sources of dependencies
+# Check the code and what is published beside it: format, lints, the contract, the systemd unit, the Kubernetes manifest
 [group('test')]
-check: lint check-contract check-service check-kubernetes _cargo-deny
+check: lint check-contract check-service check-kubernetes
+
+# Check the format and the lints, and compile every test on the way
+[group('test')]
+lint:
+    cargo fmt --all -- --check
+    {{ suite }} --all-targets --no-run
+
+# Check the licences and sources of the dependencies, and that none is banned
+[group('test')]
+check-licences: _cargo-deny
     {{ tools }}/cargo-deny --locked check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
 [group('test')]
-check-contract: _python
+check-contract: (_need "python")
     #!/usr/bin/env bash
     set -euo pipefail
     tools=target/contract-tools
@@ -165,7 +206,7 @@ check-contract: _python
 
 # Check the broker's systemd unit: its syntax, and how much the service is allowed to do
 [group('test')]
-check-service: _systemd
+check-service: (_need "systemd")
     #!/usr/bin/env bash
     set -euo pipefail
     mkdir -p target/systemd
@@ -179,7 +220,7 @@ check-service: _systemd
 
 # Check the Kubernetes manifest against Kubernetes' own schemas, which allow no other key
 [group('test')]
-check-kubernetes: _python
+check-kubernetes: (_need "python")
     #!/usr/bin/env bash
     set -euo pipefail
     tools=target/kubernetes-tools
@@ -197,25 +238,15 @@ check-kubernetes: _python
 advisories: _cargo-deny
     {{ tools }}/cargo-deny --locked check advisories
 
-# Check the format and the lints
-[group('test')]
-lint:
-    cargo fmt --all -- --check
-    cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
-    cargo fmt --manifest-path e2e/examples/sandboxes/rust/Cargo.toml -- --check
-    cargo clippy --locked --workspace --all-targets --all-features -- --deny warnings
-    cargo clippy --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
-    cargo clippy --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust --all-targets -- --deny warnings
-
 # Publish which fault fails which check
 [group('prove')]
 examiner-matrix:
-    PUBLISH_MATRIX=1 cargo test --locked --workspace --features {{ suites }} --test law the_published_matrix
+    PUBLISH_MATRIX=1 {{ suite }} --test law the_published_matrix
 
 # Write into THREATS.md which tests cover each threat
 [group('prove')]
 threats:
-    PUBLISH_THREATS=1 cargo test --locked --workspace --features {{ suites }} --test e2e threats::
+    PUBLISH_THREATS=1 {{ suite }} --test documents threats::
 
 # Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
 [group('prove')]
@@ -234,35 +265,51 @@ soak *FLAGS:
 
 # Break the broker in each known way; the checker must notice (a quarter of an hour; NAME is part of a break's name)
 [group('prove')]
-test-checker NAME="": _postgres
+test-checker NAME="": (_need "postgres")
     cargo test --locked -p consistency --features breaks --test breaks "{{ NAME }}" -- --test-threads 1
 
-# Mutate one SET of the code, or all, and compare the scores with the published ones (three hours; SET: contract, use-cases, store, postgres, sql; --publish after it writes the score)
+# Mutate one SET of the code, and compare its score with the published one (SET: contract, use-cases, store, postgres, http, upstream, demo, mock; --publish writes it; EVERY tenth mutant is enough for a look)
 [group('prove')]
-mutants SET="all" PUBLISH="": _postgres _pgbouncer _cargo-mutants _cargo-nextest
+mutants SET PUBLISH="" EVERY="1": (_need "postgres" "pgbouncer") _cargo-mutants _cargo-nextest
     #!/usr/bin/env bash
     set -euo pipefail
-    mutate() { {{ just_executable() }} _mutants "$1" "{{ PUBLISH }}" "${@:2}"; }
-    case "{{ SET }}" in
-        all)
-            for set in contract use-cases store postgres sql; do
-                {{ just_executable() }} mutants $set {{ PUBLISH }}
-            done ;;
-        contract) mutate contract contract -f 'broker/contract/src/**' ;;
-        use-cases) mutate use-cases broker --test-tool nextest -f 'broker/src/model*' -f 'broker/src/model/**' \
-            -f 'broker/src/sign_in*' -f 'broker/src/sign_in/**' ;;
-        store) mutate store broker --test-tool nextest -f 'broker/src/store*' -f 'broker/src/store/**' \
-            -e 'broker/src/store/postgres.rs' -e 'broker/src/store/postgres/*' ;;
-        # Without nextest, which would start a server for each test.
-        postgres) mutate postgres broker -f 'broker/src/store/postgres.rs' -f 'broker/src/store/postgres/*' --features postgres ;;
-        sql) {{ just_executable() }} mutants-sql {{ PUBLISH }} ;;
-        *) echo "mutants: unknown set {{ SET }}; there are contract, use-cases, store, postgres, sql and all" >&2; exit 2 ;;
+    # Each test of PostgreSQL would start a server of its own in nextest, which ends a run at
+    # the first test that fails.
+    case $1 in
+        contract) crate=contract flags=() ;;
+        postgres) crate=broker flags=(--features postgres) ;;
+        demo) crate=consumer-demo flags=(--test-tool nextest) ;;
+        mock) crate=mock-upstream flags=(--test-tool nextest) ;;
+        *) crate=broker flags=(--test-tool nextest) ;;
     esac
+    for file in $({{ just_executable() }} _mutated "$1"); do
+        flags+=(--file "$file")
+    done
+    found=target/mutants/$1
+    export PATH={{ tools }}:$PATH
+    # 2: some survived, 3: some timed out. Anything else is no run at all.
+    cargo mutants --cargo-arg=--locked --package "$crate" --test-package "$crate" --copy-target true --timeout 120 \
+        --shard "0/{{ EVERY }}" --sharding round-robin --output "$found" "${flags[@]}" || case $? in 2 | 3) ;; *) exit 1 ;; esac
+    cargo run --locked --quiet -p mutants -- "$1" "$found/mutants.out" --every "{{ EVERY }}" {{ PUBLISH }}
 
-# Mutate only the store's SQL (--list; --only TEXT; --publish writes the score)
-[group('prove')]
-mutants-sql *FLAGS: _postgres _pgbouncer
-    cargo run --locked --quiet -p mutants -- sql "$@"
+# The files of a set of mutants
+_mutated SET:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    broker() { for room in "$@"; do printf '%s ' "broker/src/$room.rs" "broker/src/$room/**"; done; }
+    case $1 in
+        contract) echo 'broker/contract/src/**' ;;
+        use-cases) broker model sign_in ;;
+        store) git ls-files 'broker/src/store*' | grep --invert-match postgres ;;
+        postgres) git ls-files 'broker/src/store/postgres*' ;;
+        http | upstream) broker "$1" ;;
+        demo) for room in clean legacy guards cookies broker session; do git ls-files "consumer-demo/src/$room*"; done ;;
+        mock) for room in google github http; do git ls-files "mock-upstream/src/$room*"; done ;;
+        *)
+            echo "mutants: unknown set $1; there are contract, use-cases, store, postgres, http, upstream, demo and mock" >&2
+            exit 2
+            ;;
+    esac
 
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
 [group('prove')]
@@ -274,10 +321,10 @@ fuzz CASES="1000000" TARGET="fuzz::":
 differential CASES="1000000":
     PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test e2e contract::differential:: -- --nocapture
 
-# Make every published figure, or those of some NAMES, and write e2e/FIGURES.md (six hours; continues where it stopped; --quick tries it)
+# Prove everything at full size, or some NAMES, and record it in e2e/FIGURES.md (most of a day; continues where it stopped; --quick tries it)
 [group('prove')]
-figures *FLAGS: _postgres
-    e2e/figures.sh "$@"
+prove *NAMES: (_need "everything")
+    e2e/prove.sh "$@"
 
 # Measure the broker beside a floor, in a quarter of an hour, or only NAMES (--against COMMIT compares; all flags: just bench --help)
 [group('prove')]
@@ -299,8 +346,8 @@ bench-wire:
 
 # Make the pictures of the README, in docs/pictures
 [group('release')]
-pictures: _chromium
-    PUBLISH_PICTURES=1 cargo test --locked --workspace --features e2e/browser --test browser pictures::
+pictures: (_need "chromium")
+    PUBLISH_PICTURES=1 {{ suite }} --test browser pictures::
 
 # List the dependencies of each program, as CycloneDX 1.5 in target/sbom
 [group('release')]
@@ -323,7 +370,7 @@ sbom: _cargo-cyclonedx
 
 # Build the packages of a release in target/dist: archive, wheel, npm package, SBOMs, checksums
 [group('release')]
-dist: _python _npm sbom
+dist: _node sbom
     #!/usr/bin/env bash
     set -euo pipefail
     if [ -n "$(git status --porcelain)" ]; then
@@ -345,77 +392,97 @@ dist: _python _npm sbom
     mv ../SHA256SUMS .
     cat SHA256SUMS
 
-# Chromium and its driver, from Debian's packages
-_chromium:
+# Installs what is missing of WHAT by Debian's packages, or names all of it and how to get it
+_need +WHAT:
     #!/usr/bin/env bash
     set -euo pipefail
-    if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi
-    {{ just_executable() }} _install chromium chromium-driver
-
-# nginx, from Debian's packages; the suite starts its own instances
-_nginx:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    # It is in a directory that is on root's PATH only.
-    if PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then exit 0; fi
-    {{ just_executable() }} _install nginx
-
-# PostgreSQL's programs, from Debian's packages; the suites start servers of their own
-_postgres:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    if ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then exit 0; fi
-    {{ just_executable() }} _install postgresql
-
-# pgbouncer, from Debian's packages; the suite starts its own instances
-_pgbouncer:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    # It is in a directory that is on root's PATH only.
-    if PATH=$PATH:/usr/sbin command -v pgbouncer >/dev/null; then exit 0; fi
-    {{ just_executable() }} _install pgbouncer
-
-# The checker of systemd units, from Debian's packages
-_systemd:
-    command -v systemd-analyze >/dev/null || {{ just_executable() }} _install systemd
-
-# certutil, by which Chromium trusts a certificate authority
-_certutil:
-    command -v certutil >/dev/null || {{ just_executable() }} _install libnss3-tools
-
-# Java 11 or newer, which runs a single source file
-_java:
-    command -v javac >/dev/null || {{ just_executable() }} _install default-jdk-headless
-
-# The interpreters of two of the consumers
-_python:
-    python3 -c "import venv, ensurepip" 2>/dev/null || {{ just_executable() }} _install python3 python3-venv
-
-_node:
-    command -v node >/dev/null || {{ just_executable() }} _install nodejs
-
-# npm, and a Node that is new enough
-_npm: _node
-    #!/usr/bin/env bash
-    set -euo pipefail
-    if [ "$(node --print 'Number.parseInt(process.versions.node)')" -lt 20 ]; then
-        echo "The consumers and the client libraries need Node 20 or newer; found $(node --version)." >&2
+    # Some programs are in a directory that is on root's PATH only.
+    PATH=$PATH:/usr/sbin
+    declare -A packages=(
+        [python]="python3 python3-venv" [chromium]="chromium chromium-driver" [nginx]=nginx
+        [postgres]=postgresql [pgbouncer]=pgbouncer [certutil]=libnss3-tools
+        [java]=default-jdk-headless [systemd]=systemd [curl]=curl [git]=git [cc]=gcc
+    )
+    has() {
+        case $1 in
+            python) python3 -c "import venv, ensurepip" ;;
+            chromium) command -v chromium && command -v chromedriver ;;
+            postgres) ls -d /usr/lib/postgresql/*/bin ;;
+            java) command -v javac ;;
+            systemd) command -v systemd-analyze ;;
+            *) command -v "$1" ;;
+        esac >/dev/null 2>&1
+    }
+    if [ "$1" = everything ]; then set -- "${!packages[@]}"; fi
+    missing=()
+    for program in "$@"; do
+        # shellcheck disable=SC2206 # several packages
+        has "$program" || missing+=(${packages[$program]})
+    done
+    if [ ${#missing[@]} = 0 ]; then exit 0; fi
+    as_root=()
+    if [ "$(id -u)" != 0 ]; then as_root=(sudo); fi
+    get=("${as_root[@]}" apt-get install --no-install-recommends "${missing[@]}")
+    if ! command -v apt-get >/dev/null || { [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null && ! [ -t 0 ]; }; then
+        {
+            echo "These tests need what this machine does not have: ${missing[*]} (the names of Debian's packages)."
+            echo "On Debian: ${get[*]}"
+            echo "Then run this command again. Without them: cargo test --workspace"
+        } >&2
         exit 1
     fi
-    command -v npm >/dev/null || {{ just_executable() }} _install npm
+    echo "Installing ${missing[*]}"
+    "${as_root[@]}" apt-get update --quiet=2
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends \
+        "${missing[@]}" >/dev/null
+
+# Node 20 or newer, with npm: the machine's own, or a Python package that contains it
+_node: (_need "python")
+    #!/usr/bin/env bash
+    set -euo pipefail
+    version=$(node --print 'Number.parseInt(process.versions.node)' 2>/dev/null || echo 0)
+    if [ "$version" -ge 20 ] && command -v npm >/dev/null; then exit 0; fi
+    {{ just_executable() }} _python-packages .ci/node target/node
 
 # Every program, in a debug build. The one test has cargo compile the crates as for all
 # tests: after a run of those, nothing is compiled again.
 _programs:
-    cargo build --locked --workspace --features {{ suites }} --bins --test command_line
+    {{ linted }} cargo build --locked --quiet --workspace --features {{ SUITES }} --bins --test command_line
+
+# Everything that the suites install into the tree
+_installed: _consumers _axe _client-packages _sandbox-packages
 
 # What the reference consumers on Flask and Express need
-_consumers: _python _npm
+_consumers: _node
     {{ just_executable() }} _node-modules e2e/consumers/node
     {{ just_executable() }} _python-packages e2e/consumers/python target/consumers/python
 
-_axe: _npm
+_axe: _node
     {{ just_executable() }} _node-modules e2e/tests/browser/axe
+
+_client-packages: _node
+    {{ just_executable() }} _node-modules e2e/clients/node
+    {{ just_executable() }} _python-packages e2e/clients/python target/clients/python
+
+_sandbox-packages: _node
+    {{ just_executable() }} _node-modules e2e/examples/sandboxes/playwright
+    {{ just_executable() }} _python-packages e2e/examples/sandboxes/pytest target/sandboxes/python
+
+# A recipe that needs no run, as long as the sources of its PROOF are those that were proven
+_unless-proven PROOF RECIPE:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if e2e/prove.sh --is-fresh "$1"; then echo "$1 is proven for these sources"; exit 0; fi
+    {{ just_executable() }} "$2"
+
+# Marks in e2e/FIGURES.md what was made before its sources changed
+_mark-stale:
+    e2e/prove.sh --mark
+
+# A workspace of its own: format and lints
+_lint-alone FOLDER:
+    cargo fmt --manifest-path "$1/Cargo.toml" -- --check
+    cargo clippy --locked --manifest-path "$1/Cargo.toml" --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # The locked packages of a folder, installed into the tree, and again only when the lock changes
 _node-modules FOLDER:
@@ -433,29 +500,6 @@ _python-packages FOLDER ENVIRONMENT:
     python3 -m venv --clear "$2"
     "$2/bin/pip" install --quiet --require-hashes --requirement "$1/requirements.txt"
     cp "$1/requirements.txt" "$2/installed.txt"
-
-_install *PACKAGES:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    if ! command -v apt-get >/dev/null; then
-        echo "These tests need the packages $*: install them, then run this command again." >&2
-        exit 1
-    fi
-    as_root=""
-    if [ "$(id -u)" != 0 ]; then as_root="sudo"; fi
-    $as_root apt-get update --quiet
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends "$@"
-
-_mutants NAME PUBLISH PACKAGE *FLAGS:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    name=$1 publish=$2 package=$3 found=target/mutants/$1/mutants.out
-    shift 3
-    export PATH={{ tools }}:$PATH
-    # 2: some survived, 3: some timed out. Anything else is no run at all.
-    {{ tools }}/cargo-mutants mutants --cargo-arg=--locked --package "$package" --test-package "$package" --copy-target true \
-        --output "target/mutants/$name" --timeout 120 "$@" || case $? in 2 | 3) ;; *) exit 1 ;; esac
-    cargo run --locked --quiet -p mutants -- score "$name" "$found" $publish
 
 _cargo-mutants: (_cargo-tool "cargo-mutants" "27.1.0")
 

@@ -7,11 +7,15 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scores_file;
+/// A path from the top of the tree, where `just` starts every command.
+const SCORES: &str = "e2e/mutants/scores.json";
 
 /// The result of one set of mutants.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Score {
+    /// Every how many-th mutant of the set was tried.
+    #[serde(default = "all", skip_serializing_if = "is_all")]
+    pub(crate) every: usize,
     /// The number that some test caught.
     pub(crate) caught: usize,
     /// The names of those that no test caught.
@@ -19,21 +23,13 @@ pub(crate) struct Score {
 }
 
 impl Score {
-    /// Counts one more mutant.
-    pub(crate) fn count(&mut self, name: String, is_caught: bool) {
-        match is_caught {
-            true => self.caught += 1,
-            false => self.survivors.push(name),
-        }
-    }
-
     /// Reads the lists that cargo-mutants wrote to `folder`.
     ///
     /// # Errors
     ///
     /// If one is missing, or there were no mutants at all: then cargo-mutants did not
     /// run.
-    pub(crate) fn of_cargo_mutants(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn of_cargo_mutants(folder: &Path, every: usize) -> io::Result<Self> {
         let lines = |name: &str| -> io::Result<Vec<String>> {
             let path = folder.join(name);
             let text = std::fs::read_to_string(&path)
@@ -41,6 +37,7 @@ impl Score {
             Ok(text.lines().map(str::to_owned).collect())
         };
         let score = Self {
+            every,
             caught: lines("caught.txt")?.len() + lines("timeout.txt")?.len(),
             survivors: lines("missed.txt")?
                 .iter()
@@ -67,8 +64,21 @@ impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (caught, all) = (self.caught, self.all());
         let percent = 100.0 * caught as f64 / all.max(1) as f64;
-        write!(f, "{caught} of {all} mutants caught ({percent:.1} %)")
+        write!(f, "{caught} of {all} mutants caught ({percent:.1} %)")?;
+        if is_all(&self.every) {
+            return Ok(());
+        }
+        write!(f, ", of every {}th one", self.every)
     }
+}
+
+/// Every mutant, unless something else is said.
+fn all() -> usize {
+    1
+}
+
+fn is_all(every: &usize) -> bool {
+    *every == all()
 }
 
 /// The name of a mutant without line and column, which change with every edit.
@@ -91,7 +101,7 @@ impl Scores {
     ///
     /// If the file cannot be read.
     pub(crate) fn read() -> io::Result<Self> {
-        let text = std::fs::read_to_string(scores_file())?;
+        let text = std::fs::read_to_string(SCORES)?;
         Ok(serde_json::from_str(&text)?)
     }
 
@@ -103,7 +113,7 @@ impl Scores {
     pub(crate) fn publish(&mut self, name: &str, score: Score) -> io::Result<()> {
         self.0.insert(name.to_owned(), score);
         let text = serde_json::to_string_pretty(self)?;
-        std::fs::write(scores_file(), text + "\n")
+        std::fs::write(SCORES, text + "\n")
     }
 
     /// Compares `score` with the published one of `name`.
@@ -115,6 +125,12 @@ impl Scores {
         let published = self.0.get(name).ok_or_else(|| {
             format!("no score of {name} is published: run it once with --publish")
         })?;
+        if score.every != published.every {
+            return Err(format!(
+                "{name}: {score}, and the published score is of every {}th mutant: use the same sample",
+                published.every
+            ));
+        }
         if !score.is_below(published) {
             return Ok(());
         }
@@ -136,19 +152,20 @@ mod tests {
 
     fn score(caught: usize, survivors: &[&str]) -> Score {
         Score {
+            every: 1,
             caught,
             survivors: survivors.iter().map(|&it| it.to_owned()).collect(),
         }
     }
 
     fn published(score: Score) -> Scores {
-        Scores(BTreeMap::from([("sql".to_owned(), score)]))
+        Scores(BTreeMap::from([("store".to_owned(), score)]))
     }
 
     #[test]
     fn a_lower_score_is_refused_with_the_new_survivors() {
         let scores = published(score(9, &["old"]));
-        let error = scores.compare("sql", &score(8, &["old", "new"]));
+        let error = scores.compare("store", &score(8, &["old", "new"]));
         let error = error.expect_err("8 of 10 is less than 9 of 10");
         assert!(error.ends_with("New survivors: new"), "{error}");
     }
@@ -156,19 +173,24 @@ mod tests {
     #[test]
     fn the_same_share_of_more_mutants_is_accepted() {
         let scores = published(score(9, &["old"]));
-        assert_eq!(scores.compare("sql", &score(18, &["old", "new"])), Ok(()));
+        assert_eq!(scores.compare("store", &score(18, &["old", "new"])), Ok(()));
     }
 
     #[test]
-    fn a_set_without_a_published_score_is_refused() {
+    fn only_scores_of_the_same_set_and_sample_are_compared() {
         let scores = published(score(9, &[]));
         assert!(scores.compare("contract", &score(9, &[])).is_err());
+        let sample = Score {
+            every: 10,
+            ..score(9, &[])
+        };
+        assert!(scores.compare("store", &sample).is_err());
     }
 
     #[test]
     fn a_run_of_cargo_mutants_without_mutants_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let read = || Score::of_cargo_mutants(folder.path());
+        let read = || Score::of_cargo_mutants(folder.path(), 1);
         assert!(read().is_err(), "there are no lists");
         for list in ["caught.txt", "timeout.txt", "missed.txt"] {
             std::fs::write(folder.path().join(list), "").expect("a list");
