@@ -131,7 +131,8 @@ RACES="$BROKER e2e/consistency/src"
 CLIENTS="mock-upstream/src e2e/clients"
 PACKAGES="packaging e2e/kit"
 
-proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml" passed just check-licences
+proof licences "licences and sources of the dependencies" "Cargo.lock deny.toml" passed \
+    just check-licences
 proof law "every fault of a consumer, in every check" "$STACK e2e/examiner e2e/consumers" passed \
     env FULL_SIZE=1 just test-examiner
 proof histories-sqlite "races on SQLite, one broker" "$RACES" nothing_wrong \
@@ -154,12 +155,16 @@ proof differential "bodies read by the published schema and by the broker" "brok
     just differential "$(size 1000000 1000)"
 proof fuzz "fuzzing" "$BROKER e2e/stack/src broker/corpus e2e/stack/corpus" targets \
     just fuzz "$(size 1000000 1000)"
-proof sandbox-tests "1,201 tests, each in its sandbox" "$STACK e2e/examples/sandboxes" passed \
+proof sandbox-tests "400 tests at once in Python and in TypeScript, each in its sandbox" "$STACK e2e/examples/sandboxes" passed \
     env SANDBOX_TESTS=400 just test-sandboxes
-proof rust-clients "client libraries in Rust" "e2e/clients/rust" passed just test-rust-clients
-proof rust-sandboxes "sandboxes in Rust" "e2e/examples/sandboxes/rust" passed just test-rust-sandboxes
-proof packages "packages" "$PACKAGES" passed just test-dist
-proof containers "the containers' files" "$PACKAGES" passed just test-container
+proof rust-clients "client libraries in Rust" "e2e/clients/rust" passed \
+    just test-rust-clients
+proof rust-sandboxes "400 tests at once in Rust" "e2e/examples/sandboxes/rust" passed \
+    env SANDBOX_TESTS=400 just test-rust-sandboxes
+proof packages "packages" "$PACKAGES" passed \
+    just test-dist
+proof containers "the containers' files" "$PACKAGES" passed \
+    just test-container
 proof startup "start-up" "$STACK" measured \
     just bench startup
 proof sandboxes "sandboxes" "$STACK" joined \
