@@ -142,11 +142,12 @@ test-clients: _client-packages _programs
 
 # Run only the client libraries in Rust, a workspace of their own, against the imitated Google and GitHub
 [group('test')]
-test-rust-clients: _programs (_lint-alone "e2e/clients/rust")
+test-rust-clients: _programs
     #!/usr/bin/env bash
     set -euo pipefail
+    cargo fmt --manifest-path e2e/clients/rust/Cargo.toml -- --check
     {{ replace(start_stack, "PROGRAMS", programs) }}
-    cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust
+    {{ linted }} cargo test --locked --manifest-path e2e/clients/rust/Cargo.toml --target-dir target/clients/rust
 
 # Run only the tests at once, each in its sandbox, in Python and TypeScript (SANDBOX_TESTS=400 of each, or 40)
 [group('test')]
@@ -161,11 +162,12 @@ test-sandboxes: (_need "chromium") _sandbox-packages _programs
 
 # Run only the same tests in Rust, a workspace of their own
 [group('test')]
-test-rust-sandboxes: _programs (_lint-alone "e2e/examples/sandboxes/rust")
+test-rust-sandboxes: _programs
     #!/usr/bin/env bash
     set -euo pipefail
+    cargo fmt --manifest-path e2e/examples/sandboxes/rust/Cargo.toml -- --check
     {{ replace(start_stack, "PROGRAMS", programs) }}
-    cargo test --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
+    {{ linted }} cargo test --locked --manifest-path e2e/examples/sandboxes/rust/Cargo.toml --target-dir target/clients/rust -- --test-threads 8
 
 # Test the packages, of a debug build: install each, sign in with it, and compare two of each
 [group('test')]
@@ -481,11 +483,6 @@ _unless-proven PROOF RECIPE:
 # Marks in e2e/FIGURES.md what was made before its sources changed
 _mark-stale:
     e2e/prove.sh --mark
-
-# A workspace of its own: format and lints
-_lint-alone FOLDER:
-    cargo fmt --manifest-path "$1/Cargo.toml" -- --check
-    cargo clippy --locked --manifest-path "$1/Cargo.toml" --target-dir target/clients/rust --all-targets -- --deny warnings
 
 # The locked packages of a folder, installed into the tree, and again only when the lock changes
 _node-modules FOLDER:
