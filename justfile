@@ -72,7 +72,7 @@ conformance *FLAGS:
 [group('test')]
 test: (_need "everything") && _mark-stale
     cargo fmt --all -- --check
-    {{ linted }} .ci/side_by_side.py {{ SUITES }} --prepare "just _installed" \
+    .ci/side_by_side.py {{ SUITES }} --prepare "just _installed" \
         --suite "just check-contract" --suite "just check-service" --suite "just check-kubernetes" \
         --suite "just test-sandboxes" --suite "just test-clients" --suite "just test-examples" \
         --suite "just _unless-proven licences check-licences" \

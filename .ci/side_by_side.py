@@ -51,7 +51,10 @@ def compiled(features):
     began = time.monotonic()
     command = ["cargo", "test", "--locked", "--workspace", "--features", features, "--all-targets", "--no-run"]
     cargo = subprocess.run(
-        [*command, "--message-format=json-render-diagnostics"], stdout=subprocess.PIPE, text=True
+        [*command, "--message-format=json-render-diagnostics"],
+        env={**os.environ, "RUSTC_WORKSPACE_WRAPPER": os.path.abspath(".ci/clippy-rustc")},
+        stdout=subprocess.PIPE,
+        text=True,
     )
     failed = "FAILED" if cargo.returncode else "ok"
     print(f"{failed:6} {time.monotonic() - began:6.1f} s  compiled, with clippy's lints", flush=True)
