@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Parser;
 use contract::{ClientId, ClientSecret, Origin};
@@ -60,6 +61,16 @@ pub struct Arguments {
     #[arg(long, env = "SIGNIN_CA_FILE", value_name = "FILE")]
     broker_ca: Option<PathBuf>,
 
+    /// Wait this long for an answer of the broker, in seconds.
+    #[arg(
+        long,
+        env = "CALL_SECONDS",
+        value_name = "SECONDS",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..=60)
+    )]
+    call_seconds: u64,
+
     /// Listen here; may be given several times. [default: this machine only,
     /// 127.0.0.1 and ::1, on the port of --consumer-base-url]
     #[arg(
@@ -80,6 +91,7 @@ impl Arguments {
             client_secret()?,
             self.consumer_base_url,
         );
+        config.broker_timeout = Duration::from_secs(self.call_seconds);
         if let Some(origin) = self.authorization_origin {
             config.authorization_origin = origin;
         }

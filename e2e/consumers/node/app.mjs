@@ -28,7 +28,8 @@ const PROJECT = {
 const PORT = Number(setting('PORT', 'a number', '5000', /^\d{1,5}$/))
 const MAX_SESSIONS = Number(setting('MAX_SESSIONS', 'a number', '10000', /^[1-9]\d{0,6}$/))
 const CLOCK = process.env.KIT_CLOCK_URL // the clock of tests
-const [LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS] = [600, 8 * 3600, 5, 5]
+const CALL_SECONDS = Number(setting('CALL_SECONDS', 'a number', '5', /^[1-9]\d?$/)) // all calls of a request together
+const [LOGIN_SECONDS, SESSION_SECONDS, LOOKS] = [600, 8 * 3600, 5]
 const ERRORS = ['access_denied', 'invalid_provider_response', 'provider_unavailable']
 const PROBLEMS = [...ERRORS, 'pending', 'nothing', 'refused', 'lost']
 const IS_SECURE = HERE.startsWith('https:')
@@ -72,7 +73,7 @@ app.use(async (req, res, next) => {
   const ours = cookies.filter((it) => it.startsWith(`${COOKIE}=`))
   req.headers.cookie = ours.length === 1 ? ours[0] : ''
   req.headers['x-forwarded-proto'] = IS_SECURE ? 'https' : 'http' // a Secure cookie needs https, of the proxy too
-  req.signal = AbortSignal.timeout(CALL_SECONDS * 1000) // for all calls of this request together
+  req.signal = AbortSignal.timeout(CALL_SECONDS * 1000)
   const clock = CLOCK && (await send('GET', CLOCK, req.signal).catch(() => null))
   req.now = clock ? clock.json.now : Date.now() / 1000
   next()

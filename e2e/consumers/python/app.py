@@ -26,7 +26,8 @@ BROKER, HERE = setting("SIGNIN_BASE_URL", "", *ORIGIN), setting("CONSUMER_BASE_U
 PROJECT = {name: setting(f"SIGNIN_{name.upper()}", kind=f"the project's {name}") for name in ("client_id", "client_secret")}
 PORT, CLOCK = int(setting("PORT", "5000", r"\d{1,5}", "a number")), os.environ.get("KIT_CLOCK_URL")  # the clock of tests
 MAX_SESSIONS = int(setting("MAX_SESSIONS", "10000", r"[1-9]\d{0,6}", "a number"))
-LOGIN_SECONDS, SESSION_SECONDS, CALL_SECONDS, LOOKS = 600, 8 * 3600, 5, 5
+CALL_SECONDS = int(setting("CALL_SECONDS", "5", r"[1-9]\d?", "a number"))  # all calls of a request together
+LOGIN_SECONDS, SESSION_SECONDS, LOOKS = 600, 8 * 3600, 5
 ERRORS = ("access_denied", "invalid_provider_response", "provider_unavailable")
 app = Flask(__name__, static_folder=None)
 app.config["MAX_CONTENT_LENGTH"] = 16 * 1024

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -46,7 +47,7 @@ impl Consumer {
         top().join(match self {
             Self::Python => "e2e/consumers/python",
             Self::Node => "e2e/consumers/node",
-            Self::Rust => "consumer-demo/src",
+            Self::Rust => "consumer-demo",
         })
     }
 }
@@ -68,19 +69,20 @@ impl Copy {
     /// The consumer with a fault.
     pub(crate) async fn with_fault(fault: &Fault) -> Self {
         let folder = TempDir::new().expect("a temporary folder can be made");
-        let command = if fault.consumer == Consumer::Rust {
-            vec![program(
-                &rust_builds::with_fault(fault, folder.path()).await,
-            )]
-        } else {
-            copy_folder(&fault.consumer.sources(), folder.path());
-            apply(fault, folder.path());
-            interpret(fault.consumer, folder.path())
+        let command = match fault.consumer {
+            Consumer::Rust => vec![program(&rust_builds::with_fault(fault).await)],
+            script => {
+                copy_folder(&script.sources(), folder.path());
+                apply(fault, folder.path());
+                interpret(script, folder.path())
+            }
         };
         Self::new(fault.id.clone(), command, folder)
     }
 
-    fn new(name: String, command: Vec<String>, folder: TempDir) -> Self {
+    fn new(name: String, mut command: Vec<String>, folder: TempDir) -> Self {
+        // A slow broker is waited for to the end of this time.
+        command.splice(0..0, ["env".to_owned(), "CALL_SECONDS=3".to_owned()]);
         Self {
             name,
             command,
@@ -96,17 +98,20 @@ impl Copy {
         self.command.clone()
     }
 
-    /// A start page on a port that is free now.
+    /// A start page on a port that is free, and that no program gets which leaves the choice
+    /// to the system: those are higher.
     pub(crate) fn start() -> Url {
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|it| it.local_addr());
-        let port = free.expect("there is a free port").port();
+        static NEXT: AtomicU16 = AtomicU16::new(20_000);
+        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+        let mut ports = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = ports.find(is_free).expect("there is a free port");
         let start = format!("http://localhost:{port}/");
         start.parse().expect("it is an address")
     }
 }
 
 /// Makes the changes of `fault` below `folder`.
-pub(crate) fn apply(fault: &Fault, folder: &Path) {
+fn apply(fault: &Fault, folder: &Path) {
     for edit in &fault.edit {
         let path = folder.join(&edit.file);
         let text =

@@ -5,14 +5,14 @@ use std::fs;
 
 use crate::consumer::top;
 use crate::fault::Fault;
+use crate::setting;
 
 /// Compares `e2e/consumers/MATRIX.md` with the table, or writes it if `PUBLISH_MATRIX` is
 /// set.
-#[expect(clippy::disallowed_methods, reason = "the one setting of this test")]
 pub(crate) fn compare_or_publish(faults: &[Fault]) {
     let path = top().join("e2e/consumers/MATRIX.md");
     let matrix = matrix(faults);
-    if std::env::var_os("PUBLISH_MATRIX").is_some() {
+    if setting("PUBLISH_MATRIX").is_some() {
         fs::write(&path, matrix).expect("the matrix can be written");
         return;
     }

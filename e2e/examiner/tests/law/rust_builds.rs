@@ -1,26 +1,28 @@
-//! Builds of the demo: the good one, and one for each fault, in a copy of the tree with a
-//! target folder of its own, so that only the demo is compiled again.
+//! Builds of the demo: the good one, and one for each fault.
+//!
+//! The faulty ones are crates of a copy of the workspace, built at once and in the
+//! workspace's own target: with the same features as the tests, so that every dependency is
+//! the one that is compiled already.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tokio::sync::Mutex;
+use tokio::sync::OnceCell;
 
-use crate::consumer::{apply, top};
-use crate::fault::Fault;
+use crate::consumer::top;
+use crate::fault::{self, Edit, Fault};
+use crate::{Consumer, setting};
 
-/// One build at a time, because they share the copy.
-static BUILDING: Mutex<()> = Mutex::const_new(());
+/// Where the copy is, below the top of the tree.
+const COPY: &str = "target/faults";
+
+/// Set when every faulty demo is built.
+static BUILT: OnceCell<()> = OnceCell::const_new();
 
 /// The demo as the workspace builds it.
 pub(crate) fn good() -> PathBuf {
-    let tests = std::env::current_exe().expect("a test is a program");
-    let programs = tests
-        .ancestors()
-        .nth(2)
-        .expect("tests are in `deps`, below the programs");
-    let demo = programs.join("consumer-demo");
+    let demo = programs().join("consumer-demo");
     assert!(
         demo.exists(),
         "{} is missing: `just test-examiner` builds it",
@@ -29,55 +31,154 @@ pub(crate) fn good() -> PathBuf {
     demo
 }
 
-/// The demo with a fault, in `folder`.
-pub(crate) async fn with_fault(fault: &Fault, folder: &Path) -> PathBuf {
-    let _one = BUILDING.lock().await;
-    let tree = top().join("target/examiner/tree");
-    let target = top().join("target/examiner/target");
-    let sources = tree.join("consumer-demo/src");
-    let fault = fault.clone();
-    let built = folder.join("consumer-demo");
-    let copied = built.clone();
-    tokio::task::spawn_blocking(move || {
-        copy_tree(&tree);
-        apply(&fault, &sources);
-        let built = Command::new("cargo")
-            .args(["build", "--locked", "--quiet", "--package", "consumer-demo"])
-            .current_dir(&tree)
-            .env("CARGO_TARGET_DIR", &target)
-            .stdin(Stdio::null())
-            .status();
-        let built = built.expect("cargo is there");
-        assert!(built.success(), "{} does not compile", fault.id);
-        fs::copy(target.join("debug/consumer-demo"), copied).expect("the program was built");
-    })
-    .await
-    .expect("the build ends");
-    built
+/// The demo with a fault.
+pub(crate) async fn with_fault(fault: &Fault) -> PathBuf {
+    let build = || async {
+        let built = tokio::task::spawn_blocking(build_all).await;
+        built.expect("the build ends");
+    };
+    BUILT.get_or_init(build).await;
+    programs().join(&fault.id)
 }
 
-/// Copies every tracked file that differs, so that cargo sees as few changes as there are.
-fn copy_tree(tree: &Path) {
-    let top = top();
-    let listed = Command::new("git")
-        .args(["ls-files", "-z"])
-        .current_dir(&top)
-        .output();
-    let listed = listed.expect("git is there");
-    for name in listed
-        .stdout
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty())
-    {
-        let name = std::str::from_utf8(name).expect("file names are UTF-8");
-        let (from, to) = (top.join(name), tree.join(name));
-        // A file that is deleted and not committed yet.
-        let Ok(text) = fs::read(&from) else { continue };
-        if fs::read(&to).is_ok_and(|old| old == text) {
+/// The folder of the programs: tests are in `deps`, below it.
+fn programs() -> PathBuf {
+    let test = std::env::current_exe().expect("a test is a program");
+    let programs = test.ancestors().nth(2).expect("it is in two folders");
+    programs.to_owned()
+}
+
+fn build_all() {
+    let copy = top().join(COPY);
+    let is_faulty_demo = |fault: &Fault| fault.consumer == Consumer::Rust;
+    let faults: Vec<_> = fault::all().into_iter().filter(is_faulty_demo).collect();
+    copy_workspace(&copy);
+    for fault in &faults {
+        write_faulty_demo(&copy, fault);
+    }
+    let mut cargo = Command::new("cargo");
+    // The one test has cargo choose the features of the dependencies as for all tests.
+    cargo.args([
+        "build",
+        "--offline",
+        "--quiet",
+        "--workspace",
+        "--test",
+        "none",
+    ]);
+    if let Some(features) = setting("SUITES") {
+        cargo.args(["--features", &features]);
+    }
+    for fault in &faults {
+        cargo.args(["--bin", &fault.id]);
+    }
+    let target = programs();
+    let target = target.parent().expect("programs are in the target");
+    let built = cargo
+        .current_dir(&copy)
+        .env("CARGO_TARGET_DIR", target)
+        // Clippy refuses what is wrong on purpose.
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .stdin(Stdio::null())
+        .status();
+    assert!(
+        built.expect("cargo is there").success(),
+        "a fault does not compile"
+    );
+}
+
+/// Copies every tracked file, with the faults' crates as further members.
+fn copy_workspace(copy: &Path) {
+    for name in tracked_files(".") {
+        let (from, to) = (top().join(&name), copy.join(&name));
+        if name != Path::new("Cargo.toml") {
+            copy_file(&from, &to);
             continue;
         }
-        fs::create_dir_all(to.parent().expect("a file has a folder"))
-            .expect("a folder can be made");
-        fs::write(&to, text).expect("a file can be copied");
+        let manifest = fs::read_to_string(from).expect("the manifest is there");
+        let members = "members = [";
+        let more = manifest.replacen(members, &format!("{members}\"faults/*\","), 1);
+        write(&to, &more);
     }
+}
+
+/// The files in a folder of the tree, as paths from its top.
+fn tracked_files(folder: &str) -> Vec<PathBuf> {
+    let mut git = Command::new("git");
+    let listed = git.args(["ls-files", "-z", folder]).current_dir(top());
+    let listed = listed.output().expect("git is there").stdout;
+    let listed = String::from_utf8(listed).expect("file names are UTF-8");
+    let names = listed.split_terminator('\0').map(PathBuf::from);
+    // One that is deleted and not committed yet is listed.
+    names.filter(|name| top().join(name).exists()).collect()
+}
+
+/// Writes the demo with `fault` as a crate with the fault's name.
+fn write_faulty_demo(copy: &Path, fault: &Fault) {
+    let folder = copy.join("faults").join(&fault.id);
+    let manifest = fs::read_to_string(top().join("consumer-demo/Cargo.toml"));
+    let manifest = manifest.expect("the demo has a manifest");
+    let end = manifest.find("[dev-dependencies]");
+    let manifest = &manifest[..end.expect("its tests need more than it does")];
+    let named = manifest.replace("\"consumer-demo\"", &format!("{:?}", fault.id));
+    let targets =
+        "[lib]\nname = \"consumer_demo\"\n[[test]]\nname = \"none\"\npath = \"none.rs\"\n";
+    write(&folder.join("Cargo.toml"), &(named + targets));
+    write(&folder.join("none.rs"), "");
+    let mut files = tracked_files("consumer-demo/src");
+    files.extend(tracked_files("consumer-demo/static"));
+    files.extend(tracked_files("consumer-demo/templates"));
+    let is_source_of =
+        |edit: &Edit, name: &Path| name == Path::new("consumer-demo/src").join(&edit.file);
+    for edit in &fault.edit {
+        let is_there = files.iter().any(|name| is_source_of(edit, name));
+        assert!(is_there, "{}: {} is missing", fault.id, edit.file.display());
+    }
+    for name in files {
+        let from = top().join(&name);
+        let inside = name.strip_prefix("consumer-demo");
+        let to = folder.join(inside.expect("it is in that folder"));
+        let edits: Vec<_> = fault
+            .edit
+            .iter()
+            .filter(|it| is_source_of(it, &name))
+            .collect();
+        if edits.is_empty() {
+            copy_file(&from, &to);
+            continue;
+        }
+        let source = fs::read_to_string(from).expect("a source is text");
+        let edit = |text: String, edit: &&Edit| edit.apply(&fault.id, &text);
+        write(&to, &edits.iter().fold(source, edit));
+    }
+}
+
+/// Copies a file that differs. The copy is as old, because cargo compiles what is newer than
+/// its last compilation.
+fn copy_file(from: &Path, to: &Path) {
+    let bytes = fs::read(from).expect("the file is there");
+    if fs::read(to).is_ok_and(|old| old == bytes) {
+        return;
+    }
+    make_folder_of(to);
+    fs::write(to, bytes).expect("a file can be written");
+    let modified = fs::metadata(from).and_then(|it| it.modified());
+    let copy = fs::File::options().write(true).open(to);
+    let copy = copy.expect("the copy is there");
+    let dated = copy.set_modified(modified.expect("files have a time"));
+    dated.expect("the time can be set");
+}
+
+/// Writes a text, unless it is there already.
+fn write(path: &Path, text: &str) {
+    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+        return;
+    }
+    make_folder_of(path);
+    fs::write(path, text).expect("a file can be written");
+}
+
+fn make_folder_of(path: &Path) {
+    let folder = path.parent().expect("a file has a folder");
+    fs::create_dir_all(folder).expect("a folder can be made");
 }
