@@ -247,7 +247,9 @@ mod tests {
         assert_eq!(clock.now(), UnixMs(5_000));
         clock.advance(Duration::from_millis(599_999));
         assert_eq!(other.now(), UnixMs(604_999));
-        assert_eq!(other.now(), UnixMs(604_999));
+        assert_eq!(other.advanced_ms(), 599_999);
+        other.advance(Duration::MAX);
+        assert_eq!(clock.now(), UnixMs(i64::MAX));
     }
 
     #[test]

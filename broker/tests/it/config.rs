@@ -3,12 +3,10 @@
 
 mod check;
 mod cookie_cipher;
-mod credentials;
 mod files;
 mod keys;
 mod kubernetes;
 mod projects;
-mod reach;
 mod secrets;
 mod upstream;
 
@@ -21,17 +19,6 @@ const LOCAL: &str = "base_url = \"http://127.0.0.1:8000\"\n";
 const PUBLIC: &str = "base_url = \"https://broker.example\"\n";
 const COOKIE_KEY: &str = "cookie_keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\"]\n";
 const UPSTREAM_SECRET: &str = "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";
-
-/// Every key of the `[limits]` table.
-const LIMITS: [&str; 7] = [
-    "wrong_secrets_per_minute",
-    "callbacks_per_minute",
-    "visits_from_elsewhere_per_minute",
-    "upstream_calls",
-    "live_sessions",
-    "overload_delay_ms",
-    "body_timeout_ms",
-];
 
 /// A project whose secret is `secret`.
 fn project_of(secret: &str) -> String {
@@ -54,6 +41,20 @@ fn google(rest: &str) -> String {
     )
 }
 
+/// Checks rows of `LINES => MESSAGE`: `start` with these lines is refused with this message.
+/// ` | ` separates lines; `{google}` and `{project}` stand for a provider and a project.
+#[track_caller]
+fn check_refused(start: &str, rows: &str) {
+    for row in rows.lines().filter(|row| !row.trim().is_empty()) {
+        let (lines, message) = row.split_once("=> ").unwrap();
+        let lines = lines.trim().replace(" | ", "\n");
+        let lines = lines
+            .replace("{google}", &google(""))
+            .replace("{project}", &project_of("x"));
+        refused(&format!("{start}{lines}\n"), message.trim());
+    }
+}
+
 fn load(text: &str) -> Result<Config, ConfigError> {
     Config::load(&Scratch::new().write("broker.toml", text))
 }
@@ -72,5 +73,8 @@ fn refused(text: &str, message: &str) {
         .to_string();
     assert!(error.contains(message), "{error}");
     assert!(!error.contains('\n'), "{error}");
-    assert!(!error.contains("GOCSPX"), "{error}");
+    assert!(
+        !error.contains("GOCSPX") && !error.contains("hunter2"),
+        "{error}"
+    );
 }

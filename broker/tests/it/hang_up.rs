@@ -9,7 +9,6 @@ use broker::Dependencies;
 use broker::store::StoreUrl;
 use broker::store::fail_points::{FailPoint, FailPoints};
 use reqwest::Method;
-use serde_json::{Value, json};
 use testkit::http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -19,7 +18,7 @@ use crate::installation::Installation;
 use crate::scratch::Scratch;
 use crate::slow_github::SlowGitHub;
 use crate::test_broker::{
-    CALLBACK, TestBroker, authorize_path, back_path, result_body, sign_in, token_body,
+    Browser, CALLBACK, TestBroker, authorize_path, result_body, sign_in, token_body,
 };
 
 /// The bytes of a request: no client library sends one and hangs up.
@@ -57,50 +56,66 @@ impl Call {
     }
 }
 
+/// A browser that hangs up during the call to its provider.
+struct HangUp {
+    github: SlowGitHub,
+    broker: BrokerProcess,
+    browser: Browser,
+    back: String,
+    _installation: Installation,
+}
+
+impl HangUp {
+    /// Starts a broker, and hangs up in the callback of a login, or of a legacy one.
+    async fn during_the_provider_call(is_legacy: bool) -> Self {
+        let (installation, github) = (Installation::new(), SlowGitHub::start().await);
+        let broker = BrokerProcess::start(github.broker(&installation));
+        let browser = broker.browser();
+        let path = match is_legacy {
+            true => authorize_path(),
+            false => broker.login(1).await,
+        };
+        let back = browser.to_provider(&path).await;
+        let callback = broker.request(Method::GET, &back);
+        let callback = callback.header("Sec-Fetch-Mode", "navigate");
+        let call = Call::send(callback.header("Cookie", browser.cookie_header())).await;
+        github.wait_for_request().await;
+        call.hang_up().await;
+        github.permits.add_permits(1);
+        Self {
+            github,
+            broker,
+            browser,
+            back,
+            _installation: installation,
+        }
+    }
+}
+
 // Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_login_completes_although_the_browser_hangs_up_during_the_provider_call() {
-    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
-    let broker = BrokerProcess::start(github.broker(&installation));
-    let browser = broker.browser();
-    let redirect = browser.get(&broker.login(1).await).await;
-    let back = back_path(&redirect, "code=upstream-code");
-    let callback = broker.request(Method::GET, &back);
-    let callback = callback
-        .header("Sec-Fetch-Mode", "navigate")
-        .header("Cookie", browser.cookie_header());
-    let call = Call::send(callback).await;
-    github.wait_for_request().await;
-    call.hang_up().await;
-    github.permits.add_permits(1);
+    let hung_up = HangUp::during_the_provider_call(false).await;
+    let broker = &hung_up.broker;
     broker.logged("upstream login consumed, completed");
     let result = broker.post("/v1/login/result", &result_body(1)).await;
     assert_eq!(result.json()["status"], "succeeded", "{result:?}");
-    browser.get(&back).await.redirects_to(CALLBACK);
-    github.assert_no_more_requests();
+    let again = hung_up.browser.get(&hung_up.back).await;
+    again.redirects_to(CALLBACK);
+    hung_up.github.assert_no_more_requests();
 }
 
 /// The code was issued and lost. It cannot be requested again, so the browser starts
 /// another login.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_legacy_login_starts_again_after_the_browser_hangs_up_during_the_provider_call() {
-    let (installation, github) = (Installation::new(), SlowGitHub::start().await);
-    let broker = BrokerProcess::start(github.broker(&installation));
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    let back = back_path(&redirect, "code=upstream-code");
-    let callback = broker.request(Method::GET, &back);
-    let callback = callback
-        .header("Sec-Fetch-Mode", "navigate")
-        .header("Cookie", browser.cookie_header());
-    let call = Call::send(callback).await;
-    github.wait_for_request().await;
-    call.hang_up().await;
-    github.permits.add_permits(1);
-    broker.logged("upstream login consumed, code issued");
-    let again = browser.get(&back).await;
+    let hung_up = HangUp::during_the_provider_call(true).await;
+    hung_up
+        .broker
+        .logged("upstream login consumed, code issued");
+    let again = hung_up.browser.get(&hung_up.back).await;
     again.is_refusal_page(400, "upstream_login.once");
-    github.assert_no_more_requests();
+    hung_up.github.assert_no_more_requests();
 }
 
 /// The rules by which requests were refused. A request whose client hung up can end
@@ -153,10 +168,9 @@ impl PausableBroker {
         }
     }
 
-    /// Posts `body` and hangs up before the commit.
-    async fn hang_up(&self, path: &str, body: &Value) {
+    /// Sends `request` and hangs up before the commit.
+    async fn hang_up(&self, request: Request) {
         self.pauses.store(true, Ordering::SeqCst);
-        let request = self.broker.request(Method::POST, path).json(body);
         let call = Call::send(request).await;
         self.paused.recv_timeout(Duration::from_secs(20)).unwrap();
         call.hang_up().await;
@@ -166,44 +180,27 @@ impl PausableBroker {
 
 // Threats: L4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_result_is_consumed_although_the_client_hangs_up_before_the_commit() {
+async fn a_change_of_the_store_is_made_although_the_client_hangs_up_before_its_commit() {
     let pausable = PausableBroker::start().await;
     let broker = &pausable.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
-    pausable.hang_up("/v1/login/result", &result_body(1)).await;
+    let (code, token) = (broker.code().await, broker.access_token().await);
+    let post = |path| broker.request(Method::POST, path);
+
+    let read = post("/v1/login/result").json(&result_body(1));
+    pausable.hang_up(read).await;
     broker.result(1).await.is_refusal(400);
-    assert_eq!(refusals(broker), ["result.once"]);
-}
-
-// Threats: L4.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_code_is_redeemed_although_the_client_hangs_up_before_the_commit() {
-    let pausable = PausableBroker::start().await;
-    let broker = &pausable.broker;
-    let code = broker.code().await;
-    pausable.hang_up("/v1/token", &token_body(&code)).await;
+    let exchange = post("/v1/token").json(&token_body(&code));
+    pausable.hang_up(exchange).await;
     broker.token(&code).await.is_refusal(400);
-    assert_eq!(refusals(broker), ["code.once"]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_token_is_revoked_although_the_client_hangs_up_before_the_commit() {
-    let pausable = PausableBroker::start().await;
-    let broker = &pausable.broker;
-    let token = broker.access_token().await;
-    pausable.pauses.store(true, Ordering::SeqCst);
-    let revoke = broker
-        .request(Method::POST, "/v1/revoke")
-        .bearer_auth(&token);
-    let call = Call::send(revoke).await;
-    pausable
-        .paused
-        .recv_timeout(Duration::from_secs(20))
-        .unwrap();
-    call.hang_up().await;
-    pausable.resume.send(()).unwrap();
+    let revocation = post("/v1/revoke").bearer_auth(&token);
+    pausable.hang_up(revocation).await;
     // A read does not wait for a step that is not committed yet; another change does.
-    broker.session(1).await;
+    broker.session(2).await;
     broker.profile(&token).await.is_refusal(401);
-    broker.revoke(&token).await.is_json(200, &json!({}));
+
+    assert_eq!(
+        refusals(broker),
+        ["result.once", "code.once", "bearer.ended"]
+    );
 }

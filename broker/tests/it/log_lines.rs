@@ -1,11 +1,10 @@
 //! The audit log in the program's log, in both formats.
 
 use reqwest::Method;
-use serde_json::Value;
-
-use crate::command::BrokerCommand;
+use serde_json::{Value, json};
 
 use crate::broker_process::BrokerProcess;
+use crate::command::BrokerCommand;
 use crate::installation::Installation;
 use crate::test_broker::{CALLBACK, session_body, with};
 
@@ -20,45 +19,32 @@ fn serve(format: &str) -> (Installation, BrokerProcess) {
 #[tokio::test]
 async fn a_json_line_contains_the_audit_event() {
     let (_place, broker) = serve("json");
-    let response = broker.session(1).await;
+    let first = broker.session(1).await;
     let opened: Value = serde_json::from_str(&broker.logged("\"opened\"")).unwrap();
     assert_eq!(opened["target"], "audit");
-    let opened = &opened["fields"];
-    assert_eq!(
-        opened["request_id"],
-        response.header("x-request-id").unwrap()
-    );
-    assert_eq!(opened["operation"], "POST /v1/login/session");
-    assert_eq!(
-        (&opened["from"], &opened["to"]),
-        (&"consumer".into(), &"broker".into())
-    );
-    assert_eq!(
-        (&opened["status"], &opened["committed"]),
-        (&200.into(), &true.into())
-    );
-    assert_eq!(opened["project"], "prj_ada");
-
-    let response = broker.session(1).await;
+    let again = broker.session(1).await;
     let refused: Value = serde_json::from_str(&broker.logged("session_key.fresh")).unwrap();
-    let refused = &refused["fields"];
-    assert_eq!(
-        refused["request_id"],
-        response.header("x-request-id").unwrap()
-    );
-    assert_eq!(
-        refused["happened"],
-        contract::Rule::SessionKeyFresh.happened()
-    );
-    assert_eq!(
-        (&refused["status"], &refused["committed"]),
-        (&400.into(), &false.into())
-    );
-    assert!(opened["login"].is_string());
-    assert_eq!(
-        refused["login"], opened["login"],
-        "one login's lines are tied together"
-    );
+    let happened = contract::Rule::SessionKeyFresh.happened();
+    for (line, response, status, committed) in
+        [(&opened, first, 200, true), (&refused, again, 400, false)]
+    {
+        let fields = &line["fields"];
+        for (name, value) in [
+            ("request_id", json!(response.header("x-request-id"))),
+            ("operation", json!("POST /v1/login/session")),
+            ("from", json!("consumer")),
+            ("to", json!("broker")),
+            ("status", json!(status)),
+            ("committed", json!(committed)),
+            ("project", json!("prj_ada")),
+            // The lines of one login are tied together.
+            ("login", opened["fields"]["login"].clone()),
+        ] {
+            assert_eq!(fields[name], value, "{name} of {line}");
+        }
+    }
+    assert!(opened["fields"]["login"].is_string());
+    assert_eq!(refused["fields"]["happened"], happened);
 }
 
 #[tokio::test]
@@ -95,14 +81,9 @@ async fn many_visits_from_foreign_pages_log_one_alarm_and_visits_from_own_pages_
     broker.0.env(limit, "2");
     let broker = BrokerProcess::start(broker);
     let visit = async |key: u8, page: &str| {
-        let login = broker.session(key).await.json();
-        let url: url::Url = login["authorization_url"]
-            .as_str()
-            .unwrap()
-            .parse()
-            .unwrap();
+        let path = broker.login(key).await;
         let request = broker
-            .request(Method::GET, url.path())
+            .request(Method::GET, &path)
             .header("Sec-Fetch-Site", "cross-site")
             .header("Sec-Fetch-Mode", "navigate")
             .header("Sec-Fetch-Dest", "document");

@@ -9,15 +9,17 @@
 
 mod broker_process;
 mod certificates;
-mod clock;
 mod command;
 mod config;
 mod descriptors;
+mod differential;
+mod fuzz;
 mod hang_up;
 mod health;
 mod http;
 mod installation;
 mod log_lines;
+mod malformed;
 mod metrics;
 mod model;
 mod random;

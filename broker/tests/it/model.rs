@@ -1,12 +1,21 @@
-//! The states of logins, as pure functions of their data and the time.
+//! The states of logins, as pure functions of their data and the time. The storage suite
+//! has the ends and the single use of what is stored; here are the values that are derived,
+//! the order of refusals, and the browser that a session admits.
 
-mod grant;
-mod login_session;
-mod upstream_login;
+use std::collections::HashSet;
 
-use broker::model::login_session::BrowserBinding;
+use broker::model::grant::{CODE_LIFETIME_MS, Grant, Redemption, Token};
+use broker::model::login_session::{
+    BrowserBinding, Handle, LoginSession, NotAdmitted, ResultQuery, SessionStatus, StillPending,
+};
+use broker::model::upstream_login::{Purpose, Seed, UpstreamLogin};
 use broker::model::{LoginId, UnixMs};
-use contract::{ClientId, Digest, RedirectUri, SessionKey, State};
+use contract::{
+    ClientId, CodeVerifier, Digest, LoginLifetime, Provider, RedirectUri, Rule, SessionKey, State,
+    TokenLifetime,
+};
+
+use crate::users::ada;
 
 const NOW: UnixMs = UnixMs(1_790_000_000_000);
 
@@ -14,8 +23,8 @@ fn client(text: &str) -> ClientId {
     text.parse().unwrap()
 }
 
-fn callback(text: &str) -> RedirectUri {
-    text.parse().unwrap()
+fn callback(path: &str) -> RedirectUri {
+    format!("https://app.example/{path}").parse().unwrap()
 }
 
 fn binding(n: u8) -> BrowserBinding {
@@ -23,19 +32,13 @@ fn binding(n: u8) -> BrowserBinding {
 }
 
 #[test]
-fn an_end_is_exclusive() {
-    let end = NOW.plus_ms(1);
-    assert!(end.is_after(NOW));
-    assert!(!end.is_after(end));
-    assert!(!end.is_after(end.plus_ms(1)));
-}
-
-#[test]
-fn time_is_added_without_overflow_and_rounded_down_to_seconds() {
+fn time_is_added_without_overflow_and_rounded_down_to_seconds_and_an_end_is_exclusive() {
     assert_eq!(UnixMs(i64::MAX).plus_ms(1), UnixMs(i64::MAX));
-    assert_eq!(UnixMs(1999).seconds(), 1);
-    assert_eq!(UnixMs(2000).seconds(), 2);
-    assert_eq!(UnixMs(-1).seconds(), -1);
+    for (ms, seconds) in [(1999, 1), (2000, 2), (-1, -1)] {
+        assert_eq!(UnixMs(ms).seconds(), seconds);
+    }
+    let end = NOW.plus_ms(1);
+    assert!(end.is_after(NOW) && !end.is_after(end) && !end.is_after(end.plus_ms(1)));
 }
 
 #[test]
@@ -50,4 +53,218 @@ fn a_login_id_is_12_characters_that_are_no_part_of_the_secret_or_its_digest() {
     assert_eq!(LoginId::kept(id.as_str().to_owned()), id);
     let state = State::from_random(&[1; 32]);
     assert_eq!(LoginId::of_state(&state).as_str().len(), 12);
+}
+
+fn session(status: SessionStatus) -> LoginSession {
+    LoginSession {
+        login: LoginId::kept("abc".to_owned()),
+        project: client("prj_ada"),
+        redirect_uri: callback("cb"),
+        provider: Provider::Google,
+        ends: NOW.plus_ms(600_000),
+        known_until: NOW.plus_ms(1_200_000),
+        status,
+    }
+}
+
+#[test]
+fn a_refused_read_names_the_first_rule_that_it_broke() {
+    use SessionStatus::{Completed, Consumed, Erased, Unbound};
+    for (project, path, status, ms, expected) in [
+        ("prj_ada", "cb", Unbound, 599_999, Ok(StillPending)),
+        ("prj_ada", "cb", Unbound, 600_000, Err(Rule::ResultExpiry)),
+        ("prj_ada", "cb", Completed, 600_000, Err(Rule::ResultExpiry)),
+        ("prj_ada", "cb", Erased, 0, Err(Rule::ResultExpiry)),
+        ("prj_ada", "cb", Consumed, 600_000, Err(Rule::ResultOnce)),
+        (
+            "prj_ada",
+            "other",
+            Consumed,
+            600_000,
+            Err(Rule::ResultCallback),
+        ),
+        (
+            "prj_bob",
+            "other",
+            Consumed,
+            600_000,
+            Err(Rule::ResultKnown),
+        ),
+    ] {
+        let query = ResultQuery {
+            key: Digest::of(b"key"),
+            project: client(project),
+            redirect_uri: callback(path),
+        };
+        let refused = session(status).explain(&query, NOW.plus_ms(ms));
+        assert_eq!(refused, expected, "{project} {path} {status:?} at {ms}");
+    }
+}
+
+#[test]
+fn a_session_admits_its_own_browser_while_it_is_pending_and_sends_others_back_afterwards() {
+    use SessionStatus::{Bound, Completed, Consumed, Erased, Unbound};
+    let over = NotAdmitted::Over {
+        project: client("prj_ada"),
+        redirect_uri: callback("cb"),
+    };
+    for (status, ms, is_admitted, rejected) in [
+        (Unbound, 599_999, true, &NotAdmitted::OtherBrowser),
+        (Unbound, 600_000, false, &over),
+        (Bound(binding(1)), 599_999, true, &NotAdmitted::OtherBrowser),
+        (Bound(binding(1)), 600_000, false, &over),
+        (Bound(binding(2)), 0, false, &NotAdmitted::OtherBrowser),
+        (Completed, 0, false, &over),
+        (Consumed, 0, false, &over),
+        (Erased, 0, false, &over),
+    ] {
+        let now = NOW.plus_ms(ms);
+        let admitted = session(status).admit(binding(1), now);
+        assert_eq!(admitted.is_ok(), is_admitted, "{status:?} at {ms}");
+        assert_eq!(session(status).reject(now), *rejected, "{status:?} at {ms}");
+    }
+}
+
+#[test]
+fn a_refused_redemption_and_a_refused_token_name_the_first_rule_that_they_broke() {
+    let challenge = |n: u8| CodeVerifier::from_random(&[n; 32]).challenge();
+    let login = || LoginId::kept("abc".to_owned());
+    let grant = Grant {
+        login: login(),
+        project: client("prj_ada"),
+        callback: Digest::of(b"callback"),
+        challenge: challenge(1),
+    };
+    for (project, callback, verifier, expected) in [
+        ("prj_bob", "other", 2, Rule::CodeClient),
+        ("prj_ada", "other", 2, Rule::CodeCallback),
+        ("prj_ada", "callback", 2, Rule::CodeVerifier),
+        ("prj_ada", "callback", 1, Rule::CodeExpiry),
+    ] {
+        let redemption = Redemption {
+            code: Digest::of(b"code"),
+            project: client(project),
+            callback: Digest::of(callback.as_bytes()),
+            challenge: challenge(verifier),
+            token: Digest::of(b"token"),
+            token_ends: NOW,
+            known_until: NOW,
+        };
+        assert_eq!(grant.explain(&redemption), expected);
+    }
+    for (profile, ms, expected) in [
+        (Some(ada()), 899_999, Ok(ada())),
+        (Some(ada()), 900_000, Err(Rule::BearerExpiry)),
+        (None, 899_999, Err(Rule::BearerEnded)),
+        (None, 900_000, Err(Rule::BearerExpiry)),
+    ] {
+        let (login, project, ends) = (login(), client("prj_ada"), NOW.plus_ms(900_000));
+        let token = Token {
+            login,
+            project,
+            profile,
+            ends,
+        };
+        assert_eq!(token.open(NOW.plus_ms(ms)), expected);
+    }
+}
+
+#[test]
+fn the_sentence_of_each_expiry_names_its_lifetime() {
+    for (rule, ms) in [
+        (Rule::CodeExpiry, CODE_LIFETIME_MS),
+        (Rule::BearerExpiry, TokenLifetime::MS),
+        (Rule::ResultExpiry, LoginLifetime::MS),
+        (Rule::SessionKeyFresh, LoginLifetime::MS),
+        (Rule::UpstreamLoginExpiry, LoginLifetime::MS),
+    ] {
+        let seconds = format!(" {} seconds", ms / 1000);
+        assert!(rule.sentence().contains(&seconds), "{seconds} in {rule}");
+    }
+}
+
+fn upstream_login(seed: u8, purpose: Purpose) -> UpstreamLogin {
+    UpstreamLogin {
+        seed: Seed::from_random([seed; 32]),
+        login: LoginId::kept("abc".to_owned()),
+        provider: Provider::Google,
+        project: client("prj_ada"),
+        callback: Digest::of(b"callback"),
+        ends: NOW.plus_ms(600_000),
+        purpose,
+    }
+}
+
+fn legacy(seed: u8) -> UpstreamLogin {
+    let purpose = Purpose::Legacy {
+        state: State::from_random(&[1; 32]),
+        challenge: CodeVerifier::from_random(&[1; 32]).challenge(),
+    };
+    upstream_login(seed, purpose)
+}
+
+#[test]
+fn the_values_derived_from_a_seed_are_distinct_and_always_the_same() {
+    let derived = |seed: u8| {
+        let upstream_login = legacy(seed);
+        [
+            upstream_login.id().to_text(),
+            upstream_login.upstream_state().to_text(),
+            upstream_login.upstream_verifier().expose().to_owned(),
+            upstream_login.nonce(),
+            Digest::from_bytes(*upstream_login.seed.expose()).to_text(),
+        ]
+    };
+    assert_eq!(derived(7), derived(7));
+    let all: HashSet<_> = derived(7).into_iter().chain(derived(8)).collect();
+    assert_eq!(all.len(), 10);
+    assert!(all.iter().all(|value| value.len() == 43));
+}
+
+// Threats: A13.
+#[test]
+fn an_upstream_state_is_matched_by_its_own_text_alone() {
+    let state = legacy(7).upstream_state();
+    let text = state.to_text();
+    assert!(state.matches(&text));
+    for at in 0..text.len() {
+        let mut other = text.clone().into_bytes();
+        other[at] = if other[at] == b'A' { b'B' } else { b'A' };
+        assert!(!state.matches(&String::from_utf8(other).unwrap()), "{at}");
+    }
+    for other in ["", &text[1..], &format!("{text}="), &text.to_lowercase()] {
+        assert!(!state.matches(other));
+    }
+}
+
+#[test]
+fn an_upstream_login_is_valid_until_its_end_and_names_the_browser_of_its_own_login_alone() {
+    let upstream_login = upstream_login(
+        7,
+        Purpose::Clean {
+            handle: Digest::of(b"own"),
+            browser: binding(1),
+        },
+    );
+    for (ms, expected) in [(599_999, Ok(())), (600_000, Err(Rule::UpstreamLoginExpiry))] {
+        assert_eq!(upstream_login.check_time(NOW.plus_ms(ms)), expected);
+    }
+    assert_eq!(
+        upstream_login.browser_of(&Digest::of(b"own")),
+        Some(binding(1))
+    );
+    assert_eq!(upstream_login.browser_of(&Digest::of(b"other")), None);
+    assert_eq!(legacy(7).browser_of(&Digest::of(b"own")), None);
+}
+
+#[test]
+fn a_handle_and_a_seed_are_redacted() {
+    let handle = Handle::from_random([7; 32]);
+    assert_eq!(format!("{handle:?}"), "Handle([redacted])");
+    assert_eq!(
+        format!("{:?}", Seed::from_random([7; 32])),
+        "Seed([redacted])"
+    );
+    let state = legacy(7).upstream_state();
+    assert!(!format!("{state:?}").contains(&state.to_text()));
 }

@@ -1,7 +1,8 @@
 //! The two tables of the relay guard: from a visit to its provenance, and from there
 //! to the decision.
 
-use broker::relay::{Fetch, Provenance, Referrer, RelayDecision, RelayGuard, SelectAccount, Visit};
+use broker::relay::RelayDecision::{Bind, Confirm, PassUnbound};
+use broker::relay::{Fetch, Provenance, Referrer, RelayGuard, SelectAccount, Visit};
 use contract::Origin;
 
 const STARTS: [&str; 2] = ["https://app.example", "http://localhost:3000"];
@@ -54,26 +55,31 @@ fn only_a_top_level_navigation_from_a_start_origin_is_vouched() {
     ] {
         has_provenance(navigation("cross-site"), page(other), Provenance::Foreign);
     }
-    has_provenance(
-        navigation("cross-site"),
-        Referrer::Unreadable,
-        Provenance::Foreign,
-    );
-    has_provenance(
-        navigation("cross-site"),
-        Referrer::Absent,
-        Provenance::NoReferrer,
-    );
 }
 
 #[test]
-fn a_typed_address_is_typed_whatever_the_referrer() {
-    has_provenance(navigation("none"), Referrer::Absent, Provenance::Typed);
-    has_provenance(navigation("none"), page(STARTS[0]), Provenance::Typed);
-}
-
-#[test]
-fn a_request_that_is_no_top_level_navigation_is_embedded() {
+fn any_other_visit_has_its_own_provenance() {
+    for (fetch, referrer, expected) in [
+        (navigation("none"), Referrer::Absent, Provenance::Typed),
+        (navigation("none"), page(STARTS[0]), Provenance::Typed),
+        (
+            navigation("cross-site"),
+            Referrer::Unreadable,
+            Provenance::Foreign,
+        ),
+        (
+            navigation("cross-site"),
+            Referrer::Absent,
+            Provenance::NoReferrer,
+        ),
+        // A client without fetch metadata is never vouched.
+        (None, Referrer::Absent, Provenance::NoMetadata),
+        (None, page(STARTS[0]), Provenance::NoMetadata),
+        (None, page("https://evil.example"), Provenance::Foreign),
+        (navigation(""), page(STARTS[0]), Provenance::NoMetadata),
+    ] {
+        has_provenance(fetch, referrer, expected);
+    }
     for (mode, dest) in [
         ("no-cors", "image"),
         ("navigate", "iframe"),
@@ -86,14 +92,6 @@ fn a_request_that_is_no_top_level_navigation_is_embedded() {
         let fetch = fetch("cross-site", mode, dest);
         has_provenance(fetch, page(STARTS[0]), Provenance::Embedded);
     }
-}
-
-#[test]
-fn a_client_without_fetch_metadata_is_never_vouched() {
-    has_provenance(None, Referrer::Absent, Provenance::NoMetadata);
-    has_provenance(None, page(STARTS[0]), Provenance::NoMetadata);
-    has_provenance(None, page("https://evil.example"), Provenance::Foreign);
-    has_provenance(navigation(""), page(STARTS[0]), Provenance::NoMetadata);
 }
 
 #[test]
@@ -127,39 +125,21 @@ const ALL: [Provenance; 6] = [
 
 // Threats: M3.
 #[test]
-fn the_projects_guard_and_the_provenance_decide_about_the_confirmation() {
+fn the_guard_the_provenance_and_the_picker_decide_about_the_confirmation() {
     for provenance in ALL {
-        let auto = match provenance {
-            Provenance::Vouched => RelayDecision::Bind,
-            _ => RelayDecision::Confirm,
-        };
+        let is_vouched = provenance == Provenance::Vouched;
+        let auto = if is_vouched { Bind } else { Confirm };
         assert_eq!(RelayGuard::Auto.decide(provenance, false), auto);
-        assert_eq!(
-            RelayGuard::Always.decide(provenance, false),
-            RelayDecision::Confirm
-        );
-        assert_eq!(
-            RelayGuard::Off.decide(provenance, false),
-            RelayDecision::Bind
-        );
-    }
-}
-
-#[test]
-fn a_local_client_passes_unbound_unless_the_guard_always_asks() {
-    let decision = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
-    assert_eq!(decision(RelayGuard::Auto), RelayDecision::PassUnbound);
-    assert_eq!(decision(RelayGuard::Off), RelayDecision::PassUnbound);
-    assert_eq!(decision(RelayGuard::Always), RelayDecision::Confirm);
-}
-
-#[test]
-fn a_project_can_skip_the_account_picker_for_vouched_visits() {
-    for provenance in ALL {
+        assert_eq!(RelayGuard::Always.decide(provenance, false), Confirm);
+        assert_eq!(RelayGuard::Off.decide(provenance, false), Bind);
         assert!(SelectAccount::Always.is_for(provenance));
-        let expected = provenance != Provenance::Vouched;
-        assert_eq!(SelectAccount::Unvouched.is_for(provenance), expected);
+        assert_eq!(SelectAccount::Unvouched.is_for(provenance), !is_vouched);
     }
+    // A local client passes unbound unless the guard always asks.
+    let decision = |guard: RelayGuard| guard.decide(Provenance::NoMetadata, true);
+    assert_eq!(decision(RelayGuard::Auto), PassUnbound);
+    assert_eq!(decision(RelayGuard::Off), PassUnbound);
+    assert_eq!(decision(RelayGuard::Always), Confirm);
 }
 
 // Threats: M7.

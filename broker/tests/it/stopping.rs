@@ -35,13 +35,11 @@ async fn wait_until_stopping(address: impl tokio::net::ToSocketAddrs) {
 }
 
 #[tokio::test]
-async fn sigterm_lets_a_callback_in_progress_finish() {
-    lets_a_callback_finish("TERM").await;
-}
-
-#[tokio::test]
-async fn sigint_lets_a_callback_in_progress_finish() {
-    lets_a_callback_finish("INT").await;
+async fn sigterm_and_sigint_let_a_callback_in_progress_finish() {
+    tokio::join!(
+        lets_a_callback_finish("TERM"),
+        lets_a_callback_finish("INT")
+    );
 }
 
 async fn lets_a_callback_finish(signal: &str) {

@@ -2,7 +2,7 @@
 //! and a Google that cannot be reached.
 
 mod browser;
-mod checked_http;
+mod http;
 mod logins;
 mod requests;
 mod upstream;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use broker::audit::{AuditLog, Event, Party};
 use broker::clock::Clock;
 use broker::config::{Config, UpstreamConfig};
+use broker::cookie_cipher::CookieKey;
 use broker::projects::{Project, Projects};
 use broker::{Broker, Dependencies};
 use contract::Digest;
@@ -25,13 +26,13 @@ use testkit::server::TestServer;
 use wiremock::MockServer;
 
 pub(crate) use browser::{Browser, back_path, sign_in};
-pub(crate) use checked_http::checked_http;
+pub(crate) use http::checked_http;
 pub(crate) use logins::authorization_path;
 pub(crate) use requests::{
     authorize_path, authorize_query, authorize_with, key, parameter, result_body, session_body,
     state, token_body, verifier, with,
 };
-pub(crate) use upstream::{UPSTREAM_TOKEN, adas_profile};
+pub(crate) use upstream::{GITHUB_SECRET, UPSTREAM_TOKEN, adas_profile};
 
 /// The base URL of every broker that is not configured otherwise; it listens elsewhere.
 pub(crate) const BASE: &str = "http://127.0.0.1:8000";
@@ -47,8 +48,8 @@ pub(crate) struct TestBroker {
     pub(crate) clock: Clock,
     pub(crate) projects: Projects,
     pub(crate) github: MockServer,
-    /// Method and path of each route, as the audit log names them.
-    pub(crate) routes: Vec<(String, String)>,
+    /// The path of each route.
+    pub(crate) paths: Vec<String>,
     /// Ada's backend.
     backend: Backend,
     events: Arc<Mutex<Vec<Event>>>,
@@ -86,6 +87,15 @@ impl TestBroker {
     /// Starts one with a changed configuration.
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
         Self::start_on(Clock::system(), change).await
+    }
+
+    /// Starts one whose base URL is HTTPS.
+    pub(crate) async fn start_https() -> Self {
+        Self::start_with(|config| {
+            config.base_url = "https://broker.example".parse().unwrap();
+            config.cookie_keys = vec![CookieKey::from_random(&[7; 32])];
+        })
+        .await
     }
 
     /// Starts one with this clock.
@@ -132,14 +142,14 @@ impl TestBroker {
             ..dependencies
         };
         let rocket = Broker::assemble(config, dependencies).unwrap().rocket();
-        let routes = rocket.routes().filter(|route| is_own(route));
-        let routes = routes.map(method_and_path).collect();
+        let paths = rocket.routes().filter(|route| is_own(route));
+        let paths = paths.map(|route| route.uri.to_string()).collect();
         let server = TestServer::launch(rocket).await;
         Self {
             clock,
             projects,
             github,
-            routes,
+            paths,
             backend: requests::ada(checked_http(&base_url, server.address)),
             events,
             server,
@@ -199,19 +209,31 @@ impl TestBroker {
         self.backend.post(path, body).await
     }
 
-    /// Submits a form with these headers and no others.
-    pub(crate) async fn submit(&self, path: &str, headers: &[(&str, &str)]) -> Response {
-        let mut request = self.http().post(path);
+    /// Sends a request with these headers and no others.
+    pub(crate) async fn send<V: AsRef<[u8]>>(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, V)],
+    ) -> Response {
+        let mut request = self.request(method, path);
         for (name, value) in headers {
             request = request.header(name, value);
         }
         request.send().await
     }
 
-    /// The rule by which the last request was refused.
-    pub(crate) fn last_event_rule(&self) -> Option<&'static str> {
-        let last = self.every_event().pop().unwrap();
-        last.rule.map(contract::Rule::id)
+    /// Posts a body, and asserts the status and the rule of its refusal.
+    pub(crate) async fn refuses(&self, path: &str, body: &Value, status: u16, rule: &str) {
+        let response = self.post(path, body).await;
+        self.has_refused(&response, status, rule);
+    }
+
+    /// Asserts that the last operation was refused, by this rule.
+    #[track_caller]
+    pub(crate) fn has_refused(&self, response: &Response, status: u16, rule: &str) {
+        assert_eq!(self.last_rule(), Some(rule), "{response:?}");
+        response.is_refusal(status);
     }
 
     /// The rule by which the last operation was refused.
@@ -233,6 +255,12 @@ impl TestBroker {
         events.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Leaves Ada with these callbacks alone.
+    pub(crate) fn set_adas_callbacks(&self, callbacks: &[&str]) {
+        let ada = project("ada", ADA_SECRET, callbacks);
+        self.projects.register(ada);
+    }
+
     /// The number of calls that GitHub has received.
     pub(crate) async fn calls_upstream(&self) -> usize {
         self.github.received_requests().await.unwrap().len()
@@ -243,11 +271,6 @@ impl TestBroker {
 fn is_own(route: &rocket::Route) -> bool {
     let name = route.name.as_deref();
     name.is_some_and(|name| name != "wrong method")
-}
-
-fn method_and_path(route: &rocket::Route) -> (String, String) {
-    let path = route.uri.to_string().replace('<', "{").replace('>', "}");
-    (route.method.to_string(), path)
 }
 
 /// Calls `call` `times` times at once.

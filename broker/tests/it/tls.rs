@@ -9,7 +9,7 @@ use reqwest::Certificate;
 use testkit::http::{Http, client_builder};
 
 use crate::broker_process::BrokerProcess;
-use crate::command::BrokerCommand;
+use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
 
 /// A self-signed certificate for `localhost` and 127.0.0.1, which is no authority.
@@ -55,49 +55,29 @@ async fn a_broker_with_a_certificate_serves_https_and_no_http() {
         Some("max-age=31536000")
     );
     let untrusting = Http::new().with_client(client_builder().build().unwrap());
-    let url = format!("https://{}/livez", broker.address());
-    assert!(
-        untrusting.get(url).try_send().await.is_err(),
-        "the certificate is not trusted"
-    );
-    let url = format!("http://{}/livez", broker.address());
-    assert!(
-        untrusting.get(url).try_send().await.is_err(),
-        "no plain HTTP"
-    );
+    for (scheme, why) in [("https", "it is not trusted"), ("http", "no plain HTTP")] {
+        let url = format!("{scheme}://{}/livez", broker.address());
+        assert!(untrusting.get(url).try_send().await.is_err(), "{why}");
+    }
 }
 
 #[test]
-fn check_reports_that_the_broker_terminates_tls() {
-    let (_scratch, config) = config();
-    let output = BrokerCommand::with("check", &config).output();
-    assert_eq!(output.code, Some(0), "{}", output.err);
-    let is_reported = output
-        .out
-        .lines()
-        .any(|line| line.starts_with("encrypts ") && line.ends_with("/chain.pem"));
-    assert!(is_reported, "{}", output.out);
-}
-
-#[test]
-fn check_notes_an_ip_header_without_a_proxy_in_front() {
+fn check_reports_that_the_broker_terminates_tls_and_notes_an_ip_header_without_a_proxy() {
     let (scratch, config) = config();
-    let check = |header: Option<&str>| {
-        let broker = BrokerCommand::with("check", &config)
-            .env("BROKER_BASE_URL", "https://broker.example")
-            .env("BROKER_COOKIE_KEYS", COOKIE_KEYS);
-        match header {
-            Some(name) => broker.env("BROKER_IP_HEADER", name),
-            None => broker,
-        }
-    };
     scratch.set_mode("key.pem", 0o600);
-    let output = check(Some("X-Real-IP")).output();
+    let check = || {
+        BrokerCommand::with("check", &config)
+            .env("BROKER_BASE_URL", "https://broker.example")
+            .env("BROKER_COOKIE_KEYS", COOKIE_KEYS)
+    };
+    let CommandOutput { code, out, err } = check().output();
+    assert_eq!(code, Some(0), "{err}");
+    let encrypts = |line: &str| line.starts_with("encrypts ") && line.ends_with("/chain.pem");
+    assert!(out.lines().any(encrypts), "{out}");
+    assert!(!out.contains("ip_header"), "{out}");
+    let out = check().env("BROKER_IP_HEADER", "X-Real-IP").output().out;
     let note = "note       ip_header is X-Real-IP, but the broker terminates TLS itself";
-    assert!(output.out.contains(note), "{}", output.out);
-    let output = check(None).output();
-    assert_eq!(output.code, Some(0), "{}", output.err);
-    assert!(!output.out.contains("ip_header"), "{}", output.out);
+    assert!(out.contains(note), "{out}");
 }
 
 /// Asserts that neither command starts with such files.
@@ -114,23 +94,23 @@ fn refused(certificates: &str, key: &str, message: &str) {
 
 #[test]
 fn an_unusable_certificate_or_key_fails_with_one_line() {
-    refused("", KEY, "chain.pem: holds no certificate");
-    refused(KEY, KEY, "chain.pem: holds no certificate");
-    refused(CERTIFICATE, "", "key.pem: holds no private key");
-    refused(CERTIFICATE, CERTIFICATE, "key.pem: holds no private key");
-    refused(
-        CERTIFICATE,
-        ANOTHERS_KEY,
-        "key.pem: tls.key is not the key of",
-    );
     let cut = &KEY[..KEY.len() / 2];
-    refused(CERTIFICATE, cut, "key.pem: holds");
     let smudged = KEY.replace("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY");
-    refused(CERTIFICATE, &smudged, "key.pem: holds");
-}
-
-#[test]
-fn a_missing_certificate_file_fails_with_one_line() {
+    for (certificates, key, message) in [
+        ("", KEY, "chain.pem: holds no certificate"),
+        (KEY, KEY, "chain.pem: holds no certificate"),
+        (CERTIFICATE, "", "key.pem: holds no private key"),
+        (CERTIFICATE, CERTIFICATE, "key.pem: holds no private key"),
+        (
+            CERTIFICATE,
+            ANOTHERS_KEY,
+            "key.pem: tls.key is not the key of",
+        ),
+        (CERTIFICATE, cut, "key.pem: holds"),
+        (CERTIFICATE, &smudged, "key.pem: holds"),
+    ] {
+        refused(certificates, key, message);
+    }
     let (scratch, config) = config();
     scratch.remove_all("chain.pem");
     let output = BrokerCommand::with("check", &config).output();

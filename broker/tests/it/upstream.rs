@@ -6,11 +6,8 @@
 
 mod availability;
 mod callback;
-mod concurrency;
 mod credentials;
-mod discovery;
 mod errors;
-mod github;
 mod id_token;
 mod keys;
 mod limits;

@@ -13,7 +13,7 @@ use reqwest::header::COOKIE;
 use url::Url;
 
 use crate::http::{Http, Response};
-pub use cookie_jar::{CookieJar, is_same_site};
+use cookie_jar::CookieJar;
 pub use navigation::Initiator;
 use navigation::{Navigation, resolve};
 
@@ -79,14 +79,6 @@ impl Browser {
     /// A client that keeps cookies and follows redirects, without a browser's headers.
     pub fn plain() -> Self {
         Self::with(NavigationHeaders::Omitted)
-    }
-
-    /// A browser with these cookies.
-    pub fn with_jar(jar: CookieJar) -> Self {
-        Self {
-            jar: Mutex::new(jar),
-            ..Self::new()
-        }
     }
 
     /// A browser that sends by `http`.
@@ -286,11 +278,6 @@ impl Browser {
             .rev()
             .find(|step| step.url.starts_with(url));
         step.unwrap_or_else(|| panic!("no step to {url}"))
-    }
-
-    /// The number of cookies for the host of `url`.
-    pub fn count_cookies(&self, url: &str) -> usize {
-        self.jar().count(&parsed(url))
     }
 
     /// The cookies for the host of `url`: names and values.

@@ -6,10 +6,11 @@
 //! | [`http`] | the HTTP client, which checks each response as it reads it |
 //! | [`browser`] | a browser with its cookies that records each step |
 //! | [`backend`] | a consumer's backend over raw JSON |
+//! | [`login`] | a login by either flow, and its outcome |
+//! | [`logs`] | every line that the process of a test logs |
 //! | [`server`] | a server in the process of a test |
 //! | [`query`] | reads and changes the query of a URL |
 //! | [`fresh`] | keys, states and verifiers that no other test uses |
-//! | [`malformed`] | the malformed requests that every endpoint refuses |
 //! | [`openapi`] | checks a response against the published contract |
 //! | [`leak_check`] | finds secrets in logs, pages, files and responses |
 //! | [`fuzz`] | mutates inputs and runs a target on them |
@@ -24,7 +25,8 @@ pub mod fresh;
 pub mod fuzz;
 pub mod http;
 pub mod leak_check;
-pub mod malformed;
+pub mod login;
+pub mod logs;
 pub mod openapi;
 pub mod postgres;
 pub mod query;

@@ -3,17 +3,15 @@
 //!
 //! Needs nginx; `just test` installs it. Fixtures: `nginx` (one in a folder of its own),
 //! `proxied_brokers` (brokers behind it), `stub_broker` (records requests and sends a
-//! fixed response), `tls` (bytes that no client would send).
+//! fixed response).
 
 mod nginx;
 mod proxied_brokers;
 mod stub_broker;
-mod tls;
 
 mod addresses;
-mod cookies;
-mod flows;
 mod logs;
+mod passed_on;
 mod refusals;
 mod replicas;
 mod slow;

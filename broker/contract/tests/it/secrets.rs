@@ -1,13 +1,17 @@
-//! `Debug` redacts every secret, alone and inside a request.
+//! Secrets: `Debug` redacts each, alone and inside a request; none has `==`, because only
+//! its digest or a comparison in constant time may compare it; and none that may be used
+//! only once has `Clone`.
 
 use std::fmt::Debug;
+use std::marker::PhantomData;
 
 use contract::{
-    AccessToken, AuthorizationUrl, ClientSecret, CodeVerifier, Digest, HandoffCode,
+    AccessToken, AuthorizationUrl, ClientId, ClientSecret, CodeVerifier, Digest, HandoffCode,
     LoginResultRequest, LoginSessionRequest, LoginSessionResponse, SessionKey, State, TokenRequest,
     TokenResponse, Transaction,
 };
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 /// A text that shares no part with any type name or marker.
 const SECRET: &str = "Q7x9Zk3vW1y5Jq8Xz2Vk6Wj4Yq0Xv7Zk9Qj1Wy3Vx5K";
@@ -23,105 +27,129 @@ fn assert_redacted(value: &impl Debug, secret: &str) {
     }
 }
 
-#[test]
-fn a_secret_by_itself_is_redacted_under_its_own_name() {
-    #[track_caller]
-    fn check(value: &impl Debug, expected: &str) {
-        assert_redacted(value, SECRET);
-        assert_eq!(format!("{value:?}"), expected);
-    }
-    assert_eq!(SECRET.len(), 43);
-    let secret: ClientSecret = SECRET.parse().unwrap();
-    check(&secret, "ClientSecret([redacted])");
-    let key: SessionKey = SECRET.parse().unwrap();
-    check(&key, "SessionKey([redacted])");
-    let state: State = SECRET.parse().unwrap();
-    check(&state, "State([redacted])");
-    let verifier: CodeVerifier = SECRET.parse().unwrap();
-    check(&verifier, "CodeVerifier([redacted])");
-    let code: HandoffCode = SECRET.parse().unwrap();
-    check(&code, "HandoffCode([redacted])");
-    let token: AccessToken = format!("fsi_{SECRET}").parse().unwrap();
-    check(&token, "AccessToken([redacted])");
-    let url: AuthorizationUrl = format!("https://b.example/login/{SECRET}").parse().unwrap();
-    check(&url, "AuthorizationUrl([redacted])");
+/// The secrets of these types, with a text of each.
+macro_rules! each_secret {
+    ($check:ident) => {
+        $check!(ClientSecret, SECRET.to_owned());
+        $check!(SessionKey, SECRET.to_owned());
+        $check!(State, SECRET.to_owned());
+        $check!(CodeVerifier, SECRET.to_owned());
+        $check!(HandoffCode, SECRET.to_owned());
+        $check!(AccessToken, format!("fsi_{SECRET}"));
+        $check!(
+            AuthorizationUrl,
+            format!("https://b.example/login/{SECRET}")
+        );
+    };
 }
 
 #[test]
-fn a_digest_is_redacted_too() {
+fn a_secret_by_itself_is_redacted_under_its_own_name_and_crosses_the_wire_as_it_is() {
+    macro_rules! check {
+        ($secret:ident, $text:expr) => {
+            let text = $text;
+            let secret: $secret = text.parse().unwrap();
+            assert_redacted(&secret, SECRET);
+            let name = stringify!($secret);
+            assert_eq!(format!("{secret:?}"), format!("{name}([redacted])"));
+            assert_eq!(secret.expose(), text);
+            assert_eq!(serde_json::to_value(&secret).unwrap(), text);
+        };
+    }
+    each_secret!(check);
     let digest = Digest::of(SECRET.as_bytes());
     assert_redacted(&digest, &digest.to_text());
     assert_eq!(format!("{digest:?}"), "Digest(…)");
-}
-
-#[test]
-fn a_request_shows_none_of_its_secrets() {
-    let session: LoginSessionRequest = serde_json::from_value(json!({
-        "client_id": "prj_ada", "client_secret": SECRET, "session_key": SECRET,
-        "provider": "google", "redirect_uri": "https://app.example/cb",
-    }))
-    .unwrap();
-    assert_redacted(&session, SECRET);
-    let result: LoginResultRequest = serde_json::from_value(json!({
-        "client_id": "prj_ada", "client_secret": SECRET, "session_key": SECRET,
-        "redirect_uri": "https://app.example/cb",
-    }))
-    .unwrap();
-    assert_redacted(&result, SECRET);
-    let token: TokenRequest = serde_json::from_value(json!({
-        "grant_type": "authorization_code", "client_id": "prj_ada", "client_secret": SECRET,
-        "code": SECRET, "redirect_uri": "https://app.example/cb", "code_verifier": SECRET,
-    }))
-    .unwrap();
-    assert_redacted(&token, SECRET);
-}
-
-#[test]
-fn an_answer_and_a_transaction_show_none_of_their_secrets() {
-    let session: LoginSessionResponse = serde_json::from_value(json!({
-        "authorization_url": format!("https://b.example/login/{SECRET}"), "expires_in": 600,
-    }))
-    .unwrap();
-    assert_redacted(&session, SECRET);
-    assert_redacted(
-        &TokenResponse::issuing(format!("fsi_{SECRET}").parse().unwrap()),
-        SECRET,
-    );
-    let transaction = Transaction::begin(SECRET.parse().unwrap(), SECRET.parse().unwrap(), 0);
-    assert_redacted(&transaction, SECRET);
+    let key: SessionKey = SECRET.parse().unwrap();
+    assert_eq!(key.digest(), digest);
 }
 
 #[test]
 fn a_parser_that_refuses_a_secret_does_not_repeat_it() {
-    let broken = format!("{SECRET}\u{1F980}");
-    #[track_caller]
-    fn check(error: impl ToString + Debug, broken: &str) {
-        assert_redacted(&error, broken.trim_end_matches('\u{1F980}'));
-        assert!(!error.to_string().contains(&broken[..8]));
+    macro_rules! check {
+        ($secret:ident, $text:expr) => {
+            let broken = format!("{}\u{1F980}", $text.repeat(5));
+            let error = broken.parse::<$secret>().unwrap_err();
+            assert_redacted(&error, SECRET);
+            assert!(!error.to_string().contains(&SECRET[..8]));
+            let error = serde_json::from_value::<$secret>(json!(broken)).unwrap_err();
+            assert_redacted(&error, SECRET);
+        };
     }
-    check(broken.parse::<SessionKey>().unwrap_err(), &broken);
-    check(broken.parse::<State>().unwrap_err(), &broken);
-    check(broken.parse::<CodeVerifier>().unwrap_err(), &broken);
-    check(broken.parse::<AccessToken>().unwrap_err(), &broken);
-    check(
-        broken.repeat(9).parse::<ClientSecret>().unwrap_err(),
-        &broken,
-    );
-    check(
-        broken.repeat(9).parse::<HandoffCode>().unwrap_err(),
-        &broken,
-    );
-    check(broken.parse::<Digest>().unwrap_err(), &broken);
-    check(
-        serde_json::from_value::<SessionKey>(json!(broken)).unwrap_err(),
-        &broken,
-    );
+    each_secret!(check);
+    assert_redacted(&SECRET.repeat(2).parse::<Digest>().unwrap_err(), SECRET);
 }
 
 #[test]
-fn a_secret_still_crosses_the_wire_as_it_is() {
-    let key: SessionKey = SECRET.parse().unwrap();
-    assert_eq!(key.expose(), SECRET);
-    assert_eq!(serde_json::to_value(&key).unwrap(), SECRET);
-    assert_eq!(key.digest(), Digest::of(SECRET.as_bytes()));
+fn no_request_answer_or_transaction_shows_its_secrets() {
+    #[track_caller]
+    fn check<T: DeserializeOwned + Debug>(body: Value) {
+        assert_redacted(&serde_json::from_value::<T>(body).unwrap(), SECRET);
+    }
+    check::<LoginSessionRequest>(json!({
+        "client_id": "prj_ada", "client_secret": SECRET, "session_key": SECRET,
+        "provider": "google", "redirect_uri": "https://app.example/cb",
+    }));
+    check::<LoginResultRequest>(json!({
+        "client_id": "prj_ada", "client_secret": SECRET, "session_key": SECRET,
+        "redirect_uri": "https://app.example/cb",
+    }));
+    check::<TokenRequest>(json!({
+        "grant_type": "authorization_code", "client_id": "prj_ada", "client_secret": SECRET,
+        "code": SECRET, "redirect_uri": "https://app.example/cb", "code_verifier": SECRET,
+    }));
+    check::<LoginSessionResponse>(json!({
+        "authorization_url": format!("https://b.example/login/{SECRET}"), "expires_in": 600,
+    }));
+    let token = format!("fsi_{SECRET}").parse().unwrap();
+    assert_redacted(&TokenResponse::issuing(token), SECRET);
+    let transaction = Transaction::begin(SECRET.parse().unwrap(), SECRET.parse().unwrap(), 0);
+    assert_redacted(&transaction, SECRET);
+}
+
+/// Detects the traits of `T`: an inherent constant takes precedence over that of a
+/// trait, and exists only if its bound holds.
+struct Traits<T: ?Sized>(PhantomData<T>);
+
+trait Otherwise {
+    const HAS_EQUALITY: bool = false;
+    const IS_ANOTHER_TEXT: bool = false;
+    const IS_CLONE: bool = false;
+}
+
+impl<T: ?Sized> Otherwise for Traits<T> {}
+
+impl<T: PartialEq + ?Sized> Traits<T> {
+    const HAS_EQUALITY: bool = true;
+}
+
+impl<T: AsRef<str> + ?Sized> Traits<T> {
+    const IS_ANOTHER_TEXT: bool = true;
+}
+
+impl<T: Clone> Traits<T> {
+    const IS_CLONE: bool = true;
+}
+
+// Threats: A13.
+#[test]
+fn no_secret_has_a_comparison_of_its_own_and_none_for_one_use_can_be_cloned() {
+    macro_rules! check {
+        ($secret:ident, $text:expr) => {
+            const {
+                assert!(!Traits::<$secret>::HAS_EQUALITY);
+                assert!(!Traits::<$secret>::IS_ANOTHER_TEXT);
+            }
+        };
+    }
+    each_secret!(check);
+    const {
+        assert!(!Traits::<AccessToken>::IS_CLONE);
+        assert!(!Traits::<AuthorizationUrl>::IS_CLONE);
+        assert!(!Traits::<CodeVerifier>::IS_CLONE);
+        assert!(!Traits::<HandoffCode>::IS_CLONE);
+        // The detection works.
+        assert!(Traits::<ClientId>::HAS_EQUALITY && Traits::<ClientId>::IS_CLONE);
+        assert!(Traits::<String>::IS_ANOTHER_TEXT);
+    }
 }

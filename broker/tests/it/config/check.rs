@@ -69,6 +69,7 @@ fn the_report_names_the_guard_of_each_project() {
     check_report(
         &project(""),
         &[
+            "project    Ada (prj_ada)",
             "callback https://app.example/cb",
             "relay guard auto: visits that do not begin on the origin of the login's callback \
              need confirmation; account picker always",

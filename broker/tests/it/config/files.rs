@@ -5,23 +5,9 @@ use std::path::PathBuf;
 
 use broker::config::Config;
 
-use super::{COOKIE_KEY, LOCAL, PUBLIC, UPSTREAM_SECRET, google, refused};
+use super::{COOKIE_KEY, LOCAL, PUBLIC, google};
 use crate::command::BrokerCommand;
 use crate::scratch::Scratch;
-
-#[test]
-fn a_file_that_is_not_toml_is_refused_without_being_quoted() {
-    refused("= 1\n", "line 1");
-    refused(
-        &format!("{LOCAL}[upstream.google]\nclient_secret = \"{UPSTREAM_SECRET}\n"),
-        "line 3",
-    );
-    refused(
-        &format!("{LOCAL}[upstream.google]\nclient_secret = {UPSTREAM_SECRET}\n"),
-        "line 3",
-    );
-    refused(&format!("{LOCAL}{LOCAL}"), "base_url");
-}
 
 #[test]
 fn a_relative_database_path_starts_at_the_configuration() {
@@ -38,72 +24,59 @@ fn a_relative_database_path_starts_at_the_configuration() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_one_line() {
-    let scratch = Scratch::new();
-    for command in ["check", "serve"] {
-        let missing = scratch.file("missing.toml");
-        BrokerCommand::with(command, &missing)
-            .output()
-            .failed("missing.toml");
-        let path = scratch.write("broken.toml", "= 1\n");
-        BrokerCommand::with(command, &path)
-            .output()
-            .failed("line 1");
-        let path = scratch.write("unknown.toml", &format!("{LOCAL}bose_url = 1\n"));
-        BrokerCommand::with(command, &path)
-            .output()
-            .failed("bose_url");
-        let path = scratch.write("public.toml", &format!("{PUBLIC}{}", google("")));
-        BrokerCommand::with(command, &path)
-            .output()
-            .failed("cookie_keys");
-    }
-}
-
-#[test]
-fn a_database_that_cannot_be_opened_is_one_line() {
-    let scratch = Scratch::new();
-    let config = |url: &str| {
-        let text = format!("{LOCAL}[store]\nurl = \"sqlite:{url}\"\n{}", google(""));
-        scratch.write("broker.toml", &text)
-    };
-    for command in ["check", "serve"] {
-        let output = BrokerCommand::with(command, &config("no/such/folder/a.db")).output();
-        output.failed("no/such/folder/a.db");
-        scratch.write("text.db", &"no database\n".repeat(100));
-        BrokerCommand::with(command, &config("text.db"))
-            .output()
-            .failed("text.db");
-    }
-}
-
-#[test]
-fn a_cookie_key_file_without_a_key_is_one_line() {
-    let scratch = Scratch::new();
-    scratch.write("broker.db.cookie-key", "GOCSPX");
-    let path = scratch.write("broker.toml", LOCAL);
-    BrokerCommand::with("check", &path)
-        .output()
-        .failed("broker.db.cookie-key");
-}
-
-#[test]
-fn a_port_in_use_is_one_line() {
+fn files_and_addresses_that_cannot_be_used_are_one_line() {
     let scratch = Scratch::new();
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = other.local_addr().unwrap();
-    let text = format!(
-        "{LOCAL}bind = \"{address}\"\n[store]\nurl = \"sqlite::memory:\"\n{}",
-        google("")
-    );
-    let path = scratch.write("broker.toml", &text);
-    BrokerCommand::with("serve", &path)
+    let address = other.local_addr().unwrap().to_string();
+    scratch.write("text.db", &"no database\n".repeat(100));
+    scratch.write("short.db.cookie-key", "GOCSPX");
+    let local = |rest: &str| format!("{LOCAL}{rest}\n{}", google(""));
+    for (name, text, message) in [
+        ("broken.toml", "= 1\n".to_owned(), "line 1"),
+        ("unknown.toml", local("bose_url = 1"), "bose_url"),
+        (
+            "public.toml",
+            format!("{PUBLIC}{}", google("")),
+            "cookie_keys",
+        ),
+        (
+            "folder.toml",
+            local("store.url = \"sqlite:no/such/a.db\""),
+            "no/such/a.db",
+        ),
+        (
+            "text.toml",
+            local("store.url = \"sqlite:text.db\""),
+            "text.db",
+        ),
+        (
+            "key.toml",
+            local("store.url = \"sqlite:short.db\""),
+            "short.db.cookie-key",
+        ),
+        (
+            "port.toml",
+            local(&format!(
+                "bind = \"{address}\"\nstore.url = \"sqlite::memory:\""
+            )),
+            &*address,
+        ),
+    ] {
+        let path = scratch.write(name, &text);
+        for command in ["check", "serve"] {
+            if (name, command) != ("port.toml", "check") {
+                BrokerCommand::with(command, &path).output().failed(message);
+            }
+        }
+    }
+    let missing = scratch.file("missing.toml");
+    BrokerCommand::with("serve", &missing)
         .output()
-        .failed(&address.to_string());
+        .failed("missing.toml");
 }
 
 #[test]
-fn a_cookie_key_is_stored_beside_the_database_for_its_owner_alone() {
+fn a_database_and_a_cookie_key_beside_it_are_for_their_owner_alone() {
     let scratch = Scratch::new();
     let path = scratch.write("broker.toml", LOCAL);
     let key_file = scratch.file("broker.db.cookie-key");
@@ -111,16 +84,9 @@ fn a_cookie_key_is_stored_beside_the_database_for_its_owner_alone() {
     let key = std::fs::read_to_string(&key_file).unwrap();
     assert_eq!(key.len(), 43);
     assert_eq!(mode(&key_file), 0o600);
+    assert_eq!(mode(&scratch.file("broker.db")), 0o600);
     assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
     assert_eq!(std::fs::read_to_string(&key_file).unwrap(), key, "reused");
-}
-
-#[test]
-fn a_database_is_created_for_its_owner_alone() {
-    let scratch = Scratch::new();
-    let path = scratch.write("broker.toml", LOCAL);
-    assert_eq!(BrokerCommand::with("check", &path).output().code, Some(0));
-    assert_eq!(mode(&scratch.file("broker.db")), 0o600);
 }
 
 fn mode(path: &PathBuf) -> u32 {

@@ -4,7 +4,7 @@
 use broker::audit::{Event, Step};
 use contract::{ClientId, Rule};
 
-use crate::test_broker::{TestBroker, authorize_path, authorize_query, authorize_with, sign_in};
+use crate::test_broker::{TestBroker, authorize_path, sign_in};
 
 /// An event as a line: sender, receiver, operation, status, steps and rule.
 fn line(event: &Event) -> String {
@@ -61,10 +61,14 @@ async fn a_clean_login_is_logged_step_by_step_under_one_id() {
     assert_eq!(lines(&events), expected.collect::<Vec<_>>());
     let login = events[0].login.clone();
     assert!(login.is_some());
-    for event in events {
+    for event in &events {
         assert_eq!(event.login, login, "{}", event.operation);
-        assert_eq!(event.project.unwrap().as_str(), "prj_ada");
+        assert_eq!(event.project.as_ref().unwrap().as_str(), "prj_ada");
     }
+    // An upstream call has the id of its request, and precedes it.
+    let callback = &events[2 + CALLS.len()].request_id;
+    let is_its_own = |call: &Event| call.request_id == *callback;
+    assert!(events[2..2 + CALLS.len()].iter().all(is_its_own));
 }
 
 #[tokio::test]
@@ -98,55 +102,22 @@ async fn a_legacy_login_is_logged_step_by_step_under_one_id() {
 }
 
 #[tokio::test]
-async fn upstream_calls_have_the_id_of_their_request_and_precede_it() {
+async fn a_failure_at_or_before_the_provider_is_logged_with_its_rule_and_cause() {
     let broker = TestBroker::start().await;
-    sign_in(&broker, 1).await;
-    let events = broker.events();
-    let (callback, calls) = events.split_last().unwrap();
-    let calls = &calls[calls.len() - CALLS.len()..];
-    assert_eq!(lines(calls), CALLS);
-    assert!(
-        calls
-            .iter()
-            .all(|call| call.request_id == callback.request_id)
-    );
-}
-
-#[tokio::test]
-async fn a_malformed_body_is_refused_under_the_name_of_its_operation() {
-    let broker = TestBroker::start().await;
-    let empty = serde_json::json!({});
-    broker
-        .post("/v1/login/session", &empty)
-        .await
-        .is_refusal(400);
-    let refused = ["consumer to broker: POST /v1/login/session 400 [] body.missing_field"];
-    assert_eq!(lines(&broker.events()), refused);
-}
-
-#[tokio::test]
-async fn a_refusal_at_the_provider_is_logged_with_its_rule_and_cause() {
-    let broker = TestBroker::start().await;
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
-    browser.come_back(&redirect, "error=access_denied").await;
+    let (browser, back) = broker.at_provider_in_legacy().await;
+    let denied = back.replace("code=upstream-code", "error=access_denied");
+    browser.get(&denied).await;
     let event = broker.events().pop().unwrap();
     assert_eq!(event.rule, Some(Rule::UpstreamDenied));
     assert!(event.why.is_some());
     assert_eq!(event.steps, [Step::UpstreamLoginConsumed]);
-}
 
-#[tokio::test]
-async fn an_unreachable_provider_is_logged_with_its_cause() {
-    let broker = TestBroker::start().await;
-    let mut query = authorize_query();
-    for (_, provider) in query.iter_mut().filter(|(name, _)| *name == "provider") {
-        "google".clone_into(provider);
-    }
-    broker.get(&authorize_with(&query)).await;
+    let unreachable = authorize_path().replace("github", "google");
+    broker.get(&unreachable).await;
     let events = broker.events();
+    let events = &events[events.len() - 2..];
     assert_eq!(
-        lines(&events),
+        lines(events),
         [
             "broker to google: GET discovery 0 [] upstream.unavailable",
             "browser to broker: GET /authorize 303 [] upstream.unavailable",

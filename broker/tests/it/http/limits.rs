@@ -8,12 +8,10 @@ use broker::model::UnixMs;
 use reqwest::Method;
 use serde_json::Value;
 use testkit::http::Response;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use crate::test_broker::{
-    Browser, TestBroker, all, authorize_path, back_path, parameter, result_body, session_body,
-    token_body, with,
+    Browser, TestBroker, all, authorize_path, parameter, result_body, session_body, token_body,
+    with,
 };
 
 pub(super) fn many(number: u32) -> NonZeroU32 {
@@ -27,10 +25,6 @@ const HERE: &str = "203.0.113.7";
 const THERE: &str = "203.0.113.8";
 
 /// A broker behind a proxy, with a clock that moves only by hand.
-async fn behind_a_proxy() -> TestBroker {
-    limited(|_| ()).await
-}
-
 pub(super) async fn limited(change: impl FnOnce(&mut Config)) -> TestBroker {
     let clock = Clock::fixed_at(UnixMs(1_790_000_000_000));
     TestBroker::start_on(clock, |config| {
@@ -54,6 +48,14 @@ async fn guess(broker: &TestBroker, source: &str) -> Response {
     post_from(broker, source, "/v1/login/session", &wrong(session_body(1))).await
 }
 
+/// Guesses as often as the limit allows, and asserts that it allows no more.
+async fn guess_up_to_the_limit(broker: &TestBroker) {
+    for _ in 0..19 {
+        guess(broker, HERE).await.is_refusal(401);
+    }
+    is_rate_limited(&guess(broker, HERE).await, "4");
+}
+
 #[track_caller]
 pub(super) fn is_rate_limited(response: &Response, seconds: &str) {
     response.is_refusal(429);
@@ -63,25 +65,23 @@ pub(super) fn is_rate_limited(response: &Response, seconds: &str) {
 // Threats: A38.
 #[tokio::test]
 async fn of_a_thousand_wrong_secrets_nineteen_get_401_and_the_right_one_is_accepted() {
-    let broker = behind_a_proxy().await;
+    let broker = limited(|_| ()).await;
     let responses = all(1000, || guess(&broker, HERE)).await;
     let unauthorized = responses.iter().filter(|response| response.status == 401);
     assert_eq!(unauthorized.count(), 19);
     for refused in responses.iter().filter(|response| response.status != 401) {
         is_rate_limited(refused, "4");
-        assert_eq!(refused.json()["message"], "There were too many requests.");
     }
     let right = post_from(&broker, HERE, "/v1/login/session", &session_body(1)).await;
     assert_eq!(right.status, 200, "{right:?}");
     assert_eq!(right.header("retry-after"), None);
 }
 
+// Threats: A38.
 #[tokio::test]
-async fn wrong_secrets_are_counted_across_all_operations() {
-    let broker = behind_a_proxy().await;
-    for _ in 0..19 {
-        guess(&broker, HERE).await.is_refusal(401);
-    }
+async fn wrong_secrets_are_counted_for_each_client_and_each_address_in_all_operations() {
+    let broker = limited(|_| ()).await;
+    guess_up_to_the_limit(&broker).await;
     for (path, body) in [
         ("/v1/login/session", session_body(1)),
         ("/v1/login/result", result_body(1)),
@@ -90,22 +90,12 @@ async fn wrong_secrets_are_counted_across_all_operations() {
         is_rate_limited(&post_from(&broker, HERE, path, &wrong(body)).await, "4");
         assert_eq!(broker.last_rule(), Some("client.rate_limit"));
     }
-}
-
-// Threats: A38.
-#[tokio::test]
-async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
-    let broker = behind_a_proxy().await;
-    for _ in 0..20 {
-        guess(&broker, HERE).await;
-    }
-    guess(&broker, HERE).await.is_refusal(429);
     guess(&broker, THERE).await.is_refusal(401);
-    for (client_id, known) in [("prj_bob", true), ("prj_nobody", false)] {
+    for client_id in ["prj_bob", "prj_nobody"] {
         let body = with(wrong(session_body(1)), "client_id", client_id);
         for status in [[401; 19].as_slice(), &[429]].concat() {
             let response = post_from(&broker, HERE, "/v1/login/session", &body).await;
-            assert_eq!(response.status, status, "known: {known}");
+            assert_eq!(response.status, status, "{client_id}");
         }
     }
 }
@@ -113,54 +103,35 @@ async fn wrong_secrets_are_counted_for_each_client_and_each_address() {
 // Threats: A38.
 #[tokio::test]
 async fn a_wrong_secret_gets_401_again_after_retry_after_seconds() {
-    let broker = behind_a_proxy().await;
-    for _ in 0..19 {
-        guess(&broker, HERE).await.is_refusal(401);
-    }
-    is_rate_limited(&guess(&broker, HERE).await, "4");
+    let broker = limited(|_| ()).await;
+    guess_up_to_the_limit(&broker).await;
     broker.advance_ms(3_000);
     is_rate_limited(&guess(&broker, HERE).await, "1");
     broker.advance_ms(1_000);
     guess(&broker, HERE).await.is_refusal(401);
     guess(&broker, HERE).await.is_refusal(429);
     broker.advance_ms(60_000);
-    for _ in 0..19 {
-        guess(&broker, HERE).await.is_refusal(401);
-    }
-    guess(&broker, HERE).await.is_refusal(429);
+    guess_up_to_the_limit(&broker).await;
 }
 
 // Threats: CVE-2026-40575.
 #[tokio::test]
 async fn the_ip_header_is_ignored_unless_a_proxy_is_configured() {
-    let broker = limited(|config| config.ip_header = None).await;
-    for host in 0..19 {
-        guess(&broker, &format!("203.0.113.{host}"))
-            .await
-            .is_refusal(401);
-    }
-    guess(&broker, THERE).await.is_refusal(429);
-}
-
-#[tokio::test]
-async fn the_limit_on_wrong_secrets_is_configurable() {
     let broker = limited(|config| {
+        config.ip_header = None;
         config.limits.wrong_secrets_per_minute = many(2);
     })
     .await;
-    let responses = [
-        guess(&broker, HERE).await.status,
-        guess(&broker, HERE).await.status,
-        guess(&broker, HERE).await.status,
-    ];
-    assert_eq!(responses, [401, 401, 429]);
+    guess(&broker, "203.0.113.1").await.is_refusal(401);
+    guess(&broker, "203.0.113.2").await.is_refusal(401);
+    guess(&broker, THERE).await.is_refusal(429);
 }
 
 /// A browser at this address and the path by which it returns from the provider.
 async fn browser_at_provider(broker: &TestBroker, source: &'static str) -> (Browser, String) {
     let browser = broker.browser().with_header(HEADER, source);
-    let redirect = browser.get(&authorize_path()).await;
-    (browser, back_path(&redirect, "code=upstream-code"))
+    let back = browser.to_provider(&authorize_path()).await;
+    (browser, back)
 }
 
 // Threats: B30.
@@ -188,34 +159,21 @@ async fn of_thirty_concurrent_callbacks_from_one_address_ten_are_accepted() {
 async fn a_callback_over_the_rate_limit_succeeds_after_a_reload() {
     let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
     let (first, back) = browser_at_provider(&broker, HERE).await;
+    // A callback without an upstream login does not count.
+    let other = broker.browser().with_header(HEADER, HERE);
+    let page = other.get(&back).await;
+    page.is_refusal_page(400, "upstream_login.own_browser");
     assert_eq!(first.get(&back).await.status, 303);
     let (second, back) = browser_at_provider(&broker, HERE).await;
-    let page = second.get(&back).await;
-    page.is_refusal_page(429, "upstream_login.rate_limit");
-    assert_eq!(page.header("retry-after"), Some("60"));
-    broker.advance_ms(59_999);
-    second
-        .get(&back)
-        .await
-        .is_refusal_page(429, "upstream_login.rate_limit");
-    broker.advance_ms(1);
+    for (seconds, wait_ms) in [("60", 59_999), ("1", 1)] {
+        let page = second.get(&back).await;
+        page.is_refusal_page(429, "upstream_login.rate_limit");
+        assert_eq!(page.header("retry-after"), Some(seconds));
+        broker.advance_ms(wait_ms);
+    }
     let returned = second.get(&back).await;
     let code = parameter(returned.location().unwrap(), "code").unwrap();
     assert_eq!(broker.token(&code).await.status, 200);
-}
-
-#[tokio::test]
-async fn callbacks_without_an_upstream_login_do_not_count() {
-    let broker = limited(|config| config.limits.callbacks_per_minute = many(1)).await;
-    let (browser, back) = browser_at_provider(&broker, HERE).await;
-    for _ in 0..5 {
-        let other = broker.browser().with_header(HEADER, HERE);
-        other
-            .get(&back)
-            .await
-            .is_refusal_page(400, "upstream_login.own_browser");
-    }
-    assert_eq!(browser.get(&back).await.status, 303);
 }
 
 /// Loopback is a proxy that names no client, or a test suite.
@@ -226,34 +184,8 @@ async fn callbacks_from_loopback_are_not_counted() {
         config.limits.callbacks_per_minute = many(1);
     })
     .await;
-    for _ in 0..5 {
+    for _ in 0..3 {
         let (browser, back) = browser_at_provider(&broker, HERE).await;
         assert_eq!(browser.get(&back).await.status, 303);
     }
-}
-
-/// Sends the head of a request and half a body, and reads until the broker closes the
-/// connection. Rocket itself waits for the first 14 bytes.
-async fn send_half_a_body(broker: &TestBroker) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", broker.port()))
-        .await
-        .unwrap();
-    let half = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
-         Content-Length: 1000\r\n\r\n{\"client_id\": \"prj_ada\",";
-    stream.write_all(half.as_bytes()).await.unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).await.unwrap();
-    response
-}
-
-#[tokio::test]
-async fn an_incomplete_body_is_refused_and_the_connection_closed() {
-    let broker = limited(|config| config.limits.body_timeout_ms = many(500)).await;
-    for _ in 0..3 {
-        let response = send_half_a_body(&broker).await;
-        assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
-        assert!(response.contains("\"request_failed\""), "{response}");
-        assert_eq!(broker.last_rule(), Some("body.time"));
-    }
-    broker.session(1).await;
 }

@@ -1,24 +1,19 @@
 //! testkit's table of malformed requests, played at every endpoint: status, body, the
-//! rule in the audit log, and that no request changes anything.
+//! rule in the audit log, and that no request changes anything. And requests that only
+//! look malformed.
 
+use crate::malformed::{Endpoint, Input, requests};
 use reqwest::Method;
-use testkit::malformed::{Endpoint, Input, requests};
 
 use crate::test_broker::{
-    LOCAL_CALLBACK, TestBroker, authorize_query, back_path, result_body, session_body, sign_in,
-    token_body, with,
+    LOCAL_CALLBACK, TestBroker, authorize_query, result_body, session_body, sign_in, token_body,
+    with,
 };
 
-/// Plays every malformed request of an endpoint.
-async fn refuses_malformed_requests(
-    broker: &TestBroker,
-    method: Method,
-    path: impl Into<String>,
-    input: Input,
-) {
-    refuses_malformed(broker, &Endpoint::new(method, path, input)).await;
-}
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
 
+/// Plays every malformed request of an endpoint.
 async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
     for malformed in requests(endpoint) {
         let response = malformed.send(broker.http()).await;
@@ -31,14 +26,14 @@ async fn refuses_malformed(broker: &TestBroker, endpoint: &Endpoint) {
     }
 }
 
-// Threats: A18.
+// Threats: A18, CVE-2020-15233, CVE-2020-15234.
 #[tokio::test]
 async fn a_malformed_session_request_is_refused_and_leaves_its_key_free() {
     let broker = TestBroker::start().await;
     let local = with(session_body(1), "redirect_uri", LOCAL_CALLBACK);
     for body in [session_body(1), local] {
-        let path = "/v1/login/session";
-        refuses_malformed_requests(&broker, Method::POST, path, Input::Body(body)).await;
+        let endpoint = Endpoint::new(POST, "/v1/login/session", Input::Body(body));
+        refuses_malformed(&broker, &endpoint).await;
     }
     broker.session(1).await;
 }
@@ -49,8 +44,8 @@ async fn a_malformed_result_request_is_refused_and_consumes_nothing() {
     let broker = TestBroker::start().await;
     sign_in(&broker, 1).await;
     let input = Input::Body(result_body(1));
-    refuses_malformed_requests(&broker, Method::POST, "/v1/login/result", input).await;
-    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    refuses_malformed(&broker, &Endpoint::new(POST, "/v1/login/result", input)).await;
+    broker.has_status(1, "succeeded").await;
 }
 
 // Threats: A18.
@@ -59,7 +54,7 @@ async fn a_malformed_token_request_is_refused_and_redeems_nothing() {
     let broker = TestBroker::start().await;
     let code = broker.code().await;
     let input = Input::Body(token_body(&code));
-    refuses_malformed_requests(&broker, Method::POST, "/v1/token", input).await;
+    refuses_malformed(&broker, &Endpoint::new(POST, "/v1/token", input)).await;
     assert_eq!(broker.token(&code).await.status, 200);
 }
 
@@ -67,58 +62,69 @@ async fn a_malformed_token_request_is_refused_and_redeems_nothing() {
 async fn a_malformed_bearer_request_is_refused_and_revokes_nothing() {
     let broker = TestBroker::start().await;
     let token = broker.access_token().await;
-    for (method, path) in [(Method::GET, "/v1/profile"), (Method::POST, "/v1/revoke")] {
+    for (method, path) in [(GET, "/v1/profile"), (POST, "/v1/revoke")] {
         let input = Input::Bearer(token.clone());
-        refuses_malformed_requests(&broker, method, path, input).await;
+        refuses_malformed(&broker, &Endpoint::new(method, path, input)).await;
     }
     assert_eq!(broker.profile(&token).await.status, 200);
 }
 
-// Threats: A1, A3.
+// Threats: A1, A3, A5.
 #[tokio::test]
 async fn a_malformed_authorization_request_is_refused_and_redirects_nowhere() {
     let broker = TestBroker::start().await;
     let mut local = authorize_query();
     local[1].1 = LOCAL_CALLBACK.to_owned();
     for query in [authorize_query(), local] {
-        let input = Input::Query(query);
-        refuses_malformed_requests(&broker, Method::GET, "/authorize", input).await;
+        let endpoint = Endpoint::new(GET, "/authorize", Input::Query(query));
+        refuses_malformed(&broker, &endpoint).await;
     }
 }
 
-// Threats: A16.
+// Threats: A16, A36, X5.
 #[tokio::test]
 async fn a_malformed_request_of_a_browser_neither_binds_nor_consumes_a_login() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     for (method, path) in [
-        (Method::GET, path.clone()),
-        (Method::POST, format!("{path}/continue")),
-        (Method::POST, format!("{path}/cancel")),
+        (GET, path.clone()),
+        (POST, format!("{path}/continue")),
+        (POST, format!("{path}/cancel")),
     ] {
-        refuses_malformed_requests(&broker, method, path, Input::Nothing).await;
+        refuses_malformed(&broker, &Endpoint::new(method, path, Input::Nothing)).await;
     }
-    let browser = broker.browser();
-    let redirect = browser.get(&path).await;
-    assert_eq!(redirect.status, 303, "no browser is bound");
-    let back = back_path(&redirect, "code=upstream-code");
-    let callback = Endpoint::new(Method::GET, back, Input::Nothing);
-    refuses_malformed(&broker, &callback.beside(&[Method::POST])).await;
+    // No browser is bound.
+    let back = broker.browser().to_provider(&path).await;
+    let callback = Endpoint::new(GET, back, Input::Nothing);
+    refuses_malformed(&broker, &callback.beside(&[POST])).await;
     assert_eq!(broker.calls_upstream().await, 0);
-    assert_eq!(broker.result(1).await.json()["status"], "pending");
+    broker.has_status(1, "pending").await;
 }
 
 #[tokio::test]
 async fn a_malformed_request_for_a_public_document_is_refused() {
     let broker = TestBroker::start().await;
-    for path in [
-        "/api/providers",
-        "/openapi.json",
-        "/style.css",
-        "/question.js",
-        "/livez",
-        "/readyz",
+    let documents = "/api/providers /openapi.json /style.css /question.js /livez /readyz";
+    for path in documents.split(' ') {
+        refuses_malformed(&broker, &Endpoint::new(GET, path, Input::Nothing)).await;
+    }
+}
+
+// Threats: A43.
+#[tokio::test]
+async fn another_parameter_is_ignored_and_another_purpose_is_no_prefetch() {
+    let broker = TestBroker::start().await;
+    for query in ["Client_Secret=x", "client_secret2=x", "a=client_secret"] {
+        let response = broker.get(&format!("/api/providers?{query}")).await;
+        assert_eq!(response.status, 200, "{query}");
+    }
+    for header in [
+        ("Sec-Purpose", ""),
+        ("Sec-Purpose", "preview"),
+        ("Purpose", "navigation;prefetch"),
+        ("X-Moz", "prefetched"),
     ] {
-        refuses_malformed_requests(&broker, Method::GET, path, Input::Nothing).await;
+        let response = broker.send(GET, "/api/providers", &[header]).await;
+        assert_eq!(response.status, 200, "{header:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! Unknown paths and wrong methods, and the form of their refusals.
+//! Wrong and unknown methods, HEAD, method overrides in forms, and the spelling of a path.
 
 use reqwest::Method;
 
-use crate::test_broker::{CALLBACK, TestBroker, authorize_path, back_path};
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path};
 
 /// Each path with the value of its `Allow`.
-pub(super) const PATHS: [(&str, &str); 17] = [
+const PATHS: [(&str, &str); 17] = [
     ("/v1/login/session", "POST"),
     ("/v1/login/result", "POST"),
     ("/v1/token", "POST"),
@@ -25,28 +25,26 @@ pub(super) const PATHS: [(&str, &str); 17] = [
     ("/readyz", "GET, HEAD"),
 ];
 
-pub(super) const METHODS: [Method; 7] = [
-    Method::GET,
-    Method::POST,
-    Method::PUT,
-    Method::DELETE,
-    Method::PATCH,
-    Method::OPTIONS,
-    Method::TRACE,
-];
+/// Methods that no path has, and one in another case.
+const ODD_METHODS: [&str; 6] = ["CONNECT", "PROPFIND", "QUERY", "get", "BREW", "Post"];
+
+const FORM: &str = "application/x-www-form-urlencoded";
 
 // Threats: A36.
 #[tokio::test]
 async fn a_wrong_method_is_405_with_the_allowed_ones() {
     let broker = TestBroker::start().await;
+    let known = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"];
     for (path, allow) in PATHS {
-        let is_own = |method: &Method| allow.contains(method.as_str());
-        for method in METHODS.into_iter().filter(|method| !is_own(method)) {
-            let response = broker.request(method.clone(), path).send().await;
-            assert_eq!(response.status, 405, "{method} {path}");
-            response.is_refusal(405);
+        let is_own = |method: &&str| allow.contains(*method);
+        let wrong = known.into_iter().filter(|method| !is_own(method));
+        for method in wrong.chain(ODD_METHODS) {
+            let response = broker.send_raw(method, path, "").await;
+            broker.has_refused(&response, 405, "request.method");
             assert_eq!(response.header("allow"), Some(allow), "{method} {path}");
-            assert_eq!(broker.last_rule(), Some("request.method"));
+            let event = broker.events().pop().unwrap();
+            let id = Some(&*event.request_id);
+            assert_eq!(response.header("x-request-id"), id, "{method} {path}");
         }
     }
 }
@@ -55,93 +53,145 @@ async fn a_wrong_method_is_405_with_the_allowed_ones() {
 #[tokio::test]
 async fn a_preflight_is_refused_without_cors_headers() {
     let broker = TestBroker::start().await;
+    let preflight = [
+        ("Origin", "https://evil.test"),
+        ("Access-Control-Request-Method", "POST"),
+    ];
     for (path, _) in PATHS {
-        let request = broker
-            .request(Method::OPTIONS, path)
-            .header("Origin", "https://evil.test")
-            .header("Access-Control-Request-Method", "POST");
-        let response = request.send().await;
+        let response = broker.send(Method::OPTIONS, path, &preflight).await;
+        // That a response has no such header is checked for every one.
         response.is_refusal(405);
-        let cors = |name: &str| name.starts_with("access-control-");
-        assert!(!response.headers.keys().any(|name| cors(name.as_str())));
     }
+}
+
+// Threats: A36.
+#[tokio::test]
+async fn the_preconditions_apply_to_every_method() {
+    let broker = TestBroker::start().await;
+    let prefetch = "Sec-Purpose: prefetch\r\n";
+    for method in ["DELETE", "OPTIONS"].into_iter().chain(ODD_METHODS) {
+        for (target, headers, status, rule) in [
+            ("/nowhere", "", 404, "request.path"),
+            ("//v1/token", "", 404, "request.path"),
+            (
+                "/v1/token?client_secret=x",
+                "",
+                400,
+                "request.secret_in_url",
+            ),
+            ("/nowhere?session_key=x", "", 400, "request.secret_in_url"),
+            ("/?code_verifier=x", "", 400, "request.verifier_in_url"),
+            ("/livez", prefetch, 503, "request.prefetch"),
+        ] {
+            let response = broker.send_raw(method, target, headers).await;
+            broker.has_refused(&response, status, rule);
+        }
+    }
+    // Rocket refuses a target that is no path before any code of the broker runs.
+    let response = broker.send_raw("CONNECT", "evil.example:443", "").await;
+    broker.has_refused(&response, 400, "request.http");
 }
 
 // Threats: X5, A36.
 #[tokio::test]
 async fn head_changes_nothing_anywhere() {
     let broker = TestBroker::start().await;
-    let head = async |path: &str| {
+    let visit = broker.session(1).await;
+    for (path, status) in [
+        (&*visit, 200),
+        ("/login/unknown", 200),
+        (&*authorize_path(), 200),
+        ("/callback/google", 200),
+        ("/callback/github", 200),
+        ("/style.css", 200),
+        ("/v1/profile", 401),
+        ("/callback/null", 404),
+        ("/callback/Google", 404),
+        ("/callback/google2", 404),
+        ("/nowhere", 404),
+        ("/v1/token", 405),
+        ("/v1/revoke", 405),
+    ] {
         let response = broker.request(Method::HEAD, path).send().await;
+        assert_eq!((response.status, response.text()), (status, ""), "{path}");
         assert_eq!(response.location(), None, "{path}");
         assert_eq!(response.set_cookies(), Vec::<String>::new(), "{path}");
-        assert_eq!(response.text(), "");
-        response.has_security_headers();
-        response.status
-    };
-    let visit = broker.session(1).await;
-    assert_eq!(head(&visit).await, 200);
-    assert_eq!(head("/login/unknown").await, 200);
-    assert_eq!(head(&authorize_path()).await, 200);
-    assert_eq!(head("/api/providers").await, 200);
-    assert_eq!(head("/style.css").await, 200);
-    assert_eq!(head("/v1/profile").await, 401);
-    assert_eq!(head("/nowhere").await, 404);
-    for path in [
-        "/v1/login/session",
-        "/v1/login/result",
-        "/v1/token",
-        "/v1/revoke",
-    ] {
-        assert_eq!(head(path).await, 405, "{path}");
     }
-    for path in ["/callback/google", "/callback/github"] {
-        assert_eq!(head(path).await, 200, "{path}");
-    }
-    for path in ["/callback/null", "/callback/Google", "/callback/google2"] {
-        assert_eq!(head(path).await, 404, "{path}");
-        assert_eq!(broker.last_rule(), Some("request.path"), "{path}");
-    }
-
+    // HEAD binds no browser, and consumes no upstream login.
     let browser = broker.browser();
-    let redirect = browser.get(&visit).await;
-    assert_eq!(redirect.status, 303, "HEAD binds nothing");
-    let back = back_path(&redirect, "code=upstream-code");
-    let cookies = browser.cookies();
-    let cookie = cookies
-        .iter()
-        .map(|(n, v)| format!("{n}={v}"))
-        .next()
-        .unwrap();
-    let request = broker.request(Method::HEAD, &back).header("Cookie", cookie);
-    let response = request.send().await;
+    let back = browser.to_provider(&visit).await;
+    let cookie = [("Cookie", browser.cookie_header())];
+    let response = broker.send(Method::HEAD, &back, &cookie).await;
     assert_eq!((response.status, response.location()), (200, None));
-    assert_eq!(
-        broker.calls_upstream().await,
-        0,
-        "HEAD consumes no upstream login"
-    );
+    assert_eq!(broker.calls_upstream().await, 0);
     browser.get(&back).await.redirects_to(CALLBACK);
-    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    broker.has_status(1, "succeeded").await;
 }
 
 #[tokio::test]
 async fn a_path_has_one_spelling() {
     let broker = TestBroker::start().await;
     for (path, allow) in PATHS {
-        let method = allow.split(',').next().unwrap().parse::<Method>().unwrap();
-        let doubled = format!("/{path}");
-        let trailing = format!("{path}/");
+        let method = allow.split(',').next().unwrap();
         let escaped = path.replacen('i', "%69", 1).replacen('o', "%6f", 1);
-        for alias in [doubled, trailing, escaped] {
+        for alias in [format!("/{path}"), format!("{path}/"), escaped] {
             if alias != path {
-                broker
-                    .request(method.clone(), &alias)
-                    .send()
-                    .await
-                    .is_refusal(404);
-                assert_eq!(broker.last_rule(), Some("request.path"), "{alias}");
+                let response = broker.send_raw(method, &alias, "").await;
+                broker.has_refused(&response, 404, "request.path");
             }
         }
+    }
+}
+
+/// Rocket changes the method before any code of the broker runs, so a GET with the
+/// override `get` looks like a POST with it.
+// Threats: A36.
+#[tokio::test]
+async fn every_spelling_of_a_method_override_is_refused() {
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    for body in [
+        "_method=get",
+        "_method=GET&a=b",
+        "&&_method=get",
+        "_method=head",
+    ] {
+        for method in [Method::POST, Method::GET] {
+            for media_type in [FORM, "APPLICATION/X-WWW-FORM-URLENCODED; charset=utf-8"] {
+                let request = broker.request(method.clone(), "/v1/profile");
+                let request = request.header("Content-Type", media_type);
+                let refused = request.bearer_auth(&token).body(body).send().await;
+                broker.has_refused(&refused, 415, "body.media_type");
+            }
+        }
+        let (start, rest) = body.split_at(2);
+        let chunked = format!(
+            "POST /v1/profile HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Authorization: Bearer {token}\r\nContent-Type: {FORM}\r\n\
+             Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n\
+             2\r\n{start}\r\n{:x}\r\n{rest}\r\n0\r\n\r\n",
+            rest.len()
+        );
+        broker.send_bytes(chunked).await.is_refusal(415);
+    }
+}
+
+#[tokio::test]
+async fn a_form_without_an_override_keeps_its_method() {
+    let broker = TestBroker::start().await;
+    let token = broker.access_token().await;
+    for (method, media_type, body, status) in [
+        (Method::GET, FORM, "", 200),
+        (Method::HEAD, FORM, "", 200),
+        (Method::GET, FORM, "a=b", 200),
+        (Method::GET, FORM, "a=b&_method=get", 200),
+        (Method::GET, FORM, "_methods=get", 200),
+        (Method::PUT, FORM, "a=b", 405),
+        (Method::OPTIONS, "text/plain", "_method=get", 405),
+    ] {
+        let request = broker.request(method.clone(), "/v1/profile");
+        let request = request.header("Content-Type", media_type);
+        let response = request.bearer_auth(&token).body(body).send().await;
+        assert_eq!(response.status, status, "{method} {media_type}: {body:?}");
     }
 }

@@ -15,9 +15,7 @@ use tokio::task::JoinSet;
 
 use super::limits::many;
 use crate::scratch::Scratch;
-use crate::test_broker::{
-    CALLBACK, TestBroker, adas_profile, authorize_path, back_path, session_body, sign_in,
-};
+use crate::test_broker::{CALLBACK, TestBroker, authorize_path, session_body, sign_in};
 
 /// The steps that wait while the store is held: more than make a queue.
 const STEPS: u8 = 20;
@@ -62,11 +60,16 @@ impl Overloadable {
         self.commits.clone().lock_owned().await
     }
 
+    /// Reads results, each of which waits for the store.
+    fn steps(&self) -> impl Future<Output = Vec<Response>> {
+        join_all((100..100 + STEPS).map(|key| self.broker.result(key)))
+    }
+
     /// Lets results be read while the store is held, until a login is refused. Returns the
     /// refusal, and the answers to those reads.
     async fn overload(&self) -> (Response, Vec<Response>) {
         let held = self.hold_the_store().await;
-        let reads = join_all((100..100 + STEPS).map(|key| self.broker.result(key)));
+        let reads = self.steps();
         let refusal = async {
             let refusal = first_refusal(&self.broker).await;
             drop(held);
@@ -136,7 +139,7 @@ async fn reads_of_the_store_do_not_hide_that_its_changes_wait() {
     let overloaded = Overloadable::start().await;
     let broker = &overloaded.broker;
     let held = overloaded.hold_the_store().await;
-    let changes = join_all((100..100 + STEPS).map(|key| broker.result(key)));
+    let changes = overloaded.steps();
     let unknown = format!("/login/{}", "A".repeat(43));
     let read_until_refused = async {
         for _ in 0..MAX_VISITS {
@@ -156,7 +159,7 @@ async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
     let overloaded = Overloadable::start().await;
     let broker = &overloaded.broker;
     let held = overloaded.hold_the_store().await;
-    let reads = join_all((100..100 + STEPS).map(|key| broker.result(key)));
+    let reads = overloaded.steps();
     let refusals = async {
         first_refusal(broker).await;
         for body in [session_body(1), json!({})] {
@@ -164,9 +167,8 @@ async fn a_backend_is_refused_as_json_before_its_body_is_judged() {
                 answer = broker.post("/v1/login/session", &body) => answer,
                 () = visits(broker) => panic!("a login begins, and waits for the store"),
             };
-            refused.is_refusal(503);
+            broker.has_refused(&refused, 503, "broker.overload");
             assert_eq!(refused.header("retry-after"), Some("5"));
-            assert_eq!(broker.last_rule(), Some("broker.overload"));
         }
         drop(held);
     };
@@ -182,12 +184,10 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
     let overloaded = Overloadable::start().await;
     let broker = &overloaded.broker;
     let (visitor, path) = (broker.browser(), broker.session(1).await);
-    let browser = broker.browser();
-    let redirect = browser.get(&broker.session(2).await).await;
-    let back = back_path(&redirect, "code=upstream-code");
+    let (browser, back) = broker.at_provider(2).await;
     sign_in(broker, 3).await.redirects_to(CALLBACK);
     let held = overloaded.hold_the_store().await;
-    let reads = join_all((100..100 + STEPS).map(|key| broker.result(key)));
+    let reads = overloaded.steps();
     let during = async {
         first_refusal(broker).await;
         let still_refused = async {
@@ -201,10 +201,7 @@ async fn a_login_that_has_begun_completes_during_an_overload() {
     let ((visited, called_back, result, ()), _) = tokio::join!(during, reads);
     assert_eq!(visited.status, 303, "{visited:?}");
     called_back.redirects_to(CALLBACK);
-    result.is_json(
-        200,
-        &json!({ "status": "succeeded", "profile": adas_profile() }),
-    );
+    assert_eq!(result.json()["status"], "succeeded");
 }
 
 // Threats: A39.

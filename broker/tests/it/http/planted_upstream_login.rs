@@ -2,12 +2,10 @@
 //! ports. The browser that comes back is not the one that began, and is asked.
 
 use broker::relay::{RelayGuard, SameTraits};
-use testkit::http::Response;
+use reqwest::Method;
 
 use super::confirmation_page::is_confirmation_page;
-use crate::test_broker::{
-    Browser, CALLBACK, TestBroker, authorize_path, back_path, parameter, state,
-};
+use crate::test_broker::{Browser, CALLBACK, TestBroker, back_path, parameter, state};
 
 /// The headers by which Chromium introduces itself.
 const VICTIM: [(&str, &str); 3] = [
@@ -25,29 +23,27 @@ async fn with_guard(guard: RelayGuard) -> TestBroker {
 }
 
 /// An attacker begins a login with a client that is like a browser, and confirms it.
-/// Returns the client, and the redirect to the provider.
-async fn attack(broker: &TestBroker) -> (Browser, Response) {
+/// Returns the client, and the path by which a browser comes back.
+async fn attack(broker: &TestBroker) -> (Browser, String) {
     let path = broker.session(1).await;
     let attacker = broker.browser();
     attacker.get(&path).await;
     let redirect = attacker.press(&format!("{path}/continue")).await;
     assert_eq!(redirect.status, 303);
-    (attacker, redirect)
+    (attacker, back_path(&redirect, "code=upstream-code"))
 }
 
 /// A victim's browser in which the attacker's cookies were planted.
 fn victim_of(attacker: &Browser, broker: &TestBroker) -> Browser {
     let victim = broker.browser_on("https://github.com/");
-    for (name, value) in attacker.cookies() {
-        victim.add_cookie(&name, &value);
-    }
+    victim.add_cookies_of(attacker);
     victim.with_headers(&VICTIM)
 }
 
 async fn assert_nothing_is_consumed(broker: &TestBroker) {
     assert!(!broker.events().pop().unwrap().committed());
     assert_eq!(broker.calls_upstream().await, 0);
-    assert_eq!(broker.result(1).await.json()["status"], "pending");
+    broker.has_status(1, "pending").await;
 }
 
 // Threats: W1.
@@ -55,10 +51,8 @@ async fn assert_nothing_is_consumed(broker: &TestBroker) {
 async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_consumed() {
     for guard in [RelayGuard::Auto, RelayGuard::Always] {
         let broker = with_guard(guard).await;
-        let (attacker, redirect) = attack(&broker).await;
-        let page = victim_of(&attacker, &broker)
-            .come_back(&redirect, "code=upstream-code")
-            .await;
+        let (attacker, back) = attack(&broker).await;
+        let page = victim_of(&attacker, &broker).get(&back).await;
         is_confirmation_page(&page);
         assert!(page.text().contains("looked different"), "{page:?}");
         assert_eq!(broker.last_rule(), Some("upstream_login.same_traits"));
@@ -71,16 +65,16 @@ async fn a_browser_that_only_holds_a_planted_cookie_is_asked_before_anything_is_
 async fn the_buttons_end_or_complete_the_login_of_a_planted_cookie() {
     for (button, outcome) in [("cancel", "failed"), ("continue", "succeeded")] {
         let broker = with_guard(RelayGuard::Always).await;
-        let (attacker, redirect) = attack(&broker).await;
+        let (attacker, back) = attack(&broker).await;
         let victim = victim_of(&attacker, &broker);
-        let back = back_path(&redirect, "code=upstream-code");
         is_confirmation_page(&victim.get(&back).await);
         let foreign = [("Origin", "https://evil.example")];
-        broker.submit(&back, &foreign).await.is_refusal(403);
+        let pressed = broker.send(Method::POST, &back, &foreign).await;
+        pressed.is_refusal(403);
         assert_nothing_is_consumed(&broker).await;
 
         victim.answer(&back, button).await.redirects_to(CALLBACK);
-        assert_eq!(broker.result(1).await.json()["status"], outcome);
+        broker.has_status(1, outcome).await;
     }
 }
 
@@ -91,12 +85,9 @@ async fn a_browser_on_another_network_is_asked_and_the_same_one_is_not() {
         let broker = with_guard(RelayGuard::Auto).await;
         let path = broker.session(1).await;
         let browser = broker.browser().with_header("X-Real-IP", "203.0.113.7");
-        let redirect = browser.get(&path).await;
-        let back = back_path(&redirect, "code=upstream-code");
+        let back = browser.to_provider(&path).await;
         let moved = broker.browser().with_header("X-Real-IP", address);
-        for (name, value) in browser.cookies() {
-            moved.add_cookie(&name, &value);
-        }
+        moved.add_cookies_of(&browser);
         let answer = moved.get(&back).await;
         let event = broker.events().pop().unwrap();
         let same = SameTraits {
@@ -114,26 +105,22 @@ async fn a_browser_on_another_network_is_asked_and_the_same_one_is_not() {
 #[tokio::test]
 async fn no_user_is_asked_where_the_guard_is_off_or_the_login_has_expired() {
     let broker = with_guard(RelayGuard::Off).await;
-    let (attacker, redirect) = attack(&broker).await;
+    let (attacker, back) = attack(&broker).await;
     let victim = victim_of(&attacker, &broker);
-    let back = back_path(&redirect, "code=upstream-code");
     victim.get(&back).await.redirects_to(CALLBACK);
 
     let broker = with_guard(RelayGuard::Auto).await;
-    let (attacker, redirect) = attack(&broker).await;
+    let (attacker, back) = attack(&broker).await;
     broker.advance_ms(600_000);
     let victim = victim_of(&attacker, &broker);
-    let back = back_path(&redirect, "code=upstream-code");
     victim.get(&back).await.redirects_to(CALLBACK);
 }
 
 #[tokio::test]
 async fn in_the_legacy_flow_the_state_goes_back_to_a_consumer_that_does_not_know_it() {
     let broker = with_guard(RelayGuard::Always).await;
-    let attacker = broker.browser();
-    let redirect = attacker.get(&authorize_path()).await;
-    let victim = victim_of(&attacker, &broker);
-    let answer = victim.come_back(&redirect, "code=upstream-code").await;
+    let (attacker, back) = broker.at_provider_in_legacy().await;
+    let answer = victim_of(&attacker, &broker).get(&back).await;
     let state_back = parameter(answer.location().unwrap(), "state").unwrap();
     assert_eq!(state_back, state());
 }

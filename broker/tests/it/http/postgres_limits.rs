@@ -83,34 +83,48 @@ async fn in_time<T>(responses: impl Future<Output = T>) -> T {
 
 const EVERYTHING: &str = "LOCK TABLE logins, grants, spent_trips IN ACCESS EXCLUSIVE MODE";
 
+/// The broker has sixteen connections.
 #[tokio::test]
-async fn a_step_that_waits_for_a_lock_is_refused_in_time_and_has_not_happened() {
+async fn steps_that_wait_for_a_lock_or_a_connection_are_refused_in_time_and_have_not_happened() {
     let postgres = PostgresBroker::start().await;
     let broker = &postgres.broker;
     sign_in(broker, 1).await.redirects_to(CALLBACK);
     let code = broker.code().await;
     let token = broker.access_token().await;
     let other = postgres.hold(EVERYTHING).await;
-    let body = session_body(2);
-    let (session, result, exchange, revocation) = in_time(async {
+    let bodies: Vec<_> = (100..164).map(session_body).collect();
+    let sessions = bodies
+        .iter()
+        .map(|body| broker.post("/v1/login/session", body));
+    let (result, exchange, revocation, sessions) = in_time(async {
         tokio::join!(
-            broker.post("/v1/login/session", &body),
             broker.result(1),
             broker.token(&code),
             broker.revoke(&token),
+            join_all(sessions),
         )
     })
     .await;
-    for response in [session, result, exchange, revocation] {
+    for response in [result, exchange, revocation].iter().chain(&sessions) {
         response.is_refusal(503);
     }
     other.release().await;
+    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 1);
     broker.profile(&token).await.is_json(200, &adas_profile());
-    broker.session(2).await;
-    let profile = json!({ "status": "succeeded", "profile": adas_profile() });
-    broker.result(1).await.is_json(200, &profile);
-    broker.result(1).await.is_refusal(400);
+    broker.has_status(1, "succeeded").await;
     assert_eq!(broker.token(&code).await.status, 200);
+
+    // Those that wait for less time take their turn.
+    let other = postgres.hold(EVERYTHING).await;
+    let all = join_all((100..164).map(|key| broker.session(key)));
+    in_time(async {
+        tokio::join!(all, async {
+            postgres.wait_for_blocked(16).await;
+            other.release().await;
+        })
+    })
+    .await;
+    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 65);
 }
 
 /// The second statement of the step fails: the first has marked the result as consumed.
@@ -127,40 +141,4 @@ async fn a_read_that_fails_between_its_statements_consumes_nothing() {
     postgres.schema.execute("DROP TRIGGER fail ON logins").await;
     let profile = json!({ "status": "succeeded", "profile": adas_profile() });
     broker.result(1).await.is_json(200, &profile);
-}
-
-/// The broker has sixteen connections.
-#[tokio::test]
-async fn more_requests_than_connections_wait_for_their_turn() {
-    let postgres = PostgresBroker::start().await;
-    let broker = &postgres.broker;
-    let other = postgres.hold(EVERYTHING).await;
-    let all = join_all((0..64).map(|key| broker.session(key)));
-    let (paths, ()) = in_time(async {
-        tokio::join!(all, async {
-            postgres.wait_for_blocked(16).await;
-            other.release().await;
-        })
-    })
-    .await;
-    assert_eq!(paths.len(), 64);
-    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 64);
-}
-
-#[tokio::test]
-async fn requests_that_find_every_connection_taken_are_refused_in_time() {
-    let postgres = PostgresBroker::start().await;
-    let broker = &postgres.broker;
-    broker.session(100).await;
-    let other = postgres.hold(EVERYTHING).await;
-    let bodies: Vec<_> = (0..64).map(session_body).collect();
-    let all = bodies
-        .iter()
-        .map(|body| broker.post("/v1/login/session", body));
-    for response in in_time(join_all(all)).await {
-        response.is_refusal(503);
-    }
-    other.release().await;
-    assert_eq!(postgres.count("SELECT count(*) FROM logins").await, 1);
-    join_all((0..64).map(|key| broker.session(key))).await;
 }

@@ -1,6 +1,8 @@
 //! Every rule of the catalogue: a request that violates it, and its refusal. A rule
-//! without a row does not compile.
+//! without a row does not compile. Together with the requests of `documented.rs` the rows
+//! get every status that the published contract has.
 
+mod documented;
 mod faulty_broker;
 
 use contract::{LoginSessionResponse, Rule};
@@ -13,6 +15,7 @@ use crate::test_broker::{
     BOB_CALLBACK, BOB_SECRET, CALLBACK, LOCAL_CALLBACK, key, session_body, sign_in, token_body,
     with,
 };
+use documented::Answers;
 use faulty_broker::{FaultyBroker, error_of_a_configuration};
 
 /// The refusal by a rule, and its form.
@@ -76,12 +79,8 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         }
         Rule::BodyEncoding => {
             let framing = "Content-Encoding: gzip\r\nContent-Length: 2";
-            Api(
-                415,
-                broker
-                    .start_by_hand("application/json", framing, "{}")
-                    .await,
-            )
+            let media = "application/json";
+            Api(415, broker.start_by_hand(media, framing, "{}").await)
         }
         Rule::BodySize => Api(
             413,
@@ -115,17 +114,11 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::SessionQuota => {
             broker.session(1).await;
             broker.session(2).await;
-            Api(
-                429,
-                broker.post("/v1/login/session", &session_body(3)).await,
-            )
+            Api(429, broker.start_with_key(3).await)
         }
         Rule::SessionKeyFresh => {
             broker.session(1).await;
-            Api(
-                400,
-                broker.post("/v1/login/session", &session_body(1)).await,
-            )
+            Api(400, broker.start_with_key(1).await)
         }
         Rule::ResultKnown => Api(400, broker.result(1).await),
         Rule::ResultCallback => Api(400, broker.read_with("redirect_uri", LOCAL_CALLBACK).await),
@@ -151,7 +144,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         Rule::RelayOwnPage => {
             let path = format!("{}/continue", broker.session(1).await);
             let accept = [("Accept", "text/html")];
-            Page(403, broker.submit(&path, &accept).await)
+            Page(403, broker.send(Method::POST, &path, &accept).await)
         }
         Rule::RelayCancelled => {
             let (_, browser, path) = broker.visit_from_a_foreign_page().await;
@@ -159,18 +152,18 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             Redirect(nothing, browser.press(&format!("{path}/cancel")).await)
         }
         Rule::UpstreamLoginOwnBrowser => {
-            let (_, back) = broker.upstream_login().await;
+            let (_, back) = broker.at_provider_in_legacy().await;
             Page(400, broker.browser().get(&back).await)
         }
         Rule::UpstreamLoginSameTraits => {
             let path = broker.session(1).await;
             let browser = broker.browser();
-            let redirect = browser.get(&path).await;
+            let back = browser.to_provider(&path).await;
             let other = browser.with_header("User-Agent", "another");
-            Confirmation(other.come_back(&redirect, "code=upstream-code").await)
+            Confirmation(other.get(&back).await)
         }
         Rule::UpstreamLoginOnce => {
-            let (browser, back) = broker.upstream_login().await;
+            let (browser, back) = broker.at_provider_in_legacy().await;
             browser.get(&back).await;
             Page(400, browser.get(&back).await)
         }
@@ -179,7 +172,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
             Page(429, broker.back_from_one_address().await)
         }
         Rule::UpstreamLoginExpiry => {
-            let (browser, back) = broker.upstream_login().await;
+            let (browser, back) = broker.at_provider_in_legacy().await;
             broker.advance_ms(600_000);
             Page(400, browser.get(&back).await)
         }
@@ -252,10 +245,7 @@ async fn violate(rule: Rule, broker: &FaultyBroker) -> Row {
         // The broker itself.
         Rule::StoreReachable => {
             broker.disable("logins");
-            Api(
-                503,
-                broker.post("/v1/login/session", &session_body(1)).await,
-            )
+            Api(503, broker.start_with_key(1).await)
         }
         Rule::BrokerOverload => Page(503, broker.overload().await),
         Rule::BrokerFault => {
@@ -289,33 +279,40 @@ fn error_of_a_response() -> String {
 // Threats: A37, CVE-2021-21411.
 #[tokio::test]
 async fn every_rule_is_reached_and_refused_as_documented() {
+    let mut answers = Answers::default();
     for rule in Rule::ALL {
         let broker = FaultyBroker::start(*rule).await;
-        match violate(*rule, &broker).await {
+        let response = match violate(*rule, &broker).await {
             Api(status, response) => {
                 response.is_refusal(status);
-                is_in_the_audit_log(*rule, &broker, &response);
+                answers.add_body(&response);
+                response
             }
             Page(status, response) => {
                 response.is_refusal_page(status, rule.id());
-                is_in_the_audit_log(*rule, &broker, &response);
+                response
             }
             Redirect(query, response) => {
                 let url = format!("{CALLBACK}?{query}");
                 response.redirects_to(url.trim_end_matches('?'));
-                is_in_the_audit_log(*rule, &broker, &response);
+                response
             }
             Confirmation(response) => {
                 is_confirmation_page(&response);
-                is_in_the_audit_log(*rule, &broker, &response);
+                response
             }
             Message(place, message) => {
                 assert!(message.contains(rule.sentence()), "{rule}: {message}");
                 assert!(message.contains(place), "{rule}: {message}");
                 assert_eq!(broker.events().len(), 0, "{rule} is not about requests");
+                continue;
             }
-        }
+        };
+        is_in_the_audit_log(*rule, &broker, &response);
+        answers.add_events(&broker);
     }
+    answers.add_all_others().await;
+    answers.assert_complete();
 }
 
 /// Asserts that the last event has the rule and the id of the response.

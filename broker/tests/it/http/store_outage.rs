@@ -6,10 +6,7 @@ use broker::store::StoreUrl;
 use serde_json::json;
 
 use crate::scratch::Scratch;
-use crate::test_broker::{
-    CALLBACK, TestBroker, adas_profile, authorize_path, back_path, result_body, session_body,
-    sign_in, state, token_body,
-};
+use crate::test_broker::{CALLBACK, TestBroker, adas_profile, session_body, sign_in, state};
 
 /// A broker whose tables can be disabled.
 pub(super) struct BrokerWithOutages {
@@ -57,30 +54,23 @@ impl BrokerWithOutages {
 
 // Threats: A23, CVE-2020-15223.
 #[tokio::test]
-async fn a_failed_revocation_is_not_reported_as_done() {
+async fn a_failed_revocation_or_exchange_is_not_reported_as_done() {
     let outages = BrokerWithOutages::start().await;
     let broker = &outages.broker;
-    let token = broker.access_token().await;
+    let (token, code) = (broker.access_token().await, broker.code().await);
     outages.disable("grants");
-    broker.revoke(&token).await.is_refusal(503);
-    assert_eq!(broker.last_rule(), Some("store.reachable"));
-    broker.profile(&token).await.is_refusal(503);
+    for response in [
+        broker.revoke(&token).await,
+        broker.profile(&token).await,
+        broker.token(&code).await,
+    ] {
+        broker.has_refused(&response, 503, "store.reachable");
+    }
     outages.enable("grants");
+    assert_eq!(broker.token(&code).await.status, 200);
     broker.profile(&token).await.is_json(200, &adas_profile());
     broker.revoke(&token).await.is_json(200, &json!({}));
     broker.profile(&token).await.is_refusal(401);
-}
-
-#[tokio::test]
-async fn a_failed_exchange_leaves_the_code_valid() {
-    let outages = BrokerWithOutages::start().await;
-    let broker = &outages.broker;
-    let code = broker.code().await;
-    outages.disable("grants");
-    let body = token_body(&code);
-    broker.post("/v1/token", &body).await.is_refusal(503);
-    outages.enable("grants");
-    assert_eq!(broker.token(&code).await.status, 200);
 }
 
 // Threats: A37.
@@ -91,18 +81,13 @@ async fn a_login_survives_an_outage() {
     sign_in(broker, 1).await;
     let path = broker.session(2).await;
     outages.disable("logins");
-    broker
-        .post("/v1/login/result", &result_body(1))
-        .await
-        .is_refusal(503);
-    broker
-        .post("/v1/login/session", &session_body(3))
-        .await
-        .is_refusal(503);
+    broker.result(1).await.is_refusal(503);
+    let session = broker.post("/v1/login/session", &session_body(3)).await;
+    session.is_refusal(503);
     let page = broker.browser().get(&path).await;
     page.is_refusal_page(503, "store.reachable");
     outages.enable("logins");
-    assert_eq!(broker.result(1).await.json()["status"], "succeeded");
+    broker.has_status(1, "succeeded").await;
     broker.session(3).await;
     let redirect = broker.browser().get(&path).await;
     assert_eq!(redirect.status, 303);
@@ -113,9 +98,7 @@ async fn a_login_survives_an_outage() {
 async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider() {
     let outages = BrokerWithOutages::start().await;
     let broker = &outages.broker;
-    let browser = broker.browser();
-    let redirect = browser.get(&broker.session(1).await).await;
-    let back = back_path(&redirect, "code=upstream-code");
+    let (browser, back) = broker.at_provider(1).await;
     outages.disable("spent_trips");
     let page = browser.get(&back).await;
     page.is_refusal_page(503, "store.reachable");
@@ -129,15 +112,13 @@ async fn an_upstream_login_that_cannot_be_consumed_does_not_reach_the_provider()
 async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_fails() {
     let outages = BrokerWithOutages::start().await;
     let broker = &outages.broker;
-    let browser = broker.browser();
-    let redirect = browser.get(&broker.session(1).await).await;
+    let (browser, back) = broker.at_provider(1).await;
     outages.disable("logins");
-    let returned = browser.come_back(&redirect, "code=upstream-code").await;
+    let returned = browser.get(&back).await;
     assert_eq!(broker.last_rule(), Some("store.reachable"));
     returned.redirects_to(CALLBACK);
     outages.enable("logins");
-    let result = broker.result(1).await;
-    result.is_json(200, &json!({ "status": "pending" }));
+    broker.has_status(1, "pending").await;
 }
 
 // Threats: B30.
@@ -145,13 +126,10 @@ async fn a_consumed_upstream_login_redirects_to_the_callback_although_the_store_
 async fn a_legacy_login_whose_code_cannot_be_stored_returns_an_error() {
     let outages = BrokerWithOutages::start().await;
     let broker = &outages.broker;
-    let browser = broker.browser();
-    let redirect = browser.get(&authorize_path()).await;
+    let (browser, back) = broker.at_provider_in_legacy().await;
     outages.disable("grants");
-    let back = browser.come_back(&redirect, "code=upstream-code").await;
+    let returned = browser.get(&back).await;
     assert_eq!(broker.last_rule(), Some("store.reachable"));
-    back.redirects_to(&format!(
-        "{CALLBACK}?error=provider_unavailable&state={}",
-        state()
-    ));
+    let error = format!("error=provider_unavailable&state={}", state());
+    returned.redirects_to(&format!("{CALLBACK}?{error}"));
 }

@@ -2,9 +2,8 @@
 //! as absent, and a page names a cookie that hides all others.
 
 use reqwest::Method;
-use testkit::http::Response;
 
-use crate::test_broker::{BASE, TestBroker, authorize_path, back_path, session_body, token_body};
+use crate::test_broker::{BASE, TestBroker, authorize_path};
 
 /// Each byte that ends a header of ASCII in bytes that are no UTF-8.
 fn high_bytes() -> impl Iterator<Item = u8> {
@@ -16,62 +15,88 @@ fn value(text: &str, byte: u8) -> Vec<u8> {
     [text.as_bytes(), &[byte]].concat()
 }
 
+/// Path, headers, status and rule.
+type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], u16, &'a str);
+
 // Threats: W2.
 #[tokio::test]
 async fn a_cookie_that_hides_all_others_is_named_at_every_address_of_a_browser() {
     let broker = TestBroker::start().await;
-    let (path, browser) = (broker.session(1).await, broker.browser());
-    let redirect = browser.get(&authorize_path()).await;
-    let back = back_path(&redirect, "code=upstream-code");
+    let path = broker.session(1).await;
+    let (browser, back) = broker.at_provider_in_legacy().await;
     for byte in high_bytes() {
         let cookies = value(&format!("{}; caf", browser.cookie_header()), byte);
         for target in [&path, &authorize_path(), &back] {
-            let request = broker.request(Method::GET, target);
-            let request = request.header("Accept", "text/html");
-            let page = request.header("Cookie", &cookies).send().await;
+            let headers = [("Accept", &b"text/html"[..]), ("Cookie", &cookies)];
+            let page = broker.send(Method::GET, target, &headers).await;
             page.is_refusal_page(400, "request.cookies");
             assert!(page.text().contains("Delete the cookies"), "{page:?}");
         }
     }
     assert_eq!(broker.calls_upstream().await, 0);
     assert_eq!(browser.get(&back).await.status, 303, "nothing was consumed");
-}
-
-#[tokio::test]
-async fn a_backend_may_send_any_cookie() {
-    let broker = TestBroker::start().await;
-    let token = broker.access_token().await;
-    let request = broker
-        .request(Method::GET, "/v1/profile")
-        .bearer_auth(token);
-    let response = request.header("Cookie", b"caf\xe9=1").send().await;
-    assert_eq!(response.status, 200);
-}
-
-/// The answer to a confirmation whose two headers of this name are ours and this one.
-async fn confirm_with(broker: &TestBroker, name: &str, own: &str, other: &[u8]) -> Response {
-    let path = format!("{}/continue", broker.session(1).await);
-    let request = broker.request(Method::POST, &path).header("Origin", BASE);
-    let request = match name {
-        "Origin" => request,
-        _ => request.header(name, own),
-    };
-    request.header(name, other).send().await
+    let api = [("Cookie", b"caf\xe9=1")];
+    let providers = broker.send(Method::GET, "/api/providers", &api).await;
+    assert_eq!(providers.status, 200, "a backend may send any cookie");
 }
 
 // Threats: W2.
 #[tokio::test]
-async fn an_origin_that_was_dropped_is_no_absent_one() {
-    for byte in high_bytes() {
-        let broker = TestBroker::start().await;
-        let evil = value("http://evil", byte);
-        let refused = confirm_with(&broker, "Origin", BASE, &evil).await;
-        refused.is_refusal(403);
-        assert_eq!(broker.last_rule(), Some("relay.own_page"), "{byte:x}");
-        let cross = value("cross-site", byte);
-        let broker = TestBroker::start().await;
-        let refused = confirm_with(&broker, "Sec-Fetch-Site", "same-origin", &cross).await;
-        refused.is_refusal(403);
+async fn a_header_that_was_dropped_is_neither_absent_nor_one_that_counts() {
+    let broker = TestBroker::start().await;
+    let bearer = &*format!("Bearer {}", broker.access_token().await);
+    let press = &*format!("{}/continue", broker.session(1).await);
+    let (credentials, media) = ("Authorization", "Content-Type");
+    let (site, json) = ("Sec-Fetch-Site", "application/json");
+    // The last header of each is dropped.
+    let rows: [Row<'_>; 6] = [
+        (
+            press,
+            &[("Origin", BASE), ("Origin", "http://evil")],
+            403,
+            "relay.own_page",
+        ),
+        (
+            press,
+            &[("Origin", BASE), (site, "cross-site")],
+            403,
+            "relay.own_page",
+        ),
+        (
+            "/v1/revoke",
+            &[(credentials, bearer), (credentials, "Bearer x")],
+            400,
+            "bearer.once",
+        ),
+        (
+            "/v1/revoke",
+            &[(credentials, "Bearer x")],
+            401,
+            "bearer.shape",
+        ),
+        (
+            "/v1/token",
+            &[(media, json), (media, "text/plain; x=")],
+            415,
+            "body.media_type",
+        ),
+        (
+            "/v1/token",
+            &[(media, "application/json; x=")],
+            415,
+            "body.media_type",
+        ),
+    ];
+    for (byte, (path, headers, status, rule)) in
+        high_bytes().flat_map(|it| rows.map(|row| (it, row)))
+    {
+        let mut values: Vec<_> = headers
+            .iter()
+            .map(|(name, it)| (*name, it.as_bytes().to_vec()))
+            .collect();
+        values.last_mut().unwrap().1.push(byte);
+        let refused = broker.send(Method::POST, path, &values).await;
+        broker.has_refused(&refused, status, rule);
     }
 }
 
@@ -81,45 +106,9 @@ async fn a_referrer_that_was_dropped_is_a_foreign_page() {
     let broker = TestBroker::start().await;
     let path = broker.session(1).await;
     for byte in high_bytes() {
-        let request = broker.request(Method::GET, &path);
-        let referrer = value("https://evil.example/", byte);
-        request.header("Referer", referrer).send().await;
+        let referrer = [("Referer", value("https://evil.example/", byte))];
+        broker.send(Method::GET, &path, &referrer).await;
         let event = broker.events().pop().unwrap();
         assert_eq!(event.provenance.unwrap().as_str(), "foreign", "{byte:x}");
-    }
-}
-
-// Threats: W2.
-#[tokio::test]
-async fn two_headers_are_two_although_one_was_dropped() {
-    let broker = TestBroker::start().await;
-    let token = broker.access_token().await;
-    let body = token_body("x").to_string();
-    for byte in high_bytes() {
-        let profile = broker.request(Method::GET, "/v1/profile");
-        let profile = profile.bearer_auth(&token);
-        let twice = profile.header("Authorization", value("Bearer x", byte));
-        twice.send().await.is_refusal(400);
-        assert_eq!(broker.last_rule(), Some("bearer.once"), "{byte:x}");
-
-        let exchange = broker.request(Method::POST, "/v1/token");
-        let exchange = exchange.header("Content-Type", "application/json");
-        let twice = exchange.header("Content-Type", value("text/plain; x=", byte));
-        twice.body(body.clone()).send().await.is_refusal(415);
-    }
-}
-
-#[tokio::test]
-async fn one_that_was_dropped_does_not_count() {
-    let broker = TestBroker::start().await;
-    for byte in high_bytes() {
-        let profile = broker.request(Method::GET, "/v1/profile");
-        let profile = profile.header("Authorization", value("Bearer x", byte));
-        profile.send().await.is_refusal(401);
-
-        let start = broker.request(Method::POST, "/v1/login/session");
-        let start = start.header("Content-Type", value("application/json; x=", byte));
-        let start = start.body(session_body(1).to_string());
-        start.send().await.is_refusal(415);
     }
 }

@@ -1,11 +1,10 @@
 //! One of everything that a store acknowledges, and the check that it is stored.
 
-use broker::model::login_session::LoginOutcome;
 use broker::model::upstream_login::UpstreamLogin;
 use broker::store::{Completed, Consumed, Opened};
 use contract::Rule;
 
-use super::test_store::{Exchange, Read, TestStore, upstream_login};
+use super::test_store::{CONSUMED, Exchange, TestStore, adas_profile, upstream_login};
 use crate::users::ada;
 
 fn consumed_upstream_login(store: &TestStore) -> UpstreamLogin {
@@ -38,14 +37,8 @@ pub(super) async fn assert_every_step_is_stored(store: &TestStore) {
     assert!(store.is_granted(1, 1).await, "its browser is remembered");
     assert!(!store.is_granted(1, 2).await);
     assert_eq!(store.succeed(1).await, Completed::Now);
-    assert_eq!(
-        store.consume_result(2).await,
-        Read::Outcome(LoginOutcome::Succeeded(ada()))
-    );
-    assert_eq!(
-        store.consume_result(3).await,
-        Read::Refused(Rule::ResultOnce)
-    );
+    assert_eq!(store.consume_result(2).await, adas_profile());
+    assert_eq!(store.consume_result(3).await, CONSUMED);
     assert_eq!(
         store
             .consume_upstream_login(&consumed_upstream_login(store))

@@ -13,7 +13,8 @@ use broker::store::{Consumed, Opened, Store};
 use contract::{LoginError, Rule};
 
 use super::test_store::{
-    Exchange, Read, TestStore, handle_of, login, query, redemption, token_of, upstream_login,
+    CONSUMED, EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, query,
+    redemption, token_of, upstream_login,
 };
 use crate::users::ada;
 
@@ -64,10 +65,6 @@ impl Ahead {
     }
 }
 
-fn adas() -> Read {
-    Read::Outcome(LoginOutcome::Succeeded(ada()))
-}
-
 // Threats: L3.
 pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(store: TestStore) {
     let ahead = Ahead::beside(&store).await;
@@ -76,15 +73,16 @@ pub(super) async fn a_result_is_consumed_once_by_brokers_whose_clocks_differ(sto
         store.succeed(key).await;
     }
     store.at_ms(569_999);
-    assert_eq!(ahead.consume_result(&store, 1).await, adas());
-    assert_eq!(
-        store.consume_result(1).await,
-        Read::Refused(Rule::ResultOnce)
-    );
+    assert_eq!(ahead.consume_result(&store, 1).await, adas_profile());
+    assert_eq!(store.consume_result(1).await, CONSUMED);
     store.at_ms(570_000);
     let expired = ahead.consume_result(&store, 2).await;
-    assert_eq!(expired, Read::Refused(Rule::ResultExpiry), "by its clock");
-    assert_eq!(store.consume_result(2).await, adas(), "by the right clock");
+    assert_eq!(expired, EXPIRED, "by its clock");
+    assert_eq!(
+        store.consume_result(2).await,
+        adas_profile(),
+        "by the right clock"
+    );
 }
 
 pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_brokers(
@@ -99,19 +97,13 @@ pub(super) async fn an_outcome_that_a_broker_ahead_erased_has_expired_at_all_bro
     store.at_ms(570_000);
     ahead.sweep(&store).await;
     for _ in 0..2 {
-        assert_eq!(
-            store.consume_result(1).await,
-            Read::Refused(Rule::ResultExpiry)
-        );
+        assert_eq!(store.consume_result(1).await, EXPIRED);
     }
     let rejected = store.find(1).await.unwrap().reject(store.now());
     let is_over = matches!(rejected, NotAdmitted::Over { .. });
     assert!(is_over, "its browser goes back");
-    assert_eq!(
-        store.consume_result(2).await,
-        Read::Outcome(denied),
-        "an error is not erased"
-    );
+    let result = store.consume_result(2).await;
+    assert_eq!(result, Read::Outcome(denied), "an error is not erased");
 }
 
 // Threats: L3.
@@ -145,17 +137,12 @@ pub(super) async fn an_upstream_login_is_consumed_once_by_brokers_whose_clocks_d
 ) {
     let ahead = Ahead::beside(&store).await;
     let upstream_login = upstream_login(1, store.now().plus_ms(600_000));
-    assert_eq!(
-        store.consume_upstream_login(&upstream_login).await,
-        Consumed::Now
-    );
+    let consumed = store.consume_upstream_login(&upstream_login).await;
+    assert_eq!(consumed, Consumed::Now);
     store.at_ms(599_999);
     ahead.sweep(&store).await;
-    assert_eq!(
-        store.consume_upstream_login(&upstream_login).await,
-        Consumed::Before,
-        "it is still remembered"
-    );
+    let consumed = store.consume_upstream_login(&upstream_login).await;
+    assert_eq!(consumed, Consumed::Before, "it is still remembered");
 }
 
 /// By the clock of the broker ahead, the first login has ended. Its key still belongs
@@ -168,11 +155,8 @@ pub(super) async fn a_key_belongs_to_one_login_even_if_clocks_differ(store: Test
     assert_eq!(ahead.open(&store, 1).await, Opened::KeyTaken);
     store.at_ms(570_000);
     assert_eq!(ahead.open(&store, 1).await, Opened::Fresh);
-    assert_eq!(
-        store.consume_result(1).await,
-        Read::Pending,
-        "the first login is replaced"
-    );
+    let second = store.consume_result(1).await;
+    assert_eq!(second, Read::Pending, "the first login is replaced");
     assert_eq!(store.open(1).await, Opened::KeyTaken);
     assert_eq!(store.rows("logins").await, 1);
 }

@@ -49,37 +49,22 @@ pub(super) async fn a_code_that_expired_stays_expired(store: TestStore) {
     assert_eq!(store.redeem(1).await, refused(Rule::CodeKnown));
 }
 
-pub(super) async fn a_code_that_was_never_issued_is_unknown(store: TestStore) {
-    store.issue(1).await;
-    assert_eq!(store.redeem(2).await, refused(Rule::CodeKnown));
-}
-
 /// Redemptions of code 1 for token 9, each with one wrong parameter, and the rule that
 /// it breaks.
 fn wrong_redemptions(store: &TestStore) -> [(Rule, Redemption); 3] {
-    let redemption = || redemption(1, 9, store.now());
+    let with = |rule, change: fn(&mut Redemption)| {
+        let mut redemption = redemption(1, 9, store.now());
+        change(&mut redemption);
+        (rule, redemption)
+    };
     [
-        (
-            Rule::CodeClient,
-            Redemption {
-                project: project("bob"),
-                ..redemption()
-            },
-        ),
-        (
-            Rule::CodeCallback,
-            Redemption {
-                callback: callback("https://app.example/other").digest(),
-                ..redemption()
-            },
-        ),
-        (
-            Rule::CodeVerifier,
-            Redemption {
-                challenge: verifier(9).challenge(),
-                ..redemption()
-            },
-        ),
+        with(Rule::CodeClient, |it| it.project = project("bob")),
+        with(Rule::CodeCallback, |it| {
+            it.callback = callback("https://app.example/other").digest();
+        }),
+        with(Rule::CodeVerifier, |it| {
+            it.challenge = verifier(9).challenge();
+        }),
     ]
 }
 
@@ -109,41 +94,38 @@ pub(super) async fn another_project_callback_or_verifier_leaves_the_token_alone(
     }
 }
 
-pub(super) async fn a_second_valid_redemption_is_refused_and_ends_the_token(store: TestStore) {
+pub(super) async fn what_was_never_issued_is_unknown_and_changes_nothing(store: TestStore) {
     store.issue(1).await;
     store.redeem(1).await;
-    for token in [2, 3, 4] {
-        let again = redemption(1, token, store.now());
-        let redeemed = store.inner.redeem(again, store.now()).await.unwrap();
-        let Redeemed::Refused(Rule::CodeOnce, Some(login)) = redeemed else {
-            panic!("{redeemed:?}");
-        };
-        assert_eq!(login, grant(1, store.now()).login);
-        assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
-        assert_eq!(store.profile(token).await, Err(Rule::BearerKnown));
-        assert_eq!(store.profiles("grants").await, 0);
-    }
-}
-
-pub(super) async fn a_second_redemption_for_the_same_token_ends_it_too(store: TestStore) {
-    store.issue(1).await;
-    store.redeem(1).await;
-    assert_eq!(store.redeem(1).await, refused(Rule::CodeOnce));
-    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
-    assert_eq!(store.profiles("grants").await, 0);
-}
-
-pub(super) async fn a_second_redemption_after_the_codes_60_seconds_ends_the_token_too(
-    store: TestStore,
-) {
-    store.issue(1).await;
-    store.at_ms(59_999);
-    store.redeem(1).await;
-    store.at_ms(959_998);
+    assert_eq!(store.redeem(2).await, refused(Rule::CodeKnown));
+    assert!(store.token(2).await.is_none());
+    assert_eq!(store.revoke(2).await, None);
     assert_eq!(store.profile(1).await, Ok(ada()));
-    let again = redemption(1, 2, store.now());
-    assert_eq!(store.redeem_with(again).await, refused(Rule::CodeOnce));
-    assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
+}
+
+/// For another token, for the same one, and after the code's own 60 seconds.
+pub(super) async fn a_second_valid_redemption_is_refused_and_ends_the_token(store: TestStore) {
+    for (code, token, redeemed_at, again_at) in
+        [(1, 9, 0, 0), (2, 2, 0, 0), (3, 9, 59_999, 959_998)]
+    {
+        store.at_ms(0);
+        store.issue(code).await;
+        store.at_ms(redeemed_at);
+        store.redeem(code).await;
+        store.at_ms(again_at);
+        assert_eq!(store.profile(code).await, Ok(ada()));
+        for _ in 0..2 {
+            let again = redemption(code, token, store.now());
+            let redeemed = store.inner.redeem(again, store.now()).await.unwrap();
+            let Redeemed::Refused(Rule::CodeOnce, Some(login)) = redeemed else {
+                panic!("{redeemed:?}");
+            };
+            assert_eq!(login, grant(code, store.now()).login);
+            assert_eq!(store.profile(code).await, Err(Rule::BearerEnded));
+            assert!(token == code || store.token(token).await.is_none());
+            assert_eq!(store.profiles("grants").await, 0);
+        }
+    }
 }
 
 pub(super) async fn a_token_lives_900_seconds_from_its_redemption(store: TestStore) {
@@ -154,12 +136,6 @@ pub(super) async fn a_token_lives_900_seconds_from_its_redemption(store: TestSto
     assert_eq!(store.profile(1).await, Ok(ada()));
     store.at_ms(930_000);
     assert_eq!(store.profile(1).await, Err(Rule::BearerExpiry));
-}
-
-pub(super) async fn a_token_that_was_never_issued_is_unknown(store: TestStore) {
-    store.issue(1).await;
-    store.redeem(1).await;
-    assert!(store.token(2).await.is_none());
 }
 
 // Threats: A24.
@@ -180,6 +156,10 @@ pub(super) async fn a_revoked_token_has_ended_and_its_profile_leaves_the_row(sto
     assert_eq!(store.revoke(1).await, Some(grant(1, store.now()).login));
     assert_eq!(store.profile(1).await, Err(Rule::BearerEnded));
     assert_eq!(store.profiles("grants").await, 0);
+    // Its code is not free again.
+    let again = store.redeem_with(redemption(1, 2, store.now())).await;
+    assert_eq!(again, refused(Rule::CodeOnce));
+    assert_eq!(store.profile(2).await, Err(Rule::BearerKnown));
 }
 
 pub(super) async fn revoking_twice_is_revoking_once(store: TestStore) {
@@ -189,22 +169,6 @@ pub(super) async fn revoking_twice_is_revoking_once(store: TestStore) {
     assert_eq!(store.revoke(1).await, first);
     store.at_ms(900_000);
     assert_eq!(store.revoke(1).await, first, "also once it has expired");
-}
-
-pub(super) async fn revoking_an_unknown_token_changes_nothing(store: TestStore) {
-    store.issue(1).await;
-    store.redeem(1).await;
-    assert_eq!(store.revoke(2).await, None);
-    assert_eq!(store.profile(1).await, Ok(ada()));
-}
-
-pub(super) async fn a_revoked_token_does_not_free_its_code(store: TestStore) {
-    store.issue(1).await;
-    store.redeem(1).await;
-    store.revoke(1).await;
-    let again = redemption(1, 2, store.now());
-    assert_eq!(store.redeem_with(again).await, refused(Rule::CodeOnce));
-    assert_eq!(store.profile(2).await, Err(Rule::BearerKnown));
 }
 
 pub(super) async fn two_grants_do_not_affect_each_other(store: TestStore) {

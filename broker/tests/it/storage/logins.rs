@@ -4,11 +4,10 @@ use broker::model::login_session::{LoginOutcome, NotAdmitted, SessionStatus};
 use broker::store::{Bound, Completed, Opened};
 use contract::{LoginError, Provider};
 
-use super::results::{CONSUMED, EXPIRED, UNKNOWN, adas_profile};
-use super::test_store::{CALLBACK, Read, TestStore, binding, callback, project};
+use super::test_store::{
+    CALLBACK, CONSUMED, EXPIRED, Read, TestStore, UNKNOWN, adas_profile, binding, callback, project,
+};
 use crate::users::ada;
-
-const DENIED: LoginOutcome = LoginOutcome::Failed(LoginError::AccessDenied);
 
 /// The rejection of a browser whose login is over.
 fn over() -> NotAdmitted {
@@ -18,13 +17,10 @@ fn over() -> NotAdmitted {
     }
 }
 
-pub(super) async fn a_fresh_key_opens_a_login(store: TestStore) {
-    assert_eq!(store.open(1).await, Opened::Fresh);
-    assert_eq!(store.open(2).await, Opened::Fresh);
-}
-
 pub(super) async fn a_login_is_found_as_it_was_opened(store: TestStore) {
-    store.open(1).await;
+    assert_eq!(store.open(1).await, Opened::Fresh);
+    assert_eq!(store.succeed(2).await, Completed::TooLate, "it is unknown");
+    assert!(store.find(2).await.is_none());
     let login = store.find(1).await.unwrap();
     assert_eq!(login.project, project("ada"));
     assert_eq!(login.redirect_uri, callback(CALLBACK));
@@ -33,11 +29,6 @@ pub(super) async fn a_login_is_found_as_it_was_opened(store: TestStore) {
     assert_eq!(login.known_until, store.now().plus_ms(1_200_000));
     assert_eq!(login.status, SessionStatus::Unbound);
     assert_eq!(login.login.as_str().len(), 12);
-}
-
-pub(super) async fn an_unknown_handle_finds_no_login(store: TestStore) {
-    store.open(1).await;
-    assert!(store.find(2).await.is_none());
 }
 
 // Threats: A25.
@@ -164,11 +155,9 @@ pub(super) async fn a_login_can_be_bound_until_its_600_seconds_are_over(store: T
 }
 
 pub(super) async fn a_login_is_completed_once_by_its_first_outcome(store: TestStore) {
-    let [denied, succeeded] = [1, 2];
-    for (key, outcome) in [
-        (denied, DENIED),
-        (succeeded, LoginOutcome::Succeeded(ada())),
-    ] {
+    let errors = LoginError::ALL.map(LoginOutcome::Failed);
+    let outcomes = errors.into_iter().chain([LoginOutcome::Succeeded(ada())]);
+    for (key, outcome) in (1..).zip(outcomes) {
         store.open(key).await;
         assert_eq!(store.complete(key, outcome.clone()).await, Completed::Now);
         let status = store.find(key).await.unwrap().status;
@@ -190,12 +179,6 @@ pub(super) async fn a_login_can_be_completed_until_its_600_seconds_are_over(stor
     assert_eq!(store.succeed(2).await, Completed::TooLate);
     assert_eq!(store.profiles("logins").await, 0);
     assert_eq!(store.consume_result(2).await, EXPIRED);
-}
-
-pub(super) async fn an_unknown_login_cannot_be_completed(store: TestStore) {
-    store.open(1).await;
-    assert_eq!(store.succeed(2).await, Completed::TooLate);
-    assert_eq!(store.consume_result(1).await, Read::Pending);
 }
 
 pub(super) async fn two_logins_do_not_affect_each_other(store: TestStore) {

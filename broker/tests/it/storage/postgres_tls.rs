@@ -86,22 +86,22 @@ impl TlsServer {
         format!("{url}?sslmode=verify-full&sslrootcert={}", file.display())
     }
 
-    async fn ready(&self, host: &str, authority: &str) -> Result<(), String> {
-        ready(&self.url(host, authority)).await
-    }
-
-    #[track_caller]
-    fn assert_refused(result: Result<(), String>, reason: &str, advice: &str) {
-        let error = result.unwrap_err();
+    /// Checks that the broker does not connect, for this reason and with this advice.
+    async fn assert_refused(&self, host: &str, authority: &str, reason: &str, advice: &str) {
+        let opened = self
+            .url(host, authority)
+            .parse::<StoreUrl>()
+            .map_err(str::to_owned);
+        let opened = opened.and_then(|url| {
+            broker::store::open(&url, FailPoints::NONE).map_err(|it| it.to_string())
+        });
+        let error = match opened {
+            Ok(store) => store.ready().await.unwrap_err().to_string(),
+            Err(error) => error,
+        };
         assert!(error.contains(reason) && error.contains(advice), "{error}");
         assert!(!error.contains(PASSWORD), "{error}");
     }
-}
-
-async fn ready(url: &str) -> Result<(), String> {
-    let url: StoreUrl = url.parse().map_err(str::to_owned)?;
-    let store = broker::store::open(&url, FailPoints::NONE).map_err(|it| it.to_string())?;
-    store.ready().await.map_err(|it| it.to_string())
 }
 
 #[tokio::test]
@@ -116,46 +116,45 @@ async fn a_connection_to_the_right_server_is_encrypted() {
 }
 
 #[tokio::test]
-async fn a_server_with_another_authoritys_certificate_is_refused() {
-    let refused = TlsServer::start().ready("localhost", "other.pem").await;
-    TlsServer::assert_refused(
-        refused,
-        "invalid peer certificate",
-        "by sslrootcert in store.url",
-    );
-}
-
-#[tokio::test]
-async fn a_server_with_another_name_is_refused() {
-    let refused = TlsServer::start().ready("127.0.0.1", "ca.pem").await;
-    TlsServer::assert_refused(refused, "not valid for name", "must be a name in");
-}
-
-#[tokio::test]
-async fn a_server_with_an_expired_certificate_is_refused() {
-    let mut here = TlsServer::start_without_tls();
-    here.certify("localhost", |params| {
+async fn a_server_with_another_authority_another_name_or_an_expired_certificate_is_refused() {
+    let here = TlsServer::start();
+    for (host, authority, reason, advice) in [
+        (
+            "localhost",
+            "other.pem",
+            "invalid peer certificate",
+            "by sslrootcert in store.url",
+        ),
+        (
+            "127.0.0.1",
+            "ca.pem",
+            "not valid for name",
+            "must be a name in",
+        ),
+    ] {
+        here.assert_refused(host, authority, reason, advice).await;
+    }
+    let mut expired = TlsServer::start_without_tls();
+    expired.certify("localhost", |params| {
         params.not_before = date_time_ymd(2020, 1, 1);
         params.not_after = date_time_ymd(2021, 1, 1);
     });
-    let refused = here.ready("localhost", "ca.pem").await;
-    TlsServer::assert_refused(refused, "expired", "renew the server's certificate");
-}
-
-#[tokio::test]
-async fn a_server_without_tls_is_refused() {
-    let refused = TlsServer::start_without_tls()
-        .ready("localhost", "ca.pem")
+    let advice = "renew the server's certificate";
+    expired
+        .assert_refused("localhost", "ca.pem", "expired", advice)
         .await;
-    TlsServer::assert_refused(refused, "does not support TLS", "set ssl=on");
 }
 
 #[tokio::test]
-async fn a_file_without_an_authority_is_named() {
+async fn a_server_without_tls_is_refused_and_a_file_without_an_authority_is_named() {
     let here = TlsServer::start_without_tls();
-    let missing = here.ready("localhost", "absent.pem").await;
-    TlsServer::assert_refused(missing, "/absent.pem", "cannot be read");
     here.scratch.write("empty.pem", "");
-    let empty = here.ready("localhost", "empty.pem").await;
-    TlsServer::assert_refused(empty, "/empty.pem", "contains no certificate");
+    for (authority, reason, advice) in [
+        ("ca.pem", "does not support TLS", "set ssl=on"),
+        ("absent.pem", "/absent.pem", "cannot be read"),
+        ("empty.pem", "/empty.pem", "contains no certificate"),
+    ] {
+        here.assert_refused("localhost", authority, reason, advice)
+            .await;
+    }
 }

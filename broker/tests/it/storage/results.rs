@@ -1,18 +1,14 @@
-//! The results of logins: read once, by their own project, in time.
+//! The results of logins: read once, by their own project, in time; and upstream logins,
+//! which are consumed once.
 
-use broker::model::login_session::{LoginOutcome, ResultQuery, SessionStatus};
-use contract::{LoginError, Rule};
+use broker::model::login_session::{ResultQuery, SessionStatus};
+use broker::store::Consumed;
+use contract::Rule;
 
-use super::test_store::{Read, TestStore, callback, project, query};
-use crate::users::ada;
-
-pub(super) const CONSUMED: Read = Read::Refused(Rule::ResultOnce);
-pub(super) const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);
-pub(super) const UNKNOWN: Read = Read::Refused(Rule::ResultKnown);
-
-pub(super) fn adas_profile() -> Read {
-    Read::Outcome(LoginOutcome::Succeeded(ada()))
-}
+use super::test_store::{
+    CONSUMED, EXPIRED, Read, TestStore, UNKNOWN, adas_profile, callback, project, query,
+    upstream_login,
+};
 
 pub(super) async fn a_pending_read_does_not_consume_the_login(store: TestStore) {
     store.open(1).await;
@@ -42,16 +38,6 @@ pub(super) async fn a_profile_is_read_once_and_leaves_its_row(store: TestStore) 
     for ms in [0, 1, 600_000] {
         store.at_ms(ms);
         assert_eq!(store.consume_result(1).await, CONSUMED, "at {ms}");
-    }
-}
-
-pub(super) async fn each_error_is_read_once(store: TestStore) {
-    for (key, error) in (1..).zip(LoginError::ALL) {
-        let outcome = LoginOutcome::Failed(error);
-        store.open(key).await;
-        store.complete(key, outcome.clone()).await;
-        assert_eq!(store.consume_result(key).await, Read::Outcome(outcome));
-        assert_eq!(store.consume_result(key).await, CONSUMED);
     }
 }
 
@@ -113,4 +99,20 @@ pub(super) async fn another_callback_consumes_nothing(store: TestStore) {
     store.succeed(1).await;
     check_refused().await;
     assert_eq!(store.consume_result(1).await, adas_profile());
+}
+
+pub(super) async fn each_upstream_login_is_consumed_once(store: TestStore) {
+    let ends = store.now().plus_ms(600_000);
+    for (seed, consumed) in [
+        (1, Consumed::Now),
+        (1, Consumed::Before),
+        (2, Consumed::Now),
+        (1, Consumed::Before),
+    ] {
+        let upstream_login = upstream_login(seed, ends);
+        assert_eq!(
+            store.consume_upstream_login(&upstream_login).await,
+            consumed
+        );
+    }
 }

@@ -9,7 +9,6 @@ use broker::model::UnixMs;
 use broker::model::login_session::{LoginOutcome, SessionStatus};
 use broker::store::fail_points::{FailPoint, FailPoints};
 use broker::store::{Opened, Store, StoreUrl};
-use contract::Rule;
 use tokio::task::JoinSet;
 
 use super::acknowledged;
@@ -51,45 +50,20 @@ async fn every_acknowledged_step_is_stored_after_a_restart() {
     acknowledged::assert_every_step_is_stored(&TestStore::on(File(scratch)).await).await;
 }
 
-#[tokio::test]
-async fn two_stores_on_one_file_see_each_others_steps() {
-    let store = TestStore::on(File::new()).await;
-    let other = store.engine.open().await;
-    store.open(1).await;
-    store.succeed(1).await;
-    let read = other.consume_result(query(1), store.now()).await.unwrap();
-    assert_eq!(
-        Read::from(read),
-        Read::Outcome(LoginOutcome::Succeeded(ada()))
-    );
-    assert_eq!(
-        store.consume_result(1).await,
-        Read::Refused(Rule::ResultOnce)
-    );
-}
-
 // Threats: L6.
 #[tokio::test]
 async fn a_store_in_memory_keeps_no_file_and_shares_nothing() {
     let url: StoreUrl = "sqlite::memory:".parse().unwrap();
-    let (one, other) = (
-        broker::store::open(&url, FailPoints::NONE).unwrap(),
-        broker::store::open(&url, FailPoints::NONE).unwrap(),
-    );
-    let store = TestStore::on(File::new()).await;
-    let new_login = || login(1, handle_of(1), "ada", store.now());
-    assert_eq!(
-        one.open(new_login(), store.now()).await.unwrap(),
-        Opened::Fresh
-    );
-    assert_eq!(
-        other.open(new_login(), store.now()).await.unwrap(),
-        Opened::Fresh
-    );
-    assert_eq!(
-        one.open(new_login(), store.now()).await.unwrap(),
-        Opened::KeyTaken
-    );
+    let open = || broker::store::open(&url, FailPoints::NONE).unwrap();
+    let (one, other, now) = (open(), open(), UnixMs(1_790_000_000_000));
+    for (store, expected) in [
+        (&one, Opened::Fresh),
+        (&other, Opened::Fresh),
+        (&one, Opened::KeyTaken),
+    ] {
+        let opened = store.open(login(1, handle_of(1), "ada", now), now).await;
+        assert_eq!(opened.unwrap(), expected);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -169,30 +143,6 @@ async fn an_erased_profile_is_overwritten_in_the_file() {
 }
 
 #[test]
-fn a_database_of_a_newer_version_is_left_alone() {
-    let scratch = Scratch::new();
-    let path = scratch.file("broker.db");
-    let file = rusqlite::Connection::open(&path).unwrap();
-    file.pragma_update(None, "user_version", 2).unwrap();
-    assert!(broker::store::open(&StoreUrl::SqliteFile(path), FailPoints::NONE).is_err());
-    let tables: i64 = file
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(tables, 0);
-}
-
-#[tokio::test]
-async fn a_step_that_fails_returns_an_error_and_the_store_goes_on() {
-    let store = TestStore::on(File::new()).await;
-    store.open(1).await;
-    // A second login under the handle of the first breaks a constraint.
-    let clash = login(2, handle_of(1), "ada", store.now());
-    let error = store.inner.open(clash, store.now()).await.unwrap_err();
-    assert!(error.to_string().starts_with("the store failed: "));
-    assert_eq!(store.open_with(2, 2, "ada").await, Opened::Fresh);
-}
-
-#[test]
 fn a_store_url_names_one_of_the_engines() {
     #[track_caller]
     fn check(text: &str, expected: Result<StoreUrl, &str>) {
@@ -202,33 +152,28 @@ fn a_store_url_names_one_of_the_engines() {
             assert_eq!(url.to_string(), text);
         }
     }
-    let refused = || Err("a store is sqlite:PATH, sqlite::memory: or postgres://…");
     check("sqlite::memory:", Ok(StoreUrl::SqliteMemory));
     check("sqlite:a.db", Ok(StoreUrl::SqliteFile("a.db".into())));
     check("sqlite:/a/b.db", Ok(StoreUrl::SqliteFile("/a/b.db".into())));
-    check("sqlite:", refused());
-    check("", refused());
-    check("a.db", refused());
-    check("mysql://localhost/x", refused());
+    for other in ["sqlite:", "", "a.db", "mysql://localhost/x"] {
+        let error = "a store is sqlite:PATH, sqlite::memory: or postgres://…";
+        check(other, Err(error));
+    }
     assert!(
         "postgres://localhost:nowhere/x"
             .parse::<StoreUrl>()
             .is_err()
     );
-}
-
-#[test]
-fn a_relative_database_lies_relative_to_its_configuration() {
-    let folder = Path::new("/etc/broker");
-    let relative_to = |text: &str| {
-        text.parse::<StoreUrl>()
-            .unwrap()
-            .relative_to(folder)
-            .to_string()
-    };
-    assert_eq!(relative_to("sqlite:a.db"), "sqlite:/etc/broker/a.db");
-    assert_eq!(relative_to("sqlite:/var/a.db"), "sqlite:/var/a.db");
-    assert_eq!(relative_to("sqlite::memory:"), "sqlite::memory:");
+    // A relative one lies relative to its configuration.
+    for (text, expected) in [
+        ("sqlite:a.db", "sqlite:/etc/broker/a.db"),
+        ("sqlite:/var/a.db", "sqlite:/var/a.db"),
+        ("sqlite::memory:", "sqlite::memory:"),
+    ] {
+        let url: StoreUrl = text.parse().unwrap();
+        let url = url.relative_to(Path::new("/etc/broker"));
+        assert_eq!(url.to_string(), expected);
+    }
 }
 
 #[test]
@@ -252,7 +197,10 @@ async fn a_step_that_fails_does_not_fail_the_steps_beside_it() {
     }
     for (key, opened) in steps.join_all().await {
         match key % 10 {
-            0 => assert!(opened.is_err(), "{key}"),
+            0 => {
+                let error = opened.unwrap_err().to_string();
+                assert!(error.starts_with("the store failed: "), "{key}: {error}");
+            }
             _ => assert_eq!(opened.unwrap(), Opened::Fresh, "{key}"),
         }
     }

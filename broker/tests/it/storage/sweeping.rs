@@ -4,25 +4,19 @@ use broker::model::login_session::LoginOutcome;
 use broker::store::Consumed;
 use contract::{LoginError, Rule};
 
-use super::test_store::{Exchange, Read, TestStore, handle_of, login, redemption, upstream_login};
+use super::test_store::{
+    EXPIRED, Exchange, Read, TestStore, adas_profile, handle_of, login, redemption, upstream_login,
+};
 use crate::users::ada;
 
-pub(super) async fn an_empty_store_has_nothing_to_sweep(store: TestStore) {
-    assert_eq!(store.sweep().await, 0);
-}
-
-pub(super) async fn a_sweep_keeps_a_login_that_is_still_known(store: TestStore) {
+// Threats: A39.
+pub(super) async fn a_sweep_deletes_a_login_once_it_is_no_longer_known(store: TestStore) {
     store.open(1).await;
     for ms in [0, 600_000, 1_199_999] {
         store.at_ms(ms);
         assert_eq!(store.sweep().await, 0);
         assert!(store.find(1).await.is_some());
     }
-}
-
-// Threats: A39.
-pub(super) async fn a_sweep_deletes_a_login_that_is_no_longer_known(store: TestStore) {
-    store.open(1).await;
     store.at_ms(1_200_000);
     assert_eq!(store.sweep().await, 1);
     assert_eq!(store.rows("logins").await, 0);
@@ -36,10 +30,7 @@ pub(super) async fn a_sweep_erases_a_profile_that_has_expired(store: TestStore) 
     assert_eq!(store.sweep().await, 1);
     assert_eq!(store.profiles("logins").await, 0);
     assert_eq!(store.rows("logins").await, 1, "a late browser is sent back");
-    assert_eq!(
-        store.consume_result(1).await,
-        Read::Refused(Rule::ResultExpiry)
-    );
+    assert_eq!(store.consume_result(1).await, EXPIRED);
     assert_eq!(store.sweep().await, 0);
 }
 
@@ -51,10 +42,7 @@ pub(super) async fn a_sweep_keeps_a_profile_that_can_still_be_read(store: TestSt
     store.complete(2, denied.clone()).await;
     store.at_ms(599_999);
     assert_eq!(store.sweep().await, 0);
-    assert_eq!(
-        store.consume_result(1).await,
-        Read::Outcome(LoginOutcome::Succeeded(ada()))
-    );
+    assert_eq!(store.consume_result(1).await, adas_profile());
     assert_eq!(store.consume_result(2).await, Read::Outcome(denied));
 }
 
@@ -65,11 +53,9 @@ pub(super) async fn a_sweep_keeps_a_consumed_upstream_login_until_a_minute_after
     store.consume_upstream_login(&upstream_login).await;
     store.at_ms(659_999);
     assert_eq!(store.sweep().await, 0);
-    assert_eq!(
-        store.consume_upstream_login(&upstream_login).await,
-        Consumed::Before,
-        "a request that read the clock just before the end must not consume it again"
-    );
+    // A request that read the clock just before the end must not consume it again.
+    let consumed = store.consume_upstream_login(&upstream_login).await;
+    assert_eq!(consumed, Consumed::Before);
     store.at_ms(660_000);
     assert_eq!(store.sweep().await, 1);
     assert_eq!(store.rows("spent_trips").await, 0);
@@ -106,11 +92,8 @@ pub(super) async fn the_refusal_of_an_ended_token_does_not_depend_on_the_sweeper
                 store.sweep().await;
             }
             assert_eq!(store.profile(1).await, Err(profile));
-            let replay = redemption(1, 2, store.now());
-            assert_eq!(
-                store.redeem_with(replay).await,
-                Exchange::Refused(Rule::CodeKnown)
-            );
+            let replay = store.redeem_with(redemption(1, 2, store.now())).await;
+            assert_eq!(replay, Exchange::Refused(Rule::CodeKnown));
         }
         store.sweep().await;
         assert_eq!(store.rows("grants").await, 0);
@@ -123,11 +106,8 @@ pub(super) async fn a_replay_is_recognised_while_the_token_may_live(store: TestS
     store.redeem(1).await;
     store.at_ms(909_999);
     assert_eq!(store.sweep().await, 0);
-    let replay = redemption(1, 2, store.now());
-    assert_eq!(
-        store.redeem_with(replay).await,
-        Exchange::Refused(Rule::CodeOnce)
-    );
+    let replay = store.redeem_with(redemption(1, 2, store.now())).await;
+    assert_eq!(replay, Exchange::Refused(Rule::CodeOnce));
 }
 
 pub(super) async fn a_sweep_erases_the_profile_of_a_code_that_was_not_redeemed(store: TestStore) {

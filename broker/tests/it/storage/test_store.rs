@@ -56,6 +56,14 @@ pub(crate) enum Read {
     Refused(Rule),
 }
 
+pub(crate) const CONSUMED: Read = Read::Refused(Rule::ResultOnce);
+pub(crate) const EXPIRED: Read = Read::Refused(Rule::ResultExpiry);
+pub(crate) const UNKNOWN: Read = Read::Refused(Rule::ResultKnown);
+
+pub(crate) fn adas_profile() -> Read {
+    Read::Outcome(LoginOutcome::Succeeded(ada()))
+}
+
 impl From<ResultRead> for Read {
     fn from(read: ResultRead) -> Self {
         match read {

@@ -3,26 +3,22 @@
 use crate::installation::Installation;
 
 #[test]
-fn a_newer_database_is_left_alone_and_reported() {
-    let installation = Installation::new();
+fn the_tables_of_a_newer_version_or_of_another_program_are_left_alone_and_reported() {
     let newer = "CREATE TABLE logins (another INTEGER); PRAGMA user_version = 2";
-    installation.connect().execute_batch(newer).unwrap();
-    let before = installation.scratch.read_all("broker.db");
-    installation.assert_refused("the tables of version 2, this broker those of 1");
-    installation.assert_refused("store.url");
-    assert_eq!(installation.scratch.read_all("broker.db"), before);
-}
-
-#[test]
-fn the_database_of_another_program_is_left_alone() {
-    let installation = Installation::new();
-    installation
-        .connect()
-        .execute_batch("CREATE TABLE recipes (name TEXT)")
-        .unwrap();
-    let before = installation.scratch.read_all("broker.db");
-    installation.assert_refused("the tables of another program");
-    assert_eq!(installation.scratch.read_all("broker.db"), before);
+    for (tables, message) in [
+        (newer, "the tables of version 2, this broker those of 1"),
+        (newer, "store.url"),
+        (
+            "CREATE TABLE recipes (name TEXT)",
+            "the tables of another program",
+        ),
+    ] {
+        let installation = Installation::new();
+        installation.connect().execute_batch(tables).unwrap();
+        let before = installation.scratch.read_all("broker.db");
+        installation.assert_refused(message);
+        assert_eq!(installation.scratch.read_all("broker.db"), before);
+    }
 }
 
 #[tokio::test]

@@ -46,9 +46,7 @@ impl Browser {
     /// The same browser when another broker serves this base URL.
     pub(crate) fn moved_to(&self, http: &Http) -> Self {
         let moved = Self::new(http);
-        for (name, value) in self.cookies() {
-            moved.add_cookie(&name, &value);
-        }
+        moved.add_cookies_of(self);
         moved
     }
 
@@ -68,6 +66,14 @@ impl Browser {
         let url = self.url(path);
         let response = self.browser.open_with(&url, &self.headers).await;
         self.past_return(response).await
+    }
+
+    /// Follows a link to the provider, and returns the path by which this browser comes
+    /// back with a code.
+    pub(crate) async fn to_provider(&self, path: &str) -> String {
+        let redirect = self.get(path).await;
+        assert_eq!(redirect.status, 303, "{redirect:?}");
+        back_path(&redirect, "code=upstream-code")
     }
 
     /// Presses the button of a form on a page of the broker.
@@ -101,8 +107,11 @@ impl Browser {
         pairs.join("; ")
     }
 
-    pub(crate) fn clear_cookies(&self) {
-        self.browser.clear_cookies();
+    /// Adds all cookies of another browser.
+    pub(crate) fn add_cookies_of(&self, other: &Self) {
+        for (name, value) in other.cookies() {
+            self.add_cookie(&name, &value);
+        }
     }
 
     pub(crate) fn add_cookie(&self, name: &str, value: &str) {
@@ -140,8 +149,6 @@ pub(crate) fn back_path(redirect: &Response, query: &str) -> String {
 
 /// Ada signs in through the clean flow, with key `n`. Returns the last redirect.
 pub(crate) async fn sign_in(broker: &TestBroker, n: u8) -> Response {
-    let path = broker.session(n).await;
-    let browser = broker.browser();
-    let redirect = browser.get(&path).await;
-    browser.come_back(&redirect, "code=upstream-code").await
+    let (browser, back) = broker.at_provider(n).await;
+    browser.get(&back).await
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use testkit::http::Response;
 
-use super::{TestBroker, authorize_path, key, parameter, session_body, token_body};
+use super::{Browser, TestBroker, authorize_path, key, parameter, session_body, token_body};
 
 impl TestBroker {
     /// Starts Ada's login with key `n`, and returns the path of its URL.
@@ -17,6 +17,26 @@ impl TestBroker {
         authorization_path(&response, self.base_url())
     }
 
+    /// A browser at the provider in the login with key `n`, and the path by which it comes
+    /// back.
+    pub(crate) async fn at_provider(&self, n: u8) -> (Browser, String) {
+        let (browser, path) = (self.browser(), self.session(n).await);
+        let back = browser.to_provider(&path).await;
+        (browser, back)
+    }
+
+    /// A browser at the provider in a legacy login, and the path by which it comes back.
+    pub(crate) async fn at_provider_in_legacy(&self) -> (Browser, String) {
+        let browser = self.browser();
+        let back = browser.to_provider(&authorize_path()).await;
+        (browser, back)
+    }
+
+    /// Asserts that the login with key `n` is pending, or has this end.
+    pub(crate) async fn has_status(&self, n: u8, status: &str) {
+        assert_eq!(self.result(n).await.json()["status"], status);
+    }
+
     /// Reads the result of the login with key `n`.
     pub(crate) async fn result(&self, n: u8) -> Response {
         self.backend.result(&key(n)).await
@@ -24,9 +44,8 @@ impl TestBroker {
 
     /// Completes a legacy login, and returns the code from its callback.
     pub(crate) async fn code(&self) -> String {
-        let browser = self.browser();
-        let redirect = browser.get(&authorize_path()).await;
-        let callback = browser.come_back(&redirect, "code=upstream-code").await;
+        let (browser, back) = self.at_provider_in_legacy().await;
+        let callback = browser.get(&back).await;
         assert_eq!(callback.status, 303, "{callback:?}");
         parameter(callback.location().unwrap(), "code").unwrap()
     }

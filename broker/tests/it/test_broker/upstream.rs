@@ -8,6 +8,8 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 
 pub(crate) const UPSTREAM_TOKEN: &str = "gho_UpstreamToken7vK2mW9pL4tR8sB3nF6hJ1d";
 
+pub(crate) const GITHUB_SECRET: &str = "GitHubSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx";
+
 pub(super) fn unreachable_google() -> GoogleConfig {
     GoogleConfig {
         client_id: "google-client".to_owned(),
@@ -21,7 +23,7 @@ pub(super) fn unreachable_google() -> GoogleConfig {
 pub(super) fn github_at(server: &MockServer) -> GitHubConfig {
     GitHubConfig {
         client_id: "github-client".to_owned(),
-        client_secret: UpstreamSecret::new("GitHubSecret-k2mW9pL4tR8sB3nF6hJ1dG5yC0Qx"),
+        client_secret: UpstreamSecret::new(GITHUB_SECRET),
         enabled: true,
         web_url: server.uri().parse().unwrap(),
         api_url: server.uri().parse().unwrap(),

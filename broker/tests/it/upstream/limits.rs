@@ -6,37 +6,25 @@ use contract::Provider::{self, GitHub, Google};
 
 use super::providers::{
     DISCOVERY, EMAILS, ENDLESS_BYTES, FakeProvider, FakeProviders, KEYS, OUR_SECRET, Reply, TOKEN,
-    USER, failed_with,
+    USER, adas_github_user, discovery_document, failed_with,
 };
 use crate::test_broker::CALLBACK;
 
-/// Every call that a login makes, with its provider.
-const CALLS: [(Provider, &str); 6] = [
-    (Google, DISCOVERY),
-    (Google, KEYS),
-    (Google, TOKEN),
-    (GitHub, TOKEN),
-    (GitHub, USER),
-    (GitHub, EMAILS),
+const UNAVAILABLE: &str = "provider_unavailable";
+
+/// Every call that a login makes, with its provider, and the error if its response cannot
+/// be used.
+const CALLS: [(Provider, &str, &str); 6] = [
+    (Google, DISCOVERY, UNAVAILABLE),
+    (Google, KEYS, UNAVAILABLE),
+    (Google, TOKEN, "invalid_provider_response"),
+    (GitHub, TOKEN, "invalid_provider_response"),
+    (GitHub, USER, "invalid_provider_response"),
+    (GitHub, EMAILS, "invalid_provider_response"),
 ];
 
-/// The error of a clean login while `path` is answered with `reply`.
-async fn login_with(
-    providers: &FakeProviders,
-    provider: Provider,
-    path: &str,
-    reply: Reply,
-) -> String {
-    providers.get(provider).set_reply(path, reply.clone());
-    let login = providers.start_login(provider, 1).await;
-    if login.is_at_provider() {
-        providers.get(provider).set_reply(path, reply);
-        login
-            .return_with("code=a-code")
-            .await
-            .redirects_to(CALLBACK);
-    }
-    providers.result(1).await.unwrap_err()
+async fn within_ms(timeout_ms: u64) -> FakeProviders {
+    FakeProviders::start_with(|config| config.upstream.timeout_ms = timeout_ms).await
 }
 
 #[tokio::test]
@@ -49,32 +37,17 @@ async fn b11_a_code_is_exchanged_once_even_if_its_response_is_lost() {
             Reply::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{".to_vec()),
             Reply::Raw(b"what is HTTP?".to_vec()),
         ] {
-            let providers =
-                FakeProviders::start_with(|config| config.upstream.timeout_ms = 1_000).await;
-            let error = login_with(&providers, provider, TOKEN, reply).await;
-            assert_eq!(error, "provider_unavailable");
+            let providers = within_ms(1_000).await;
+            let result = providers.log_in_with(provider, TOKEN, &reply).await;
+            assert_eq!(result.unwrap_err(), UNAVAILABLE, "{reply:?}");
             assert_eq!(providers.get(provider).calls_to(TOKEN).len(), 1);
         }
-    }
-}
-
-/// On a reused connection that is closed, an HTTP client may assume that the request was
-/// not processed, and send it again.
-#[tokio::test]
-async fn b11_a_code_is_exchanged_once_on_a_reused_connection_too() {
-    for provider in Provider::ALL {
+        // On a reused connection that is closed, an HTTP client may assume that the request
+        // was not processed, and send it again.
         let providers = FakeProviders::start().await;
-        assert!(providers.sign_in(provider, 1).await.is_ok());
-        let login = providers.start_login(provider, 2).await;
-        providers.get(provider).set_reply(TOKEN, Reply::Close);
-        login
-            .return_with("code=another-code")
-            .await
-            .redirects_to(CALLBACK);
-        assert_eq!(
-            providers.result(2).await,
-            failed_with("provider_unavailable")
-        );
+        assert!(providers.log_in(provider).await.is_ok());
+        let result = providers.log_in_with(provider, TOKEN, &Reply::Close).await;
+        assert_eq!(result.unwrap_err(), UNAVAILABLE);
         assert_eq!(providers.get(provider).calls_to(TOKEN).len(), 2);
     }
 }
@@ -83,14 +56,13 @@ async fn b11_a_code_is_exchanged_once_on_a_reused_connection_too() {
 #[tokio::test]
 async fn b12_no_call_follows_a_redirect() {
     let elsewhere = FakeProvider::start().await;
-    for (provider, path) in CALLS {
+    for (provider, path, error) in CALLS {
+        let location = format!("{}{path}", elsewhere.url());
         for status in [301, 302, 303, 307, 308] {
             let providers = FakeProviders::start().await;
-            let location = format!("{}{path}", elsewhere.url());
             let reply = Reply::of(status, "application/json", "{}").with("Location", &location);
-            let error = login_with(&providers, provider, path, reply).await;
-            let is_document = [DISCOVERY, KEYS].contains(&path);
-            assert_eq!(error == "provider_unavailable", is_document, "{path}");
+            let result = providers.log_in_with(provider, path, &reply).await;
+            assert_eq!(result.unwrap_err(), error, "{path}");
         }
     }
     assert!(elsewhere.calls().is_empty());
@@ -102,25 +74,19 @@ async fn b12_a_discovery_document_cannot_send_browsers_or_secrets_to_another_hos
     let elsewhere = FakeProvider::start().await;
     for member in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
         for url in [
-            format!("{}/path", elsewhere.url()),
-            format!("http://user@{}/", elsewhere.address),
-            "https://oauth2.googleapis.com/token".to_owned(),
-            "javascript:alert(1)".to_owned(),
-            "//evil.test/".to_owned(),
-            String::new(),
+            &format!("{}/path", elsewhere.url()),
+            &format!("http://user@{}/", elsewhere.address),
+            "https://oauth2.googleapis.com/token",
+            "javascript:alert(1)",
+            "//evil.test/",
+            "",
         ] {
             let providers = FakeProviders::start().await;
-            let mut document = super::providers::discovery_document(&providers.google.url());
+            let mut document = discovery_document(&providers.google.url());
             document[member] = url.into();
-            providers
-                .google
-                .set_reply(DISCOVERY, Reply::json(&document));
-            let login = providers.start_login(Google, 1).await;
-            login.redirect.redirects_to(CALLBACK);
-            assert_eq!(
-                providers.result(1).await,
-                failed_with("provider_unavailable")
-            );
+            let reply = Reply::json(&document);
+            let result = providers.log_in_with(Google, DISCOVERY, &reply).await;
+            assert_eq!(result.unwrap_err(), UNAVAILABLE, "{member} {url}");
         }
     }
     assert!(elsewhere.calls().is_empty());
@@ -129,122 +95,68 @@ async fn b12_a_discovery_document_cannot_send_browsers_or_secrets_to_another_hos
 #[tokio::test]
 async fn b12_calls_go_through_a_proxy_only_if_it_is_configured() {
     let proxy = FakeProvider::start().await;
-    let providers = FakeProviders::start_with(|config| {
-        config.upstream.proxy = proxy.url().try_into().unwrap();
-    })
-    .await;
+    let url = proxy.url();
+    let providers =
+        FakeProviders::start_with(|config| config.upstream.proxy = url.try_into().unwrap()).await;
     // This proxy forwards nothing.
-    let login = providers.start_login(GitHub, 1).await;
-    login
-        .return_with("code=a-code")
-        .await
-        .redirects_to(CALLBACK);
+    assert!(providers.log_in(GitHub).await.is_err());
     let called = &proxy.calls()[0].line;
-    assert!(
-        called.starts_with(&format!("POST {}{TOKEN} ", providers.github.url())),
-        "{called}"
-    );
+    let expected = format!("POST {}{TOKEN} ", providers.github.url());
+    assert!(called.starts_with(&expected), "{called}");
     assert!(providers.github.calls().is_empty());
 }
 
-/// A response whose bytes keep coming never reaches a limit on the time between two.
+/// The broker hangs up on each. A response whose bytes keep coming never reaches a limit
+/// on the time between two; of a huge one it has read the maximum and what the sockets hold.
 #[tokio::test]
-async fn b13_a_slow_response_ends_within_the_budget() {
-    for (provider, path) in CALLS {
-        let providers = FakeProviders::start_with(|config| config.upstream.timeout_ms = 300).await;
+async fn b13_a_response_without_an_end_ends_within_the_budget_and_the_maximum() {
+    for (provider, path, error) in CALLS {
         let slow = Reply::Endless(b" ", Duration::from_millis(10));
-        let error = login_with(&providers, provider, path, slow).await;
-        assert_eq!(error, "provider_unavailable");
-        providers.get(provider).wait_for_hang_up().await;
-    }
-}
-
-#[tokio::test]
-async fn b13_a_silence_ends_within_the_budget() {
-    for (provider, path) in CALLS {
-        let providers = FakeProviders::start_with(|config| config.upstream.timeout_ms = 300).await;
-        let error = login_with(&providers, provider, path, Reply::Silence).await;
-        assert_eq!(error, "provider_unavailable");
-        providers.get(provider).wait_for_hang_up().await;
-    }
-}
-
-/// The broker hangs up on a response without an end, having read the maximum and what
-/// the sockets hold.
-#[tokio::test]
-async fn b13_a_huge_body_is_not_read_to_its_end() {
-    for (provider, path) in CALLS {
-        let providers =
-            FakeProviders::start_with(|config| config.upstream.timeout_ms = 600_000).await;
         let flood = Reply::Endless(&[b' '; 64 * 1024], Duration::from_nanos(1));
-        let error = login_with(&providers, provider, path, flood).await;
-        let is_document = [DISCOVERY, KEYS].contains(&path);
-        assert_eq!(error == "provider_unavailable", is_document, "{path}");
-        let server = providers.get(provider);
-        server.wait_for_hang_up().await;
-        assert!(server.bytes_sent() < ENDLESS_BYTES);
+        for (reply, timeout_ms, error) in [
+            (slow, 300, UNAVAILABLE),
+            (Reply::Silence, 300, UNAVAILABLE),
+            (flood, 600_000, error),
+        ] {
+            let providers = within_ms(timeout_ms).await;
+            let result = providers.log_in_with(provider, path, &reply).await;
+            assert_eq!(result.unwrap_err(), error, "{path}");
+            let server = providers.get(provider);
+            server.wait_for_hang_up().await;
+            assert!(server.bytes_sent() < ENDLESS_BYTES);
+        }
     }
 }
 
 #[tokio::test]
 async fn b13_a_huge_head_is_not_read_to_its_end() {
-    for (provider, path) in CALLS {
+    let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+    bytes.resize(5_000_000, b'x');
+    let reply = Reply::Raw(bytes);
+    for (provider, path, _) in CALLS {
         let providers = FakeProviders::start().await;
-        let mut bytes = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
-        bytes.resize(5_000_000, b'x');
-        let error = login_with(&providers, provider, path, Reply::Raw(bytes)).await;
-        assert_eq!(error, "provider_unavailable");
+        let result = providers.log_in_with(provider, path, &reply).await;
+        assert_eq!(result.unwrap_err(), UNAVAILABLE, "{path}");
     }
 }
 
-/// Checks that a clean login fails if the usual response at `path` has this header.
-async fn login_with_header(provider: Provider, path: &str, name: &str, value: &str) {
-    let providers = FakeProviders::start().await;
-    let server = providers.get(provider);
-    let set_header = || server.set_reply(path, server.reply(path).with(name, value));
-    let is_document = [DISCOVERY, KEYS].contains(&path);
-    if is_document {
-        set_header();
-    }
-    let login = providers.start_login(provider, 1).await;
-    if login.is_at_provider() {
-        set_header();
-        login
-            .return_with("code=a-code")
-            .await
-            .redirects_to(CALLBACK);
-    }
-    let calls = server.calls();
-    assert!(!calls.is_empty());
-    assert!(
-        calls
-            .iter()
-            .all(|call| !call.head.contains("accept-encoding"))
-    );
-    let error = providers.result(1).await.unwrap_err();
-    assert_eq!(
-        error == "provider_unavailable",
-        is_document,
-        "{path} {value}"
-    );
-}
-
-/// A body that is never decompressed cannot grow.
+/// A body that is never decompressed cannot grow. One of another media type may be the page
+/// of a captive portal, a sign-in form, or the error page of a proxy.
 #[tokio::test]
-async fn b13_a_compressed_response_is_neither_requested_nor_decoded() {
-    for (provider, path) in CALLS {
-        for coding in ["gzip", "br", "zstd", "deflate", "identity, gzip", ""] {
-            login_with_header(provider, path, "Content-Encoding", coding).await;
-        }
-    }
-}
-
-/// Such as the page of a captive portal, a sign-in form, or the error page of a proxy.
-#[tokio::test]
-async fn b13_a_response_of_another_media_type_is_not_read_as_json() {
-    for (provider, path) in CALLS {
-        for media_type in ["text/html", "text/plain", "application/jsonp", "", "json"] {
-            login_with_header(provider, path, "Content-Type", media_type).await;
+async fn b13_a_response_that_is_compressed_or_not_declared_as_json_is_not_read() {
+    let codings = ["gzip", "br", "zstd", "deflate", "identity, gzip", ""];
+    let media_types = ["text/html", "text/plain", "application/jsonp", "", "json"];
+    for (provider, path, error) in CALLS {
+        let codings = codings.map(|value| ("Content-Encoding", value));
+        let media_types = media_types.map(|value| ("Content-Type", value));
+        for (name, value) in codings.into_iter().chain(media_types) {
+            let providers = FakeProviders::start().await;
+            let change = |reply: Reply| reply.with(name, value);
+            let result = providers.log_in_where(provider, path, change).await;
+            assert_eq!(result.unwrap_err(), error, "{path} {name}: {value}");
+            let calls = providers.get(provider).calls();
+            let asks = calls.iter().any(|it| it.head.contains("accept-encoding"));
+            assert!(!calls.is_empty() && !asks, "{calls:?}");
         }
     }
 }
@@ -252,31 +164,60 @@ async fn b13_a_response_of_another_media_type_is_not_read_as_json() {
 #[tokio::test]
 async fn the_media_type_of_json_may_have_capitals_and_parameters() {
     let providers = FakeProviders::start().await;
-    let body = super::providers::adas_github_user().to_string();
-    for (key, media_type) in [
-        (1, "Application/JSON"),
-        (2, "application/json ; charset=utf-8"),
-    ] {
-        providers
-            .github
-            .set_reply(USER, Reply::of(200, media_type, body.clone()));
-        assert!(providers.sign_in(GitHub, key).await.is_ok());
+    let body = adas_github_user().to_string();
+    for media_type in ["Application/JSON", "application/json ; charset=utf-8"] {
+        let reply = Reply::of(200, media_type, body.clone());
+        let result = providers.log_in_with(GitHub, USER, &reply).await;
+        assert!(result.is_ok(), "{media_type}");
     }
 }
 
 #[tokio::test]
 async fn our_client_secret_is_sent_to_token_endpoints_alone() {
     let providers = FakeProviders::start().await;
-    for (key, provider) in [(1, Google), (2, GitHub)] {
-        assert!(providers.sign_in(provider, key).await.is_ok());
+    for provider in Provider::ALL {
+        assert!(providers.log_in(provider).await.is_ok());
         for call in providers.get(provider).calls() {
-            let text = format!("{}{}{}", call.line, call.head, call.body);
-            assert_eq!(
-                text.contains(OUR_SECRET),
-                call.path() == TOKEN,
-                "{}",
-                call.line
-            );
+            let is_sent = format!("{call:?}").contains(OUR_SECRET);
+            assert_eq!(is_sent, call.path() == TOKEN, "{}", call.line);
         }
     }
+}
+
+/// The documents, whose issuer is compared exactly.
+#[tokio::test]
+async fn b21_a_discovery_document_counts_only_with_the_configured_issuer() {
+    for issuer in [
+        "https://accounts.google.com",
+        "",
+        "OWN/",
+        "HTTP:OWN",
+        " OWN",
+    ] {
+        let providers = FakeProviders::start().await;
+        let own = providers.google.url();
+        let mut document = discovery_document(&own);
+        let upper = own.replace("http:", "HTTP:");
+        let issuer = issuer.replace("HTTP:OWN", &upper).replace("OWN", &own);
+        document["issuer"] = issuer.clone().into();
+        let reply = Reply::json(&document);
+        let result = providers.log_in_with(Google, DISCOVERY, &reply).await;
+        assert_eq!(result.unwrap_err(), UNAVAILABLE, "{issuer}");
+    }
+}
+
+/// An old document does not replace a new one that is wrong.
+#[tokio::test]
+async fn b21_a_later_discovery_document_of_another_issuer_ends_logins_too() {
+    let providers = FakeProviders::start().await;
+    assert!(providers.log_in(Google).await.is_ok());
+    providers.broker.advance_ms(70_000);
+    let mut document = discovery_document(&providers.google.url());
+    document["issuer"] = "https://evil.test".into();
+    providers
+        .google
+        .set_reply(DISCOVERY, Reply::json(&document));
+    let login = providers.start_login(Google, 2).await;
+    login.redirect.redirects_to(CALLBACK);
+    assert_eq!(providers.result(2).await, failed_with(UNAVAILABLE));
 }

@@ -1,18 +1,13 @@
 //! `broker check --online`: its calls, its report and its advice.
 
-use std::process::Stdio;
+use tokio::task::spawn_blocking;
 
 use super::providers::{
     DISCOVERY, FakeProvider, KEY_ONE, KEY_TWO, KEYS, OUR_SECRET, Reply, discovery_document, jwk,
     key_set,
 };
+use crate::command::{BrokerCommand, CommandOutput};
 use crate::scratch::Scratch;
-
-struct CommandOutput {
-    is_success: bool,
-    out: String,
-    err: String,
-}
 
 /// Runs the command against these providers, with `more` lines under `[upstream]`.
 async fn check(
@@ -21,31 +16,32 @@ async fn check(
     more: &str,
     environment: &[(&str, &str)],
 ) -> CommandOutput {
-    let config = format!(
-        "base_url = \"http://127.0.0.1:8000\"\nstore.url = \"sqlite::memory:\"\n\
-         [upstream]\n{more}\n\
-         [upstream.google]\nclient_id = \"us\"\nclient_secret = \"{OUR_SECRET}\"\n\
-         issuer = \"{google}\"\n\
-         [upstream.github]\nclient_id = \"us\"\nclient_secret = \"{OUR_SECRET}\"\n\
-         web_url = \"{github}\"\napi_url = \"{github}\"\n"
-    );
     let scratch = Scratch::new();
-    let path = scratch.write("broker.toml", &config);
-    let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_broker"))
-        .args(["check", "--online", "--config", path.to_str().unwrap()])
-        .env_clear()
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null())
-        .output()
-        .await
-        .unwrap();
-    let output = CommandOutput {
-        is_success: output.status.success(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
-    };
+    let config = scratch.write(
+        "broker.toml",
+        &format!(
+            "base_url = \"http://127.0.0.1:8000\"\nstore.url = \"sqlite::memory:\"\n\
+             [upstream]\n{more}\n\
+             [upstream.google]\nclient_id = \"us\"\nclient_secret = \"{OUR_SECRET}\"\n\
+             issuer = \"{google}\"\n\
+             [upstream.github]\nclient_id = \"us\"\nclient_secret = \"{OUR_SECRET}\"\n\
+             web_url = \"{github}\"\napi_url = \"{github}\"\n"
+        ),
+    );
+    let mut command = BrokerCommand::with("check", &config);
+    command.0.arg("--online").envs(environment.iter().copied());
+    // The providers run on this thread's runtime.
+    let output = spawn_blocking(move || command.output()).await.unwrap();
     assert!(!format!("{}{}", output.out, output.err).contains(OUR_SECRET));
     output
+}
+
+/// Asserts that the command failed, and that its report contains `text`.
+#[track_caller]
+fn failed(output: &CommandOutput, text: &str) {
+    assert_eq!(output.code, Some(1), "{}", output.out);
+    assert!(output.out.contains(text), "{text}\n{}", output.out);
+    assert!(output.err.contains("see above"), "{}", output.err);
 }
 
 async fn working_providers() -> (FakeProvider, FakeProvider) {
@@ -59,7 +55,7 @@ async fn working_providers() -> (FakeProvider, FakeProvider) {
 async fn each_check_is_reported_with_its_result() {
     let (google, github) = working_providers().await;
     let output = check(&google.url(), &github.url(), "", &[]).await;
-    assert!(output.is_success, "{}{}", output.out, output.err);
+    assert_eq!(output.code, Some(0), "{}{}", output.out, output.err);
     for line in [
         format!("google, discovery of {}: users sign in at", google.url()),
         "google, keys: 2 that sign with RS256, kept for 3600 s".to_owned(),
@@ -80,12 +76,14 @@ async fn each_failure_is_reported_with_advice_and_fails_the_command() {
     let (google, github) = working_providers().await;
     let nowhere = "http://127.0.0.1:1";
     let output = check(nowhere, &github.url(), "", &[]).await;
-    output
-        .failed("google, discovery of http://127.0.0.1:1: FAILED, the provider cannot be reached");
-    output.failed("upstream.proxy");
+    failed(
+        &output,
+        "google, discovery of http://127.0.0.1:1: FAILED, the provider cannot be reached",
+    );
+    failed(&output, "upstream.proxy");
 
     let output = check(&google.url(), nowhere, "", &[]).await;
-    output.failed("github, API at http://127.0.0.1:1: FAILED");
+    failed(&output, "github, API at http://127.0.0.1:1: FAILED");
     assert!(
         output.err.contains("2 provider checks failed"),
         "{}",
@@ -102,26 +100,20 @@ async fn each_failure_is_reported_with_advice_and_fails_the_command() {
         let google = FakeProvider::start().await;
         google.set_reply(DISCOVERY, reply);
         let output = check(&google.url(), &github.url(), "timeout_ms = 300", &[]).await;
-        output.failed(text);
+        failed(&output, text);
     }
     let other = FakeProvider::start().await;
     other.set_reply(DISCOVERY, Reply::json(&discovery_document(&google.url())));
     let output = check(&other.url(), &github.url(), "", &[]).await;
-    output.failed("upstream.google.issuer must be exactly");
+    failed(&output, "upstream.google.issuer must be exactly");
 
     google.set_reply(KEYS, Reply::of(503, "text/html", ""));
     let output = check(&google.url(), &github.url(), "", &[]).await;
-    output.failed("google, keys: FAILED, the provider reports an internal error");
+    failed(
+        &output,
+        "google, keys: FAILED, the provider reports an internal error",
+    );
     assert!(output.out.contains("users sign in at"), "{}", output.out);
-}
-
-impl CommandOutput {
-    #[track_caller]
-    fn failed(&self, text: &str) {
-        assert!(!self.is_success, "{}", self.out);
-        assert!(self.out.contains(text), "{text}\n{}", self.out);
-        assert!(self.err.contains("see above"), "{}", self.err);
-    }
 }
 
 #[tokio::test]
@@ -129,25 +121,14 @@ async fn b12_the_proxy_of_the_environment_is_used_only_if_it_is_configured() {
     let (google, github) = working_providers().await;
     let proxy = FakeProvider::start().await;
     let url = proxy.url();
-    let environment = [
-        ("http_proxy", url.as_str()),
-        ("HTTP_PROXY", &url),
-        ("https_proxy", &url),
-        ("HTTPS_PROXY", &url),
-        ("all_proxy", &url),
-        ("ALL_PROXY", &url),
-    ];
+    let names = "http_proxy HTTP_PROXY https_proxy HTTPS_PROXY all_proxy ALL_PROXY";
+    let environment: Vec<_> = names.split(' ').map(|name| (name, url.as_str())).collect();
     let output = check(&google.url(), &github.url(), "", &environment).await;
-    assert!(output.is_success, "{}", output.out);
+    assert_eq!(output.code, Some(0), "{}", output.out);
     assert!(proxy.calls().is_empty());
-    let output = check(
-        &google.url(),
-        &github.url(),
-        "proxy = \"environment\"",
-        &environment,
-    )
-    .await;
-    assert!(!output.is_success);
+    let proxied = "proxy = \"environment\"";
+    let output = check(&google.url(), &github.url(), proxied, &environment).await;
+    assert_eq!(output.code, Some(1));
     let calls = proxy.calls();
     assert!(calls[0].line.contains(&google.url()), "{calls:?}");
 }

@@ -19,7 +19,7 @@ pub(crate) use documents::{
 use documents::{adas_github_emails, google_config};
 pub(crate) use login::{StartedLogin, adas_claims};
 use serde_json::Value;
-pub(crate) use server::{Call, ENDLESS_BYTES, FakeProvider, Reply};
+pub(crate) use server::{ENDLESS_BYTES, FakeProvider, Reply};
 
 use crate::test_broker::{
     CALLBACK, TestBroker, authorize_query, authorize_with, session_body, state, with,
@@ -85,6 +85,52 @@ impl FakeProviders {
         StartedLogin::at(self, provider, &authorize_with(&query)).await
     }
 
+    /// The outcome of a legacy login.
+    pub(crate) async fn log_in(&self, provider: Provider) -> LegacyResult {
+        let login = self.start_legacy_login(provider).await;
+        login.finish("code=a-code").await
+    }
+
+    /// The outcome of a legacy login while the usual reply at `path` is changed.
+    pub(crate) async fn log_in_where(
+        &self,
+        provider: Provider,
+        path: &str,
+        change: impl Fn(Reply) -> Reply,
+    ) -> LegacyResult {
+        let server = self.get(provider);
+        let set = || server.set_reply(path, change(server.reply(path)));
+        // The token is Google's own for each login that has started.
+        if path == DISCOVERY {
+            set();
+        }
+        let login = self.start_legacy_login(provider).await;
+        if path != DISCOVERY {
+            set();
+        }
+        login.finish("code=a-code").await
+    }
+
+    /// The outcome of a legacy login while `path` is answered with `reply`.
+    pub(crate) async fn log_in_with(
+        &self,
+        provider: Provider,
+        path: &str,
+        reply: &Reply,
+    ) -> LegacyResult {
+        self.log_in_where(provider, path, |_| reply.clone()).await
+    }
+
+    /// The outcome of a legacy login in which Google returns the token that `make` returns.
+    pub(crate) async fn log_in_by(
+        &self,
+        make: impl FnOnce(&StartedLogin<'_>) -> String,
+    ) -> LegacyResult {
+        let login = self.start_legacy_login(Google).await;
+        login.google_returns_token(&make(&login));
+        login.finish("code=a-code").await
+    }
+
     /// Signs Ada in through the clean flow.
     pub(crate) async fn sign_in(&self, provider: Provider, key: u8) -> LoginResult {
         let login = self.start_login(provider, key).await;
@@ -132,6 +178,9 @@ fn prepare_github(server: &FakeProvider) {
     server.set_reply(USER, Reply::json(&adas_github_user()));
     server.set_reply(EMAILS, Reply::json(&adas_github_emails()));
 }
+
+/// The code that the consumer gets, or the error.
+pub(crate) type LegacyResult = Result<String, String>;
 
 /// The profile of the user, or the error.
 pub(crate) type LoginResult = Result<Value, String>;

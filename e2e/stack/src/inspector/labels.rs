@@ -173,17 +173,4 @@ mod tests {
         assert_eq!(time_of_day(1_795_272_330_029), "14:45:30");
         assert_eq!(date(1_795_272_330_029), "2026-11-21");
     }
-
-    #[test]
-    fn every_step_has_a_meaning_of_its_own() {
-        for known in Step::ALL {
-            assert_eq!(step(known.name()), known.meaning());
-        }
-    }
-
-    #[test]
-    fn a_phrase_becomes_a_sentence() {
-        assert_eq!(sentence("it was read"), "It was read.");
-        assert_eq!(sentence("Really?"), "Really?");
-    }
 }

@@ -230,7 +230,6 @@ fn wrapped(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inspector::sequence::Style;
 
     #[test]
     fn a_long_sentence_is_wrapped_without_losing_a_word() {
@@ -243,29 +242,5 @@ mod tests {
                 .all(|line| line.chars().count() <= LINE_CHARACTERS)
         );
         assert_eq!(lines.join(" "), text.trim());
-    }
-
-    #[test]
-    fn rows_are_placed_below_one_another_and_inside_the_diagram() {
-        let note = Row::Note(Note {
-            style: Style::Refused,
-            title: "Refused".to_owned(),
-            sentences: vec!["because ".repeat(60)],
-            rule: None,
-            advice: None,
-        });
-        let commit = Row::Committed(vec!["opened"]);
-        let layout = arrange(&[note, commit], &|_| String::new());
-        let [
-            Shape::Box {
-                y, height, lines, ..
-            },
-            Shape::Pill { y: below, .. },
-        ] = &layout.shapes[..]
-        else {
-            panic!("{layout:?}");
-        };
-        assert!(lines.iter().all(|line| line.y > *y && line.y < y + height));
-        assert!(*below >= y + height && below + 30 < layout.height);
     }
 }

@@ -14,33 +14,17 @@ const MAX_BYTES: usize = 4096;
 
 /// The cookies of a browser.
 #[derive(Debug, Clone, Default)]
-pub struct CookieJar {
+pub(super) struct CookieJar {
     cookies: BTreeMap<(String, String), Cookie<'static>>,
-    strict_prefix: Option<&'static str>,
 }
 
 impl CookieJar {
-    /// A jar that treats cookies whose names begin with `prefix` as Strict ones,
-    /// whatever they say.
-    pub fn forcing_strict(prefix: &'static str) -> Self {
-        Self {
-            cookies: BTreeMap::new(),
-            strict_prefix: Some(prefix),
-        }
-    }
-
     /// Stores a cookie that `url` sets.
     #[track_caller]
     pub(super) fn store(&mut self, url: &Url, line: &str) {
-        let mut cookie = Cookie::parse(line.to_owned()).expect("a cookie");
+        let cookie = Cookie::parse(line.to_owned()).expect("a cookie");
         check(url, &cookie, line);
         let name = cookie.name().to_owned();
-        if self
-            .strict_prefix
-            .is_some_and(|prefix| name.starts_with(prefix))
-        {
-            cookie.set_same_site(SameSite::Strict);
-        }
         let ends_now = cookie
             .max_age()
             .is_some_and(cookie::time::Duration::is_zero);
@@ -89,13 +73,6 @@ impl CookieJar {
         self.cookies.insert((host(url), name.to_owned()), cookie);
     }
 
-    /// The number of cookies for the host of `url`.
-    pub(super) fn count(&self, url: &Url) -> usize {
-        let host = host(url);
-        let owners = self.cookies.keys().map(|(owner, _)| owner);
-        owners.filter(|owner| **owner == host).count()
-    }
-
     /// Deletes all cookies.
     pub(super) fn clear(&mut self) {
         self.cookies.clear();
@@ -117,7 +94,7 @@ fn check(url: &Url, cookie: &Cookie<'_>, line: &str) {
 }
 
 /// Whether two addresses belong to one site: ports do not matter.
-pub fn is_same_site(one: &Url, other: &Url) -> bool {
+pub(super) fn is_same_site(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme() && site(one) == site(other)
 }
 

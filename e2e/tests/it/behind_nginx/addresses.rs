@@ -7,15 +7,15 @@ use broker::config::Config;
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::nginx::{Change, NAME, Nginx, Ports};
+use super::nginx::{Change, NAME, Nginx};
 use super::proxied_brokers::ProxiedBrokers;
 use super::stub_broker::{NO_CONTENT, StubBroker};
-use crate::login::GOOGLE;
-use crate::logs;
 use testkit::backend::Backend;
 use testkit::browser::Browser;
 use testkit::fresh;
 use testkit::http::Http;
+use testkit::login::GOOGLE;
+use testkit::logs;
 
 /// Headers by which a client claims another address.
 const CLAIMS: [(&str, &str); 8] = [
@@ -32,8 +32,7 @@ const CLAIMS: [(&str, &str); 8] = [
 // Threats: A31, A44, CVE-2025-64484, CVE-2026-40575.
 #[tokio::test]
 async fn a_broker_gets_the_clients_address_from_nginx_and_from_no_client_header() {
-    let broker = StubBroker::answering(NO_CONTENT).await;
-    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let (broker, nginx) = StubBroker::behind_nginx(NO_CONTENT).await;
     for source in [[127, 0, 0, 2], [127, 0, 0, 3]] {
         let mut request = nginx.http_from(source).get(nginx.url("/livez"));
         for (name, value) in CLAIMS {

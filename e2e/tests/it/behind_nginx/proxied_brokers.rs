@@ -12,12 +12,12 @@ use mock_upstream::{Clock, MockUpstream};
 use serde_json::json;
 
 use super::nginx::{Change, NAME, Nginx, NginxLogs, Ports};
-use crate::login::{Flow, Outcome};
-use crate::logs;
-use crate::test_broker::parts::{self, UPSTREAM_SECRET};
+use crate::broker_parts::{self as parts, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::browser::{Browser, UNSERVED};
 use testkit::fresh;
+use testkit::login::{Flow, Outcome};
+use testkit::logs;
 use testkit::server::TestServer;
 
 /// All of them, and a project's backend outside.
@@ -49,6 +49,7 @@ impl ProxiedBrokers {
 
     async fn of(count: usize, settings: impl FnOnce(&mut Config), changes: &[Change<'_>]) -> Self {
         logs::listen();
+        stack::silence_rocket();
         let ports = Ports::draw();
         let base_url = format!("https://{NAME}:{}", ports.https().port());
         let upstream = parts::upstream(&base_url, Clock::system()).await;
@@ -58,7 +59,12 @@ impl ProxiedBrokers {
             upstream.github().url(),
             UPSTREAM_SECRET,
         );
-        let mut backend = Backend::of(&base_url, &credentials());
+        let credentials = json!({
+            "client_id": "behind-nginx",
+            "client_secret": fresh::secret(),
+            "redirect_uris": [format!("{UNSERVED}/behind/nginx")],
+        });
+        let mut backend = Backend::of(&base_url, &credentials);
         config.cookie_keys = vec![CookieKey::from_random(&[42; 32])];
         config.ip_header = Some("X-Real-IP".to_owned().try_into().expect("a name"));
         config.projects = vec![parts::project(&backend, &[&backend.callback])];
@@ -107,19 +113,11 @@ async fn launch(count: usize, config: &Config) -> Vec<TestServer> {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config.clone(), dependencies).expect("a broker");
-        brokers.push(parts::launch(broker).await);
+        brokers.push(TestServer::launch(broker.rocket()).await);
     }
     brokers
 }
 
 fn addresses(brokers: &[TestServer]) -> Vec<SocketAddr> {
     brokers.iter().map(|it| it.address).collect()
-}
-
-fn credentials() -> serde_json::Value {
-    json!({
-        "client_id": "behind-nginx",
-        "client_secret": fresh::secret(),
-        "redirect_uris": [format!("{UNSERVED}/behind/nginx")],
-    })
 }

@@ -3,10 +3,10 @@
 use super::nginx::{Nginx, Ports};
 use super::proxied_brokers::ProxiedBrokers;
 use super::stub_broker::{NO_CONTENT, StubBroker, StubResponse};
-use crate::login::{FLOWS, PROVIDERS};
+use testkit::login::{FLOWS, PROVIDERS};
 
 #[tokio::test]
-async fn a_user_signs_in_whichever_broker_serves_a_request() {
+async fn a_user_signs_in_by_either_flow_whichever_broker_serves_a_request() {
     let front = ProxiedBrokers::of_two().await;
     for provider in PROVIDERS {
         for flow in FLOWS {

@@ -8,12 +8,15 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use super::nginx::{NAME, Nginx, Ports};
+use super::nginx::{NAME, Nginx};
 use super::proxied_brokers::ProxiedBrokers;
 use super::stub_broker::{StubBroker, StubResponse};
-use super::tls::Connector;
-use crate::login::{FLOWS, GITHUB};
+use testkit::login::{FLOWS, GITHUB};
 
 /// A way to hold a connection without finishing a request.
 #[derive(Debug, Clone, Copy)]
@@ -114,13 +117,12 @@ async fn within_time_limit(end: impl Future<Output = ()>) {
 async fn hold(connector: &Connector, number: usize, waiting: UnboundedSender<()>) {
     let manner = MANNERS[number % MANNERS.len()];
     let host = u8::try_from(number / MANNERS.len() % ADDRESSES).expect("a small number") + 2;
-    let mut bare = connect(Ipv4Addr::new(127, 0, 2, host), connector.server()).await;
+    let mut bare = connect(Ipv4Addr::new(127, 0, 2, host), connector.server).await;
     match manner {
         Manner::Silent => wait(&mut bare, &waiting).await,
         Manner::HalfAHandshake => {
-            bare.write_all(&[22, 3, 1, 2, 0, 1])
-                .await
-                .expect("it reads");
+            let half = [22, 3, 1, 2, 0, 1];
+            bare.write_all(&half).await.expect("it reads");
             wait(&mut bare, &waiting).await;
         }
         _ => {
@@ -196,20 +198,14 @@ const UNREAD: usize = 400;
 async fn a_client_that_reads_no_response_is_cut_off() {
     let front = ProxiedBrokers::start().await;
     let connector = Connector::to(&front.nginx);
-    let bare = connect(Ipv4Addr::LOCALHOST, connector.server()).await;
+    let bare = connect(Ipv4Addr::LOCALHOST, connector.server).await;
     let mut stream = connector.encrypt(bare).await;
     let request = format!("GET /openapi.json HTTP/1.1\r\nHost: {NAME}\r\n\r\n");
-    let requests = request.repeat(UNREAD);
-    stream
-        .write_all(requests.as_bytes())
-        .await
-        .expect("it reads");
+    let requests = request.repeat(UNREAD).into_bytes();
+    stream.write_all(&requests).await.expect("it reads");
     within_time_limit(drop_by_drop(&mut stream)).await;
     let read = stream.read_to_end(&mut Vec::new()).await;
-    assert!(
-        read.is_err(),
-        "the answers did not all fit, and the client read {read:?}"
-    );
+    assert!(read.is_err(), "the answers did not all fit: {read:?}");
 }
 
 /// Requests that may be under way from one address.
@@ -218,8 +214,7 @@ const UNDER_WAY: usize = 100;
 // Threats: A39.
 #[tokio::test]
 async fn nginx_limits_the_concurrent_requests_of_an_address() {
-    let broker = StubBroker::answering(StubResponse::Waits).await;
-    let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+    let (broker, nginx) = StubBroker::behind_nginx(StubResponse::Waits).await;
     let (here, there) = (nginx.http(), nginx.http_from([127, 0, 0, 2]));
     let mut waiting = JoinSet::new();
     for _ in 0..UNDER_WAY {
@@ -227,15 +222,40 @@ async fn nginx_limits_the_concurrent_requests_of_an_address() {
     }
     within_time_limit(broker.wait_for_requests(UNDER_WAY)).await;
     let later = here.get(nginx.url("/readyz")).send().await;
-    assert_eq!(
-        (later.status, later.header("retry-after")),
-        (429, Some("1"))
-    );
-    assert!(
-        later.text().contains("too many requests"),
-        "{}",
-        later.text()
-    );
+    let retry_after = later.header("retry-after");
+    assert_eq!((later.status, retry_after), (429, Some("1")));
+    let text = later.text();
+    assert!(text.contains("too many requests"), "{text}");
     waiting.spawn(there.get(nginx.url("/readyz")).send());
     within_time_limit(broker.wait_for_requests(UNDER_WAY + 1)).await;
+}
+
+/// Opens TLS connections to one nginx.
+struct Connector {
+    server: SocketAddr,
+    connector: TlsConnector,
+}
+
+impl Connector {
+    fn to(nginx: &Nginx) -> Self {
+        let mut roots = RootCertStore::empty();
+        let root = nginx.certificate().clone();
+        roots.add(root).expect("a certificate");
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("the provider knows them")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            server: nginx.https(),
+            connector: Arc::new(config).into(),
+        }
+    }
+
+    /// Encrypts a connection.
+    async fn encrypt(&self, bare: TcpStream) -> TlsStream<TcpStream> {
+        let name = NAME.try_into().expect("a name");
+        let stream = self.connector.connect(name, bare).await;
+        stream.expect("a handshake")
+    }
 }

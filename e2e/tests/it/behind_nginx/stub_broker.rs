@@ -7,6 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use super::nginx::{Nginx, Ports};
+
 /// The response to each request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StubResponse {
@@ -39,6 +41,13 @@ impl StubBroker {
             }
         });
         Self { address, heads }
+    }
+
+    /// The same, and an nginx in front of it.
+    pub(crate) async fn behind_nginx(answer: StubResponse) -> (Self, Nginx) {
+        let broker = Self::answering(answer).await;
+        let nginx = Nginx::start(Ports::draw(), &[broker.address], &[]);
+        (broker, nginx)
     }
 
     /// The head of each request, in lower case.

@@ -8,9 +8,9 @@ use serde_json::json;
 use stack::faults::{Fault, FaultInjection};
 use testkit::browser::{Browser, NavigationStep, UNSERVED};
 use testkit::fresh;
+use testkit::login::{Flow, StartedLogin, callback_answer};
 use url::Url;
 
-use crate::login::{Flow, StartedLogin, callback_answer};
 use crate::test_stack::TestStack;
 
 /// A value that may appear only in its own places.
@@ -21,20 +21,6 @@ pub(super) struct Secret {
     pub(super) places: Vec<String>,
 }
 
-impl Secret {
-    pub(super) fn nowhere(what: &'static str, value: &str) -> Self {
-        Self::in_addresses(what, value, [])
-    }
-
-    fn in_addresses<const N: usize>(what: &'static str, value: &str, places: [String; N]) -> Self {
-        Self {
-            what,
-            value: value.to_owned(),
-            places: places.into(),
-        }
-    }
-}
-
 /// The secrets of a run, and the pages that browsers saw.
 #[derive(Default)]
 pub(super) struct Run {
@@ -43,6 +29,20 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// A value that belongs nowhere.
+    fn add(&mut self, what: &'static str, value: &str) {
+        self.add_in(what, value, &[]);
+    }
+
+    /// A value that belongs into addresses that begin so.
+    fn add_in(&mut self, what: &'static str, value: &str, places: &[&str]) {
+        self.secrets.push(Secret {
+            what,
+            value: value.to_owned(),
+            places: places.iter().map(|place| (*place).to_owned()).collect(),
+        });
+    }
+
     pub(super) async fn log_in(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let browser = Browser::new();
         let started = flow.start(&stack.backend, provider).await;
@@ -54,16 +54,14 @@ impl Run {
             }
             StartedLogin::Legacy(transaction) => {
                 if let Ok(code) = callback_answer(&stack.backend, transaction, &end.url) {
-                    let places = [stack.backend.callback.clone()];
-                    self.secrets
-                        .push(Secret::in_addresses("code", &code, places));
+                    self.add_in("code", &code, &[&stack.backend.callback]);
                     let token = stack.backend.token(transaction, &code).await;
                     stack.backend.profile(&token).await;
                     stack.backend.redeem(transaction, &code).await;
                     stack.backend.revoke(&token).await;
                     stack.backend.profile(&token).await;
-                    self.secrets
-                        .push(Secret::nowhere("access token", bare(&token)));
+                    let bare = token.strip_prefix("fsi_").expect("the service's prefix");
+                    self.add("access token", bare);
                 }
             }
         }
@@ -73,31 +71,22 @@ impl Run {
     fn record_login(&mut self, stack: &TestStack, started: &StartedLogin) {
         match started {
             StartedLogin::Clean(login) => {
-                let handle = login
-                    .authorization_url
-                    .rsplit('/')
-                    .next()
-                    .expect("a handle");
-                let places = [format!("{}/login/", stack.broker())];
-                self.secrets
-                    .push(Secret::in_addresses("handle", handle, places));
-                self.secrets
-                    .push(Secret::nowhere("session key", &login.session_key));
+                let at_broker = format!("{}/login/", stack.broker());
+                let handle = login.authorization_url.strip_prefix(&at_broker);
+                self.add_in("handle", handle.expect("a handle"), &[&at_broker]);
+                self.add("session key", &login.session_key);
             }
             StartedLogin::Legacy(transaction) => {
-                let places = [
-                    format!("{}/authorize?", stack.broker()),
-                    stack.backend.callback.clone(),
-                ];
-                self.secrets
-                    .push(Secret::in_addresses("state", &transaction.state, places));
-                self.secrets
-                    .push(Secret::nowhere("verifier", &transaction.verifier));
+                let at_broker = format!("{}/authorize?", stack.broker());
+                let places = [&*at_broker, &stack.backend.callback];
+                self.add_in("state", &transaction.state, &places);
+                self.add("verifier", &transaction.verifier);
             }
         }
     }
 
-    /// Every way to be refused, with real secrets in the refused requests.
+    /// Refusals of browsers and of backends, with real secrets in the refused requests. The
+    /// broker's own suite has every malformed request.
     pub(super) async fn get_refused(&mut self, stack: &TestStack, flow: Flow, provider: &str) {
         let backend = &stack.backend;
         let halfway = stack.halfway(flow, provider).await;
@@ -106,74 +95,29 @@ impl Run {
         other.open(&halfway.answer).await;
         other.open(halfway.login.url()).await;
         other.head(halfway.login.url()).await;
-        halfway
-            .browser
-            .open_with(&halfway.answer, &[("Sec-Purpose", "prefetch")])
-            .await;
+        let prefetch = [("Sec-Purpose", "prefetch")];
+        halfway.browser.open_with(&halfway.answer, &prefetch).await;
         stack.advance_seconds(600);
         halfway.deliver(&halfway.answer).await;
         halfway.deliver(halfway.login.url()).await;
         self.record_steps(stack, provider, &halfway.browser);
         self.record_steps(stack, provider, &other);
 
-        let (key, verifier) = (fresh::secret(), fresh::secret());
-        let code = fresh::secret();
-        for (path, body) in [
+        let (key, verifier, code) = (fresh::secret(), fresh::secret(), fresh::secret());
+        for (path, mut body) in [
             ("/v1/login/session", backend.session_body(&key, provider)),
             ("/v1/login/result", backend.result_body(&key)),
             ("/v1/token", backend.token_body(&verifier, &code)),
         ] {
-            let whole = body.to_string();
-            let mut unknown = body.clone();
-            unknown[&key] = json!(key);
-            let mut wrong_type = body.clone();
-            wrong_type["redirect_uri"] = json!({ "x": key });
-            let mut wrong_uri = body.clone();
-            wrong_uri["redirect_uri"] = json!(format!("https://{verifier}.example/{key}"));
-            for body in [
-                whole[..whole.len() - 1].to_owned(),
-                format!("{whole}{key}"),
-                unknown.to_string(),
-                wrong_type.to_string(),
-                wrong_uri.to_string(),
-            ] {
-                let request = backend
-                    .request(Method::POST, path)
-                    .header("Content-Type", "application/json")
-                    .body(body);
-                assert_eq!(request.send().await.status, 400);
-            }
-            let form = backend
-                .request(Method::POST, path)
-                .form(&[("client_secret", &key)]);
-            assert_eq!(form.send().await.status, 415);
-            let basic = backend
-                .request(Method::POST, path)
-                .basic_auth(&key, Some(&verifier))
-                .json(&json!({}));
-            assert_eq!(basic.send().await.status, 400);
-        }
-        for path in [
-            "/v1/token",
-            "/v1/profile",
-            "/authorize",
-            "/callback/google",
-            "/nowhere",
-        ] {
-            for name in [
-                "client_secret",
-                "session_key",
-                "code_verifier",
-                "access_token",
-            ] {
-                let path = format!("{path}?{name}={key}");
-                assert!(backend.request(Method::GET, &path).send().await.status >= 400);
-            }
-            let path = format!("{path}/{key}");
-            assert!(backend.request(Method::GET, &path).send().await.status >= 400);
+            body[&key] = json!(key);
+            let request = backend.request(Method::POST, path).json(&body);
+            assert_eq!(request.send().await.status, 400);
+            let path = format!("{path}/{key}?session_key={verifier}");
+            let request = backend.request(Method::GET, &path);
+            assert!(request.send().await.status >= 400);
         }
         for secret in [&key, &verifier, &code] {
-            self.secrets.push(Secret::nowhere("refused value", secret));
+            self.add("refused value", secret);
         }
     }
 
@@ -189,14 +133,12 @@ impl Run {
             if fails {
                 stack.queue_misbehaviour(provider, Misbehaviour::TokenRefused);
             }
-            browser
-                .press_until(&places, &stack.demo(&start), UNSERVED)
-                .await;
+            let button = stack.demo(&start);
+            browser.press_until(&places, &button, UNSERVED).await;
         }
         browser.type_in(&stack.demo("/profile")).await;
-        browser
-            .press_until(&places, &stack.demo("/sign-out"), UNSERVED)
-            .await;
+        let button = stack.demo("/sign-out");
+        browser.press_until(&places, &button, UNSERVED).await;
         self.record_demo_secrets(stack, &browser);
         self.record_steps(stack, provider, &browser);
     }
@@ -208,17 +150,13 @@ impl Run {
         let handles = format!("{}/login/", stack.broker());
         for step in browser.steps() {
             if let Some(handle) = step.url.strip_prefix(&handles) {
-                let places = [handles.clone()];
-                self.secrets
-                    .push(Secret::in_addresses("handle", handle, places));
+                self.add_in("handle", handle, &[&handles]);
             }
             if step.url.starts_with(&at_demo) {
                 let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs().filter(|(name, _)| name != "error") {
                     let what = if name == "code" { "code" } else { "state" };
-                    let places = [at_demo.clone(), at_broker.clone()];
-                    self.secrets
-                        .push(Secret::in_addresses(what, &value, places));
+                    self.add_in(what, &value, &[&at_demo, &at_broker]);
                 }
             }
         }
@@ -232,11 +170,9 @@ impl Run {
             if step.url.starts_with(&at_broker) {
                 let url = Url::parse(&step.url).expect("a URL");
                 for (name, value) in url.query_pairs() {
-                    let places = [at_provider.clone(), at_broker.clone()];
                     if name == "code" || name == "state" {
-                        let what = "provider's code or state";
-                        self.secrets
-                            .push(Secret::in_addresses(what, &value, places));
+                        let places = [&*at_provider, &at_broker];
+                        self.add_in("provider's code or state", &value, &places);
                     }
                 }
             }
@@ -245,21 +181,15 @@ impl Run {
     }
 
     pub(super) async fn record_secrets_of(&mut self, stack: &TestStack) {
-        let projects = stack
-            .control(Method::GET, "/api/projects", None)
-            .await
-            .json();
-        for project in projects.as_array().expect("a list") {
+        let projects = stack.control(Method::GET, "/api/projects", None).await;
+        for project in projects.json().as_array().expect("a list") {
             let secret = project["client_secret"].as_str().expect("a secret");
-            self.secrets.push(Secret::nowhere("client secret", secret));
+            self.add("client secret", secret);
         }
-        let ours = "mock-upstream-secret";
-        self.secrets
-            .push(Secret::nowhere("our secret at the providers", ours));
+        self.add("our secret at the providers", "mock-upstream-secret");
         // A provider's own tokens have a beginning that nothing else has.
         for beginning in ["ya29.", "gho_", "eyJhbGciOi"] {
-            self.secrets
-                .push(Secret::nowhere("provider's token", beginning));
+            self.add("provider's token", beginning);
         }
     }
 
@@ -286,12 +216,7 @@ impl Run {
                 let request = stack.backend.request(Method::POST, "/v1/login/session");
                 let _ = request.json(&body).try_send().await;
             }
-            self.secrets.push(Secret::nowhere("session key", &key));
+            self.add("session key", &key);
         }
     }
-}
-
-/// A token without its prefix, which is no secret.
-fn bare(token: &str) -> &str {
-    token.strip_prefix("fsi_").expect("the service's prefix")
 }

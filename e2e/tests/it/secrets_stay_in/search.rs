@@ -3,11 +3,11 @@
 use reqwest::Method;
 use reqwest::header::SET_COOKIE;
 use testkit::browser::NavigationStep;
-use testkit::leak_check::LeakCheck;
+use testkit::leak_check::{LeakCheck, drawn};
+use testkit::login::PROVIDERS;
+use testkit::logs;
 
 use super::run::Run;
-use crate::login::PROVIDERS;
-use crate::logs;
 use crate::test_stack::TestStack;
 
 impl Run {
@@ -22,6 +22,11 @@ impl Run {
             assert!(log.contains(path), "{path} was not logged");
         }
         assert_eq!(self.leak_check().search(&log), [], "in the log");
+        let demo = stack.demo("/");
+        for step in self.steps.iter().filter(|it| it.url.starts_with(&demo)) {
+            let found = drawn(step.response.text()).find(|word| !word.starts_with("sub_"));
+            assert_eq!(found, None, "{}", step.url);
+        }
     }
 
     /// The control address shows projects their secrets, at `/calls` and `/api/projects`,
@@ -42,14 +47,11 @@ impl Run {
     }
 
     /// The secrets that browsers saw where they do not belong.
-    pub(super) fn leaks(&self, stack: &TestStack) -> Vec<String> {
+    fn leaks(&self, stack: &TestStack) -> Vec<String> {
         let leak_check = self.leak_check();
         let mut leaks = Vec::new();
-        for step in self
-            .steps
-            .iter()
-            .filter(|step| !is_the_providers_own(stack, step))
-        {
+        let steps = self.steps.iter();
+        for step in steps.filter(|step| !is_the_providers_own(stack, step)) {
             for (part, text) in seen(step) {
                 for leak in leak_check.search(&text) {
                     let secret = &self.secrets[leak.secret];
@@ -68,15 +70,8 @@ impl Run {
 /// Everything that the control API serves about past events.
 async fn everything_served(stack: &TestStack) -> String {
     let journals = PROVIDERS.map(|provider| format!("/api/upstreams/{provider}/requests"));
-    let lists = [
-        "/",
-        "/others",
-        "/api/events",
-        "/api/logins",
-        "/api/faults",
-        "/api/stack",
-    ];
-    let mut addresses: Vec<_> = lists.map(ToOwned::to_owned).into();
+    let lists = "/ /others /api/events /api/logins /api/faults /api/stack";
+    let mut addresses: Vec<_> = lists.split(' ').map(ToOwned::to_owned).collect();
     addresses.extend(journals);
     for event in stack.event_log().events(0, None) {
         let id = &event.request_id;
@@ -114,11 +109,7 @@ fn seen(step: &NavigationStep) -> Vec<(&'static str, String)> {
     seen.extend(step.referer.clone().map(|referer| ("Referer", referer)));
     let location = step.response.location().map(ToOwned::to_owned);
     seen.extend(location.map(|location| ("Location", location)));
-    for cookie in step.response.headers.get_all(SET_COOKIE) {
-        seen.push((
-            "Set-Cookie",
-            String::from_utf8_lossy(cookie.as_bytes()).into_owned(),
-        ));
-    }
+    let cookies = step.response.headers.get_all(SET_COOKIE).iter();
+    seen.extend(cookies.map(|cookie| ("Set-Cookie", format!("{cookie:?}"))));
     seen
 }

@@ -9,19 +9,16 @@ use broker::config::Config;
 use broker::model::UnixMs;
 use contract::Rule;
 use reqwest::Method;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use testkit::http::Response;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::Row;
 use crate::http::overload::first_refusal;
 use crate::http::store_outage::BrokerWithOutages;
 use crate::scratch::Scratch;
 use crate::test_broker::{
-    Browser, TestBroker, all, authorize_path, authorize_query, authorize_with, back_path,
-    result_body, session_body, state, token_body, with,
+    Browser, TestBroker, all, authorize_path, authorize_query, authorize_with, result_body,
+    session_body, state, token_body, with,
 };
 
 /// A broker without Google, whose store and clock can fail.
@@ -95,6 +92,11 @@ impl FaultyBroker {
         self.broker.disable(table);
     }
 
+    /// Starts the login with key `n`.
+    pub(super) async fn start_with_key(&self, n: u8) -> Response {
+        self.post("/v1/login/session", &session_body(n)).await
+    }
+
     /// Starts a login whose request has `value` in `field`.
     pub(super) async fn start_with(&self, field: &str, value: impl Into<Value>) -> Response {
         let body = with(session_body(1), field, value);
@@ -129,13 +131,7 @@ impl FaultyBroker {
             "POST /v1/login/session HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
              Content-Type: {media}\r\n{framing}\r\n\r\n{body}"
         );
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port()))
-            .await
-            .unwrap();
-        stream.write_all(request.as_bytes()).await.unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).await.unwrap();
-        parse_response(&text)
+        self.send_bytes(request).await
     }
 
     /// Prefetches an authorization URL.
@@ -151,19 +147,11 @@ impl FaultyBroker {
         (browser.get(&path).await, browser, path)
     }
 
-    /// A browser with a legacy login at the provider, and the path of its callback.
-    pub(super) async fn upstream_login(&self) -> (Browser, String) {
-        let browser = self.browser();
-        let redirect = browser.get(&authorize_path()).await;
-        let back = back_path(&redirect, "code=upstream-code");
-        (browser, back)
-    }
-
     /// Returns from the provider, from an address that the proxy names.
     pub(super) async fn back_from_one_address(&self) -> Response {
         let browser = self.browser().with_header("X-Real-IP", "203.0.113.7");
-        let redirect = browser.get(&authorize_path()).await;
-        browser.come_back(&redirect, "code=upstream-code").await
+        let back = browser.to_provider(&authorize_path()).await;
+        browser.get(&back).await
     }
 
     /// Sends an authorization request with `value` for one parameter.
@@ -176,9 +164,8 @@ impl FaultyBroker {
 
     /// Sends an authorization request with this `Cookie` header.
     pub(super) async fn authorize_with_cookies(&self, cookies: &[u8]) -> Response {
-        let request = self.request(Method::GET, &authorize_path());
-        let request = request.header("Accept", "text/html");
-        request.header("Cookie", cookies).send().await
+        let headers = [("Accept", &b"text/html"[..]), ("Cookie", cookies)];
+        self.send(Method::GET, &authorize_path(), &headers).await
     }
 
     /// The same; its error is reported at the callback.
@@ -210,24 +197,6 @@ fn refused(response: Response) -> Row {
 
 fn redirect_with(error: &str, response: Response) -> Row {
     Row::Redirect(format!("error={error}&state={}", state()), response)
-}
-
-/// The response in the bytes from a socket.
-fn parse_response(text: &str) -> Response {
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let mut lines = head.lines();
-    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
-    let headers: HeaderMap = lines.map(header_in).collect();
-    Response {
-        status: status.parse().unwrap(),
-        headers,
-        body: body.into(),
-    }
-}
-
-fn header_in(line: &str) -> (HeaderName, HeaderValue) {
-    let (name, value) = line.split_once(": ").unwrap();
-    (name.parse().unwrap(), value.parse().unwrap())
 }
 
 /// The error of a broker with this configuration.

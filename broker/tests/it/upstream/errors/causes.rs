@@ -8,13 +8,14 @@ use broker::cookie_cipher::CookieKey;
 use broker::upstream::Failure;
 use contract::Provider::{self, GitHub, Google};
 use rocket::config::TlsConfig;
+use rocket::futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::super::keys::sign_in_by;
 use super::super::providers::{
-    DISCOVERY, FakeProviders, KEY_ONE, Reply, StartedLogin, TOKEN, adas_claims, discovery_document,
+    DISCOVERY, FakeProviders, Reply, StartedLogin, TOKEN, adas_claims, discovery_document,
     failed_with, github_config, legacy_error, token,
 };
+use crate::slow_github::SlowGitHub;
 use crate::test_broker::CALLBACK;
 
 /// Runs both flows and checks the redirect, the result and the audit log.
@@ -94,23 +95,9 @@ pub(super) async fn with_too_many_calls(failure: Failure) {
     })
     .await;
     providers.github.set_reply(TOKEN, Reply::Silence);
-    let keys = [1, 2, 3];
-    let [one, two, three] = keys.map(|key| providers.start_login(GitHub, key));
-    let (one, two, three) = (one.await, two.await, three.await);
-    let responses = tokio::join!(
-        one.return_with("code=a"),
-        two.return_with("code=a"),
-        three.return_with("code=a")
-    );
-    for response in [responses.0, responses.1, responses.2] {
-        response.redirects_to(CALLBACK);
-    }
-    for key in keys {
-        assert_eq!(
-            providers.result(key).await,
-            failed_with(failure.error().as_str())
-        );
-    }
+    let results = join_all((0..3).map(|_| providers.log_in(GitHub))).await;
+    let expected = Err(failure.error().as_str().to_owned());
+    assert_eq!(results, [expected.clone(), expected.clone(), expected]);
     let calls = providers.github.calls_to(TOKEN).len();
     assert_eq!(calls, 2, "one was never made");
     let events = providers.broker.events();
@@ -122,15 +109,17 @@ pub(super) async fn with_too_many_calls(failure: Failure) {
 /// An ID token with a key that was never looked for, after 30 others.
 pub(super) async fn with_too_many_unknown_keys(failure: Failure) {
     let providers = FakeProviders::start_with_fixed_clock().await;
-    for key in 2..32 {
-        let id = format!("unknown{key}");
-        let outcome = sign_in_by(&providers, key, &id, KEY_ONE).await;
-        assert_eq!(outcome, Err("invalid_provider_response".to_owned()));
-    }
-    let arrange = |login: &StartedLogin<'_>| {
-        let header = json!({ "alg": "RS256", "kid": "one more" });
-        login.google_returns_token(&token(&header, &adas_claims(login)));
+    let by = |id: String| {
+        move |login: &StartedLogin<'_>| {
+            token(&json!({ "alg": "RS256", "kid": id }), &adas_claims(login))
+        }
     };
+    for n in 0..30 {
+        let result = providers.log_in_by(by(format!("unknown{n}"))).await;
+        assert_eq!(result.unwrap_err(), "invalid_provider_response");
+    }
+    let one_more = by("one more".to_owned());
+    let arrange = |login: &StartedLogin<'_>| login.google_returns_token(&one_more(login));
     check(failure, &providers, Google, arrange, "code=a").await;
 }
 
@@ -143,24 +132,13 @@ pub(super) async fn github_at(failure: Failure, url: String) {
 }
 
 /// A server with a certificate that no authority signed.
-pub(super) async fn tls_server() -> String {
+pub(super) async fn github_with_an_untrusted_certificate(failure: Failure) {
     let tls = TlsConfig::from_bytes(
         include_bytes!("../keys/tls-cert.pem"),
         include_bytes!("../keys/tls-key.pem"),
     );
-    let config = rocket::Config {
-        tls: Some(tls),
-        ..broker::http::config("127.0.0.1:0".parse().unwrap())
-    };
-    let (sender, port) = tokio::sync::oneshot::channel();
-    let sender = std::sync::Mutex::new(Some(sender));
-    let liftoff = rocket::fairing::AdHoc::on_liftoff("port", move |rocket| {
-        let sender = sender.lock().unwrap().take().unwrap();
-        sender.send(rocket.config().port).unwrap();
-        Box::pin(async {})
-    });
-    tokio::spawn(rocket::custom(config).attach(liftoff).launch());
-    format!("https://127.0.0.1:{}", port.await.unwrap())
+    let server = SlowGitHub::start_with(Some(tls)).await;
+    github_at(failure, server.url().to_owned()).await;
 }
 
 pub(super) async fn discovery(failure: Failure, member: &str, value: &str) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use contract::Provider::{self, Google};
 use serde_json::{Value, json};
 
-use super::{ACCESS_TOKEN, FakeProviders, Reply, TOKEN, token};
+use super::{ACCESS_TOKEN, FakeProviders, LegacyResult, Reply, TOKEN, token};
 use crate::test_broker::{Browser, CALLBACK, parameter};
 use testkit::http::Response;
 
@@ -67,6 +67,19 @@ impl<'s> StartedLogin<'s> {
     /// Sends the browser to the broker's callback with this query.
     pub(crate) async fn return_with(&self, query: &str) -> Response {
         self.browser.get(&self.callback_path(query)).await
+    }
+
+    /// Returns to the broker with this query, unless the browser did not reach the
+    /// provider: the code that the consumer gets, or the error.
+    pub(crate) async fn finish(&self, query: &str) -> LegacyResult {
+        let location = if self.is_at_provider() {
+            let returned = self.return_with(query).await;
+            returned.location().unwrap().to_owned()
+        } else {
+            self.redirect.location().unwrap().to_owned()
+        };
+        assert!(location.starts_with(CALLBACK), "{location}");
+        parameter(&location, "code").ok_or_else(|| parameter(&location, "error").unwrap())
     }
 
     pub(crate) async fn get(&self, path: &str) -> Response {

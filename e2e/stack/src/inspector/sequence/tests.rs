@@ -56,35 +56,35 @@ fn result() -> LoggedEvent {
     )
 }
 
-/// The answers of exchanges that are no longer kept.
-struct NothingKept;
-
-impl Answers for NothingKept {
-    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
-        None
-    }
-
-    fn body(&self, _: &str) -> Option<Value> {
-        None
-    }
+/// What is kept of the answers, and the time.
+#[derive(Default)]
+struct Kept {
+    target: Option<RedirectTarget>,
+    body: Option<Value>,
+    now_ms: Option<i64>,
 }
-
-/// One kept answer.
-struct Kept(Option<RedirectTarget>, Option<Value>);
 
 impl Answers for Kept {
     fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
-        self.0
+        self.target
     }
 
     fn body(&self, _: &str) -> Option<Value> {
-        self.1.clone()
+        self.body.clone()
+    }
+
+    fn now_ms(&self) -> Option<i64> {
+        self.now_ms
     }
 }
 
 fn rows_of(events: &[LoggedEvent]) -> Vec<Row> {
+    rows_with(events, &Kept::default())
+}
+
+fn rows_with(events: &[LoggedEvent], kept: &Kept) -> Vec<Row> {
     let events: Vec<_> = events.iter().cloned().map(Arc::new).collect();
-    rows(&events, &NothingKept)
+    rows(&events, kept)
 }
 
 /// Every row on a line: `B>K label`, `B~>C` if inferred, `>|` if it breaks off.
@@ -182,99 +182,82 @@ fn a_legacy_login_takes_code_or_error_to_the_callback() {
 #[test]
 fn a_redirect_target_is_read_from_the_answer_if_that_is_kept() {
     let visit = redirected(event(1, "visit", "browser", "GET /login/{handle}"));
-    let rows = rows(
-        &[Arc::new(visit)],
-        &Kept(Some(RedirectTarget::Callback), None),
-    );
-    let rows = script(&rows);
+    let kept = Kept {
+        target: Some(RedirectTarget::Callback),
+        ..Kept::default()
+    };
+    let rows = script(&rows_with(&[visit], &kept));
     assert_eq!(rows[2..], ["K>B 303 back to the app", "B~>C the callback"]);
 }
 
 #[test]
 fn an_answer_says_what_it_means() {
-    let result = |body| ("POST /v1/login/result", body);
-    for ((operation, body), label, detail, style) in [
+    let result = "POST /v1/login/result";
+    let failed = json!({ "status": "failed", "error": "access_denied" });
+    let succeeded = json!({ "status": "succeeded", "profile": { "name": "Ada" } });
+    let profile = json!({ "name": null, "username": "ada" });
+    let token = json!({ "expires_in": 900 });
+    use Style::{Plain, Refused, Succeeded};
+    for (operation, body, label, detail, style) in [
         (
-            result(json!({ "status": "pending" })),
+            result,
+            json!({ "status": "pending" }),
             "200 pending",
-            None,
-            Style::Plain,
+            "",
+            Plain,
         ),
+        (result, failed, "200 failed", "access_denied", Refused),
+        (result, succeeded, "200 succeeded", "Ada", Succeeded),
+        ("GET /v1/profile", profile, "200 profile", "ada", Succeeded),
         (
-            result(json!({ "status": "failed", "error": "access_denied" })),
-            "200 failed",
-            Some("access_denied"),
-            Style::Refused,
-        ),
-        (
-            result(json!({ "status": "succeeded", "profile": { "name": "Ada" } })),
-            "200 succeeded",
-            Some("Ada"),
-            Style::Succeeded,
-        ),
-        (
-            (
-                "GET /v1/profile",
-                json!({ "name": null, "username": "ada" }),
-            ),
-            "200 profile",
-            Some("ada"),
-            Style::Succeeded,
-        ),
-        (
-            ("POST /v1/token", json!({ "expires_in": 900 })),
+            "POST /v1/token",
+            token,
             "200 access_token",
-            Some("valid for 900 s"),
-            Style::Plain,
+            "valid for 900 s",
+            Plain,
         ),
     ] {
         let call = event(1, "call", "consumer", operation);
-        let rows = rows(&[Arc::new(call)], &Kept(None, Some(body)));
+        let kept = Kept {
+            body: Some(body),
+            ..Kept::default()
+        };
+        let rows = rows_with(&[call], &kept);
         let Some(Row::Arrow(answer)) = rows.last() else {
             panic!("{rows:?}");
         };
-        assert_eq!(
-            (
-                answer.label.as_str(),
-                answer.detail.as_deref(),
-                answer.style
-            ),
-            (label, detail, style)
-        );
+        let shown = answer.detail.as_deref().unwrap_or_default();
+        assert_eq!((answer.label.as_str(), shown), (label, detail));
+        assert_eq!(answer.style, style);
     }
 }
 
 #[test]
 fn a_question_is_no_refusal() {
     for operation in ["GET /login/{handle}", "GET /callback/{provider}"] {
-        check_question(operation);
+        let asked = LoggedEvent {
+            rule: Some("relay.start_origin"),
+            happened: Some("The user is asked whether they started this sign-in"),
+            says: Some("A sign-in that begins elsewhere needs confirmation"),
+            law: Some("KIT-CHOICE".to_owned()),
+            provenance: Some("typed"),
+            ..event(1, "visit", "browser", operation)
+        };
+        let rows = rows_of(&[asked]);
+        let is_refused = |row: &Row| match row {
+            Row::Arrow(arrow) => arrow.style == Style::Refused,
+            Row::Note(note) => note.style == Style::Refused,
+            _ => false,
+        };
+        assert!(!rows.iter().any(is_refused), "{rows:?}");
+        let script = script(&rows);
+        assert!(
+            script.contains(&"K>B 200 confirmation page".to_owned()),
+            "{script:?}"
+        );
+        let question = "! ? The user is asked whether they started this sign-in";
+        assert_eq!(script.last().map(String::as_str), Some(question));
     }
-}
-
-#[track_caller]
-fn check_question(operation: &str) {
-    let asked = LoggedEvent {
-        rule: Some("relay.start_origin"),
-        happened: Some("The user is asked whether they started this sign-in"),
-        says: Some("A sign-in that begins elsewhere needs confirmation"),
-        law: Some("KIT-CHOICE".to_owned()),
-        provenance: Some("typed"),
-        ..event(1, "visit", "browser", operation)
-    };
-    let rows = rows_of(&[asked]);
-    let is_refused = |row: &Row| match row {
-        Row::Arrow(arrow) => arrow.style == Style::Refused,
-        Row::Note(note) => note.style == Style::Refused,
-        _ => false,
-    };
-    assert!(!rows.iter().any(is_refused), "{rows:?}");
-    let script = script(&rows);
-    assert!(
-        script.contains(&"K>B 200 confirmation page".to_owned()),
-        "{script:?}"
-    );
-    let question = "! ? The user is asked whether they started this sign-in";
-    assert_eq!(script.last().map(String::as_str), Some(question));
 }
 
 #[test]
@@ -444,28 +427,14 @@ fn an_arrow_keeps_its_id_while_its_call_goes_on() {
     assert_eq!(unique.len(), late.len());
 }
 
-/// The answers at a time, in seconds after the first event.
-struct At(i64);
-
-impl Answers for At {
-    fn redirect_target(&self, _: &str) -> Option<RedirectTarget> {
-        None
-    }
-
-    fn body(&self, _: &str) -> Option<Value> {
-        None
-    }
-
-    fn now_ms(&self) -> Option<i64> {
-        Some(session().at + self.0 * 1000)
-    }
-}
-
 #[test]
 fn the_time_at_which_a_login_expires_is_drawn_until_it_has_an_outcome() {
-    let at = |seconds, events: &[LoggedEvent]| {
-        let events: Vec<_> = events.iter().cloned().map(Arc::new).collect();
-        let rows = script(&rows(&events, &At(seconds)));
+    let at = |seconds: i64, events: &[LoggedEvent]| {
+        let kept = Kept {
+            now_ms: Some(session().at + seconds * 1000),
+            ..Kept::default()
+        };
+        let rows = script(&rows_with(events, &kept));
         let of_time = rows.into_iter().filter(|row| row.starts_with(['…', '⌛']));
         of_time.collect::<Vec<_>>()
     };

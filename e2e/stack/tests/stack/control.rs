@@ -1,0 +1,156 @@
+//! The calls of the control address, and its refusals: [`guard`] covers the callers, and
+//! `control/refusals.txt` what is refused of their requests.
+
+mod events;
+mod faults;
+mod guard;
+mod projects;
+mod reset;
+mod sandboxes;
+mod upstreams;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use testkit::http::{Http, Response};
+use testkit::login::{Flow, GITHUB, GOOGLE};
+
+use crate::test_stack::TestStack;
+
+#[tokio::test]
+async fn the_index_lists_every_address() {
+    let stack = TestStack::start().await;
+    let urls = stack.urls();
+    let expected = json!({
+        "broker": urls.broker,
+        "consumer": urls.consumer,
+        "upstreams": { "google": urls.google, "github": urls.github },
+    });
+    get(&stack, "/api/stack").await.is_json(200, &expected);
+}
+
+// Threats: A34.
+#[tokio::test]
+async fn what_is_refused_is_named_and_changes_nothing() {
+    let stack = TestStack::start().await;
+    let projects = get(&stack, "/api/projects").await;
+    for row in include_str!("control/refusals.txt").lines() {
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        let (request, refusal) = row.split_once(" => ").expect("a row");
+        let (status, word) = refusal.split_once(' ').expect("a status and words");
+        let mut parts = request.splitn(3, ' ');
+        let method = parts.next().expect("a method");
+        let path = parts.next().expect("a path");
+        let path = path.replace("MY_PROJECT", &stack.backend.client_id);
+        let request = Http::at(&stack.urls().control);
+        let request = request.request(method.parse().expect("one"), path);
+        let request = match parts.next() {
+            Some(body) => request
+                .header("Content-Type", "application/json")
+                .body(long(body)),
+            None => request,
+        };
+        let response = request.send().await;
+        assert_eq!(response.status.to_string(), status, "{row}: {response:?}");
+        let message = response.json()["message"].to_string();
+        assert!(message.contains(word), "{row}: {message}");
+    }
+    let after = get(&stack, "/api/projects").await;
+    assert_eq!(after.text(), projects.text());
+    assert_eq!(get(&stack, "/api/faults").await.text(), "[]");
+    assert_eq!(get(&stack, "/api/sandboxes").await.text(), "[]");
+    assert_eq!(stack.clock().advanced_ms(), 0);
+    for provider in [GOOGLE, GITHUB] {
+        assert!(stack.provider(provider).queued().is_empty());
+        stack.sign_in(Flow::Clean, provider).await.is_ada(provider);
+    }
+}
+
+/// A body in which `xxx*81` is as many letters.
+fn long(body: &str) -> String {
+    let Some((head, rest)) = body.split_once("xxx*") else {
+        return body.to_owned();
+    };
+    let digits = rest.find(|it: char| !it.is_ascii_digit());
+    let (count, tail) = rest.split_at(digits.unwrap_or(rest.len()));
+    format!(
+        "{head}{}{tail}",
+        "x".repeat(count.parse().expect("a number"))
+    )
+}
+
+#[tokio::test]
+async fn its_page_lists_the_calls() {
+    let stack = TestStack::start().await;
+    let page = get(&stack, "/calls").await;
+    assert_eq!(page.status, 200);
+    for call in ["GET /api/stack", "POST /api/reset"] {
+        assert!(page.text().contains(call), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_is_no_number_belongs_to_nothing() {
+    let stack = TestStack::start().await;
+    for id in ["soon", "-1", "18446744073709551616"] {
+        for list in ["/api/faults", "/api/held", "/api/upstreams/google/next"] {
+            let path = format!("{list}/{id}");
+            let refused = stack.control(Method::DELETE, &path, None).await;
+            refuses(&refused, 404, "id: no ");
+        }
+    }
+    let control = &stack.urls().control;
+    let form = Http::at(control).post("/do/disarm");
+    let form = form.header("Origin", control).form(&[("id", "soon")]);
+    refuses(&form.send().await, 422, "an id is a number");
+}
+
+#[tokio::test]
+async fn a_path_that_answers_get_also_allows_head() {
+    let stack = TestStack::start().await;
+    for (path, methods) in [
+        ("/api/stack", "GET, HEAD"),
+        ("/api/faults", "DELETE, GET, HEAD, POST"),
+        ("/api/reset", "POST"),
+    ] {
+        let refused = stack.control(Method::PATCH, path, None).await;
+        refuses(&refused, 405, methods);
+        assert_eq!(refused.header("allow"), Some(methods));
+    }
+    let head = stack.control(Method::HEAD, "/api/stack", None).await;
+    assert_eq!(head.status, 200);
+}
+
+#[tokio::test]
+async fn the_clock_flows_and_is_moved_ahead() {
+    let stack = TestStack::start().await;
+    let before = get(&stack, "/api/clock").await.json();
+    assert_eq!(before["advanced_seconds"], 0.0);
+    let moved = post(&stack, "/api/clock/advance", json!({ "seconds": 599.5 })).await;
+    assert_eq!(moved.status, 200);
+    assert_eq!(moved.json()["advanced_seconds"], 599.5);
+    let now = |time: &Value| time["now"].as_i64().expect("seconds");
+    assert!(now(&moved.json()) - now(&before) >= 599);
+}
+
+#[track_caller]
+pub(crate) fn refuses(response: &Response, status: u16, word: &str) {
+    assert_eq!(response.status, status, "{}", response.text());
+    let body = response.json();
+    assert_eq!(body["error"], "control_refused");
+    let message = body["message"].as_str().expect("a sentence");
+    assert!(message.contains(word), "{word} in {message}");
+}
+
+pub(crate) async fn get(stack: &TestStack, path: &str) -> Response {
+    stack.control(Method::GET, path, None).await
+}
+
+pub(crate) async fn post(stack: &TestStack, path: &str, body: Value) -> Response {
+    stack.control(Method::POST, path, Some(body)).await
+}
+
+async fn put(stack: &TestStack, path: &str, body: Value) -> Response {
+    stack.control(Method::PUT, path, Some(body)).await
+}

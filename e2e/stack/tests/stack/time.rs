@@ -1,0 +1,86 @@
+//! All parts of a stack use one clock, and every time in a response is read from it. The
+//! ends of lifetimes, to the millisecond, are tests of the broker and of `consistency`.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use stack::StackClock;
+use stack::faults::{Fault, FaultInjection};
+use testkit::browser::{Browser, UNSERVED};
+use testkit::login::{FLOWS, Flow, GOOGLE, PROVIDERS};
+
+use crate::test_stack::TestStack;
+
+/// The start of the stacks' clocks: a whole second, far from the machine's
+/// time, 2026-09-21 14:13:20 UTC.
+const BEGIN_MS: i64 = 1_790_000_000_000;
+
+/// The advance of the clock before anything is read: no round number.
+const MOVED_MS: i64 = 12_345_678;
+
+#[tokio::test]
+async fn users_sign_in_at_any_time_of_the_stacks_clock() {
+    // In September 2001, and in October 2096.
+    for unix_ms in [1_000_000_000_000, 4_000_000_000_000] {
+        let stack = TestStack::by(StackClock::frozen_at(unix_ms)).await;
+        for flow in FLOWS {
+            for provider in PROVIDERS {
+                stack.sign_in(flow, provider).await.is_ada(provider);
+            }
+        }
+        assert_eq!(stack.now_ms(), unix_ms, "and nothing has moved it");
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_written_down_bears_the_time_of_the_stack() {
+    let stack = TestStack::by(StackClock::frozen_at(BEGIN_MS)).await;
+    stack.advance_to(BEGIN_MS + MOVED_MS);
+    for flow in FLOWS {
+        for provider in PROVIDERS {
+            stack.sign_in(flow, provider).await.is_ada(provider);
+        }
+    }
+    let operation = "GET /api/providers".parse().expect("an operation");
+    let fault = FaultInjection::next(operation, Fault::Html502);
+    stack.faults().arm(fault);
+    assert_eq!(stack.backend.providers().await.status, 502);
+    for (path, least) in [
+        ("/api/events", 25),
+        ("/api/logins", 10),
+        ("/api/upstreams/google/requests", 5),
+        ("/api/upstreams/github/requests", 5),
+    ] {
+        let answer = stack.control(Method::GET, path, None).await.json();
+        let times = all_named("at", &answer);
+        assert!(times.len() >= least, "{path} shows {} times", times.len());
+        let others = times.iter().find(|at| **at != BEGIN_MS + MOVED_MS);
+        assert_eq!(others, None, "{path}");
+    }
+
+    let clock = stack.control(Method::GET, "/api/clock", None).await;
+    let shown = json!({ "now": 1_790_012_345, "advanced_seconds": 12_345.678 });
+    assert_eq!(clock.json(), shown);
+    let home = stack.demo("/");
+    let start = stack.demo("/login/google");
+    let end = Browser::new().press_until(&home, &start, UNSERVED).await;
+    let page = end.response.expect("a page");
+    let seen = r#"data-field="firstSeen">2026-09-21 17:39 UTC<"#;
+    assert!(page.text().contains(seen), "{}", page.text());
+
+    stack.reset().await.expect("a fresh broker");
+    assert_eq!(stack.now_ms(), BEGIN_MS);
+    stack.sign_in(Flow::Clean, GOOGLE).await.is_ada(GOOGLE);
+}
+
+/// Every number with this name, at any depth.
+fn all_named(name: &str, value: &Value) -> Vec<i64> {
+    match value {
+        Value::Array(all) => all.iter().flat_map(|it| all_named(name, it)).collect(),
+        Value::Object(members) => {
+            let own = members.get(name).and_then(Value::as_i64);
+            let deeper = members.values().flat_map(|it| all_named(name, it));
+            own.into_iter().chain(deeper).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,119 @@
+//! What the stack adds to the demo's pages, and the source that it points at.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::test_stack::TestStack;
+use testkit::browser::{Browser, UNSERVED};
+use testkit::http::{Http, Response};
+
+/// A browser that has signed in at the demo at `demo`, and the page that it came to.
+async fn signed_in(demo: &str) -> (Browser, Response) {
+    signed_in_by(demo, "/login/google").await
+}
+
+async fn signed_in_by(demo: &str, start: &str) -> (Browser, Response) {
+    let browser = Browser::new();
+    let (home, start) = (format!("{demo}/"), format!("{demo}{start}"));
+    let end = browser.press_until(&home, &start, UNSERVED).await;
+    (browser, end.response.expect("a page"))
+}
+
+#[tokio::test]
+async fn the_demos_pages_keep_their_length_policy_and_head() {
+    let stack = TestStack::start().await;
+    let (browser, _) = signed_in(&stack.urls().consumer).await;
+    let policy = browser.open(&stack.demo("/style.css")).await;
+    let policy = policy.header("content-security-policy").map(str::to_owned);
+    for (path, added) in [("/profile", "what-happened"), ("/", "kit-strip")] {
+        let page = browser.open(&stack.demo(path)).await;
+        assert!(page.text().contains(added), "{}", page.text());
+        let length = page.text().len().to_string();
+        assert_eq!(page.header("content-length"), Some(length.as_str()));
+        assert_eq!(page.header("content-security-policy"), policy.as_deref());
+        let head = browser.head(&stack.demo(path)).await;
+        assert_eq!((head.status, head.text()), (200, ""));
+        assert_eq!(head.header("content-length"), Some(length.as_str()));
+    }
+    let style = browser.open(&stack.demo("/kit/panel.css")).await;
+    assert_eq!(
+        style.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
+    for path in ["/nowhere", "/login/google"] {
+        let page = browser.open(&stack.demo(path)).await;
+        assert!(!page.text().contains("kit-"), "{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn every_link_of_a_panel_leads_to_a_page_and_its_anchor() {
+    let stack = TestStack::start().await;
+    for start in ["/login/google", "/legacy/login/google"] {
+        let (_, page) = signed_in_by(&stack.urls().consumer, start).await;
+        let links = links(&page, &stack.urls().control);
+        assert!(links.len() > 8, "{links:?}");
+        for link in links.iter().filter(|link| link.contains('#')) {
+            let (path, anchor) = link.split_once('#').expect("an anchor");
+            let linked = Http::at(&stack.urls().control).get(path).send().await;
+            assert_eq!(linked.status, 200, "{link}");
+            let id = format!("id=\"{anchor}\"");
+            assert!(linked.text().contains(&id), "{link}");
+        }
+    }
+}
+
+/// The paths of the links from `page` to `control`.
+fn links(page: &Response, control: &str) -> Vec<String> {
+    let start = format!("href=\"{control}");
+    let links = page.text().split(&start).skip(1);
+    let paths = links.filter_map(|rest| rest.split_once('"'));
+    paths.map(|(path, _)| path.to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_profile_tells_the_login_that_signed_its_user_in() {
+    let stack = TestStack::start().await;
+    let (browser, page) = signed_in(&stack.urls().consumer).await;
+    assert!(page.text().contains("We drew a fresh session key."));
+    // A login of the same browser that is still under way.
+    let (home, start) = (stack.demo("/"), stack.demo("/legacy/login/google"));
+    let end = stack.broker_callback("google");
+    browser.press_until(&home, &start, &end).await;
+    let page = browser.open(&stack.demo("/profile")).await;
+    assert!(page.text().contains("We drew a fresh session key."));
+    assert!(!page.text().contains("We drew a fresh state"));
+}
+
+#[tokio::test]
+async fn the_demo_of_a_sandbox_leads_to_the_sandbox() {
+    let stack = TestStack::start().await;
+    let body = json!({ "consumer": true });
+    let sandbox = stack.control(Method::POST, "/api/sandboxes", Some(body));
+    let sandbox = sandbox.await.json();
+    let url = |name: &str| sandbox[name].as_str().expect("a URL").to_owned();
+    let (_, page) = signed_in(&url("consumer")).await;
+    assert!(page.text().contains("We signed you in"), "{}", page.text());
+    assert!(links(&page, &url("control")).len() > 8);
+    assert!(links(&page, &stack.urls().control).is_empty());
+}
+
+#[tokio::test]
+async fn only_the_files_of_the_list_are_served_as_source() {
+    let stack = TestStack::start().await;
+    let control = Http::at(&stack.urls().control);
+    let index = control.get("/source").send().await;
+    assert_eq!(index.status, 200);
+    let files = links(&index, "/source/consumer-demo/src/");
+    assert!(files.iter().any(|file| file == "clean.rs"), "{files:?}");
+    for (path, status) in [
+        ("/source/consumer-demo/src/clean.rs", 200),
+        ("/source/consumer-demo/src/lib.rs", 404),
+        ("/source/consumer-demo/Cargo.toml", 404),
+        ("/source/%2e%2e/Cargo.toml", 404),
+        ("/source//etc/passwd", 404),
+    ] {
+        let page = control.get(path).send().await;
+        assert_eq!(page.status, status, "{path}");
+    }
+}
