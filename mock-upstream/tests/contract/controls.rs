@@ -1,24 +1,16 @@
 //! The controls of a provider: queue, mode, `iss` and reset.
 
 use mock_upstream::users::seed_users;
-use mock_upstream::{Iss, Labels, Misbehaviour, Mode, Next, Provider, User};
-use reqwest::Method;
+use mock_upstream::{Iss, Labels, Misbehaviour, Mode, Next, Provider};
 
-use crate::test_mock::{TestMock, authorization, redemption};
+use crate::test_mock::{
+    GITHUB, GOOGLE, Response, TestMock, authorization, authorization_path, redemption, user,
+};
 
-const GOOGLE: Provider = Provider::Google;
-const GITHUB: Provider = Provider::GitHub;
-
-fn user(id: &str) -> User {
-    User {
-        id: id.to_owned(),
-        ..User::default()
-    }
-}
-
+/// The `sub` of the user of a sign-in at Google.
 async fn sub(mock: &TestMock) -> String {
     let token = mock.sign_in(GOOGLE).await.text("access_token");
-    mock.get_with_token(GOOGLE, "/v1/userinfo", &token)
+    mock.get_with(&token, GOOGLE, "/v1/userinfo")
         .await
         .text("sub")
 }
@@ -26,58 +18,37 @@ async fn sub(mock: &TestMock) -> String {
 const ADA: &str = "100000000000000000001";
 
 #[tokio::test]
-async fn the_queue_is_used_in_order_and_then_the_default_user_signs_in() {
+async fn the_queue_is_used_in_order_in_either_mode_and_then_the_mode_decides() {
     let mock = TestMock::new().await;
-    mock.queue(GOOGLE, Next::User(user("1")));
-    mock.queue(GOOGLE, Next::User(user("2")));
-    assert_eq!(sub(&mock).await, "1");
-    assert_eq!(sub(&mock).await, "2");
-    assert_eq!(sub(&mock).await, ADA);
+    for mode in [Mode::Automatic, Mode::Interactive] {
+        mock.upstreams.google().set_mode(mode);
+        for id in ["1", "2"] {
+            mock.queue(GOOGLE, Next::User(user(id)));
+        }
+        assert_eq!([sub(&mock).await, sub(&mock).await], ["1", "2"]);
+        match mode {
+            Mode::Automatic => assert_eq!(sub(&mock).await, ADA),
+            Mode::Interactive => {
+                let page = mock.authorize(GOOGLE, &authorization(GOOGLE)).await;
+                assert_eq!(page.status, 200);
+            }
+        }
+    }
 }
 
 #[tokio::test]
-async fn a_queued_entry_is_used_in_interactive_mode_too() {
-    let mock = TestMock::new().await;
-    mock.upstreams.google().set_mode(Mode::Interactive);
-    mock.queue(GOOGLE, Next::User(user("1")));
-    assert_eq!(sub(&mock).await, "1");
-    let page = mock.authorize(GOOGLE, &authorization(GOOGLE)).await;
-    assert_eq!(page.status, 200);
-}
-
-#[tokio::test]
-async fn a_refused_request_leaves_the_queue() {
+async fn a_refused_request_a_head_and_a_sign_in_elsewhere_leave_the_queue() {
     let mock = TestMock::new().await;
     mock.queue(GOOGLE, Next::User(user("1")));
     let refused = authorization(GOOGLE).with("redirect_uri", "https://attacker.example/");
-    mock.authorize(GOOGLE, &refused)
-        .await
-        .assert_page(400, "redirect_uri_mismatch");
+    let refused = mock.authorize(GOOGLE, &refused).await;
+    refused.assert_page(400, "redirect_uri_mismatch");
+    let path = authorization_path(GOOGLE);
+    let path = format!("{path}?{}", authorization(GOOGLE).encoded());
+    let head = Response::of(mock.request(GOOGLE, "HEAD", &path)).await;
+    assert_eq!((head.status, head.header("location")), (200, ""));
+    assert!(mock.sign_in(GITHUB).await.is_granted());
     assert_eq!(sub(&mock).await, "1");
-}
-
-#[tokio::test]
-async fn a_head_request_leaves_the_queue() {
-    let mock = TestMock::new().await;
-    mock.queue(GOOGLE, Next::User(user("1")));
-    let query = authorization(GOOGLE).encoded();
-    let url = format!("{}/o/oauth2/v2/auth?{query}", mock.upstreams.google().url());
-    let head = mock.request(Method::HEAD, &url).send().await.unwrap();
-    assert_eq!(head.status(), 200);
-    assert_eq!(head.headers().get("location"), None);
-    assert_eq!(sub(&mock).await, "1");
-}
-
-#[tokio::test]
-async fn each_provider_has_its_own_queue() {
-    let mock = TestMock::new().await;
-    mock.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
-    assert_eq!(sub(&mock).await, ADA);
-    let callback = mock
-        .authorize(GITHUB, &authorization(GITHUB))
-        .await
-        .callback();
-    assert_eq!(callback.get("error"), Some("access_denied"));
 }
 
 /// A mock that labels the sign-in with the state `for a` with `a`.
@@ -126,11 +97,11 @@ async fn a_sign_in_takes_the_first_entry_that_is_for_it_and_leaves_the_others_in
         met.push(error_for(&mock, GITHUB, state).await);
     }
     let (deny, suspend) = ("access_denied", "application_suspended");
-    let met: Vec<_> = met.iter().map(Option::as_deref).collect();
-    assert_eq!(
-        met,
-        [Some(suspend), Some(deny), Some(deny), Some(suspend), None]
-    );
+    let met: Vec<_> = met
+        .iter()
+        .map(|it| it.as_deref().unwrap_or_default())
+        .collect();
+    assert_eq!(met, [suspend, deny, deny, suspend, ""]);
 }
 
 #[tokio::test]
@@ -139,7 +110,7 @@ async fn without_a_label_a_sign_in_takes_the_entries_for_any() {
     let github = mock.upstream(GITHUB);
     github.queue_for("a", SUSPEND).unwrap();
     github.queue(DENY).unwrap();
-    let without_state = authorization(GITHUB).without("state");
+    let without_state = authorization(GITHUB).changed("-state");
     let callback = mock.authorize(GITHUB, &without_state).await.callback();
     assert_eq!(callback.get("error"), Some("access_denied"));
     let waiting = github.queued();
@@ -180,67 +151,45 @@ async fn every_seed_user_can_sign_in_at_both_providers() {
     let mock = TestMock::new().await;
     for known in seed_users() {
         for provider in Provider::ALL {
-            mock.queue(provider, Next::User(known.at(provider).unwrap().clone()));
-            assert_eq!(mock.sign_in(provider).await.status, 200, "{}", known.key);
+            let user = known.at(provider).unwrap().clone();
+            let answer = mock.sign_in_as(provider, user).await;
+            assert!(answer.is_granted(), "{}", known.key);
         }
     }
 }
 
 #[tokio::test]
-async fn a_reset_forgets_codes_and_queue_and_restores_the_switches() {
-    for provider in Provider::ALL {
-        let mock = TestMock::new().await;
+async fn a_reset_forgets_what_a_provider_has_issued_and_leaves_the_other_one() {
+    let mock = TestMock::new().await;
+    for (provider, other, path) in [(GOOGLE, GITHUB, "/v1/userinfo"), (GITHUB, GOOGLE, "/user")] {
         let upstream = mock.upstream(provider);
         let form = redemption(&mock.code(provider).await);
+        let elsewhere = redemption(&mock.code(other).await);
+        let token = mock.sign_in(provider).await.text("access_token");
         mock.queue(provider, Next::Misbehave(Misbehaviour::Deny));
         upstream.set_mode(Mode::Interactive);
         upstream.set_iss(Iss::Off);
         upstream.reset();
         assert_eq!(upstream.journal(), []);
-        assert!(mock.token(provider, &form).await.body.contains("error"));
+        assert!(!mock.token(provider, &form).await.is_granted());
+        assert_eq!(mock.get_with(&token, provider, path).await.status, 401);
         let callback = mock
             .authorize(provider, &authorization(provider))
             .await
             .callback();
-        assert!(callback.get("code").is_some());
-        assert!(callback.get("iss").is_some());
+        assert!(callback.get("code").is_some() && callback.get("iss").is_some());
+        assert!(mock.token(other, &elsewhere).await.is_granted());
     }
-}
-
-#[tokio::test]
-async fn a_reset_forgets_the_tokens() {
-    let mock = TestMock::new().await;
-    for (provider, path) in [(GOOGLE, "/v1/userinfo"), (GITHUB, "/user")] {
-        let token = mock.sign_in(provider).await.text("access_token");
-        mock.upstream(provider).reset();
-        assert_eq!(
-            mock.get_with_token(provider, path, &token).await.status,
-            401
-        );
-    }
-}
-
-#[tokio::test]
-async fn a_reset_of_one_provider_leaves_the_other() {
-    let mock = TestMock::new().await;
-    let form = redemption(&mock.code(GOOGLE).await);
-    mock.upstreams.github().reset();
-    assert_eq!(mock.token(GOOGLE, &form).await.status, 200);
 }
 
 #[test]
-fn a_switch_parses_its_values_and_an_error_lists_them() {
-    assert_eq!("interactive".parse(), Ok(Mode::Interactive));
-    assert_eq!("automatic".parse(), Ok(Mode::Automatic));
-    assert_eq!("on".parse(), Ok(Iss::On));
-    assert_eq!("off".parse(), Ok(Iss::Off));
-    assert_eq!("errors".parse(), Ok(Iss::Errors));
+fn a_switch_and_a_provider_are_parsed_from_their_names_and_an_error_lists_the_names() {
+    let modes = ["interactive", "automatic"].map(str::parse);
+    assert_eq!(modes, [Ok(Mode::Interactive), Ok(Mode::Automatic)]);
+    let values = ["on", "off", "errors"].map(str::parse);
+    assert_eq!(values, [Ok(Iss::On), Ok(Iss::Off), Ok(Iss::Errors)]);
     let refused = "manual".parse::<Mode>().unwrap_err().to_string();
     assert_eq!(refused, "valid: `interactive`, `automatic`");
-}
-
-#[test]
-fn a_provider_is_parsed_from_its_name() {
     for provider in Provider::ALL {
         assert_eq!(provider.name().parse(), Ok(provider));
     }

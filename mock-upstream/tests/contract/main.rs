@@ -1,6 +1,6 @@
 //! The promises of the mock, over real sockets.
 //!
-//! Each test names the source of its fact: a page of the provider, or a response that the
+//! Each fact has its source beside it: a page of the provider, or a response that the
 //! provider was seen to send. A fact without a confirmed source says so. No test sleeps:
 //! the clock is moved.
 
@@ -13,7 +13,6 @@ mod test_mock;
 
 mod clients;
 mod controls;
-mod headers;
 mod journal;
 mod methods;
 mod page;
@@ -22,7 +21,6 @@ mod requests;
 mod start;
 mod users;
 
-mod backend_calls;
 mod both_providers;
 mod github;
 mod google;

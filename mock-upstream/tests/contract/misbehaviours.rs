@@ -1,96 +1,116 @@
-//! The misbehaviours: each one sends what its description says.
+//! The misbehaviours: each one sends what its description says, and nothing else changes.
 //!
-//! The broker's reaction is a matter of `e2e`.
+//! What a client of the mock makes of it is a matter of the client's tests.
 
-mod callback;
 mod connection;
-mod id_token;
-mod odd_account;
-mod rest_api;
-mod token_response;
+mod observed;
 
 use std::collections::HashSet;
 
 use mock_upstream::misbehaviour::Group;
 use mock_upstream::{Misbehaviour, Next, Provider};
 
-use crate::test_mock::{Response, TestMock, redemption};
+use crate::test_mock::{GITHUB, GOOGLE, TestMock, redemption};
+use observed::Observed;
 
-const GOOGLE: Provider = Provider::Google;
-const GITHUB: Provider = Provider::GitHub;
+/// The table of what each misbehaviour changes in a good sign-in: a block for each, with
+/// its provider or `both` and its name above the changes.
+const CHANGES: &str = include_str!("misbehaviours.txt");
 
-async fn mock_with(provider: Provider, misbehaviour: Misbehaviour) -> TestMock {
-    let mock = TestMock::new().await;
-    mock.queue(provider, Next::Misbehave(misbehaviour));
-    mock
-}
-
-async fn token_response(provider: Provider, misbehaviour: Misbehaviour) -> Response {
-    let mock = mock_with(provider, misbehaviour).await;
-    mock.sign_in(provider).await
-}
-
-#[test]
-fn every_misbehaviour_is_parsed_from_its_name() {
-    for provider in Provider::ALL {
-        for &misbehaviour in Misbehaviour::of(provider) {
-            let parsed = Misbehaviour::parse(provider, misbehaviour.name());
-            assert_eq!(parsed, Ok(misbehaviour));
-        }
-    }
-}
-
-#[test]
-fn every_misbehaviour_has_a_sentence_of_its_own_as_description() {
-    for provider in Provider::ALL {
-        let known = Misbehaviour::of(provider);
-        let descriptions: HashSet<_> = known.iter().map(|it| it.description(provider)).collect();
-        assert!(descriptions.iter().all(|it| it.ends_with('.')));
-        assert_eq!(descriptions.len(), known.len());
-    }
-}
-
-#[test]
-fn an_error_is_a_value_of_the_login_result() {
-    let values = [
-        "access_denied",
-        "invalid_provider_response",
-        "provider_unavailable",
+/// The changes of a misbehaviour, in alphabetical order.
+fn changes(provider: Provider, misbehaviour: Misbehaviour) -> Vec<&'static str> {
+    let name = misbehaviour.name();
+    let heads = [
+        format!("{} {name}", provider.name()),
+        format!("both {name}"),
     ];
+    let mut blocks = CHANGES.split("\n\n").map(|block| block.trim().lines());
+    let block = blocks.find(|block| {
+        let mut lines = block.clone();
+        lines
+            .next()
+            .is_some_and(|head| heads.iter().any(|it| it == head))
+    });
+    let lines = block.into_iter().flatten().skip(1).map(str::trim);
+    let mut lines: Vec<_> = lines.filter(|line| !line.starts_with('#')).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[tokio::test]
+async fn each_misbehaviour_changes_in_a_good_sign_in_what_the_table_says() {
+    let mock = TestMock::new().await;
+    let mut wrong = Vec::new();
     for provider in Provider::ALL {
-        for known in Misbehaviour::of(provider) {
-            let is_odd = known.group() == Group::Odd;
-            assert_eq!(known.error().is_none(), is_odd, "{}", known.name());
-            assert!(known.error().is_none_or(|error| values.contains(&error)));
+        let good = Observed::sign_in(&mock, provider, None).await;
+        for &misbehaviour in Misbehaviour::of(provider) {
+            if connection::FAULTS.contains(&misbehaviour) {
+                continue;
+            }
+            mock.upstreams.reset();
+            let observed = Observed::sign_in(&mock, provider, Some(misbehaviour)).await;
+            let (seen, expected) = (observed.changes(&good), changes(provider, misbehaviour));
+            if seen != expected || seen.is_empty() {
+                let name = misbehaviour.name();
+                wrong.push(format!("{provider} {name}: {seen:#?}, not {expected:#?}"));
+            }
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_block_of_the_table_is_about_a_misbehaviour() {
+    let all = Provider::ALL.into_iter().flat_map(Misbehaviour::of);
+    let names: HashSet<_> = all.map(|it| it.name()).collect();
+    for block in CHANGES.split("\n\n") {
+        let head = block.trim().lines().next().unwrap_or_default();
+        let name = head.split(' ').next_back().unwrap();
+        assert!(names.contains(name), "{head}");
     }
 }
 
 // Other programs use these names.
+const FIRST_NAMES: &str =
+    "deny server_error timeout reset rate_limited token_refused token_garbage token_html";
+const GOOGLES: &str =
+    "wrong_nonce wrong_audience wrong_issuer bad_signature expired_id_token unknown_kid";
+const GITHUBS: &str = "profile_refused profile_garbage";
+
 #[test]
-fn the_first_names_are_stable() {
-    let both =
-        "deny server_error timeout reset rate_limited token_refused token_garbage token_html";
-    let google =
-        "wrong_nonce wrong_audience wrong_issuer bad_signature expired_id_token unknown_kid";
-    let github = "profile_refused profile_garbage";
-    for (provider, own, foreign) in [(GOOGLE, google, github), (GITHUB, github, google)] {
-        for name in both.split(' ').chain(own.split(' ')) {
+fn a_name_is_stable_and_parsed_by_its_own_provider_alone() {
+    for (provider, own, foreign) in [(GOOGLE, GOOGLES, GITHUBS), (GITHUB, GITHUBS, GOOGLES)] {
+        for name in FIRST_NAMES.split(' ').chain(own.split(' ')) {
             assert!(Misbehaviour::parse(provider, name).is_ok(), "{name}");
         }
         for name in foreign.split(' ') {
             assert!(Misbehaviour::parse(provider, name).is_err(), "{name}");
         }
+        for &known in Misbehaviour::of(provider) {
+            assert_eq!(Misbehaviour::parse(provider, known.name()), Ok(known));
+        }
     }
-}
-
-#[test]
-fn the_error_for_an_unknown_name_lists_the_known_ones() {
     let refused = Misbehaviour::parse(GITHUB, "wrong_nonce").unwrap_err();
     let refused = refused.to_string();
     assert!(refused.starts_with("GitHub can misbehave as: deny, server_error, "));
-    assert!(refused.contains("profile_refused"));
-    assert!(!refused.contains("bad_signature"));
+    assert!(refused.contains("profile_refused") && !refused.contains("bad_signature"));
+}
+
+#[test]
+fn each_misbehaviour_has_a_sentence_of_its_own_and_an_error_unless_it_is_merely_odd() {
+    let errors = "access_denied invalid_provider_response provider_unavailable";
+    for provider in Provider::ALL {
+        let known = Misbehaviour::of(provider);
+        let descriptions: HashSet<_> = known.iter().map(|it| it.description(provider)).collect();
+        assert!(descriptions.iter().all(|it| it.ends_with('.')));
+        assert_eq!(descriptions.len(), known.len());
+        for known in known {
+            let is_odd = known.group() == Group::Odd;
+            assert_eq!(known.error().is_none(), is_odd, "{}", known.name());
+            let is_error = |error| errors.split(' ').any(|it| it == error);
+            assert!(known.error().is_none_or(is_error), "{}", known.name());
+        }
+    }
 }
 
 #[tokio::test]
@@ -103,31 +123,27 @@ async fn a_misbehaviour_of_the_other_provider_cannot_be_queued() {
 
 #[tokio::test]
 async fn a_misbehaviour_affects_its_own_sign_in_alone() {
+    let mock = TestMock::new().await;
     for provider in Provider::ALL {
-        let mock = mock_with(provider, Misbehaviour::TokenEmpty).await;
+        mock.queue(provider, Next::Misbehave(Misbehaviour::TokenEmpty));
         let corrupted = redemption(&mock.code(provider).await);
-        let good = redemption(&mock.code(provider).await);
-        assert!(mock.token(provider, &good).await.json()["access_token"].is_string());
+        assert!(mock.sign_in(provider).await.is_granted());
         assert_eq!(mock.token(provider, &corrupted).await.body, "");
     }
 }
 
 #[tokio::test]
 async fn no_misbehaviour_hides_an_error_in_the_request() {
+    let mock = TestMock::new().await;
     for provider in Provider::ALL {
-        let at_the_token_call = Misbehaviour::of(provider)
-            .iter()
-            .filter(|known| known.group() != Group::Callback);
-        for &misbehaviour in at_the_token_call {
-            let mock = mock_with(provider, misbehaviour).await;
-            let form = redemption(&mock.code(provider).await).without("code_verifier");
-            let response = mock.token(provider, &form).await;
-            assert_eq!(
-                response.text("error"),
-                "invalid_grant",
-                "{}",
-                misbehaviour.name()
-            );
+        for &misbehaviour in Misbehaviour::of(provider) {
+            if misbehaviour.group() == Group::Callback {
+                continue;
+            }
+            mock.queue(provider, Next::Misbehave(misbehaviour));
+            let form = redemption(&mock.code(provider).await).changed("-code_verifier");
+            let error = mock.token(provider, &form).await.text("error");
+            assert_eq!(error, "invalid_grant", "{}", misbehaviour.name());
         }
     }
 }

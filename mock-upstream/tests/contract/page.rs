@@ -1,22 +1,14 @@
-//! The sign-in page.
+//! The sign-in page and the home page.
 
 mod again;
 mod choices;
-mod home;
 
 use mock_upstream::users::seed_users;
-use mock_upstream::{Client, Clients, Misbehaviour, Mode, Provider};
-use reqwest::Method;
+use mock_upstream::{Client, Clients, Misbehaviour, Next, Provider};
 
-use crate::test_mock::{CALLBACK, Params, Response, TestMock, authorization};
-
-pub(crate) async fn interactive() -> TestMock {
-    TestMock::with(|settings| {
-        settings.google.mode = Mode::Interactive;
-        settings.github.mode = Mode::Interactive;
-    })
-    .await
-}
+use crate::test_mock::{
+    CALLBACK, GITHUB, GOOGLE, Params, Response, TestMock, authorization, seed_account,
+};
 
 pub(crate) async fn page(mock: &TestMock, provider: Provider) -> Response {
     mock.authorize(provider, &authorization(provider)).await
@@ -34,9 +26,18 @@ pub(crate) async fn choose(
     handle: &str,
     pairs: &[(&str, &str)],
 ) -> Response {
-    let url = format!("{}/mock/sign-in", mock.upstream(provider).url());
-    let form = Params::of(pairs).and("request", handle);
-    mock.post(&url, &form).await
+    let form = Params::of(pairs).with("request", handle);
+    mock.post(provider, "/mock/sign-in", &form).await
+}
+
+/// The response to these fields on a new page.
+pub(crate) async fn choose_on_a_page(
+    mock: &TestMock,
+    provider: Provider,
+    pairs: &[(&str, &str)],
+) -> Response {
+    let handle = handle(&page(mock, provider).await);
+    choose(mock, provider, &handle, pairs).await
 }
 
 /// More pages than the mock keeps.
@@ -45,48 +46,41 @@ const LONG_STATES: usize = 200;
 #[tokio::test]
 async fn g7_pending_sign_ins_hold_a_bounded_number_of_bytes() {
     const MAX_BYTES: usize = 9 * 1024 * 1024;
-    let mock = TestMock::with(|settings| {
-        for provider in [&mut settings.google, &mut settings.github] {
-            provider.mode = Mode::Interactive;
-            provider.clients = Clients::Any;
-        }
+    let mock = TestMock::interactive_with(|settings| {
+        settings.google.clients = Clients::Any;
+        settings.github.clients = Clients::Any;
     });
     let mock = mock.await;
     let long = "a".repeat(60_000);
     let callback = format!("{CALLBACK}/{long}");
-    for (provider, name, value) in [
-        (Provider::Google, "state", &long),
-        (Provider::GitHub, "state", &long),
-        (Provider::Google, "redirect_uri", &callback),
-        (Provider::GitHub, "redirect_uri", &callback),
-    ] {
-        let long = authorization(provider).with(name, value);
-        for _ in 0..LONG_STATES {
-            let response = mock.authorize(provider, &long).await;
-            assert_eq!(response.status, 200);
+    for provider in Provider::ALL {
+        for (name, value) in [("state", &long), ("redirect_uri", &callback)] {
+            let long = authorization(provider).with(name, value);
+            for _ in 0..LONG_STATES {
+                let response = mock.authorize(provider, &long).await;
+                assert_eq!(response.status, 200);
+            }
+            let held = mock.upstream(provider).bytes_held();
+            assert!((1_000_000..MAX_BYTES).contains(&held), "{held} bytes");
+            // The newest page works.
+            let chosen = choose_on_a_page(&mock, provider, &[("person", "ada")]).await;
+            assert_eq!(chosen.status, 303);
+            mock.upstream(provider).reset();
+            assert_eq!(mock.upstream(provider).bytes_held(), 0);
         }
-        let held = mock.upstream(provider).bytes_held();
-        assert!((1_000_000..MAX_BYTES).contains(&held), "{held} bytes");
-        // The newest page works.
-        let handle = handle(&page(&mock, provider).await);
-        let chosen = choose(&mock, provider, &handle, &[("person", "ada")]).await;
-        assert_eq!(chosen.status, 303);
-        mock.upstream(provider).reset();
-        assert_eq!(mock.upstream(provider).bytes_held(), 0);
     }
 }
 
 #[tokio::test]
 async fn g7_the_journal_truncates_a_long_query_and_a_long_method() {
-    let mock = interactive().await;
+    let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
         let long = authorization(provider).with("x", &"a".repeat(60_000));
         mock.authorize(provider, &long).await;
         let last = mock.upstream(provider).journal().pop().unwrap();
         assert!(last.query.len() < 5_000, "{} bytes", last.query.len());
         assert!(last.query.ends_with('…'), "{}", last.query);
-        let method = Method::from_bytes(&[b'A'; 60_000]).unwrap();
-        let request = mock.request(method, mock.upstream(provider).url());
+        let request = mock.request(provider, &"A".repeat(60_000), "");
         assert_eq!(Response::of(request).await.status, 405);
         let last = mock.upstream(provider).journal().pop().unwrap();
         assert!(last.method.len() < 5_000, "{} bytes", last.method.len());
@@ -94,60 +88,31 @@ async fn g7_the_journal_truncates_a_long_query_and_a_long_method() {
 }
 
 #[tokio::test]
-async fn the_page_says_that_it_is_not_the_real_provider() {
-    let mock = interactive().await;
-    for provider in Provider::ALL {
+async fn the_page_is_a_marked_imitation_with_the_users_and_failures_of_its_own_provider() {
+    let mock = TestMock::interactive().await;
+    for (provider, other) in [(GOOGLE, GITHUB), (GITHUB, GOOGLE)] {
         let response = page(&mock, provider).await;
+        let shows = |part: &str| response.body.contains(part);
         response.assert_page(200, &format!("MOCK {provider} · imitation"));
-    }
-}
-
-#[tokio::test]
-async fn every_seed_user_has_a_button_and_a_reason() {
-    let mock = interactive().await;
-    for provider in Provider::ALL {
-        let response = page(&mock, provider).await;
+        assert!(!shows(other.title()), "{provider}");
+        // Only GitHub asks whether the address is private.
+        assert_eq!(shows(r#"name="email_private""#), provider == GITHUB);
         for known in seed_users() {
-            assert!(
-                response
-                    .body
-                    .contains(&format!(r#"data-person="{}""#, known.key))
-            );
-            assert!(response.body.contains(known.reason_at(provider)));
+            let button = format!(r#"data-person="{}""#, known.key);
+            assert!(shows(&button), "{button}");
+            assert!(shows(known.reason_at(provider)), "{}", known.key);
         }
-    }
-}
-
-#[tokio::test]
-async fn the_page_has_a_button_for_exactly_the_providers_misbehaviours() {
-    let mock = interactive().await;
-    for provider in Provider::ALL {
-        let response = page(&mock, provider).await;
-        let everything = Provider::ALL.into_iter().flat_map(Misbehaviour::of);
-        for known in everything {
-            let shown = response
-                .body
-                .contains(&format!(r#"data-misbehave="{}""#, known.name()));
-            assert_eq!(shown, Misbehaviour::of(provider).contains(known));
+        for known in Provider::ALL.into_iter().flat_map(Misbehaviour::of) {
+            let is_shown = shows(&format!(r#"data-misbehave="{}""#, known.name()));
+            let is_own = Misbehaviour::of(provider).contains(known);
+            assert_eq!(is_shown, is_own, "{}", known.name());
         }
-    }
-}
-
-#[tokio::test]
-async fn a_page_tells_nothing_about_the_other_provider() {
-    let mock = interactive().await;
-    for (provider, other) in [
-        (Provider::Google, Provider::GitHub),
-        (Provider::GitHub, Provider::Google),
-    ] {
-        let response = page(&mock, provider).await;
-        assert!(!response.body.contains(other.title()), "{provider}");
     }
 }
 
 #[tokio::test]
 async fn each_misbehaviour_is_under_the_error_that_the_login_ends_with_and_under_its_group() {
-    let mock = interactive().await;
+    let mock = TestMock::interactive().await;
     for provider in Provider::ALL {
         let response = page(&mock, provider).await;
         let mut shown = 0;
@@ -168,80 +133,110 @@ async fn each_misbehaviour_is_under_the_error_that_the_login_ends_with_and_under
     }
 }
 
-#[tokio::test]
-async fn the_page_loads_its_own_script_and_nothing_else() {
-    let mock = interactive().await;
-    for provider in Provider::ALL {
-        let response = page(&mock, provider).await;
-        for foreign in ["url(", "@import", "<link"] {
-            assert!(!response.body.contains(foreign), "{foreign}");
-        }
-        assert_eq!(response.body.matches("<script").count(), 1);
-        assert_eq!(response.body.matches("src=").count(), 1);
-        let (_, path) = response.body.split_once("<script src=\"").unwrap();
-        let path = path.split('"').next().unwrap();
-        let url = format!("{}{path}", mock.upstream(provider).url());
-        let script = mock.get(&url).await;
-        assert_eq!(script.status, 200);
-        assert_eq!(
-            script.header("content-type"),
-            "text/javascript; charset=utf-8"
-        );
-    }
-}
-
 // A browser applies form-action to the redirects after a form, too.
 #[tokio::test]
-async fn no_form_action_blocks_the_redirects() {
-    let mock = interactive().await;
-    let response = page(&mock, Provider::Google).await;
-    let policy = response.header("content-security-policy");
-    assert!(policy.contains("default-src 'none'"));
-    assert!(!policy.contains("form-action"));
-}
-
-#[tokio::test]
-async fn only_github_asks_whether_the_address_is_private() {
-    let mock = interactive().await;
-    for (provider, has_field) in [(Provider::Google, false), (Provider::GitHub, true)] {
+async fn the_page_loads_its_own_script_and_nothing_else_and_may_redirect() {
+    let mock = TestMock::interactive().await;
+    for provider in Provider::ALL {
         let response = page(&mock, provider).await;
-        let field = r#"name="email_private""#;
-        assert_eq!(response.body.contains(field), has_field, "{provider}");
+        let policy = response.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && !policy.contains("form-action"));
+        for (part, number) in [
+            ("url(", 0),
+            ("@import", 0),
+            ("<link", 0),
+            ("<script", 1),
+            ("src=", 1),
+        ] {
+            assert_eq!(response.body.matches(part).count(), number, "{part}");
+        }
+        let (_, path) = response.body.split_once("<script src=\"").unwrap();
+        let script = mock.get(provider, path.split('"').next().unwrap()).await;
+        let media_type = "text/javascript; charset=utf-8";
+        assert_eq!(script.status, 200);
+        assert_eq!(script.header("content-type"), media_type);
     }
 }
 
 #[tokio::test]
 async fn the_page_names_the_client_and_says_in_plain_words_what_it_asks_for() {
-    let mock = TestMock::with(|settings| {
+    let mock = TestMock::interactive_with(|settings| {
         let client = Client::new("mock-client", "secret", [CALLBACK]).unwrap();
         settings.google.clients = client.clone().named("The shop").into();
         settings.github.clients = client.into();
-        settings.google.mode = Mode::Interactive;
-        settings.github.mode = Mode::Interactive;
     })
     .await;
-    let google = page(&mock, Provider::Google).await.body;
-    assert!(google.contains("<bdi>The shop</bdi>"));
-    assert!(google.contains(
-        r#"<li title="https://www.googleapis.com/auth/userinfo.email">See your e-mail address</li>"#
-    ));
-    let github = page(&mock, Provider::GitHub).await.body;
-    assert!(github.contains("<bdi>mock-client</bdi>"));
-    assert!(github.contains(r#"<li title="read:user">See your profile</li>"#));
+    for (provider, parts) in [
+        (
+            GOOGLE,
+            [
+                "<bdi>The shop</bdi>",
+                r#"<li title="https://www.googleapis.com/auth/userinfo.email">See your e-mail address</li>"#,
+            ],
+        ),
+        (
+            GITHUB,
+            [
+                "<bdi>mock-client</bdi>",
+                r#"<li title="read:user">See your profile</li>"#,
+            ],
+        ),
+    ] {
+        let body = page(&mock, provider).await.body;
+        assert!(parts.iter().all(|part| body.contains(part)), "{body}");
+    }
 }
 
 #[tokio::test]
 async fn client_id_and_scope_are_escaped_on_the_page() {
-    let mock = TestMock::with(|settings| {
-        let name = "<script>alert(1)</script>";
+    let name = "<script>alert(1)</script>";
+    let mock = TestMock::interactive_with(|settings| {
         settings.github.clients = Client::new(name, "secret", [CALLBACK]).unwrap().into();
-        settings.github.mode = Mode::Interactive;
     })
     .await;
-    let params = authorization(Provider::GitHub)
-        .with("client_id", "<script>alert(1)</script>")
-        .with("scope", "\"><script>alert(2)</script>");
-    let response = mock.authorize(Provider::GitHub, &params).await;
+    let params = authorization(GITHUB).with("client_id", name);
+    let params = params.with("scope", "\"><script>alert(2)</script>");
+    let response = mock.authorize(GITHUB, &params).await;
     assert_eq!(response.status, 200);
     assert!(!response.body.contains("<script>"));
+}
+
+#[tokio::test]
+async fn the_home_page_says_what_it_is_who_can_sign_in_and_what_is_planned() {
+    let mock = TestMock::interactive().await;
+    for provider in Provider::ALL {
+        let upstream = mock.upstream(provider);
+        let home = mock.get(provider, "/").await;
+        home.assert_page(200, &format!("An imitation of {provider}"));
+        assert!(home.body.contains("Nothing is planned."));
+        for known in seed_users() {
+            let reason = known.reason_at(provider);
+            assert!(home.body.contains(reason), "{reason}");
+        }
+        for (name, address) in upstream.endpoints() {
+            let is_listed = home.body.contains(name) && home.body.contains(&address);
+            assert!(is_listed, "{name}");
+        }
+
+        mock.queue(provider, Next::User(seed_account(provider, "alan")));
+        let timeout = Next::Misbehave(Misbehaviour::Timeout);
+        upstream.queue_for("prj_a", timeout).unwrap();
+        let home = mock.get(provider, "/").await;
+        for part in [
+            "<bdi>Alan Turing</bdi> signs in without a page",
+            "Failure <code>timeout</code>",
+            "(only for <code>prj_a</code>)",
+        ] {
+            home.assert_page(200, part);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_home_page_leads_to_the_app() {
+    let mock = TestMock::interactive().await;
+    assert!(!mock.get(GOOGLE, "/").await.body.contains(r#"id="back""#));
+    mock.upstreams.set_app_url("http://localhost:3000");
+    let link = r#"id="back" href="http://localhost:3000""#;
+    mock.get(GOOGLE, "/").await.assert_page(200, link);
 }

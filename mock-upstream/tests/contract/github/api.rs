@@ -1,63 +1,32 @@
 //! The requirements and the headers of GitHub's REST API.
 
-use reqwest::{Method, RequestBuilder};
 use serde_json::json;
 
-use super::GITHUB;
-use crate::test_mock::{Response, TestMock};
+use crate::test_mock::{GITHUB, Response, TestMock};
 
-fn call(mock: &TestMock, path: &str) -> RequestBuilder {
-    let url = format!("{}{path}", mock.upstreams.github().url());
-    mock.request(Method::GET, &url)
-        .header("user-agent", "contract")
+/// The response to a call with this header more.
+async fn call_with(mock: &TestMock, path: &str, name: &str, value: &str) -> Response {
+    let request = mock.request(GITHUB, "GET", path);
+    Response::of(request.header("user-agent", "contract").header(name, value)).await
 }
 
-// REST API, "Getting started": a User-Agent is required.
+// REST API, "Getting started": a User-Agent is required. "Troubleshooting": a trailing slash
+// is a 404.
 #[tokio::test]
-async fn a_call_without_a_user_agent_is_403() {
+async fn a_call_without_a_user_agent_is_403_and_one_of_another_path_404() {
     let mock = TestMock::new().await;
     let token = mock.sign_in(GITHUB).await.text("access_token");
-    let url = format!("{}/user", mock.upstreams.github().url());
-    let request = mock.request(Method::GET, &url).bearer_auth(token);
+    let request = mock.request(GITHUB, "GET", "/user").bearer_auth(&token);
     let response = Response::of(request).await;
     assert_eq!(response.status, 403);
     assert!(response.body.contains("User-Agent"));
-}
-
-// Changelog of 2026-03-12.
-#[tokio::test]
-async fn an_unknown_api_version_is_400() {
-    let mock = TestMock::new().await;
-    let token = mock.sign_in(GITHUB).await.text("access_token");
-    for (version, status) in [
-        ("2022-11-28", 200),
-        ("2026-03-10", 200),
-        ("2020-01-01", 400),
-    ] {
-        let request = call(&mock, "/user").bearer_auth(&token);
-        let response = Response::of(request.header("x-github-api-version", version)).await;
-        assert_eq!(response.status, status, "{version}");
-    }
-}
-
-// Seen in several projects.
-#[tokio::test]
-async fn a_bad_token_is_bad_credentials() {
-    let mock = TestMock::new().await;
-    let response = Response::of(call(&mock, "/user").bearer_auth("gho_none")).await;
-    let body = json!({
-        "message": "Bad credentials",
-        "documentation_url": "https://docs.github.com/rest",
-        "status": "401",
-    });
-    assert_eq!(response.status, 401);
-    assert_eq!(response.json(), body);
+    assert_eq!(mock.get_with(&token, GITHUB, "/user/").await.status, 404);
 }
 
 // REST API, "Authenticating": `Bearer` or `token`. A scheme is case-insensitive
 // (RFC 9110).
 #[tokio::test]
-async fn the_scheme_is_bearer_or_token_in_any_case() {
+async fn the_token_is_in_the_header_with_the_scheme_bearer_or_token_in_any_case() {
     let mock = TestMock::new().await;
     let token = mock.sign_in(GITHUB).await.text("access_token");
     for (scheme, status) in [
@@ -68,41 +37,56 @@ async fn the_scheme_is_bearer_or_token_in_any_case() {
         ("Basic", 401),
         ("tokens", 401),
     ] {
-        let request = call(&mock, "/user").header("authorization", format!("{scheme} {token}"));
-        assert_eq!(Response::of(request).await.status, status, "{scheme}");
+        let credentials = format!("{scheme} {token}");
+        let response = call_with(&mock, "/user", "authorization", &credentials).await;
+        assert_eq!(response.status, status, "{scheme}");
+    }
+    for path in ["/user", &format!("/user?access_token={token}")] {
+        assert_eq!(call_with(&mock, path, "accept", "*/*").await.status, 401);
     }
 }
 
+// Seen in several projects.
 #[tokio::test]
-async fn a_call_without_a_token_in_the_header_is_401() {
+async fn a_bad_token_is_bad_credentials() {
     let mock = TestMock::new().await;
-    let token = mock.sign_in(GITHUB).await.text("access_token");
-    assert_eq!(Response::of(call(&mock, "/user")).await.status, 401);
-    let in_the_query = call(&mock, &format!("/user?access_token={token}"));
-    assert_eq!(Response::of(in_the_query).await.status, 401);
+    let response = mock.get_with("gho_none", GITHUB, "/user").await;
+    let body = json!({
+        "message": "Bad credentials",
+        "documentation_url": "https://docs.github.com/rest",
+        "status": "401",
+    });
+    assert_eq!((response.status, response.json()), (401, body));
 }
 
-// REST API, "Troubleshooting": a trailing slash is a 404.
+// Changelog of 2026-03-12: absent means 2022-11-28. The header with the selected version is
+// general knowledge.
 #[tokio::test]
-async fn a_trailing_slash_is_404() {
+async fn the_default_version_is_the_old_one_and_an_unknown_one_is_400() {
     let mock = TestMock::new().await;
     let token = mock.sign_in(GITHUB).await.text("access_token");
-    let response = mock.get_with_token(GITHUB, "/user/", &token).await;
-    assert_eq!(response.status, 404);
+    for (version, status, selected) in [
+        (None, 200, "2022-11-28"),
+        (Some("2022-11-28"), 200, "2022-11-28"),
+        (Some("2026-03-10"), 200, "2026-03-10"),
+        (Some("2020-01-01"), 400, ""),
+    ] {
+        let request = mock.request(GITHUB, "GET", "/user").bearer_auth(&token);
+        let mut request = request.header("user-agent", "contract");
+        if let Some(version) = version {
+            request = request.header("x-github-api-version", version);
+        }
+        let response = Response::of(request).await;
+        let answer = response.header("x-github-api-version-selected");
+        assert_eq!((response.status, answer), (status, selected), "{version:?}");
+    }
 }
 
-// Changelog of 2026-03-12: absent means 2022-11-28. The header with the selected
-// version is general knowledge.
-#[tokio::test]
-async fn the_default_version_is_the_old_one() {
-    let mock = TestMock::new().await;
-    let token = mock.sign_in(GITHUB).await.text("access_token");
-    let selected = "x-github-api-version-selected";
-    let response = mock.get_with_token(GITHUB, "/user", &token).await;
-    assert_eq!(response.header(selected), "2022-11-28");
-    let new = call(&mock, "/user").header("x-github-api-version", "2026-03-10");
-    let response = Response::of(new.bearer_auth(&token)).await;
-    assert_eq!(response.header(selected), "2026-03-10");
+#[track_caller]
+fn assert_limit(response: &Response, expected: [&str; 5]) {
+    let names = ["limit", "used", "remaining", "reset", "resource"];
+    let headers = names.map(|name| response.header(&format!("x-ratelimit-{name}")));
+    assert_eq!(headers, expected);
 }
 
 // REST API, "Rate limits": five headers, counted per hour and user.
@@ -110,19 +94,19 @@ async fn the_default_version_is_the_old_one() {
 async fn every_response_has_the_remaining_calls_of_the_hour() {
     let mock = TestMock::new().await;
     let token = mock.sign_in(GITHUB).await.text("access_token");
-    for (path, used) in [("/user", "1"), ("/user/emails", "2")] {
-        let response = mock.get_with_token(GITHUB, path, &token).await;
-        let left = if used == "1" { "4999" } else { "4998" };
-        let reset = (mock.now_ms() / 1000 + 3600).to_string();
-        assert_eq!(response.header("x-ratelimit-limit"), "5000");
-        assert_eq!(response.header("x-ratelimit-used"), used);
-        assert_eq!(response.header("x-ratelimit-remaining"), left);
-        assert_eq!(response.header("x-ratelimit-reset"), reset);
-        assert_eq!(response.header("x-ratelimit-resource"), "core");
+    for (wait_ms, path, used, left) in [
+        (0, "/user", "1", "4999"),
+        (3_599_999, "/user/emails", "2", "4998"),
+        (1, "/user", "1", "4999"),
+    ] {
+        mock.advance_ms(wait_ms);
+        let response = mock.get_with(&token, GITHUB, path).await;
+        let hours = mock.now_ms() / 3_600_000 + 1;
+        assert_limit(
+            &response,
+            ["5000", used, left, &(hours * 3600).to_string(), "core"],
+        );
     }
-    mock.advance_ms(3_600_000);
-    let response = mock.get_with_token(GITHUB, "/user", &token).await;
-    assert_eq!(response.header("x-ratelimit-used"), "1");
 }
 
 // The same page: 403 with nothing left, until the reset.
@@ -130,41 +114,36 @@ async fn every_response_has_the_remaining_calls_of_the_hour() {
 async fn calls_beyond_the_hourly_limit_are_refused_until_the_reset() {
     let mock = TestMock::with(|settings| settings.github.hourly_calls = Some(2)).await;
     let token = mock.sign_in(GITHUB).await.text("access_token");
-    let ask = async || mock.get_with_token(GITHUB, "/user", &token).await;
-    assert_eq!(ask().await.header("x-ratelimit-remaining"), "1");
-    let last = ask().await;
-    assert_eq!(last.status, 200);
-    assert_eq!(last.header("x-ratelimit-remaining"), "0");
-    let refused = ask().await;
-    assert_eq!(refused.status, 403);
-    assert_eq!(refused.header("x-ratelimit-remaining"), "0");
-    assert!(
-        refused
-            .text("message")
-            .starts_with("API rate limit exceeded")
-    );
-    mock.advance_ms(3_599_999);
-    assert_eq!(ask().await.status, 403);
-    mock.advance_ms(1);
-    assert_eq!(ask().await.status, 200);
+    for (wait_ms, status, left) in [
+        (0, 200, "1"),
+        (0, 200, "0"),
+        (0, 403, "0"),
+        (3_599_999, 403, "0"),
+        (1, 200, "1"),
+    ] {
+        mock.advance_ms(wait_ms);
+        let response = mock.get_with(&token, GITHUB, "/user").await;
+        let answer = (response.status, response.header("x-ratelimit-remaining"));
+        assert_eq!(answer, (status, left));
+        let is_refused = response.body.contains("API rate limit exceeded");
+        assert_eq!(is_refused, status == 403);
+    }
 }
 
 // The second header is in a changelog, the first not confirmed.
 #[tokio::test]
 async fn the_headers_list_the_scopes_unless_switched_off() {
-    let mock = TestMock::new().await;
-    let token = mock.sign_in(GITHUB).await.text("access_token");
-    let response = mock.get_with_token(GITHUB, "/user/emails", &token).await;
-    assert_eq!(response.header("x-oauth-scopes"), "read:user, user:email");
-    assert_eq!(
-        response.header("x-accepted-oauth-scopes"),
-        "user, user:email"
-    );
-
-    let mock = TestMock::with(|settings| settings.github.unconfirmed.github_scope_headers = false);
-    let mock = mock.await;
-    let token = mock.sign_in(GITHUB).await.text("access_token");
-    let response = mock.get_with_token(GITHUB, "/user/emails", &token).await;
-    assert_eq!(response.header("x-oauth-scopes"), "");
-    assert_eq!(response.header("x-accepted-oauth-scopes"), "");
+    for (is_on, scopes, accepted) in [
+        (true, "read:user, user:email", "user, user:email"),
+        (false, "", ""),
+    ] {
+        let mock = TestMock::with(|settings| {
+            settings.github.unconfirmed.github_scope_headers = is_on;
+        });
+        let mock = mock.await;
+        let token = mock.sign_in(GITHUB).await.text("access_token");
+        let response = mock.get_with(&token, GITHUB, "/user/emails").await;
+        assert_eq!(response.header("x-oauth-scopes"), scopes);
+        assert_eq!(response.header("x-accepted-oauth-scopes"), accepted);
+    }
 }

@@ -1,193 +1,117 @@
 //! Google's authorization endpoint.
 
-use mock_upstream::{Misbehaviour, Mode, Next};
+use mock_upstream::Mode;
 
-use super::GOOGLE;
-use crate::test_mock::{
-    CALLBACK, Params, SECOND_CALLBACK, STATE, TestMock, authorization, seed_account,
-};
+use crate::test_mock::{CALLBACK, GOOGLE, STATE, TestMock, authorization, rows, seed_account};
 
-fn request() -> Params {
-    authorization(GOOGLE)
-}
+const ORDER: [&str; 6] = ["state", "iss", "code", "scope", "authuser", "prompt"];
 
-async fn check_refused(params: &Params, error: &str) {
-    let mock = TestMock::new().await;
-    let response = mock.authorize(GOOGLE, params).await;
-    response.assert_page(400, &format!("Error 400: {error}"));
-    response.assert_page(400, "MOCK");
-}
-
-// Seen in server logs of several projects, 2026.
+// Parameters, their order, the long forms of the scopes and a code like `4%2F0A…`: seen in
+// server logs of several projects, 2026. "OAuth 2.0 for Web Server Applications": state is
+// returned exactly as it was sent.
 #[tokio::test]
 async fn a_success_has_googles_parameters_in_googles_order() {
     let mock = TestMock::new().await;
-    let response = mock.authorize(GOOGLE, &request()).await;
-    let callback = response.callback();
-    let order = ["state", "iss", "code", "scope", "authuser", "prompt"];
+    let response = mock.authorize(GOOGLE, &authorization(GOOGLE)).await;
+    let (callback, location) = (response.callback(), response.header("location"));
     assert_eq!(response.status, 302);
-    assert!(
-        response
-            .header("location")
-            .starts_with(&format!("{CALLBACK}?state="))
-    );
-    assert_eq!(callback.names(), order);
-    assert_eq!(callback.get("iss"), Some(mock.upstreams.google().url()));
-    assert_eq!(callback.get("prompt"), Some("none"));
-    assert_eq!(callback.get("authuser"), Some("0"));
-}
-
-// Seen in the same logs: the short scopes come back with their long forms.
-#[tokio::test]
-async fn the_scope_comes_back_expanded() {
-    let mock = TestMock::new().await;
-    let callback = mock.authorize(GOOGLE, &request()).await.callback();
+    assert!(location.starts_with(&format!("{CALLBACK}?state=")));
+    assert!(location.contains("code=4%2F0A"));
+    assert_eq!(callback.get("code").unwrap().len(), 74);
+    assert_eq!(callback.names(), ORDER);
     let scope = "email profile https://www.googleapis.com/auth/userinfo.profile \
                  https://www.googleapis.com/auth/userinfo.email openid";
-    assert_eq!(callback.get("scope"), Some(scope));
-}
-
-// "OAuth 2.0 for Web Server Applications": state is returned exactly as it was sent.
-#[tokio::test]
-async fn the_state_comes_back_as_it_was_sent() {
-    let mock = TestMock::new().await;
-    let callback = mock.authorize(GOOGLE, &request()).await.callback();
-    assert_eq!(callback.get("state"), Some(STATE));
-}
-
-// Seen in logs: `code=4%2F0A…`, about 70 characters more.
-#[tokio::test]
-async fn a_code_contains_a_slash() {
-    let mock = TestMock::new().await;
-    let response = mock.authorize(GOOGLE, &request()).await;
-    let code = response.callback().get("code").unwrap().to_owned();
-    assert!(code.starts_with("4/0A"));
-    assert_eq!(code.len(), 74);
-    assert!(response.header("location").contains("code=4%2F0A"));
-}
-
-// "OAuth 2.0 for Web Server Applications": error=access_denied.
-#[tokio::test]
-async fn a_cancelled_sign_in_carries_the_error_and_the_state_alone() {
-    let mock = TestMock::new().await;
-    mock.queue(GOOGLE, Next::Misbehave(Misbehaviour::Deny));
-    let callback = mock.authorize(GOOGLE, &request()).await.callback();
-    assert_eq!(callback.names(), ["error", "state"]);
-    assert_eq!(callback.get("error"), Some("access_denied"));
-    assert_eq!(callback.get("state"), Some(STATE));
-}
-
-// The following are pages, not redirects: support.google.com/accounts/answer/16668185.
-
-#[tokio::test]
-async fn an_unknown_client_gets_a_page() {
-    check_refused(&request().with("client_id", "unknown"), "invalid_client").await;
-}
-
-// "scheme, case, and trailing slash must all match".
-#[tokio::test]
-async fn a_redirect_uri_that_differs_in_a_byte_gets_a_page() {
-    let unregistered = [
-        "http://127.0.0.1:8000/callback/",
-        "http://127.0.0.1:8000/Callback",
-        "http://127.0.0.1:8000/callback?x=1",
-        "https://127.0.0.1:8000/callback",
-        "http://127.0.0.1:8001/callback",
-        "http://localhost:8000/callback",
-    ];
-    for uri in unregistered {
-        check_refused(
-            &request().with("redirect_uri", uri),
-            "redirect_uri_mismatch",
-        )
-        .await;
+    for (name, value) in [
+        ("state", STATE),
+        ("iss", mock.upstreams.google().url()),
+        ("scope", scope),
+        ("authuser", "0"),
+        ("prompt", "none"),
+    ] {
+        assert_eq!(callback.get(name), Some(value), "{name}");
     }
 }
 
-#[tokio::test]
-async fn any_registered_redirect_uri_works_and_keeps_its_query() {
-    let mock = TestMock::new().await;
-    let params = request().with("redirect_uri", SECOND_CALLBACK);
-    let response = mock.authorize(GOOGLE, &params).await;
-    let start = "http://127.0.0.1:8000/second?tenant=1&state=";
-    assert!(response.header("location").starts_with(start));
-}
+/// The changes of a good request, and the error on the page in place of a redirect:
+/// support.google.com/accounts/answer/16668185.
+const REFUSED: &str = "
+    client_id=unknown | invalid_client
+    // `scheme, case, and trailing slash must all match`.
+    redirect_uri=http://127.0.0.1:8000/callback/ | redirect_uri_mismatch
+    redirect_uri=http://127.0.0.1:8000/Callback | redirect_uri_mismatch
+    redirect_uri=http://127.0.0.1:8000/callback?x=1 | redirect_uri_mismatch
+    redirect_uri=https://127.0.0.1:8000/callback | redirect_uri_mismatch
+    redirect_uri=http://127.0.0.1:8001/callback | redirect_uri_mismatch
+    redirect_uri=http://localhost:8000/callback | redirect_uri_mismatch
+    -client_id | invalid_request
+    client_id= | invalid_request
+    -redirect_uri | invalid_request
+    redirect_uri= | invalid_request
+    -response_type | invalid_request
+    response_type= | invalid_request
+    -scope | invalid_request
+    scope= | invalid_request
+    // RFC 6749, section 3.1: no parameter more than once.
+    +state=another | invalid_request
+    scope=openid emails | invalid_scope
+    response_type=token | unsupported_response_type
+    // Stricter than Google, which accepts `plain`.
+    code_challenge=too-short | invalid_request
+    code_challenge=+++++++++++++++++++++++++++++++++++++++++++ | invalid_request
+    code_challenge_method=plain | invalid_request
+    -code_challenge_method | invalid_request
+    -code_challenge | invalid_request
+    // `OAuth 2.0 for Web Server Applications`: case-sensitive, and `none` alone.
+    prompt=login | invalid_request
+    prompt=Consent | invalid_request
+    prompt=none consent | invalid_request
+    access_type=always | invalid_request
+";
 
 #[tokio::test]
-async fn a_missing_parameter_gets_a_page() {
-    for name in ["client_id", "redirect_uri", "response_type", "scope"] {
-        check_refused(&request().without(name), "invalid_request").await;
-        check_refused(&request().with(name, ""), "invalid_request").await;
+async fn a_request_with_a_fault_gets_a_page_and_no_redirect() {
+    let mock = TestMock::new().await;
+    for [changes, error] in rows(REFUSED) {
+        let params = authorization(GOOGLE).changed(changes);
+        let response = mock.authorize(GOOGLE, &params).await;
+        let error = format!("Error 400: {error}");
+        assert!(response.is_page(400, &error), "{changes}");
     }
 }
 
-// RFC 6749, section 3.1: no parameter more than once.
-#[tokio::test]
-async fn a_duplicate_parameter_gets_a_page() {
-    check_refused(&request().and("state", "another"), "invalid_request").await;
-}
+/// The changes of a good request, and a part of the callback with a code.
+const ACCEPTED: &str = "
+    redirect_uri=http://127.0.0.1:8000/second?tenant=1 | second?tenant=1&state=
+    // `OAuth 2.0 for Web Server Applications`: the values of prompt, and other hints.
+    prompt=select_account | &prompt=none
+    prompt=consent | &prompt=consent
+    prompt=select_account consent | &prompt=consent
+    prompt=none | &prompt=none
+    login_hint=ada@people.example; hd=*; include_granted_scopes=true | &code=
+    access_type=online | &code=
+";
 
 #[tokio::test]
-async fn an_unknown_scope_gets_a_page() {
-    check_refused(&request().with("scope", "openid emails"), "invalid_scope").await;
-}
-
-#[tokio::test]
-async fn another_response_type_gets_a_page() {
-    let params = request().with("response_type", "token");
-    check_refused(&params, "unsupported_response_type").await;
-}
-
-// Stricter than Google, which accepts `plain`.
-#[tokio::test]
-async fn a_challenge_that_is_not_s256_gets_a_page() {
-    let challenge = request().with("code_challenge", "too-short");
-    check_refused(&challenge, "invalid_request").await;
-    let unsafe_in_a_url = request().with("code_challenge", &"+".repeat(43));
-    check_refused(&unsafe_in_a_url, "invalid_request").await;
-    let plain = request().with("code_challenge_method", "plain");
-    check_refused(&plain, "invalid_request").await;
-    let implied_plain = request().without("code_challenge_method");
-    check_refused(&implied_plain, "invalid_request").await;
-    let method_alone = request().without("code_challenge");
-    check_refused(&method_alone, "invalid_request").await;
+async fn any_registered_redirect_uri_and_every_hint_is_accepted() {
+    let mock = TestMock::new().await;
+    for [changes, part] in rows(ACCEPTED) {
+        let params = authorization(GOOGLE).changed(changes);
+        let response = mock.authorize(GOOGLE, &params).await;
+        let names = response.callback();
+        assert!(names.names().ends_with(&ORDER), "{changes}");
+        assert!(response.header("location").contains(part), "{changes}");
+    }
 }
 
 // Seen in server logs: `hd` for Workspace, `authuser` with the index of the account.
 #[tokio::test]
 async fn a_workspace_account_adds_hd_before_the_prompt() {
     let mock = TestMock::new().await;
-    mock.queue(GOOGLE, Next::User(seed_account(GOOGLE, "katherine")));
-    let callback = mock.authorize(GOOGLE, &request()).await.callback();
-    let order = ["state", "iss", "code", "scope", "authuser", "hd", "prompt"];
-    assert_eq!(callback.names(), order);
-    assert_eq!(callback.get("hd"), Some("people.example"));
-    assert_eq!(callback.get("authuser"), Some("1"));
-}
-
-// "OAuth 2.0 for Web Server Applications": the values of prompt.
-#[tokio::test]
-async fn prompt_is_read_and_the_callback_repeats_its_outcome() {
-    check_prompt("select_account", "none").await;
-    check_prompt("consent", "consent").await;
-    check_prompt("select_account consent", "consent").await;
-    check_prompt("none", "none").await;
-}
-
-async fn check_prompt(prompt: &str, echo: &str) {
-    let mock = TestMock::new().await;
-    let response = mock
-        .authorize(GOOGLE, &request().with("prompt", prompt))
-        .await;
-    assert_eq!(response.callback().get("prompt"), Some(echo), "{prompt}");
-}
-
-// The same page: case-sensitive, and `none` alone.
-#[tokio::test]
-async fn an_unknown_prompt_gets_a_page() {
-    for prompt in ["login", "Consent", "none consent"] {
-        check_refused(&request().with("prompt", prompt), "invalid_request").await;
-    }
+    let katherine = seed_account(GOOGLE, "katherine");
+    mock.queue(GOOGLE, mock_upstream::Next::User(katherine));
+    let response = mock.authorize(GOOGLE, &authorization(GOOGLE)).await;
+    let end = "&authuser=1&hd=people.example&prompt=none";
+    assert!(response.header("location").ends_with(end));
 }
 
 // OpenID Connect requires a callback; which of the two errors is not confirmed.
@@ -197,45 +121,23 @@ async fn prompt_none_without_a_signed_in_user_is_an_error() {
         let mock = TestMock::with(|settings| {
             settings.google.mode = Mode::Interactive;
             settings.google.unconfirmed.google_prompt_none_error = error;
-        })
-        .await;
-        let response = mock
-            .authorize(GOOGLE, &request().with("prompt", "none"))
-            .await;
-        assert_eq!(response.callback().names(), ["error", "state"]);
-        assert_eq!(response.callback().get("error"), Some(error));
+        });
+        let params = authorization(GOOGLE).with("prompt", "none");
+        let callback = mock.await.authorize(GOOGLE, &params).await.callback();
+        assert_eq!(callback.names(), ["error", "state"]);
+        assert_eq!(callback.get("error"), Some(error));
     }
-}
-
-// The same page: optional parameters.
-#[tokio::test]
-async fn hints_are_accepted() {
-    let mock = TestMock::new().await;
-    let params = request()
-        .with("login_hint", "ada@people.example")
-        .with("hd", "*")
-        .with("include_granted_scopes", "true")
-        .with("access_type", "online");
-    let response = mock.authorize(GOOGLE, &params).await;
-    assert!(response.callback().get("code").is_some());
-}
-
-#[tokio::test]
-async fn access_is_online_or_offline() {
-    check_refused(&request().with("access_type", "always"), "invalid_request").await;
 }
 
 // The `auth_uri` in the client files that Google's console hands out.
 #[tokio::test]
 async fn the_older_address_behaves_alike() {
     let mock = TestMock::new().await;
-    let address = format!("{}/o/oauth2/auth", mock.upstreams.google().url());
-    let response = mock
-        .get(&format!("{address}?{}", request().encoded()))
-        .await;
-    let order = ["state", "iss", "code", "scope", "authuser", "prompt"];
-    assert_eq!(response.callback().names(), order);
-    let refused = request().with("client_id", "unknown").encoded();
-    let response = mock.get(&format!("{address}?{refused}")).await;
-    response.assert_page(400, "Error 400: invalid_client");
+    let older = async |changes| {
+        let params = authorization(GOOGLE).changed(changes).encoded();
+        mock.get(GOOGLE, &format!("/o/oauth2/auth?{params}")).await
+    };
+    assert_eq!(older("").await.callback().names(), ORDER);
+    let refused = older("client_id=unknown").await;
+    refused.assert_page(400, "Error 400: invalid_client");
 }

@@ -4,163 +4,118 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use mock_upstream::{Misbehaviour, Provider};
+use mock_upstream::{Misbehaviour, Next, Provider};
 
-use super::mock_with;
-use crate::test_mock::{TestMock, redemption};
+use crate::test_mock::{TestMock, redemption, token_path};
 
-/// Sends a token call; the response is still to be read.
-async fn token_call(mock: &TestMock, provider: Provider) -> TcpStream {
-    let code = mock.code(provider).await;
-    let url = mock.token_url(provider);
-    let (host, path) = url
-        .strip_prefix("http://")
-        .unwrap()
-        .split_once('/')
-        .unwrap();
-    let body = redemption(&code).encoded();
-    let length = body.len();
-    let mut stream = TcpStream::connect(host).unwrap();
+pub(super) const FAULTS: [Misbehaviour; 6] = [
+    Misbehaviour::Timeout,
+    Misbehaviour::Reset,
+    Misbehaviour::ResetAfterHeaders,
+    Misbehaviour::CutShort,
+    Misbehaviour::Drip,
+    Misbehaviour::TokenHuge,
+];
+
+/// What a token call received: the head, the body, and the result of the last read.
+struct Received {
+    head: String,
+    body: String,
+    end: io::Result<usize>,
+}
+
+/// Makes a token call, and reads until the connection ends or this much of a body has arrived.
+async fn received(mock: &TestMock, provider: Provider, max_body: usize) -> Received {
+    let body = redemption(&mock.code(provider).await).encoded();
+    let (path, length) = (token_path(provider), body.len());
+    let mut stream = TcpStream::connect(mock.upstream(provider).address()).unwrap();
     write!(
         stream,
-        "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: mock\r\nContent-Length: {length}\r\n\
          Accept: application/json\r\n\
          Content-Type: application/x-www-form-urlencoded\r\n\r\n{body}"
     )
     .unwrap();
-    stream
-}
-
-/// Everything until the end of the connection, and the result of the last read.
-async fn received(provider: Provider, misbehaviour: Misbehaviour) -> (String, io::Result<usize>) {
-    let mock = mock_with(provider, misbehaviour).await;
-    let mut stream = token_call(&mock, provider).await;
-    let mut received = Vec::new();
-    let end = stream.read_to_end(&mut received);
-    (String::from_utf8(received).unwrap(), end)
-}
-
-/// The status line and headers, and the bytes of the body read so far.
-fn head(stream: &mut TcpStream) -> (String, String) {
-    let mut received = String::new();
-    let mut buffer = [0; 4096];
-    while !received.contains("\r\n\r\n") {
-        let read = stream.read(&mut buffer).unwrap();
-        assert!(read > 0, "the connection ended in the head: {received}");
-        received.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
-    }
-    let (head, body) = received.split_once("\r\n\r\n").unwrap();
-    (head.to_owned(), body.to_owned())
-}
-
-fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
-    head.lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
-}
-
-#[tokio::test]
-async fn a_reset_closes_the_token_call_without_a_byte() {
-    for provider in Provider::ALL {
-        let mock = mock_with(provider, Misbehaviour::Reset).await;
-        let mut received = Vec::new();
-        let mut stream = token_call(&mock, provider).await;
-        assert_eq!(stream.read_to_end(&mut received).unwrap(), 0, "{provider}");
-        let last = mock.upstream(provider).journal().pop().unwrap();
-        assert_eq!(last.status, None);
-    }
-}
-
-#[tokio::test]
-async fn the_sign_in_after_a_reset_is_served() {
-    for provider in Provider::ALL {
-        let mock = mock_with(provider, Misbehaviour::Reset).await;
-        let mut stream = token_call(&mock, provider).await;
-        stream.read_to_end(&mut Vec::new()).unwrap();
-        assert_eq!(mock.sign_in(provider).await.status, 200);
-    }
-}
-
-// A byte would arrive within a millisecond; none does in a hundred.
-#[tokio::test]
-async fn a_timeout_is_silence_on_an_open_connection() {
-    for provider in Provider::ALL {
-        let mock = mock_with(provider, Misbehaviour::Timeout).await;
-        let mut stream = token_call(&mock, provider).await;
-        let timeout = Duration::from_millis(100);
-        stream.set_read_timeout(Some(timeout)).unwrap();
-        let kind = stream.read(&mut [0; 1]).unwrap_err().kind();
-        assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut));
-        let last = mock.upstream(provider).journal().pop().unwrap();
-        assert_eq!(last.status, None);
-    }
-}
-
-#[tokio::test]
-async fn a_reset_after_the_headers_resets_the_connection() {
-    for provider in Provider::ALL {
-        let (received, end) = received(provider, Misbehaviour::ResetAfterHeaders).await;
-        assert!(received.starts_with("HTTP/1.1 200 OK\r\n"));
-        assert!(received.ends_with("\r\n\r\n"));
-        assert_eq!(end.unwrap_err().kind(), ErrorKind::ConnectionReset);
-    }
-}
-
-#[tokio::test]
-async fn a_truncated_response_has_half_of_its_content_length() {
-    for provider in Provider::ALL {
-        let (received, end) = received(provider, Misbehaviour::CutShort).await;
-        let (head, body) = received.split_once("\r\n\r\n").unwrap();
-        let promised: usize = header(head, "content-length").unwrap().parse().unwrap();
-        assert!(end.is_ok());
-        assert!(body.starts_with(r#"{"access_token":"#));
-        assert_eq!(body.len(), promised / 2);
-    }
-}
-
-#[tokio::test]
-async fn a_drip_sends_single_bytes() {
-    for provider in Provider::ALL {
-        let mock = mock_with(provider, Misbehaviour::Drip).await;
-        let mut stream = token_call(&mock, provider).await;
-        let (head, _) = head(&mut stream);
-        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"));
-        assert_eq!(header(&head, "content-length"), Some("52428800"));
-        assert_eq!(
-            header(&head, "content-type"),
-            Some("application/json; charset=utf-8")
-        );
-        // A slow reader can receive two bytes at once, never many.
-        for _ in 0..3 {
-            let mut buffer = [0; 4096];
-            let read = stream.read(&mut buffer).unwrap();
-            assert!((1..100).contains(&read), "{read}");
-            assert!(buffer[..read].iter().all(|&byte| byte == b' '));
+    // A byte would arrive within a millisecond, or within twenty of a drip.
+    let silence = Some(Duration::from_millis(500));
+    stream.set_read_timeout(silence).unwrap();
+    let (mut bytes, mut buffer) = (Vec::new(), [0; 64 * 1024]);
+    let end = loop {
+        match stream.read(&mut buffer) {
+            Ok(read) if read > 0 => bytes.extend(&buffer[..read]),
+            end => break end,
         }
-    }
-}
-
-#[tokio::test]
-async fn a_huge_response_has_50_megabytes() {
-    for provider in Provider::ALL {
-        let (received, end) = received(provider, Misbehaviour::TokenHuge).await;
-        let (head, body) = received.split_once("\r\n\r\n").unwrap();
-        assert!(end.is_ok() || body.len() == 50 * 1024 * 1024);
-        assert_eq!(header(head, "content-length"), Some("52428800"));
-        assert_eq!(body.len(), 50 * 1024 * 1024);
-    }
-}
-
-#[tokio::test]
-async fn no_client_receives_the_delivery_header() {
-    for provider in Provider::ALL {
-        for misbehaviour in [
-            Misbehaviour::ResetAfterHeaders,
-            Misbehaviour::CutShort,
-            Misbehaviour::TokenHuge,
-        ] {
-            let (received, _) = received(provider, misbehaviour).await;
-            let (head, _) = received.split_once("\r\n\r\n").unwrap();
-            assert!(!head.contains("x-mock"), "{head}");
+        let head = bytes.windows(4).position(|it| it == b"\r\n\r\n");
+        if head.is_some_and(|head| bytes.len() - head - 4 >= max_body) {
+            break Ok(0);
         }
+    };
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or_default();
+    Received {
+        head: head.to_owned(),
+        body: body.to_owned(),
+        end,
+    }
+}
+
+impl Received {
+    fn header(&self, name: &str) -> &str {
+        let mut lines = self.head.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.unwrap_or_default()
+    }
+}
+
+const HUGE: usize = 50 * 1024 * 1024;
+
+#[tokio::test]
+async fn each_fault_of_the_connection_is_on_the_wire_and_the_next_sign_in_is_served() {
+    let mock = TestMock::new().await;
+    let pairs = FAULTS.map(|fault| Provider::ALL.map(|provider| (provider, fault)));
+    for (provider, fault) in pairs.into_iter().flatten() {
+        mock.queue(provider, Next::Misbehave(fault));
+        let max_body = match fault {
+            Misbehaviour::Drip => 3,
+            _ => usize::MAX,
+        };
+        let received = received(&mock, provider, max_body).await;
+        let what = format!("{} at {provider}", fault.name());
+        let status = mock.upstream(provider).journal().pop().unwrap().status;
+        let is_nothing = matches!(fault, Misbehaviour::Timeout | Misbehaviour::Reset);
+        assert_eq!(status, (!is_nothing).then_some(200), "{what}");
+        let start = received.head.starts_with("HTTP/1.1 200 OK\r\n");
+        assert_eq!(start, !is_nothing, "{what}: {}", received.head);
+        assert!(!received.head.contains("x-mock"), "{what}");
+        let end = received.end.as_ref().map_err(io::Error::kind);
+        let length: usize = received.header("content-length").parse().unwrap_or(0);
+        match fault {
+            Misbehaviour::Timeout => assert!(
+                matches!(end, Err(ErrorKind::WouldBlock | ErrorKind::TimedOut)),
+                "{end:?}"
+            ),
+            Misbehaviour::Reset => assert_eq!(end, Ok(&0), "{what}"),
+            Misbehaviour::ResetAfterHeaders => {
+                assert_eq!(end, Err(ErrorKind::ConnectionReset), "{what}");
+                assert_eq!(received.body, "");
+            }
+            Misbehaviour::CutShort => {
+                assert_eq!((end, received.body.len()), (Ok(&0), length / 2), "{what}");
+                assert!(received.body.starts_with(r#"{"access_token":"#));
+            }
+            _ => {
+                let media_type = "application/json; charset=utf-8";
+                assert_eq!(length, HUGE, "{what}");
+                assert_eq!(received.header("content-type"), media_type);
+                assert!(received.body.bytes().all(|byte| byte == b' '), "{what}");
+                let expected = match fault {
+                    // A slow reader can receive two bytes at once, never many.
+                    Misbehaviour::Drip => 3..100,
+                    _ => HUGE..HUGE + 1,
+                };
+                assert!(expected.contains(&received.body.len()), "{what}");
+            }
+        }
+        assert!(mock.sign_in(provider).await.is_granted(), "{what}");
     }
 }

@@ -20,7 +20,7 @@ impl Params {
         Self(owned.collect())
     }
 
-    pub(crate) fn without(mut self, name: &str) -> Self {
+    fn without(mut self, name: &str) -> Self {
         self.0.retain(|(known, _)| known != name);
         self
     }
@@ -31,9 +31,24 @@ impl Params {
     }
 
     /// Adds `name`, beside any other value.
-    pub(crate) fn and(mut self, name: &str, value: &str) -> Self {
+    fn and(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self
+    }
+
+    /// Makes these changes, with semicolons between them: `name=value` sets a parameter,
+    /// `+name=value` adds it beside any other value, and `-name` removes it.
+    pub(crate) fn changed(self, changes: &str) -> Self {
+        changes.split("; ").fold(self, |params, change| {
+            match (change.strip_prefix('-'), change.split_once('=')) {
+                (Some(name), _) => params.without(name),
+                (None, Some((name, value))) => match name.strip_prefix('+') {
+                    Some(name) => params.and(name, value),
+                    None => params.with(name, value),
+                },
+                (None, None) => params,
+            }
+        })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
@@ -58,7 +73,10 @@ pub(crate) fn authorization(provider: Provider) -> Params {
         ("client_id", CLIENT_ID),
         ("redirect_uri", CALLBACK),
         ("state", STATE),
-        ("code_challenge", &challenge(VERIFIER)),
+        (
+            "code_challenge",
+            &URL_SAFE_NO_PAD.encode(Sha256::digest(VERIFIER)),
+        ),
         ("code_challenge_method", "S256"),
     ]);
     match provider {
@@ -80,15 +98,4 @@ pub(crate) fn redemption(code: &str) -> Params {
         ("code", code),
         ("code_verifier", VERIFIER),
     ])
-}
-
-pub(crate) fn challenge(verifier: &str) -> String {
-    URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
-}
-
-/// Removes PKCE from an authorization request.
-pub(crate) fn without_pkce(params: Params) -> Params {
-    params
-        .without("code_challenge")
-        .without("code_challenge_method")
 }

@@ -16,18 +16,19 @@ pub(crate) struct Response {
 
 impl Response {
     pub(crate) async fn of(request: RequestBuilder) -> Self {
-        Self::read(request.send().await.unwrap()).await
+        Self::try_of(request).await.unwrap()
     }
 
-    async fn read(response: reqwest::Response) -> Self {
+    pub(crate) async fn try_of(request: RequestBuilder) -> Result<Self, reqwest::Error> {
+        let response = request.send().await?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let bytes: Vec<u8> = response.bytes().await.unwrap().into();
-        Self {
+        let bytes: Vec<u8> = response.bytes().await?.into();
+        Ok(Self {
             status: status.as_u16(),
             headers,
             body: String::from_utf8_lossy(&bytes).into_owned(),
             bytes,
-        }
+        })
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {
@@ -44,34 +45,44 @@ impl Response {
         self.json()[member].as_str().unwrap().to_owned()
     }
 
+    /// The names of the members, in alphabetical order.
+    pub(crate) fn members(&self) -> String {
+        let body = self.json();
+        let mut names: Vec<_> = body.as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names.join(" ")
+    }
+
+    /// Whether this is JSON with an access token.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.json()["access_token"].is_string()
+    }
+
     /// The parameters of the callback; fails unless this is a redirect.
     #[track_caller]
     pub(crate) fn callback(&self) -> Params {
-        assert!(
-            matches!(self.status, 302 | 303),
-            "{} {}",
-            self.status,
-            self.body
-        );
+        let status = self.status;
+        assert!(matches!(status, 302 | 303), "{status} {}", self.body);
         let location = Url::parse(self.header("location")).unwrap();
         Params(location.query_pairs().into_owned().collect())
     }
 
-    /// Asserts that this is an HTML page with `error` and without a redirect.
-    #[track_caller]
-    pub(crate) fn assert_page(&self, status: u16, error: &str) {
-        assert_eq!(self.status, status);
-        assert_eq!(self.header("content-type"), "text/html; charset=utf-8");
-        assert_eq!(self.header("location"), "");
-        assert!(self.body.contains(error), "{}", self.body);
+    /// Whether this is an HTML page with `text` and without a redirect.
+    pub(crate) fn is_page(&self, status: u16, text: &str) -> bool {
+        self.status == status
+            && self.header("content-type") == "text/html; charset=utf-8"
+            && self.header("location").is_empty()
+            && self.body.contains(text)
     }
 
-    /// Asserts that this is exactly this error.
     #[track_caller]
-    pub(crate) fn assert_error(&self, status: u16, error: &str, description: &str) {
-        let body = self.json();
-        assert_eq!(self.status, status);
-        assert_eq!(body["error"], error);
-        assert_eq!(body["error_description"], description);
+    pub(crate) fn assert_page(&self, status: u16, text: &str) {
+        assert!(self.is_page(status, text), "{} {}", self.status, self.body);
+    }
+
+    /// The status, the error and its description, as in `400 invalid_grant: Bad Request`.
+    pub(crate) fn error(&self) -> String {
+        let description = self.text("error_description");
+        format!("{} {}: {description}", self.status, self.text("error"))
     }
 }
