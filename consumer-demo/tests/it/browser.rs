@@ -3,27 +3,26 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
-use rocket::http::{Cookie, Header, Method, Status};
+use rocket::http::{ContentType, Cookie, Header, Method, Status};
 use rocket::local::asynchronous::{Client, LocalRequest, LocalResponse};
 
 use crate::scripted_broker::{SESSION, ScriptedBroker};
+
+/// The user at a browser in which no user is signed in.
+pub(crate) const NOBODY: &str = "";
 
 /// A browser: it sends the cookies that it received, and its origin.
 pub(crate) struct Browser<'c> {
     client: &'c Client,
     broker: &'c ScriptedBroker,
-    origin: &'static str,
+    origin: &'c str,
     /// The headers by which it looks different from others.
     look: Vec<Header<'static>>,
     jar: Mutex<BTreeMap<String, Cookie<'static>>>,
 }
 
 impl<'c> Browser<'c> {
-    pub(crate) fn new(
-        client: &'c Client,
-        broker: &'c ScriptedBroker,
-        origin: &'static str,
-    ) -> Self {
+    pub(crate) fn new(client: &'c Client, broker: &'c ScriptedBroker, origin: &'c str) -> Self {
         Self {
             client,
             broker,
@@ -45,21 +44,34 @@ impl<'c> Browser<'c> {
 
     /// Posts a form of the consumer's own.
     pub(crate) async fn press(&self, path: &str) -> Answer {
-        let request = self
-            .request(Method::Post, path)
-            .header(Header::new("Origin", self.origin))
-            .header(Header::new("Sec-Fetch-Site", "same-origin"));
-        self.send(request).await
+        self.submit(path, "").await
     }
 
     /// Posts the fields of a form of the consumer's own.
     pub(crate) async fn submit(&self, path: &str, fields: &str) -> Answer {
         let request = self
             .request(Method::Post, path)
-            .header(Header::new("Origin", self.origin))
-            .header(rocket::http::ContentType::Form)
+            .header(Header::new("Origin", self.origin.to_owned()))
+            .header(ContentType::Form)
             .body(fields);
         self.send(request).await
+    }
+
+    /// Visits the callback of the clean flow.
+    pub(crate) async fn callback(&self) -> Answer {
+        self.get("/callback").await
+    }
+
+    /// The subject of the signed-in user, or [`NOBODY`].
+    pub(crate) async fn user(&self) -> String {
+        let profile = self.get("/profile").await;
+        match profile.status {
+            Status::Ok => profile.field("subject"),
+            _ => {
+                assert_eq!(profile.outcome(), "/");
+                NOBODY.to_owned()
+            }
+        }
     }
 
     /// Starts a clean login and returns its session key, as the broker received it.
@@ -73,13 +85,19 @@ impl<'c> Browser<'c> {
     /// Starts a legacy login and returns the query of the authorize URL.
     pub(crate) async fn start_legacy(&self, provider: &str) -> HashMap<String, String> {
         let answer = self.press(&format!("/legacy/login/{provider}")).await;
-        let url = url::Url::parse(answer.location()).unwrap();
+        let url = url::Url::parse(answer.outcome()).unwrap();
         url.query_pairs().into_owned().collect()
     }
 
     /// Visits the callback of the legacy flow.
     pub(crate) async fn return_legacy(&self, query: &str) -> Answer {
         self.get(&format!("/legacy/callback?{query}")).await
+    }
+
+    /// Comes back from a login that `authorize` began, with a code.
+    pub(crate) async fn finish_legacy(&self, authorize: &HashMap<String, String>) -> Answer {
+        let query = format!("code=c&state={}", authorize["state"]);
+        self.return_legacy(&query).await
     }
 
     /// A request as this browser would send it, cookies included.
@@ -150,19 +168,11 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) async fn of(response: LocalResponse<'_>) -> Self {
-        let headers = response
-            .headers()
-            .iter()
-            .map(|header| {
-                (
-                    header.name().as_str().to_lowercase(),
-                    header.value().to_owned(),
-                )
-            })
-            .collect();
+        let headers = response.headers().iter();
+        let headers = headers.map(|it| (it.name().as_str().to_lowercase(), it.value().to_owned()));
         Self {
             status: response.status(),
-            headers,
+            headers: headers.collect(),
             body: response.into_string().await.unwrap_or_default(),
         }
     }
@@ -170,12 +180,6 @@ impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(key, _)| key == name);
         found.next().map(|(_, value)| value.as_str())
-    }
-
-    #[track_caller]
-    pub(crate) fn location(&self) -> &str {
-        assert_eq!(self.status, Status::SeeOther, "{}", self.body);
-        self.header("location").expect("a Location")
     }
 
     /// The session's cookie, if this answer sets or clears it.
@@ -189,35 +193,31 @@ impl Answer {
         lines.map(|(_, line)| Cookie::parse(line.clone()).expect("a cookie"))
     }
 
-    /// The name of the problem that the page shows.
+    /// The target of a redirect, or the name of the problem that the page shows.
     #[track_caller]
-    pub(crate) fn problem(&self) -> &str {
-        let (_, rest) = self
-            .body
-            .split_once("data-problem=\"")
-            .unwrap_or_else(|| panic!("no problem in {} {}", self.status, self.body));
-        rest.split('"').next().unwrap()
+    pub(crate) fn outcome(&self) -> &str {
+        match self.header("location") {
+            Some(location) => {
+                assert_eq!(self.status, Status::SeeOther, "{location}");
+                location
+            }
+            None => self.after("data-problem=\"", "\""),
+        }
     }
 
     /// The text of one field of the profile.
     #[track_caller]
     pub(crate) fn field(&self, name: &str) -> String {
-        let (_, rest) = self
-            .body
-            .split_once(&format!("data-field=\"{name}\">"))
-            .unwrap_or_else(|| panic!("no field {name} in {} {}", self.status, self.body));
-        let cell = rest.split("</td>").next().unwrap();
-        let mut text = String::new();
-        let mut in_tag = false;
-        for character in cell.chars() {
-            match character {
-                '<' => in_tag = true,
-                '>' => in_tag = false,
-                _ if !in_tag => text.push(character),
-                _ => {}
-            }
-        }
-        text.trim().to_owned()
+        let cell = self.after(&format!("data-field=\"{name}\">"), "</td>");
+        let texts = cell.split('<').filter_map(|part| part.rsplit('>').next());
+        texts.collect()
+    }
+
+    #[track_caller]
+    fn after(&self, mark: &str, end: &str) -> &str {
+        let found = self.body.split_once(mark);
+        let found = found.and_then(|(_, rest)| rest.split(end).next());
+        found.unwrap_or_else(|| panic!("no {mark} in {} {}", self.status, self.body))
     }
 
     /// The headers and the body, to search for secrets.

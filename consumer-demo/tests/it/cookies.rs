@@ -1,16 +1,16 @@
 //! C2 and C9: the session's cookie.
 
+use std::collections::HashSet;
+
 use rocket::http::{Cookie, Header, Method, SameSite, Status};
 
+use crate::browser::NOBODY;
 use crate::scripted_broker::ada;
 use crate::test_consumer::TestConsumer;
 
-/// The application's origin, off loopback.
-const HTTPS_CONSUMER: &str = "https://app.example";
-
 async fn https_consumer() -> TestConsumer {
     TestConsumer::with_config(|config| {
-        config.consumer_base_url = HTTPS_CONSUMER.parse().unwrap();
+        config.consumer_base_url = "https://app.example".parse().unwrap();
         config.client_secret = "q3Zx9Lr2Vt7Wn4Kp8Ys1Bm6Jd5Hc0Fg".parse().unwrap();
     })
     .await
@@ -19,60 +19,75 @@ async fn https_consumer() -> TestConsumer {
 /// A login has 600 seconds, and its session knows for an hour more that it has expired.
 const SESSION_SECONDS: i64 = 600 + 60 * 60;
 
-#[rocket::async_test]
-async fn c2_every_attribute_is_written_out() {
-    let consumer = TestConsumer::new().await;
-    let answer = consumer.browser().press("/login/google").await;
-    let cookie = answer.set_cookie().unwrap();
-    assert_eq!(cookie.name(), "demo_session");
-    check_attributes(&cookie, SESSION_SECONDS);
+/// Whether a cookie is that of a login, and not the session's.
+pub(crate) fn is_a_logins(cookie: &Cookie<'_>) -> bool {
+    cookie.name().starts_with("demo_login_")
 }
 
 /// Checks a cookie that the start of a login sets.
 #[track_caller]
-pub(crate) fn check_attributes(cookie: &Cookie<'_>, seconds: i64) {
+fn check_attributes(cookie: &Cookie<'_>, name: &str, seconds: i64) {
+    assert_eq!(cookie.name(), name);
     assert_eq!(cookie.http_only(), Some(true));
     assert_eq!(cookie.same_site(), Some(SameSite::Lax));
     assert_eq!(cookie.path(), Some("/"));
     assert_eq!(cookie.domain(), None);
-    assert_eq!(cookie.max_age().unwrap().whole_seconds(), seconds);
+    assert_eq!(age(cookie), seconds);
     assert_eq!(cookie.value().len(), 43);
+}
+
+fn age(cookie: &Cookie<'_>) -> i64 {
+    cookie.max_age().unwrap().whole_seconds()
+}
+
+#[rocket::async_test]
+async fn c2_each_start_makes_cookies_with_every_attribute_written_out() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
+    let mut values = HashSet::new();
+    for start in 0..8 {
+        let answer = browser.press("/login/google").await;
+        let session = answer.set_cookie().unwrap();
+        check_attributes(&session, "demo_session", SESSION_SECONDS);
+        let login = answer.set_cookies().find(is_a_logins).unwrap();
+        check_attributes(&login, &format!("demo_login_{}", start % 4), 600);
+        values.insert(login.value().to_owned());
+    }
+    assert_eq!(values.len(), 8, "every login's is fresh");
+    assert_eq!(browser.cookies().len(), 5);
 }
 
 // Threats: V5.
 #[rocket::async_test]
 async fn c2_off_loopback_the_cookie_belongs_to_this_very_host() {
     let consumer = https_consumer().await;
-    let browser = consumer.browser_at(HTTPS_CONSUMER);
-    let cookie = browser.press("/login/google").await.set_cookie().unwrap();
-    assert_eq!(cookie.name(), "__Host-demo_session");
-    assert_eq!(cookie.secure(), Some(true));
-    assert_eq!(cookie.path(), Some("/"));
-    assert_eq!(cookie.domain(), None);
-    // And it is read under that name.
-    let back = browser.request(Method::Get, "/callback").dispatch().await;
-    assert_eq!(back.headers().get_one("location"), Some("/profile"));
+    let browser = consumer.browser();
+    let answer = browser.press("/login/google").await;
+    for cookie in answer.set_cookies() {
+        assert!(cookie.name().starts_with("__Host-demo_"));
+        assert_eq!(cookie.secure(), Some(true));
+    }
+    let cookie = answer.set_cookie().unwrap();
+    check_attributes(&cookie, "__Host-demo_session", SESSION_SECONDS);
+    // And both are read under those names.
+    assert_eq!(browser.callback().await.outcome(), "/profile");
 }
 
 #[rocket::async_test]
 async fn the_cookie_lives_as_long_as_the_session() {
+    const HOURS_8: i64 = 8 * 60 * 60;
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
-    let age = |cookie: Option<Cookie<'_>>| cookie.unwrap().max_age().unwrap().whole_seconds();
+    let age = || age(&browser.cookie().unwrap());
     browser.start_clean("google").await;
     consumer.advance(100);
     browser.start_clean("google").await;
-    let age_of_session = age(browser.cookie());
-    assert_eq!(age_of_session, SESSION_SECONDS, "from the latest start");
-    browser.get("/callback").await;
-    assert_eq!(age(browser.cookie()), 8 * 60 * 60);
+    assert_eq!(age(), SESSION_SECONDS, "from the latest start");
+    browser.callback().await;
+    assert_eq!(age(), HOURS_8);
     consumer.advance(60);
     browser.start_clean("google").await;
-    assert_eq!(
-        age(browser.cookie()),
-        8 * 60 * 60 - 60,
-        "a start extends no sign-in"
-    );
+    assert_eq!(age(), HOURS_8 - 60, "a start extends no sign-in");
 }
 
 #[rocket::async_test]
@@ -80,30 +95,26 @@ async fn a_user_stays_signed_in_for_8_hours_of_the_servers_clock() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.signed_in(&ada()).await;
     consumer.advance(8 * 60 * 60 - 1);
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
+    assert_eq!(browser.user().await, "sub_ada");
     // A login started in the last second keeps the session, not the sign-in.
     browser.start_clean("google").await;
     consumer.advance(1);
-    assert_eq!(browser.get("/profile").await.location(), "/");
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
+    assert_eq!(browser.user().await, NOBODY);
+    assert_eq!(browser.callback().await.outcome(), "/profile");
 }
 
+// Threats: K4.
 #[rocket::async_test]
 async fn c9_signing_in_renews_the_session_id_and_the_old_one_is_dead() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
     browser.start_clean("google").await;
     let before = browser.cookie();
-    browser.get("/callback").await;
-    assert_ne!(
-        browser.cookie().unwrap().value(),
-        before.as_ref().unwrap().value()
-    );
-
+    browser.callback().await;
     let attacker = consumer.browser();
     attacker.set_cookie(before);
-    assert_eq!(attacker.get("/profile").await.location(), "/");
-    assert_eq!(attacker.get("/callback").await.problem(), "no_session");
+    assert_eq!(attacker.user().await, NOBODY);
+    assert_eq!(attacker.callback().await.outcome(), "no_session");
 }
 
 // Threats: d91abd90, CVE-2026-34454.
@@ -112,14 +123,11 @@ async fn c9_signing_out_ends_the_session_on_the_server() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.signed_in(&ada()).await;
     let copied = browser.cookie();
-    let answer = browser.press("/sign-out").await;
-    let cleared = answer.set_cookie().unwrap();
-    assert_eq!(cleared.value(), "");
-    assert_eq!(cleared.max_age().unwrap().whole_seconds(), 0);
-    assert_eq!(cleared.path(), Some("/"));
-
+    let cleared = browser.press("/sign-out").await.set_cookie().unwrap();
+    assert_eq!((cleared.value(), cleared.path()), ("", Some("/")));
+    assert_eq!(age(&cleared), 0);
     browser.set_cookie(copied);
-    assert_eq!(browser.get("/profile").await.location(), "/");
+    assert_eq!(browser.user().await, NOBODY);
 }
 
 // Threats: V5.
@@ -127,72 +135,59 @@ async fn c9_signing_out_ends_the_session_on_the_server() {
 async fn a_planted_session_id_is_never_adopted() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();
-    let planted = "P".repeat(43);
-    browser.set_cookie(Some(Cookie::new("demo_session", planted.clone())));
+    let planted = Some(Cookie::new("demo_session", "P".repeat(43)));
+    browser.set_cookie(planted.clone());
+    // A problem never touches the cookie.
+    assert_eq!(browser.callback().await.set_cookie(), None);
+    assert_eq!(browser.return_legacy("code=c").await.set_cookie(), None);
     browser.start_clean("google").await;
-    assert_ne!(browser.cookie().unwrap().value(), planted);
+    let value = |cookie: Option<Cookie<'_>>| cookie.unwrap().value().to_owned();
+    assert_ne!(value(browser.cookie()), value(planted));
 }
 
-/// The request of a browser that sends this `Cookie` header.
-async fn profile_with(consumer: &TestConsumer, header: String) -> Option<String> {
+/// The user whom the profile shows to a browser that sends this `Cookie` header.
+async fn user_with(consumer: &TestConsumer, header: String) -> String {
     let browser = consumer.browser();
-    let request = browser
-        .request(Method::Get, "/profile")
-        .header(Header::new("Cookie", header));
+    let request = browser.request(Method::Get, "/profile");
+    let request = request.header(Header::new("Cookie", header));
     let answer = browser.send(request).await;
-    (answer.status == Status::Ok).then(|| answer.field("subject"))
+    match answer.status {
+        Status::Ok => answer.field("subject"),
+        _ => NOBODY.to_owned(),
+    }
 }
 
 /// A sister subdomain may set all of these names for the parent domain; a server
 /// that decodes or trims them would take each for the one that only we can set.
 // Threats: G1.
 #[rocket::async_test]
-async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_is_no_session() {
+async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_or_that_comes_twice_is_no_session() {
     let consumer = https_consumer().await;
     let name = "__Host-demo_session";
-    let planted = consumer
-        .signed_in_at(HTTPS_CONSUMER, &ada())
-        .await
-        .cookie()
-        .unwrap();
-    let value = planted.value();
-    let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    for spelling in [
-        "%5F%5FHost-demo_session",
-        "__%48ost-demo_session",
-        &every_byte,
-        "\u{2000}__Host-demo_session",
-        "\u{85}__Host-demo_session",
-        "__Host-demo_session\u{3000}",
-    ] {
-        let seen = profile_with(&consumer, format!("{spelling}={value}")).await;
-        assert_eq!(seen, None, "{spelling}");
-    }
-    let seen = profile_with(&consumer, format!("{name}={value}")).await;
-    assert_eq!(seen.as_deref(), Some("sub_ada"));
-}
-
-// Threats: G1.
-#[rocket::async_test]
-async fn of_two_cookies_with_one_name_neither_counts() {
-    let consumer = TestConsumer::new().await;
     let browser = consumer.signed_in(&ada()).await;
-    let value = browser.cookie().unwrap().value().to_owned();
+    let cookie = browser.cookie().unwrap();
+    let value = cookie.value();
+    let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
     for header in [
-        format!("demo_session={value}; demo_session=planted"),
-        format!("demo_session=planted; demo_session={value}"),
+        format!("%5F%5FHost-demo_session={value}"),
+        format!("__%48ost-demo_session={value}"),
+        format!("{every_byte}={value}"),
+        format!("\u{2000}{name}={value}"),
+        format!("\u{85}{name}={value}"),
+        format!("{name}\u{3000}={value}"),
+        format!("{name}={value}; {name}=planted"),
+        format!("{name}=planted; {name}={value}"),
     ] {
-        assert_eq!(profile_with(&consumer, header).await, None);
+        let seen = user_with(&consumer, header.clone()).await;
+        assert_eq!(seen, NOBODY, "{header}");
     }
-}
-
-#[rocket::async_test]
-async fn a_problem_never_touches_the_cookie() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    browser.set_cookie(Some(Cookie::new("demo_session", "P".repeat(43))));
-    assert_eq!(browser.get("/callback").await.set_cookie(), None);
-    assert_eq!(browser.return_legacy("code=c").await.set_cookie(), None);
+    for header in [
+        format!("{name}={value}"),
+        format!("a=1;{name}={value};\tb=2"),
+    ] {
+        let seen = user_with(&consumer, header.clone()).await;
+        assert_eq!(seen, "sub_ada", "{header}");
+    }
 }
 
 #[rocket::async_test]
@@ -200,7 +195,7 @@ async fn a_reset_forgets_every_user() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.signed_in(&ada()).await;
     consumer.app.reset();
-    assert_eq!(browser.get("/profile").await.location(), "/");
+    assert_eq!(browser.user().await, NOBODY);
     let again = consumer.signed_in(&ada()).await;
     assert_eq!(again.get("/profile").await.field("signIns"), "1");
 }
@@ -220,13 +215,13 @@ async fn the_store_is_bounded_and_drops_the_expired_before_the_oldest() {
     consumer.advance(SESSION_SECONDS - 300);
     consumer.browser().start_clean("google").await;
     waiting[0].start_clean("google").await;
-    assert_eq!(waiting[0].get("/callback").await.location(), "/profile");
+    assert_eq!(waiting[0].callback().await.outcome(), "/profile");
 
     let oldest = consumer.signed_in(&ada()).await;
     for _ in 0..3 {
         consumer.signed_in(&ada()).await;
     }
-    assert_eq!(oldest.get("/profile").await.location(), "/");
+    assert_eq!(oldest.user().await, NOBODY);
 }
 
 /// Starting a login takes no credentials.
@@ -238,5 +233,5 @@ async fn unfinished_logins_evict_no_signed_in_user() {
     for _ in 0..30 {
         consumer.browser().start_clean("google").await;
     }
-    assert_eq!(user.get("/profile").await.field("subject"), "sub_ada");
+    assert_eq!(user.user().await, "sub_ada");
 }

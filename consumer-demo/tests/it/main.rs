@@ -12,7 +12,6 @@ mod browser;
 mod scripted_broker;
 mod test_consumer;
 
-mod abuse;
 mod accounts;
 mod answers;
 mod clean;
@@ -23,6 +22,5 @@ mod forms;
 mod legacy;
 mod pages;
 mod planted;
-mod rocket_settings;
 mod sockets;
 mod tabs;

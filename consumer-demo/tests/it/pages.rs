@@ -1,72 +1,66 @@
-//! The contents of the pages, and the headers of every answer.
+//! The contents of the pages, C18 among them, and the headers of every answer.
 
 use std::time::Duration;
 
 use rocket::http::{Status, StatusClass};
-use serde_json::json;
+use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
 use crate::scripted_broker::{PROVIDERS, ada, ok};
 use crate::test_consumer::TestConsumer;
 
 #[rocket::async_test]
-async fn home_offers_both_providers_by_both_flows() {
-    let consumer = TestConsumer::new().await;
-    let page = consumer.browser().get("/").await;
-    for hook in [
-        "clean-google",
-        "clean-github",
-        "legacy-google",
-        "legacy-github",
+async fn home_offers_both_providers_by_both_flows_and_says_how_each_provider_is() {
+    let limit = Duration::from_millis(500);
+    let consumer = TestConsumer::with_config(|config| config.best_effort_timeout = limit).await;
+    let status = |configured: bool, enabled: bool, available: bool| {
+        let of = |id: &str| json!({"id": id, "configured": configured, "enabled": enabled, "available": available});
+        ok(json!([of("google"), of("github")]))
+    };
+    let html = ResponseTemplate::new(200).set_body_string("<html>");
+    for (health, label, answer) in [
+        ("working", "Available", status(true, true, true)),
+        ("troubled", "Recent problems", status(true, true, false)),
+        (
+            "off",
+            "Not offered at the moment",
+            status(true, false, true),
+        ),
+        (
+            "off",
+            "Not offered at the moment",
+            status(false, true, true),
+        ),
+        ("unknown", "Status unknown", ResponseTemplate::new(500)),
+        ("unknown", "Status unknown", html),
+        (
+            "unknown",
+            "Status unknown",
+            ok(json!([])).set_delay(limit * 60),
+        ),
     ] {
-        assert!(
-            page.body.contains(&format!("data-start=\"{hook}\"")),
-            "{hook}"
-        );
-    }
-    assert!(!page.body.contains("disabled"));
-    assert!(!page.body.contains("sign-out"));
-}
-
-#[rocket::async_test]
-async fn home_shows_the_status_of_each_provider() {
-    let consumer = TestConsumer::new().await;
-    consumer.broker.answer_next(
-        PROVIDERS,
-        ok(json!([
-            {"id": "google", "configured": true, "enabled": true, "available": false},
-            {"id": "github", "configured": true, "enabled": false, "available": false},
-        ])),
-    );
-    let page = consumer.browser().get("/").await.body;
-    assert_eq!(page.matches("Recent problems").count(), 2);
-    assert_eq!(page.matches("Not offered at the moment").count(), 2);
-    assert_eq!(page.matches(" disabled>").count(), 2, "only what is off");
-}
-
-#[rocket::async_test]
-async fn home_works_when_the_status_does_not_come() {
-    for answer in [
-        ResponseTemplate::new(500),
-        ResponseTemplate::new(200).set_body_string("<html>"),
-        ok(json!([])).set_delay(Duration::from_secs(30)),
-    ] {
-        let consumer = TestConsumer::with_config(|config| {
-            config.best_effort_timeout = Duration::from_millis(50);
-        })
-        .await;
         consumer.broker.answer_next(PROVIDERS, answer);
         let page = consumer.browser().get("/").await;
         assert_eq!(page.status, Status::Ok);
-        assert_eq!(page.body.matches("Status unknown").count(), 4);
-        assert!(page.body.contains("id=\"unreachable\""));
-        assert!(!page.body.contains(" disabled"));
+        let count = |text: &str| page.body.matches(text).count();
+        for flow in ["clean", "legacy"] {
+            for provider in ["google", "github"] {
+                let start = format!("data-start=\"{flow}-{provider}\"");
+                assert_eq!(count(&start), 1, "{start}");
+            }
+        }
+        assert_eq!(count(&format!("data-health=\"{health}\">{label}<")), 4);
+        let off = if health == "off" { 4 } else { 0 };
+        assert_eq!(count(" disabled>"), off, "{health}");
+        let is_unreachable = health == "unknown";
+        assert_eq!(count("id=\"unreachable\""), usize::from(is_unreachable));
+        assert_eq!(count("sign-out"), 0);
     }
 }
 
-// Threats: M8.
+// Threats: A4, M8.
 #[rocket::async_test]
-async fn every_page_shows_the_signed_in_user_and_a_sign_out_button() {
+async fn every_page_shows_the_user_loads_nothing_from_elsewhere_and_has_the_same_headers() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.signed_in(&ada()).await;
     for path in ["/", "/profile", "/legacy/callback"] {
@@ -74,13 +68,9 @@ async fn every_page_shows_the_signed_in_user_and_a_sign_out_button() {
         assert!(page.contains("<strong>Ada Lovelace</strong>"), "{path}");
         assert_eq!(page.matches(r#"id="sign-out""#).count(), 1, "{path}");
     }
-}
-
-// Threats: A4.
-#[rocket::async_test]
-async fn every_answer_carries_the_same_security_headers() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.signed_in(&ada()).await;
+    for asset in ["/style.css", "/icon.svg"] {
+        assert_eq!(browser.get(asset).await.status, Status::Ok);
+    }
     for answer in [
         browser.get("/").await,
         browser.get("/profile").await,
@@ -96,31 +86,98 @@ async fn every_answer_carries_the_same_security_headers() {
         assert!(policy.contains("frame-ancestors 'none'"));
         // It would block the redirect to the broker: see `server.rs`.
         assert!(!policy.contains("form-action"));
-        assert_eq!(
-            answer.header("referrer-policy"),
-            Some("strict-origin-when-cross-origin")
-        );
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
-        assert_eq!(answer.header("server"), None);
-        // 307 and 308 would have a browser repeat a body at the new address.
-        let is_redirect = answer.status.class() == StatusClass::Redirection;
-        assert!(!is_redirect || answer.status == Status::SeeOther);
+        for (name, value) in [
+            ("referrer-policy", Some("strict-origin-when-cross-origin")),
+            ("x-content-type-options", Some("nosniff")),
+            ("cache-control", Some("no-store")),
+            ("server", None),
+        ] {
+            assert_eq!(answer.header(name), value);
+        }
+        if answer.status.class() == StatusClass::Redirection {
+            // 307 and 308 would have a browser repeat a body at the new address.
+            assert_eq!(answer.status, Status::SeeOther);
+            continue;
+        }
+        let page = &answer.body;
+        for elsewhere in ["<script", "<style", "src=\"http", "style=\""] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
+        for once in ["<html lang=\"en\">", "<h1", "<main"] {
+            assert_eq!(page.matches(once).count(), 1, "{once}");
+        }
+    }
+}
+
+/// Ada's profile with these values of fields.
+fn profile_with(fields: &[&str], value: impl Into<Value> + Copy) -> Value {
+    let mut profile = ada();
+    for field in fields {
+        profile[*field] = value.into();
+    }
+    profile
+}
+
+const NULLABLE: [&str; 4] = ["name", "username", "email", "avatarUrl"];
+
+#[rocket::async_test]
+async fn c18_every_field_of_a_profile_is_escaped() {
+    let consumer = TestConsumer::new().await;
+    for nasty in [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "' autofocus onfocus='alert(1)",
+        "{{ 7 * 7 }}<!--",
+        "</td></table><form action=//evil.example>",
+    ] {
+        let fields = [&NULLABLE[..], &["subject", "providerSubject"]].concat();
+        let browser = consumer.signed_in(&profile_with(&fields, nasty)).await;
+        for path in ["/profile", "/"] {
+            assert!(!browser.get(path).await.body.contains(nasty), "{nasty}");
+        }
     }
 }
 
 #[rocket::async_test]
-async fn pages_load_nothing_from_elsewhere_and_run_nothing() {
+async fn c18_a_picture_comes_over_https_and_without_a_referrer() {
     let consumer = TestConsumer::new().await;
-    let browser = consumer.signed_in(&ada()).await;
-    for path in ["/", "/profile", "/legacy/callback", "/nowhere"] {
-        let page = browser.get(path).await.body;
-        assert!(!page.contains("<script") && !page.contains("<style"));
-        assert!(!page.contains("src=\"http") && !page.contains("style=\""));
-        assert!(page.contains("<html lang=\"en\">"));
-        assert_eq!(page.matches("<h1").count(), 1, "{path}");
-        assert_eq!(page.matches("<main").count(), 1, "{path}");
+    for (url, is_shown) in [
+        ("https://pictures.example/a.png", true),
+        ("http://pictures.example/a.png", false),
+        ("javascript:alert(1)", false),
+        ("data:image/svg+xml,<svg/>", false),
+        ("//pictures.example/a.png", false),
+    ] {
+        let browser = consumer.signed_in(&profile_with(&["avatarUrl"], url)).await;
+        let page = browser.get("/profile").await.body;
+        assert_eq!(page.contains(&format!("src=\"{url}\"")), is_shown, "{url}");
+        let is_quiet = page.contains(r#"referrerpolicy="no-referrer""#);
+        assert_eq!(is_quiet, is_shown, "{url}");
     }
-    assert_eq!(browser.get("/style.css").await.status, Status::Ok);
-    assert_eq!(browser.get("/icon.svg").await.status, Status::Ok);
+}
+
+#[rocket::async_test]
+async fn an_account_without_any_name_has_a_page() {
+    let consumer = TestConsumer::new().await;
+    let nameless = profile_with(&NULLABLE, ());
+    let page = consumer.signed_in(&nameless).await.get("/profile").await;
+    for field in NULLABLE {
+        assert_eq!(page.field(field), "not given");
+    }
+    assert!(page.body.contains("<strong>sub_ada</strong>"));
+}
+
+#[rocket::async_test]
+async fn a_callback_address_is_not_repeated_on_any_page() {
+    let consumer = TestConsumer::new().await;
+    let browser = consumer.browser();
+    browser.start_clean("google").await;
+    for path in [
+        "/legacy/callback?state=%3Cscript%3Ehello",
+        "/legacy/callback?error=%3Cscript%3Ehello",
+        "/nowhere/%3Cscript%3Ehello",
+        "/login/hello",
+    ] {
+        assert!(!browser.get(path).await.body.contains("hello"), "{path}");
+    }
 }

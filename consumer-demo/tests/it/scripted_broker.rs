@@ -44,6 +44,21 @@ impl ScriptedBroker {
         }
     }
 
+    /// Closes the connection of the next call of `path`, and answers nothing.
+    pub(crate) async fn hang_up_on_next(&self, path: &str) {
+        let script = Arc::clone(&self.script);
+        let hang_up = move |request: &Request| {
+            script.lock().unwrap().record(request);
+            std::io::Error::other("the connection closes")
+        };
+        Mock::given(matchers::path(path))
+            .respond_with_err(hang_up)
+            .up_to_n_times(1)
+            .with_priority(1)
+            .mount(self.server.as_ref().unwrap())
+            .await;
+    }
+
     pub(crate) fn url(&self) -> String {
         self.url.clone()
     }
@@ -52,11 +67,8 @@ impl ScriptedBroker {
     /// these receive the default answer.
     pub(crate) fn answer_next(&self, path: &str, answer: ResponseTemplate) {
         let mut script = self.script.lock().unwrap();
-        script
-            .next
-            .entry(path.to_owned())
-            .or_default()
-            .push_back(answer);
+        let answers = script.next.entry(path.to_owned()).or_default();
+        answers.push_back(answer);
     }
 
     /// Answers every read of the result under `key` with `answer`.
@@ -74,11 +86,9 @@ impl ScriptedBroker {
 
     /// The keys under which results were read, in order.
     pub(crate) fn keys_read(&self) -> Vec<String> {
-        let calls = self.calls(RESULT);
-        let keys = calls
-            .iter()
-            .map(|body| body["session_key"].as_str().unwrap());
-        keys.map(str::to_owned).collect()
+        let calls = self.calls(RESULT).into_iter();
+        let keys = calls.map(|body| body["session_key"].as_str().unwrap().to_owned());
+        keys.collect()
     }
 
     /// The `Authorization` headers of the calls of `path`.
@@ -106,19 +116,25 @@ impl Drop for ScriptedBroker {
     }
 }
 
-impl Respond for Responder {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
+impl Script {
+    /// Records a call, and returns its path and body.
+    fn record(&mut self, request: &Request) -> (String, Value) {
         let path = request.url.path().to_owned();
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let bearer = request
-            .headers
-            .get("authorization")
-            .map(|value| value.to_str().unwrap().to_owned());
-        let key = body["session_key"].as_str().unwrap_or_default().to_owned();
+        let bearer = request.headers.get("authorization");
+        let bearer = bearer.map(|value| value.to_str().unwrap().to_owned());
+        self.journal.push((path.clone(), body.clone(), bearer));
+        (path, body)
+    }
+}
+
+impl Respond for Responder {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
         let mut script = self.0.lock().unwrap();
-        script.journal.push((path.clone(), body, bearer));
+        let (path, body) = script.record(request);
+        let key = body["session_key"].as_str().unwrap_or_default();
         if path == RESULT
-            && let Some(answer) = script.by_key.get(&key)
+            && let Some(answer) = script.by_key.get(key)
         {
             return answer.clone();
         }

@@ -5,113 +5,74 @@ use std::time::Duration;
 use rocket::futures::future::join_all;
 use rocket::http::Method;
 
-use crate::browser::Answer;
-use crate::scripted_broker::{RESULT, SESSION, ada, failed, grace, pending, refused, succeeded};
+use crate::browser::{Answer, Browser};
+use crate::scripted_broker::{RESULT, ada, failed, grace, pending, refused, succeeded};
 use crate::test_consumer::TestConsumer;
 
-#[rocket::async_test]
-async fn two_tabs_work_when_the_first_ends_first() {
-    let consumer = TestConsumer::new().await;
+/// A browser with two clean logins under way, and their keys.
+async fn two_tabs(consumer: &TestConsumer) -> (Browser<'_>, String, String) {
     let browser = consumer.browser();
     let first = browser.start_clean("google").await;
     let second = browser.start_clean("github").await;
-
-    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
-    consumer.broker.answer_reads_of(&second, pending());
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
-
-    consumer
-        .broker
-        .answer_reads_of(&second, succeeded(&grace()));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
+    (browser, first, second)
 }
 
 #[rocket::async_test]
-async fn two_tabs_work_when_the_second_ends_first() {
+async fn two_tabs_work_whichever_ends_first() {
     let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
-
-    consumer.broker.answer_reads_of(&first, pending());
-    consumer
-        .broker
-        .answer_reads_of(&second, succeeded(&grace()));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(consumer.broker.keys_read(), [second]);
-
-    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
+    let broker = &consumer.broker;
+    for second_ends_first in [false, true] {
+        let (browser, first, second) = two_tabs(&consumer).await;
+        let (early, late) = match second_ends_first {
+            false => (first, second),
+            true => (second, first),
+        };
+        broker.answer_reads_of(&early, succeeded(&ada()));
+        broker.answer_reads_of(&late, pending());
+        assert_eq!(browser.callback().await.outcome(), "/profile");
+        assert_eq!(browser.user().await, "sub_ada");
+        broker.answer_reads_of(&late, succeeded(&grace()));
+        assert_eq!(browser.callback().await.outcome(), "/profile");
+        assert_eq!(browser.user().await, "sub_grace");
+    }
 }
 
 #[rocket::async_test]
-async fn a_failure_in_one_tab_leaves_the_other_signed_in() {
+async fn a_failure_in_one_tab_leaves_the_login_and_the_user_of_another_alone() {
     let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
+    let broker = &consumer.broker;
+    let (browser, first, second) = two_tabs(&consumer).await;
+    broker.answer_reads_of(&first, pending());
+    broker.answer_reads_of(&second, failed("access_denied"));
+    assert_eq!(browser.callback().await.outcome(), "access_denied");
+    broker.answer_reads_of(&first, succeeded(&ada()));
+    assert_eq!(browser.callback().await.outcome(), "/profile");
 
-    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
-    consumer.broker.answer_reads_of(&second, pending());
-    browser.get("/callback").await;
+    let third = browser.start_clean("github").await;
     let cookie = browser.cookie();
-
-    consumer
-        .broker
-        .answer_reads_of(&second, failed("access_denied"));
-    let answer = browser.get("/callback").await;
-    assert_eq!(answer.problem(), "access_denied");
-    assert!(
-        answer
-            .body
-            .contains("still signed in as <strong>Ada Lovelace")
-    );
+    broker.answer_reads_of(&third, failed("access_denied"));
+    let answer = browser.callback().await;
+    assert_eq!(answer.outcome(), "access_denied");
+    let still = "still signed in as <strong>Ada Lovelace";
+    assert!(answer.body.contains(still));
     assert_eq!(browser.cookie(), cookie);
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_ada");
+    assert_eq!(browser.user().await, "sub_ada");
 }
 
 #[rocket::async_test]
-async fn a_failure_in_one_tab_leaves_the_other_s_login_alone() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
-    consumer.broker.answer_reads_of(&first, pending());
-    consumer
-        .broker
-        .answer_reads_of(&second, failed("access_denied"));
-    assert_eq!(browser.get("/callback").await.problem(), "access_denied");
-
-    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-}
-
-#[rocket::async_test]
-async fn an_expired_key_does_not_hide_the_one_that_ended() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
-    consumer.broker.answer_reads_of(&first, succeeded(&ada()));
-    consumer.broker.answer_reads_of(&second, refused(400));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(consumer.broker.keys_read(), [second, first]);
-}
-
-#[rocket::async_test]
-async fn another_refusal_than_400_stops_the_search() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let first = browser.start_clean("google").await;
-    let second = browser.start_clean("github").await;
-    consumer.broker.answer_reads_of(&second, refused(429));
-    assert_eq!(browser.get("/callback").await.problem(), "refused");
-    assert_eq!(consumer.broker.keys_read(), std::slice::from_ref(&second));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(consumer.broker.keys_read(), [second, first]);
+async fn a_400_for_one_login_leads_to_the_next_and_any_other_refusal_stops_the_search() {
+    for (status, outcomes) in [
+        (400, &["/profile"][..]),
+        (429, &["refused", "/profile"][..]),
+    ] {
+        let consumer = TestConsumer::new().await;
+        let (browser, first, second) = two_tabs(&consumer).await;
+        consumer.broker.answer_reads_of(&second, refused(status));
+        for outcome in outcomes {
+            assert_eq!(browser.callback().await.outcome(), *outcome, "{status}");
+        }
+        assert_eq!(consumer.broker.keys_read(), [second, first], "{status}");
+    }
 }
 
 #[rocket::async_test]
@@ -122,65 +83,32 @@ async fn a_fifth_login_evicts_the_oldest() {
     for _ in 0..5 {
         let key = browser.start_clean("google").await;
         consumer.broker.answer_reads_of(&key, refused(400));
-        keys.push(key);
+        keys.insert(0, key);
     }
-    browser.get("/callback").await;
-    keys.reverse();
+    browser.callback().await;
     assert_eq!(consumer.broker.keys_read(), keys[..4]);
 }
 
-#[rocket::async_test]
-async fn a_clean_and_a_legacy_login_live_side_by_side() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    browser.start_clean("google").await;
-    let authorize = browser.start_legacy("github").await;
-    let query = format!("code=c&state={}", authorize["state"]);
-    assert_eq!(browser.return_legacy(&query).await.location(), "/profile");
-    consumer.broker.answer_next(RESULT, succeeded(&grace()));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
-    assert_eq!(browser.get("/profile").await.field("subject"), "sub_grace");
-}
-
-#[rocket::async_test]
-async fn c6_of_32_callbacks_at_once_one_reads_the_result_and_signs_in() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let key = browser.start_clean("google").await;
-    let slow = succeeded(&ada()).set_delay(Duration::from_millis(30));
-    consumer.broker.answer_reads_of(&key, slow);
-
-    let visits = (0..32).map(|_| async {
+/// The answers to two callbacks at once, whose cookies the browser does not keep.
+async fn two_callbacks_at_once(browser: &Browser<'_>) -> Vec<Answer> {
+    let visits = (0..2).map(|_| async {
         let request = browser.request(Method::Get, "/callback");
         Answer::of(request.dispatch().await).await
     });
-    let answers = join_all(visits).await;
-
-    assert_eq!(consumer.broker.calls(RESULT).len(), 1);
-    let cookies: Vec<_> = answers.iter().filter_map(Answer::set_cookie).collect();
-    assert_eq!(cookies.len(), 1, "one new session, one cookie for it");
-    browser.set_cookie(cookies.into_iter().next());
-    assert_eq!(browser.get("/profile").await.field("signIns"), "1");
+    join_all(visits).await
 }
 
 #[rocket::async_test]
 async fn two_tabs_that_come_back_at_once_both_get_their_result() {
     let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    for subject in [ada(), grace()] {
-        let key = browser.start_clean("google").await;
-        let slow = succeeded(&subject).set_delay(Duration::from_millis(30));
+    let (browser, first, second) = two_tabs(&consumer).await;
+    for (key, user) in [(first, ada()), (second, grace())] {
+        let slow = succeeded(&user).set_delay(Duration::from_millis(30));
         consumer.broker.answer_reads_of(&key, slow);
     }
-    let visits = (0..2).map(|_| async {
-        let request = browser.request(Method::Get, "/callback");
-        Answer::of(request.dispatch().await).await
-    });
-    let answers = join_all(visits).await;
-    for answer in &answers {
-        assert_eq!(answer.location(), "/profile");
+    for answer in two_callbacks_at_once(&browser).await {
+        assert_eq!(answer.outcome(), "/profile");
     }
-    assert_eq!(consumer.broker.calls(SESSION).len(), 2);
     assert_eq!(consumer.broker.calls(RESULT).len(), 2);
 }
 
@@ -192,17 +120,13 @@ async fn a_callback_during_another_ones_read_is_redirected_to_look_again() {
     let key = browser.start_clean("google").await;
     let slow = succeeded(&ada()).set_delay(Duration::from_millis(40));
     consumer.broker.answer_reads_of(&key, slow);
-    let visits = (0..2).map(|_| async {
-        let request = browser.request(Method::Get, "/callback");
-        Answer::of(request.dispatch().await).await
-    });
-    let answers = join_all(visits).await;
-    let mut targets: Vec<_> = answers.iter().map(Answer::location).collect();
+    let answers = two_callbacks_at_once(&browser).await;
+    let mut targets: Vec<_> = answers.iter().map(Answer::outcome).collect();
     targets.sort_unstable();
     assert_eq!(targets, ["/callback", "/profile"]);
     // The old cookie opens nothing, the new one does.
-    assert_eq!(browser.get("/callback").await.problem(), "no_session");
+    assert_eq!(browser.callback().await.outcome(), "no_session");
     browser.set_cookie(answers.iter().find_map(Answer::set_cookie));
-    assert_eq!(browser.get("/callback").await.location(), "/profile");
+    assert_eq!(browser.callback().await.outcome(), "/profile");
     assert_eq!(consumer.broker.calls(RESULT).len(), 1);
 }

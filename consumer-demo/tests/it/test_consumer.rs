@@ -23,6 +23,7 @@ pub(crate) struct TestConsumer {
     pub(crate) app: Arc<App>,
     pub(crate) broker: ScriptedBroker,
     client: Client,
+    origin: String,
     now_ms: Arc<AtomicI64>,
 }
 
@@ -37,6 +38,7 @@ impl TestConsumer {
         let broker = ScriptedBroker::start().await;
         let mut config = config(&broker.url());
         change(&mut config);
+        let origin = config.consumer_base_url.to_string();
         let now_ms = Arc::new(AtomicI64::new(START_MS));
         let clock = Clock::new({
             let now_ms = Arc::clone(&now_ms);
@@ -49,6 +51,7 @@ impl TestConsumer {
             app,
             broker,
             client,
+            origin,
             now_ms,
         }
     }
@@ -59,25 +62,15 @@ impl TestConsumer {
 
     /// A browser without cookies.
     pub(crate) fn browser(&self) -> Browser<'_> {
-        self.browser_at(CONSUMER)
-    }
-
-    /// A browser without cookies, of a consumer that is reached at `origin`.
-    pub(crate) fn browser_at(&self, origin: &'static str) -> Browser<'_> {
-        Browser::new(&self.client, &self.broker, origin)
+        Browser::new(&self.client, &self.broker, &self.origin)
     }
 
     /// A browser that has signed in by the clean flow with `profile`.
     pub(crate) async fn signed_in(&self, profile: &Value) -> Browser<'_> {
-        self.signed_in_at(CONSUMER, profile).await
-    }
-
-    /// The same, of a consumer that is reached at `origin`.
-    pub(crate) async fn signed_in_at(&self, origin: &'static str, profile: &Value) -> Browser<'_> {
-        let browser = self.browser_at(origin);
+        let browser = self.browser();
         browser.start_clean("google").await;
         self.broker.answer_next(RESULT, succeeded(profile));
-        assert_eq!(browser.get("/callback").await.location(), "/profile");
+        assert_eq!(browser.callback().await.outcome(), "/profile");
         browser
     }
 }
