@@ -121,13 +121,31 @@ mod tests {
     use crate::verdict::Verdict;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_browser_that_fails_after_another_ran_is_a_failure_of_the_examiner() {
-        let nothing = Url::parse("http://127.0.0.1:9/").unwrap();
-        let chromium = Chromium::new(&ChromiumSettings::At(nothing));
-        let verdict = async || chromium.open().await.err().unwrap().verdict;
-        assert_eq!(verdict().await, Verdict::NotTested);
-        chromium.0.has_started.store(true, Ordering::Relaxed);
-        assert_eq!(verdict().await, Verdict::Harness);
+    async fn a_browser_that_does_not_start_is_not_tested_and_named_with_the_way_out() {
+        let nowhere = Url::parse("http://127.0.0.1:9").unwrap();
+        for (settings, words) in [
+            (ChromiumSettings::Off, ["--no-chromium", ""]),
+            (
+                ChromiumSettings::At(nowhere),
+                ["http://127.0.0.1:9", "--webdriver"],
+            ),
+        ] {
+            let chromium = Chromium::new(&settings);
+            let stop = chromium.open().await.err().unwrap();
+            assert_eq!(stop.verdict, Verdict::NotTested);
+            assert!(
+                words.iter().all(|it| stop.actual.contains(it)),
+                "{}",
+                stop.actual
+            );
+            assert!(!chromium.is_busy(), "the turn is given back");
+            // After another ran it is a failure of the examiner.
+            if let ChromiumSettings::At(_) = settings {
+                chromium.0.has_started.store(true, Ordering::Relaxed);
+                let stop = chromium.open().await.err().unwrap();
+                assert_eq!(stop.verdict, Verdict::Harness);
+            }
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -172,29 +190,6 @@ mod tests {
             chromium.open().await.err().map(|it| it.verdict),
             Some(Verdict::Harness)
         );
-    }
-
-    #[tokio::test]
-    async fn a_chromium_that_was_left_out_is_not_tested() {
-        let chromium = Chromium::new(&ChromiumSettings::Off);
-        let stop = chromium.open().await.err().unwrap();
-        assert_eq!(stop.verdict, Verdict::NotTested);
-        assert!(stop.actual.contains("--no-chromium"), "{}", stop.actual);
-        assert!(!chromium.is_busy(), "the turn is given back");
-    }
-
-    #[tokio::test]
-    async fn a_driver_that_does_not_answer_is_named_with_the_way_out() {
-        let nowhere = Url::parse("http://127.0.0.1:9").unwrap();
-        let chromium = Chromium::new(&ChromiumSettings::At(nowhere));
-        let stop = chromium.open().await.err().unwrap();
-        assert_eq!(stop.verdict, Verdict::NotTested);
-        assert!(
-            stop.actual.contains("http://127.0.0.1:9"),
-            "{}",
-            stop.actual
-        );
-        assert!(stop.actual.contains("--webdriver"), "{}", stop.actual);
     }
 
     #[tokio::test(flavor = "multi_thread")]

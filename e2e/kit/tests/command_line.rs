@@ -1,6 +1,7 @@
 //! The program `signin-kit`: its commands, and what they share with the programs of the
 //! same code.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 const COMMANDS: [&str; 4] = ["up", "broker", "consumer", "conformance"];
@@ -19,16 +20,6 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 #[test]
-fn the_help_lists_every_command() {
-    let output = signin_kit(&["--help"]);
-    assert_eq!(output.status.code(), Some(0));
-    for command in COMMANDS {
-        let line = format!("\n  {command} ");
-        assert!(text(&output.stdout).contains(&line), "{command}");
-    }
-}
-
-#[test]
 fn a_commands_help_is_for_the_name_that_was_typed() {
     for command in COMMANDS {
         let output = signin_kit(&[command, "--help"]);
@@ -44,20 +35,6 @@ fn a_commands_help_is_for_the_name_that_was_typed() {
 }
 
 #[test]
-fn a_misspelt_command_is_wrong_usage_and_suggests_the_right_one() {
-    let output = signin_kit(&["conformence"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("'conformance'"));
-}
-
-#[test]
-fn no_command_is_wrong_usage_and_shows_the_help() {
-    let output = signin_kit(&[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("Usage: signin-kit <COMMAND>"));
-}
-
-#[test]
 fn the_version_is_the_kits() {
     let output = signin_kit(&["--version"]);
     let expected = concat!("signin-kit ", env!("CARGO_PKG_VERSION"), "\n");
@@ -66,22 +43,7 @@ fn the_version_is_the_kits() {
 
 #[test]
 fn a_message_and_an_exit_status_are_those_of_the_program() {
-    let start = |arguments: &[&str], status, message| {
-        let output = signin_kit(arguments);
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{stderr}");
-        assert!(stderr.starts_with(message), "{stderr}");
-    };
-    start(&["broker", "check", "--config", "no.toml"], 1, "broker: ");
-    start(
-        &["consumer", "--client-id", "prj_ada"],
-        1,
-        "consumer-demo: SIGNIN_CLIENT_SECRET is not set\n",
-    );
-    start(
-        &["conformance", "http://127.0.0.1:9"],
-        2,
-        "conformance: missing credentials",
-    );
-    start(&["up", "--broker=0.0.0.0:0"], 2, "error: invalid value");
+    trycmd::TestCases::new()
+        .register_bin("signin-kit", Path::new(env!("CARGO_BIN_EXE_signin-kit")))
+        .case("tests/command_line/*.trycmd");
 }

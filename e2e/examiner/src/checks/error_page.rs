@@ -199,26 +199,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_source_files_are_traces() {
-        for text in [
-            "File \"/srv/app.py\", line 7, in start",
-            "at start (/srv/app.mjs:7:1)",
-            "thread 'main' at src/main.rs:7:1",
-            "from app.rb:7:in `start'",
+    fn lines_of_source_files_are_traces_and_names_of_scripts_are_not() {
+        for (text, is_trace) in [
+            ("File \"/srv/app.py\", line 7, in start", true),
+            ("at start (/srv/app.mjs:7:1)", true),
+            ("thread 'main' at src/main.rs:7:1", true),
+            ("from app.rb:7:in `start'", true),
+            ("<script src=\"/app.js\"></script>", false),
+            ("http://app.rs:x", false),
+            ("main.js?v=7", false),
+            ("Node.js, line by line", false),
         ] {
-            assert!(names_source_line(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn names_of_scripts_in_a_page_are_no_traces() {
-        for text in [
-            "<script src=\"/app.js\"></script>",
-            "http://app.rs:x",
-            "main.js?v=7",
-            "Node.js, line by line",
-        ] {
-            assert!(!names_source_line(text), "{text}");
+            assert_eq!(names_source_line(text), is_trace, "{text}");
         }
     }
 }

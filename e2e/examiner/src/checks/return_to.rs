@@ -258,28 +258,20 @@ mod tests {
 
     #[test]
     fn spellings_that_browsers_take_for_another_host_lead_outside() {
-        for location in [
-            "//evil.example/",
-            "http://localhost.evil.example/",
-            "/\\evil.example/",
-            "/\t/evil.example/",
-            "https:evil.example/",
-            "javascript:alert(1)",
-            "http://localhost:5000@evil.example/",
+        for (location, is_outside) in [
+            ("//evil.example/", true),
+            ("http://localhost.evil.example/", true),
+            ("/\\evil.example/", true),
+            ("/\t/evil.example/", true),
+            ("https:evil.example/", true),
+            ("javascript:alert(1)", true),
+            ("http://localhost:5000@evil.example/", true),
+            ("/", false),
+            ("/%09/evil.example", false),
+            ("/%5cevil.example", false),
+            ("/?next=//evil.example", false),
         ] {
-            assert!(leads_outside(&redirect(location)), "{location}");
-        }
-    }
-
-    #[test]
-    fn a_path_that_only_contains_another_host_stays_inside() {
-        for location in [
-            "/",
-            "/%09/evil.example",
-            "/%5cevil.example",
-            "/?next=//evil.example",
-        ] {
-            assert!(!leads_outside(&redirect(location)), "{location}");
+            assert_eq!(leads_outside(&redirect(location)), is_outside, "{location}");
         }
     }
 }

@@ -77,14 +77,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_key_is_named_with_the_known_ones() {
-        let error =
-            ConfigFile::parse("start = \"http://localhost/\"\nwhoam = \"/me\"\n").unwrap_err();
-        assert!(error.starts_with("unknown field `whoam`"), "{error}");
-        assert!(error.contains("`whoami`"), "{error}");
-    }
-
-    #[test]
     fn a_step_is_a_selector_or_a_request() {
         assert_eq!(
             parse_step("sign_out", "css:#out"),

@@ -143,24 +143,21 @@ mod tests {
         }
     }
 
-    #[track_caller]
-    fn found(calls: &[Call], own: Option<&str>) -> Option<String> {
-        last_refused_start(calls, own).map(|call| call.operation.clone())
-    }
-
     #[test]
-    fn a_refused_call_that_starts_no_login_ends_nothing() {
+    fn the_last_refused_start_of_this_very_app_ends_the_search() {
         let revoked = refused(REVOKE, "prj_a", Some("token.known"));
-        assert_eq!(found(std::slice::from_ref(&revoked), None), None);
-        let start = refused(AUTHORIZE, "prj_a", Some("authorize.scope"));
-        assert_eq!(found(&[start, revoked], None).as_deref(), Some(AUTHORIZE));
-    }
-
-    #[test]
-    fn a_refusal_of_another_app_on_the_stack_ends_nothing() {
-        let start = refused(SESSION, "prj_b", Some("redirect_uri.registered"));
-        assert_eq!(found(std::slice::from_ref(&start), Some("prj_a")), None);
-        assert!(found(std::slice::from_ref(&start), Some("prj_b")).is_some());
-        assert!(found(&[start], None).is_some(), "nothing is known yet");
+        let authorize = refused(AUTHORIZE, "prj_a", Some("authorize.scope"));
+        let other = refused(SESSION, "prj_b", Some("redirect_uri.registered"));
+        for (calls, own, found) in [
+            (vec![revoked.clone()], None, None),
+            (vec![authorize, revoked], None, Some(AUTHORIZE)),
+            (vec![other.clone()], Some("prj_a"), None),
+            (vec![other.clone()], Some("prj_b"), Some(SESSION)),
+            // Nothing is known yet.
+            (vec![other], None, Some(SESSION)),
+        ] {
+            let refused = last_refused_start(&calls, own);
+            assert_eq!(refused.map(|it| it.operation.as_str()), found, "{own:?}");
+        }
     }
 }

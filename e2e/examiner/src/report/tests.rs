@@ -1,7 +1,4 @@
-//! Reports of made-up results: of failures, of hostile texts, of known failures.
-
-mod formats;
-mod grades;
+//! Reports of made-up results, in every format: `snapshots` has two of them whole.
 
 use super::Report;
 use crate::app::Flow;
@@ -11,15 +8,6 @@ use crate::grade::Grade;
 use crate::learn::PreflightStep;
 use crate::transcript::TranscriptLine;
 use crate::verdict::Verdict;
-
-/// A check of the catalogue with this weight.
-fn check_with(severity: Severity, if_broken: Effect) -> Check {
-    Check {
-        severity,
-        if_broken,
-        ..catalogue::checks()[0].clone()
-    }
-}
 
 fn check(id: &str) -> &'static Check {
     let mut checks = catalogue::checks().iter();
@@ -74,4 +62,269 @@ pub(crate) fn report_of(verdicts: &[(&str, Verdict)]) -> Report {
         .iter()
         .map(|(id, verdict)| result(check(id), *verdict));
     report(results.collect())
+}
+
+/// A text with which an app attacks what prints it.
+const HOSTILE: &str =
+    "GET /<script>alert(1)</script>\"'&|`![x](http://evil.example)\u{1b}[2J\u{202e} \u{2192} 200";
+
+/// A report with every verdict, a takeover and a known failure, in which the app chose
+/// every text that it can choose.
+fn failing() -> Report {
+    let verdicts = [
+        ("cookie-attributes", Verdict::Fail),
+        ("binding-required", Verdict::NotTestable),
+        ("callback-replay", Verdict::Fail),
+        ("key-fresh", Verdict::Harness),
+        ("state-checked", Verdict::Fail),
+        ("pending-bounded", Verdict::Pass),
+        ("pkce", Verdict::NotApplicable),
+        ("relay", Verdict::NotTested),
+    ];
+    let mut report = report_of(&verdicts);
+    report.expected = vec!["cookie-attributes".to_owned()];
+    let replay = &mut report.results[2];
+    replay.flow = Some(Flow::Legacy);
+    HOSTILE.clone_into(&mut replay.actual);
+    replay.evidence = vec![line(HOSTILE)];
+    replay.evidence[0].is_wrong = true;
+    HOSTILE.clone_into(&mut replay.evidence[0].to);
+    report.results[4].is_takeover = true;
+    HOSTILE.clone_into(&mut report.results[6].actual);
+    HOSTILE.clone_into(&mut report.preflight[0].says);
+    HOSTILE.clone_into(&mut report.good[0].1[0].what);
+    report.grade = Grade::of(&report.results);
+    report.printable()
+}
+
+/// Every format of a report, by its name.
+fn formats(report: &Report) -> [(&'static str, String); 5] {
+    [
+        ("text", report.text()),
+        ("json", report.json()),
+        ("html", report.html()),
+        ("junit", report.junit()),
+        ("markdown", report.markdown()),
+    ]
+}
+
+#[test]
+fn every_format_is_as_published_and_a_text_of_the_app_is_never_markup() {
+    let reports = [
+        ("failing", failing()),
+        ("good", report_of(&[("pkce", Verdict::Pass)])),
+    ];
+    for (name, report) in reports {
+        for (format, text) in formats(&report) {
+            let is_wrong = |it: &char| (it.is_control() && *it != '\n') || *it == '\u{202e}';
+            assert_eq!(text.chars().find(is_wrong), None, "{name} {format}");
+            // The style of the page says nothing about a report.
+            let shown = text.split_once("</style>").map_or(&*text, |(_, it)| it);
+            insta::assert_snapshot!(format!("{name}-{format}"), shown);
+        }
+    }
+}
+
+#[test]
+fn a_page_fetches_nothing_and_has_no_script() {
+    let html = failing().html();
+    for fetches in ["src=", "<script", "@import", "url("] {
+        assert!(!html.contains(fetches), "{fetches}");
+    }
+    assert_eq!(html.matches("<link").count(), 1);
+    assert!(html.contains(r#"<link rel="icon" href="data:,">"#));
+    assert!(html.contains("default-src 'none'"));
+}
+
+/// A report of every check of the catalogue.
+fn report_of_all(verdict: Verdict) -> Report {
+    let checks = catalogue::checks().iter();
+    report(checks.map(|it| result(it, verdict)).collect())
+}
+
+#[test]
+fn every_id_of_a_page_occurs_once_and_every_label_has_its_input() {
+    let html = report_of_all(Verdict::Fail).html();
+    let after = |mark: &str| -> Vec<String> {
+        let parts = html.split(mark).skip(1);
+        let values = parts.map(|it| it.split('"').next().unwrap_or_default().to_owned());
+        values.collect()
+    };
+    let mut ids = after(" id=\"");
+    for mark in [" for=\"", "aria-labelledby=\"", "href=\"#"] {
+        assert!(after(mark).iter().all(|id| ids.contains(id)), "{mark}");
+    }
+    let number = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), number);
+}
+
+#[test]
+fn a_terminal_of_100_columns_wraps_nothing_but_code_and_commands() {
+    for verdict in [Verdict::Fail, Verdict::Pass] {
+        for line in report_of_all(verdict).text().lines() {
+            let is_copied = line.starts_with("  repeat") || line.starts_with("    ");
+            assert!(is_copied || line.chars().count() <= 100, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_masked_secret_stays_masked_in_every_format() {
+    let key = crate::random::secret();
+    let address = stack::mask::url(&format!("/callback?code={key}"));
+    let mut result = result(check("callback-replay"), Verdict::Fail);
+    result.evidence = vec![line(&format!("GET {address} \u{2192} 303"))];
+    for (format, text) in formats(&report(vec![result])) {
+        assert!(!text.contains(&key), "{format}");
+        let has_evidence = !matches!(format, "text" | "junit");
+        assert_eq!(text.contains("[masked"), has_evidence, "{format}");
+    }
+}
+
+#[test]
+fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
+    use Verdict::{Fail, Harness, NotApplicable, NotTestable, NotTested, Pass};
+    let pkce = check("pkce");
+    for severity in [Severity::Must, Severity::Should, Severity::Advice] {
+        for if_broken in [Effect::Fault, Effect::SecondWeakness, Effect::Attack] {
+            let failed = match (if_broken, severity) {
+                (Effect::Attack, _) => Grade::C,
+                (_, Severity::Must) => Grade::B,
+                _ => Grade::A,
+            };
+            for (verdict, grade) in [
+                (Fail, failed),
+                (NotTestable, failed),
+                (Pass, Grade::APlus),
+                (NotApplicable, Grade::APlus),
+                (NotTested, Grade::A),
+                (Harness, Grade::A),
+            ] {
+                let check = Box::leak(Box::new(Check {
+                    severity,
+                    if_broken,
+                    ..pkce.clone()
+                }));
+                let results = [result(pkce, Pass), result(check, verdict)];
+                let context = format!("{verdict:?} {severity:?} {if_broken:?}");
+                assert_eq!(Grade::of(&results), grade, "{context}");
+            }
+        }
+    }
+    assert_eq!(Grade::of(&[]), Grade::C);
+    assert_eq!(failing().grade, Grade::F, "of a takeover");
+}
+
+#[test]
+fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
+    let all = catalogue::checks().len();
+    for (verdicts, meaning) in [
+        (
+            &[("relay", Verdict::NotTested)][..],
+            "Nothing was tried. The grade leaves out the one check that was not tested.",
+        ),
+        (
+            &[
+                ("relay", Verdict::NotTested),
+                ("pkce", Verdict::Pass),
+                ("key-fresh", Verdict::Harness),
+            ],
+            "Everything that was tried passes. The grade leaves out the 2 checks that were not tested.",
+        ),
+        (&[("pkce", Verdict::Pass)], "Everything passes."),
+    ] {
+        let run = format!(
+            "This examination ran {} of the {all} checks.",
+            verdicts.len()
+        );
+        assert_eq!(report_of(verdicts).meaning(), format!("{meaning} {run}"));
+    }
+}
+
+#[test]
+fn a_known_failure_is_forgiven_and_fixed_last_until_it_passes() {
+    use Verdict::{Fail, Harness, Pass};
+    let (replay, cookie) = (("callback-replay", Fail), ("cookie-attributes", Fail));
+    for (verdicts, known, is_good, first) in [
+        (&[replay, cookie][..], "", false, "callback-replay"),
+        (
+            &[replay, cookie],
+            "callback-replay",
+            true,
+            "cookie-attributes",
+        ),
+        (&[replay], "callback-replay", true, "callback-replay"),
+        (&[("pkce", Pass), ("key-fresh", Pass)], "", true, ""),
+        (&[("pkce", Pass), ("key-fresh", Pass)], "pkce", false, ""),
+        (&[("key-fresh", Harness), ("pkce", Pass)], "", true, ""),
+    ] {
+        let mut report = report_of(verdicts);
+        report.expected = vec![known.to_owned()];
+        assert_eq!(report.is_good(), is_good, "{verdicts:?} {known}");
+        let fix_first = report.fix_first().map_or("", |it| &it.check.id);
+        assert_eq!(fix_first, first, "{verdicts:?} {known}");
+        let is_named = report.text().contains("passes: remove it from `expect`.");
+        assert_eq!(is_named, known == "pkce", "{verdicts:?} {known}");
+        let failures = verdicts
+            .iter()
+            .filter(|(id, it)| (*it == Fail) != (*id == known));
+        let failures = format!("failures=\"{}\"", failures.count());
+        assert!(report.junit().contains(&failures), "{verdicts:?} {known}");
+    }
+}
+
+#[test]
+fn a_repeated_check_replaces_its_older_result_and_the_grade_follows() {
+    let old = report_of(&[
+        ("key-fresh", Verdict::Pass),
+        ("state-checked", Verdict::Fail),
+    ]);
+    let both = old.updated(report_of(&[("state-checked", Verdict::Pass)]));
+    let results = both.results.iter();
+    let verdicts: Vec<_> = results.map(|it| (&*it.check.id, it.verdict)).collect();
+    let expected = [
+        ("key-fresh", Verdict::Pass),
+        ("state-checked", Verdict::Pass),
+    ];
+    assert_eq!(verdicts, expected);
+    assert_eq!(both.grade, Grade::APlus);
+}
+
+#[test]
+fn the_command_to_repeat_a_check_survives_a_shell_and_keeps_the_flags_of_the_plan() {
+    let mut report = report_of(&[("pkce", Verdict::Pass)]);
+    let start = "just examine http://localhost:5000/";
+    let words = ["sh", "-c", "echo 'a b'; $X", ""].map(str::to_owned);
+    report.command = words.to_vec();
+    assert_eq!(
+        report.repeat("pkce"),
+        format!("{start} --only pkce -- sh -c 'echo '\\''a b'\\''; $X' ''")
+    );
+    report.command.clear();
+    let mut plan = crate::ExaminationPlan::new("http://localhost:5000/".parse().unwrap());
+    "http://127.0.0.1:9010".clone_into(&mut plan.control);
+    plan.hints.whoami = Some("/me".to_owned());
+    plan.hints.sign_out = Some(crate::app::Step::Css("#out".to_owned()));
+    let request = crate::app::Step::Request {
+        method: "POST".to_owned(),
+        path: "/login".to_owned(),
+        body: String::new(),
+    };
+    plan.hints.sign_in = vec![("google".to_owned(), request)];
+    plan.flow = Some(Flow::Clean);
+    report.flags = plan.flags();
+    assert_eq!(
+        report.repeat("pkce"),
+        format!(
+            "{start} --control http://127.0.0.1:9010 --whoami /me --sign-in 'google=POST /login' --sign-out 'css:#out' --flow clean --only pkce"
+        )
+    );
+    report.flags.clear();
+    "http://localhost:5000/?a=1&b=2".clone_into(&mut report.target);
+    assert_eq!(
+        report.repeat("pkce"),
+        "just examine 'http://localhost:5000/?a=1&b=2' --only pkce"
+    );
 }

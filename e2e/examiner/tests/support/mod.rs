@@ -4,14 +4,14 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
 /// A run to come.
 #[derive(Clone)]
 pub(crate) struct Examine {
-    folder: Rc<TempDir>,
+    folder: Arc<TempDir>,
     init: bool,
     flags: Vec<String>,
     command: Vec<String>,
@@ -25,7 +25,7 @@ pub(crate) struct Run {
 }
 
 /// A port on which nothing listens.
-pub(crate) fn free_port() -> u16 {
+fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()
 }
@@ -43,7 +43,7 @@ impl Examine {
     /// Without any argument.
     pub(crate) fn nothing() -> Self {
         Self {
-            folder: Rc::new(TempDir::new().unwrap()),
+            folder: Arc::new(TempDir::new().unwrap()),
             init: false,
             flags: Vec::new(),
             command: Vec::new(),
@@ -78,12 +78,6 @@ impl Examine {
     /// One check alone.
     pub(crate) fn only(self, id: &str) -> Self {
         self.flags(&["--only", id])
-    }
-
-    /// With this `examine.toml`.
-    pub(crate) fn file(self, text: &str) -> Self {
-        fs::write(self.folder.path().join("examine.toml"), text).unwrap();
-        self
     }
 
     /// `examine init` for the same app.
@@ -130,20 +124,14 @@ impl Run {
         assert_eq!(self.status, Some(2), "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stdout, "", "there is no report");
         let last = self.stderr.lines().last().unwrap_or_default();
-        assert!(
-            last.starts_with("examine: ") && last.contains(text),
-            "{last}"
-        );
+        assert!(last.starts_with("examine: "), "{last}");
+        assert!(last.contains(text), "{text:?} is not in {last}");
     }
 
     /// Asserts the verdict of a check in the text report.
     pub(crate) fn has_verdict(&self, id: &str, verdict: &str) {
         let is_line = |line: &&str| line.starts_with(verdict) && line.contains(id);
-        assert!(
-            self.stdout.lines().any(|line| is_line(&line)),
-            "{}{}",
-            self.stdout,
-            self.stderr
-        );
+        let is_there = self.stdout.lines().any(|line| is_line(&line));
+        assert!(is_there, "{id}: {}{}", self.stdout, self.stderr);
     }
 }

@@ -261,38 +261,3 @@ pub(super) fn wrong_addresses(right: &Url) -> Vec<(&'static str, String)> {
         ("a fragment", format!("{right}#next")),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::calls::operation::RESULT;
-
-    #[test]
-    fn each_wrong_answer_differs_from_the_right_one() {
-        let person = Person::new("Ada");
-        let profile = profile_of("github", &person);
-        let right = [
-            (SESSION, session_answer("http://127.0.0.1:1/start/x")),
-            (TOKEN, token_answer()),
-            (PROFILE, profile.clone()),
-            (RESULT, json!({ "status": "succeeded", "profile": profile })),
-        ];
-        for (operation, right) in right {
-            let json = json!({ "Content-Type": "application/json" });
-            let good = answer(200, &json, &right.to_string());
-            for wrong in wrong_answers(operation) {
-                assert_ne!(wrong.apply(&right), good, "{operation}: {}", wrong.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_wrong_address_is_the_right_one() {
-        let right = Url::parse("http://127.0.0.1:8000/signin/abc").unwrap();
-        for (name, url) in wrong_addresses(&right) {
-            let origin = Url::parse(&url).ok().map(|it| it.origin());
-            let is_plain = !url.contains(['?', '#', '@']);
-            assert!(!is_plain || origin != Some(right.origin()), "{name}: {url}");
-        }
-    }
-}
