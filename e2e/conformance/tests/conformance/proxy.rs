@@ -5,13 +5,12 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use broker::clock::Clock;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, SET_COOKIE,
+    TRANSFER_ENCODING,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -41,21 +40,114 @@ pub(crate) struct ProxiedResponse {
     pub(crate) body: Vec<u8>,
 }
 
-/// The memory of a non-compliant broker.
+/// What a non-compliant broker remembers of the exchanges that it did not change.
 pub(crate) struct Memory {
-    pub(crate) clock: Clock,
-    pub(crate) known: BTreeSet<String>,
-    pub(crate) answers: BTreeMap<String, ProxiedResponse>,
-    pub(crate) times: BTreeMap<String, i64>,
-    pub(crate) texts: BTreeMap<String, String>,
+    clock: Clock,
+    /// The first time of each session key, upstream state, challenge, code and token.
+    issued: BTreeMap<String, i64>,
+    /// The last answer below 400 to each request.
+    answers: BTreeMap<String, ProxiedResponse>,
+    /// The cookie that was set with each upstream state.
+    pub(crate) cookies: BTreeMap<String, HeaderValue>,
+    /// What a flaw itself notes.
+    pub(crate) notes: BTreeSet<String>,
 }
 
-/// Changes a request, or answers it.
-pub(crate) type ChangeRequest = fn(&mut Memory, &mut ProxiedRequest) -> Option<ProxiedResponse>;
+/// Changes a request, or answers it instead of the broker.
+pub(crate) type Before =
+    Box<dyn Fn(&mut Memory, &mut ProxiedRequest) -> Option<ProxiedResponse> + Send + Sync>;
 /// Changes a response.
-pub(crate) type ChangeResponse = fn(&mut Memory, &ProxiedRequest, &mut ProxiedResponse);
+pub(crate) type After = Box<dyn Fn(&ProxiedRequest, &mut ProxiedResponse) + Send + Sync>;
+
+/// The way in which a broker is not compliant; by default it is.
+#[derive(Default)]
+pub(crate) struct Flaw {
+    pub(crate) before: Option<Before>,
+    pub(crate) after: Option<After>,
+}
+
+impl Memory {
+    fn of(clock: Clock) -> Self {
+        Self {
+            clock,
+            issued: BTreeMap::new(),
+            answers: BTreeMap::new(),
+            cookies: BTreeMap::new(),
+            notes: BTreeSet::new(),
+        }
+    }
+
+    fn note(&mut self, request: &ProxiedRequest, response: &ProxiedResponse) {
+        if response.status >= 400 {
+            return;
+        }
+        let location = response.location();
+        let state = parameter(&location, "state");
+        let cookie = response.headers.get(SET_COOKIE).map(HeaderValue::as_bytes);
+        let pair = cookie.and_then(|it| it.split(|byte| *byte == b';').next());
+        if let (Some(state), Some(pair)) = (&state, pair) {
+            let pair = HeaderValue::from_bytes(pair).expect("a part of a header");
+            self.cookies.insert(state.clone(), pair);
+        }
+        let issued = [
+            Some(request.text("session_key")),
+            response.json()["access_token"].as_str().map(str::to_owned),
+            parameter(&request.path, "code_challenge"),
+            parameter(&location, "code"),
+            state,
+        ];
+        let now = self.clock.now().0;
+        for it in issued.into_iter().flatten().filter(|it| !it.is_empty()) {
+            self.issued.entry(it).or_insert(now);
+        }
+        self.answers.insert(request.key(), response.clone());
+    }
+
+    /// Whether this is a session key, upstream state, challenge, code or token in use.
+    pub(crate) fn knows(&self, it: &str) -> bool {
+        self.issued.contains_key(it)
+    }
+
+    /// The seconds since the first use; zero for what is unknown.
+    pub(crate) fn age(&self, of: &str) -> i64 {
+        let start = self.issued.get(of);
+        start.map_or(0, |start| (self.clock.now().0 - start) / 1000)
+    }
+
+    /// The last answer below 400 to the same request.
+    pub(crate) fn answer_to(&self, request: &ProxiedRequest) -> Option<&ProxiedResponse> {
+        self.answers.get(&request.key())
+    }
+
+    /// Whether the same request was last answered by a pending result.
+    pub(crate) fn is_pending(&self, request: &ProxiedRequest) -> bool {
+        self.answer_to(request)
+            .is_some_and(|it| it.json()["status"] == "pending")
+    }
+}
 
 impl ProxiedRequest {
+    /// Whether the path is this one, with any query.
+    pub(crate) fn is_at(&self, path: &str) -> bool {
+        self.path.split('?').next() == Some(path)
+    }
+
+    /// Whether a browser brings a provider's answer.
+    pub(crate) fn is_upstream_callback(&self) -> bool {
+        self.path.starts_with("/callback/")
+    }
+
+    /// What makes it the same request as another.
+    fn key(&self) -> String {
+        let body = String::from_utf8_lossy(&self.body);
+        format!(
+            "{} {} {} {body}",
+            self.method,
+            self.path,
+            self.header("authorization")
+        )
+    }
+
     /// The body as JSON; null if it is none.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -66,65 +158,39 @@ impl ProxiedRequest {
         self.json()[member].as_str().unwrap_or_default().to_owned()
     }
 
-    /// Puts another text into a member, and leaves the rest byte for byte.
-    pub(crate) fn put(&mut self, member: &str, text: &str) {
-        let old = self.text(member);
-        if old.is_empty() {
-            self.edit(|body| body[member] = text.into());
-        } else {
-            let body = String::from_utf8_lossy(&self.body);
-            let body = body.replace(&format!("\"{old}\""), &format!("\"{text}\""));
-            self.body = body.into_bytes();
-        }
+    /// The names of the members of the body.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let members = self.json();
+        let members = members.as_object();
+        members.map_or_else(Vec::new, |it| it.keys().cloned().collect())
     }
 
-    /// Changes a body that is an object; one that stays the same, stays so byte for
-    /// byte.
-    pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
-        let was = self.json();
-        let mut body = was.clone();
-        if body.is_object() {
-            change(&mut body);
-        }
-        if body != was {
-            self.body = body.to_string().into_bytes();
-        }
+    /// A header; empty if there is none.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     }
 
-    pub(crate) fn authorization(&self) -> String {
-        let value = self.headers.get("authorization");
-        let value = value.and_then(|value| value.to_str().ok());
-        value.unwrap_or_default().to_owned()
-    }
-
-    /// The credentials of HTTP Basic authentication.
-    pub(crate) fn basic_credentials(&self) -> Option<(String, String)> {
-        let authorization = self.authorization();
-        let pair = STANDARD
-            .decode(authorization.strip_prefix("Basic ")?)
-            .ok()?;
-        let pair = String::from_utf8(pair).ok()?;
-        let (id, secret) = pair.split_once(':')?;
-        Some((id.to_owned(), secret.to_owned()))
+    /// The access token of the header; empty if there is none.
+    pub(crate) fn token(&self) -> &str {
+        let value = self.header("authorization").strip_prefix("Bearer ");
+        value.unwrap_or_default()
     }
 
     /// A parameter of the query.
     pub(crate) fn parameter(&self, name: &str) -> Option<String> {
-        let (_, query) = self.path.split_once('?')?;
-        let mut pairs = form_urlencoded::parse(query.as_bytes());
-        let (_, value) = pairs.find(|(known, _)| known == name)?;
-        Some(value.into_owned())
+        parameter(&self.path, name)
     }
+}
 
-    pub(crate) fn drop_query(&mut self) {
-        let path = self.path.split('?').next().unwrap_or_default();
-        self.path = path.to_owned();
-    }
-
-    pub(crate) fn authorize(&mut self, value: &str) {
-        let value = HeaderValue::from_str(value).expect("visible characters");
-        self.headers.insert("authorization", value);
-    }
+/// A parameter of the query of a path or URL.
+fn parameter(url: &str, name: &str) -> Option<String> {
+    let (_, query) = url.split_once('?')?;
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    let (_, value) = pairs.find(|(known, _)| known == name)?;
+    Some(value.into_owned())
 }
 
 impl ProxiedResponse {
@@ -138,9 +204,11 @@ impl ProxiedResponse {
         }
     }
 
-    /// This kit's refusal.
-    pub(crate) fn refused(status: u16) -> Self {
-        Self::of(status, r#"{"error":"request_failed"}"#)
+    /// A redirect.
+    pub(crate) fn to(location: &str) -> Self {
+        let mut response = Self::of(303, "");
+        response.locate(location);
+        response
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -157,50 +225,36 @@ impl ProxiedResponse {
     }
 
     pub(crate) fn location(&self) -> String {
-        let value = self.headers.get("location");
+        let value = self.headers.get(LOCATION);
         let value = value.and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
     }
 
     pub(crate) fn locate(&mut self, location: &str) {
         let value = HeaderValue::from_str(location).expect("a URL");
-        self.headers.insert("location", value);
+        self.headers.insert(LOCATION, value);
     }
 }
 
-/// Forwards the requests at `listener` to the broker at `target`, changed.
-pub(crate) fn forward(
-    listener: TcpListener,
-    target: SocketAddr,
-    clock: Clock,
-    before: ChangeRequest,
-    after: ChangeResponse,
-) {
+/// Forwards the requests at `listener` to the broker at `target`, changed by `flaw`.
+pub(crate) fn forward(listener: TcpListener, target: SocketAddr, clock: Clock, flaw: Flaw) {
     let http = client();
-    let memory = Memory {
-        clock,
-        known: BTreeSet::new(),
-        answers: BTreeMap::new(),
-        times: BTreeMap::new(),
-        texts: BTreeMap::new(),
-    };
-    let memory = Arc::new(Mutex::new(memory));
+    let shared = Arc::new((flaw, Mutex::new(Memory::of(clock))));
     serve(listener, move |mut request| {
-        let (http, memory) = (http.clone(), memory.clone());
+        let (http, shared) = (http.clone(), shared.clone());
         async move {
-            let instead = before(
-                &mut memory.lock().unwrap_or_else(PoisonError::into_inner),
-                &mut request,
-            );
-            let mut response = match instead {
-                Some(response) => return response,
-                None => send(&http, target, &request).await,
-            };
-            after(
-                &mut memory.lock().unwrap_or_else(PoisonError::into_inner),
-                &request,
-                &mut response,
-            );
+            let (flaw, memory) = &*shared;
+            let memory = || memory.lock().unwrap_or_else(PoisonError::into_inner);
+            let instead = flaw.before.as_ref();
+            let instead = instead.and_then(|before| before(&mut memory(), &mut request));
+            if let Some(response) = instead {
+                return response;
+            }
+            let mut response = send(&http, target, &request).await;
+            memory().note(&request, &response);
+            if let Some(after) = &flaw.after {
+                after(&request, &mut response);
+            }
             response
         }
     });

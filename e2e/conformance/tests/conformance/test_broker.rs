@@ -14,7 +14,7 @@ use conformance::{self, ConformanceReport, Expiry, TestPlan, TestProject};
 use mock_upstream::{Misbehaviour, MockUpstream, Next, Provider, User};
 use serde_json::json;
 
-use super::proxy::{self, ChangeRequest, ChangeResponse, ProxiedRequest, ProxiedResponse};
+use super::proxy::{self, Flaw, ProxiedRequest, ProxiedResponse};
 use crate::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::server::TestServer;
@@ -36,16 +36,17 @@ pub(crate) struct TestBroker {
 }
 
 impl TestBroker {
-    /// A broker in memory, behind a proxy that changes what passes through it.
-    pub(crate) async fn behind_proxy(before: ChangeRequest, after: ChangeResponse) -> Self {
-        Self::start(StoreUrl::SqliteMemory, before, after).await
+    /// This kit's broker.
+    pub(crate) async fn compliant() -> Self {
+        Self::with(Flaw::default()).await
     }
 
-    pub(crate) async fn start(
-        store: StoreUrl,
-        before: ChangeRequest,
-        after: ChangeResponse,
-    ) -> Self {
+    /// A broker with a flaw, in memory.
+    pub(crate) async fn with(flaw: Flaw) -> Self {
+        Self::start(StoreUrl::SqliteMemory, flaw).await
+    }
+
+    pub(crate) async fn start(store: StoreUrl, flaw: Flaw) -> Self {
         testkit::leak_check::watch_log();
         let clock = Clock::system();
         let (front, base_url) = testkit::server::bind();
@@ -70,8 +71,9 @@ impl TestBroker {
             ..Dependencies::default()
         };
         let broker = Broker::assemble(config, dependencies).expect("a broker");
-        let broker = parts::launch(broker).await;
-        proxy::forward(front, broker.address, clock.clone(), before, after);
+        stack::silence_rocket();
+        let broker = TestServer::launch(broker.rocket()).await;
+        proxy::forward(front, broker.address, clock.clone(), flaw);
         Self {
             control: control(clock, upstream.clone()),
             base_url,
