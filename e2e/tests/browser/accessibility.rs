@@ -2,11 +2,11 @@
 //! colours.
 
 use serde_json::{Value, json};
-use thirtyfour::WebDriver;
 use thirtyfour::error::WebDriverResult;
 
+use crate::application::Application;
 use crate::user::{Flow, User};
-use crate::{chromium, interactive_stack};
+use crate::{chromium, interactive, start};
 
 const AXE: &str = "tests/browser/axe/node_modules/axe-core/axe.min.js";
 
@@ -15,9 +15,9 @@ const FINDS: &str = "const [rules, done] = arguments; \
     axe.run({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) }).then(found => done(found.violations.map(it => \
     `${it.id}: ${it.help} (${it.nodes.map(node => node.target.join(' ')).join(', ')})`)));";
 
-/// A browser, and the rules that are put into each of its pages.
+/// A user, and the rules that are put into each page.
 struct Checker<'a> {
-    browser: &'a WebDriver,
+    user: User<'a>,
     axe: String,
     is_phone: bool,
 }
@@ -34,23 +34,16 @@ impl Checker<'_> {
     }
 
     async fn passes_in(&self, page: &str, scheme: &str, rules: Value) -> WebDriverResult<()> {
-        let features = json!([
-            { "name": "prefers-color-scheme", "value": scheme },
-            { "name": "prefers-reduced-motion", "value": "reduce" },
-        ]);
-        let media = json!({ "features": features });
-        let devtools = self.browser.cdp();
-        devtools
-            .send_raw("Emulation.setEmulatedMedia", media)
-            .await?;
-        self.browser.execute(&self.axe, Vec::new()).await?;
-        let found = self.browser.execute_async(FINDS, vec![rules]).await?;
+        self.user.prefers(scheme).await?;
+        self.user.runs(&self.axe).await?;
+        let browser = self.user.browser;
+        let found = browser.execute_async(FINDS, vec![rules]).await?;
         assert_eq!(found.json(), &json!([]), "{page}, {scheme}");
         Ok(())
     }
 
     async fn opens(&self, origin: &str, path: &str) -> WebDriverResult<()> {
-        self.browser.goto(format!("{origin}{path}")).await?;
+        self.user.opens(&format!("{origin}{path}")).await?;
         self.passes(path).await
     }
 }
@@ -78,47 +71,45 @@ async fn no_page_breaks_a_rule_of_axe() {
     for (width, height) in [(1280, 900), (390, 844)] {
         let axe = std::fs::read_to_string(AXE);
         let axe = axe.expect("`just test-browser` installs axe");
-        let stack = interactive_stack().await;
+        let stack = start(interactive()).await;
         let browser = chromium::open().await;
         let steps = async {
             browser.set_window_rect(0, 0, width, height).await?;
             let checker = Checker {
-                browser: &browser,
+                user: User::at(&browser, &stack),
                 axe,
                 is_phone: width < 500,
             };
-            let user = User::at(&browser, &stack);
-            let control = stack.urls().control.clone();
+            let (user, urls) = (&checker.user, stack.urls());
             for page in PAGES {
-                checker.opens(&control, page).await?;
+                checker.opens(&urls.control, page).await?;
             }
-            checker
-                .opens(&stack.urls().broker, "/login/anything")
-                .await?;
-            for provider in [&stack.urls().google, &stack.urls().github] {
+            checker.opens(&urls.broker, "/login/anything").await?;
+            for provider in [&urls.google, &urls.github] {
                 checker.opens(provider, "/").await?;
             }
+            let login = Application::at(&stack).await.login().await;
+            user.opens(&login.authorization_url).await?;
+            user.sees_continue_enabled().await?;
+            checker.passes("the confirmation page").await?;
             user.opens_the_demo().await?;
             checker.passes("the demo").await?;
             for (flow, provider) in [(Flow::Clean, "google"), (Flow::Legacy, "github")] {
-                user.opens_the_demo().await?;
-                user.starts(flow, provider).await?;
-                user.is_at_the_mock_of(provider).await?;
-                let opens = "document.querySelectorAll('details').forEach(it => it.open = true)";
+                user.goes_to(flow, provider).await?;
                 checker.passes(provider).await?;
-                browser.execute(opens, Vec::new()).await?;
+                user.runs("document.querySelectorAll('details').forEach(it => it.open = true)")
+                    .await?;
                 checker.passes("every part of the provider's page").await?;
                 user.chooses("ada").await?;
                 user.is_signed_in_as("Ada Lovelace").await?;
                 checker.passes("the profile").await?;
             }
-            user.opens_the_demo().await?;
-            user.starts(Flow::Clean, "google").await?;
+            user.goes_to(Flow::Clean, "google").await?;
             user.chooses_misbehaviour("bad_signature").await?;
             user.sees_problem("invalid_provider_response").await?;
             checker.passes("a problem").await?;
             for path in paths_of_the_newest_login(&stack) {
-                checker.opens(&control, &path).await?;
+                checker.opens(&urls.control, &path).await?;
             }
             Ok(())
         };
@@ -147,31 +138,19 @@ const HANGS_MS: u64 = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_inspector_loads_after_twenty_pages_and_in_the_twelfth_tab() {
-    let stack = interactive_stack().await;
-    let browser = chromium::open().await;
-    let steps = async {
-        let control = stack.urls().control.clone();
+    at_the_stack!(async |_stack, user| {
         let limit = std::time::Duration::from_millis(HANGS_MS);
-        browser.set_page_load_timeout(limit).await?;
+        user.browser.set_page_load_timeout(limit).await?;
         for round in 0..20 {
             let path = ["/", "/others", "/lessons", "/calls"][round % 4];
-            browser.goto(format!("{control}{path}")).await?;
+            user.opens_control(path).await?;
         }
         for _ in 0..12 {
-            let tab = browser.new_tab().await?;
-            browser.switch_to_window(tab).await?;
-            browser.goto(format!("{control}/")).await?;
+            let tab = user.browser.new_tab().await?;
+            user.switches_to(&tab).await?;
+            user.opens_control("/").await?;
         }
-        let title: Value = browser
-            .execute("return document.title", Vec::new())
-            .await?
-            .json()
-            .clone();
-        assert!(
-            title.as_str().is_some_and(|it| it.contains("Logins")),
-            "{title}"
-        );
-        Ok(())
-    };
-    chromium::close_after(&browser, steps).await;
+        let title = user.browser.title().await?;
+        assert!(title.contains("Logins"), "{title}");
+    });
 }

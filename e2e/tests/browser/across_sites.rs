@@ -1,85 +1,69 @@
-//! Consumer, broker and provider on three different sites, as in production: the
-//! cookies are sent in a real browser, and as `SameSite=Strict` ones they are not.
+//! Consumer, broker and provider on three different sites, as in production: which cookies a
+//! real browser sends from site to site, and that it carries no fragment to the consumer.
 //!
 //! Besides `localhost` and 127.0.0.1 this needs 127.0.0.2, which Linux has.
 
+use std::time::Duration;
+
+use mock_upstream::{Misbehaviour, Next};
 use serde_json::{Value, json};
 use stack::{Stack, StackSettings};
+use testkit::backend::CleanLogin;
 use thirtyfour::error::WebDriverResult;
 
+use crate::application::{Application, http};
+use crate::interactive;
+use crate::relay::lure;
 use crate::user::{Flow, User};
 
-async fn stack_across_sites() -> Stack {
-    Stack::start(StackSettings {
-        automatic: false,
+fn across_sites() -> StackSettings {
+    StackSettings {
         google: ([127, 0, 0, 2], 0).into(),
-        ..StackSettings::for_tests()
-    })
-    .await
-    .unwrap()
+        ..interactive()
+    }
 }
 
-/// Sends a user to the provider, makes the cookie whose name begins with `strict`
-/// become a Strict one there, and sends them back.
-async fn sign_in(user: &User<'_>, flow: Flow, strict: Option<&str>) -> WebDriverResult<()> {
-    user.opens_the_demo().await?;
-    user.starts(flow, "google").await?;
-    user.is_at_the_mock_of("google").await?;
-    if let Some(prefix) = strict {
-        make_strict(user, prefix).await?;
+/// With TLS: cookies are `Secure` and `__Host-`.
+pub(crate) fn over_tls() -> StackSettings {
+    StackSettings {
+        https: true,
+        ..across_sites()
     }
-    user.chooses("ada").await
-}
-
-async fn make_strict(user: &User<'_>, prefix: &str) -> WebDriverResult<()> {
-    let all = user.sends_chromium("Storage.getCookies", json!({})).await?;
-    let is_meant = |cookie: &&Value| cookie["name"].as_str().unwrap().starts_with(prefix);
-    let found: Vec<_> = all["cookies"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(is_meant)
-        .collect();
-    let [cookie] = found[..] else {
-        panic!("not one {prefix}: {all}");
-    };
-    assert_eq!(cookie["sameSite"], "Lax");
-    let mut strict = json!({ "sameSite": "Strict" });
-    for same in [
-        "name",
-        "value",
-        "domain",
-        "path",
-        "httpOnly",
-        "expires",
-        "sourceScheme",
-    ] {
-        strict[same] = cookie[same].clone();
-    }
-    let set = user.sends_chromium("Network.setCookie", strict).await?;
-    assert_eq!(set["success"], true);
-    Ok(())
 }
 
 // Threats: K2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sign_in_survives_every_hop_between_three_sites() {
-    at_the_demo!(of stack_across_sites(), async |stack, user| {
+    at_the_stack!(of across_sites(), async |stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&user, flow, None).await?;
-            user.is_signed_in_as("Ada Lovelace").await?;
+            user.signs_in(flow, "google").await?;
             user.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
             user.signs_out().await?;
         }
     });
 }
 
+/// Sends a user to the provider, makes the cookie whose name begins with `prefix`
+/// become a Strict one there, and sends them back.
+async fn returns_with_a_strict(user: &User<'_>, flow: Flow, prefix: &str) -> WebDriverResult<()> {
+    user.goes_to(flow, "google").await?;
+    let mut all = user.holds_cookies().await?;
+    all.retain(|cookie| cookie["name"].as_str().unwrap().starts_with(prefix));
+    let [cookie] = &mut all[..] else {
+        panic!("not one {prefix}: {all:?}");
+    };
+    assert_eq!(cookie["sameSite"], "Lax");
+    cookie["sameSite"] = json!("Strict");
+    user.is_given_cookies(&all).await?;
+    user.chooses("ada").await
+}
+
 // Threats: K3.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_provider() {
-    at_the_demo!(of stack_across_sites(), async |_stack, user| {
+    at_the_stack!(of across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&user, flow, Some("fsi_trip_")).await?;
+            returns_with_a_strict(&user, flow, "fsi_trip_").await?;
             user.sees_rule("upstream_login.own_browser").await?;
             user.forgets_cookies().await?;
         }
@@ -89,11 +73,123 @@ async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_prov
 // Threats: K3.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_strict_cookie_of_the_demo_is_not_sent_to_its_callback() {
-    at_the_demo!(of stack_across_sites(), async |_stack, user| {
+    at_the_stack!(of across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
-            sign_in(&user, flow, Some("demo_session")).await?;
+            returns_with_a_strict(&user, flow, "demo_session").await?;
             user.sees_problem("no_session").await?;
             user.forgets_cookies().await?;
         }
+    });
+}
+
+/// Asserts that every cookie of the demo and of the broker is bound to its host, and that
+/// each of them has set one.
+fn are_bound_to_their_hosts(cookies: &[Value]) {
+    let names = || {
+        cookies
+            .iter()
+            .map(|cookie| cookie["name"].as_str().unwrap())
+    };
+    for prefix in ["__Host-demo_session", "__Host-fsi_trip_"] {
+        assert!(names().any(|name| name.starts_with(prefix)), "{cookies:?}");
+    }
+    assert!(
+        names().all(|name| name.starts_with("__Host-")),
+        "{cookies:?}"
+    );
+    for cookie in cookies {
+        assert_eq!(cookie["secure"], true, "{cookie}");
+        assert_eq!(cookie["sourceScheme"], "Secure", "{cookie}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sign_in_over_tls_survives_every_hop_between_three_sites() {
+    at_the_stack!(of over_tls(), async |stack, user| {
+        for flow in [Flow::Clean, Flow::Legacy] {
+            user.goes_to(flow, "google").await?;
+            are_bound_to_their_hosts(&user.holds_cookies().await?);
+            user.chooses("ada").await?;
+            user.is_signed_in_as("Ada Lovelace").await?;
+            user.is_at(&format!("{}/profile", stack.urls().consumer)).await?;
+            user.signs_out().await?;
+        }
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_relayed_sign_in_over_tls_gets_the_confirmation_page() {
+    at_the_stack!(of over_tls(), async |stack, user| {
+        let app = &stack.urls().consumer;
+        // The address that the broker gave to an attacker's browser at the demo.
+        let start = http(&stack).post(format!("{app}/login/google"));
+        let redirect = start.header("Origin", app).send().await;
+        let evil = lure(redirect.location().unwrap()).await;
+        user.opens(&evil.url("/")).await?;
+        user.follows_link().await?;
+        user.is_asked_to_confirm("The demo", app).await?;
+        assert_eq!(provenance_of_visits(&stack), ["foreign"]);
+
+        user.goes_to(Flow::Clean, "google").await?;
+        assert_eq!(provenance_of_visits(&stack), ["foreign", "vouched"]);
+    });
+}
+
+/// The provenance of each visit of an authorization URL, by the broker's audit log.
+fn provenance_of_visits(stack: &Stack) -> Vec<&'static str> {
+    let events = stack.event_log().events(0, None);
+    events.iter().filter_map(|event| event.provenance).collect()
+}
+
+/// Opens `url` with a fragment, from a page of the app; the app's callback is shown with
+/// `more` and nothing else. (What ends with `#` has an empty fragment.)
+async fn comes_back_bare(
+    app: &Application,
+    url: &str,
+    more: &str,
+    user: &User<'_>,
+) -> WebDriverResult<()> {
+    let link = format!(
+        "<a href=\"{}#planted\">Sign in</a>",
+        url.replace('&', "&amp;")
+    );
+    app.site.shows("/start", &link);
+    user.opens(&app.site.url("/start")).await?;
+    user.follows_link().await?;
+    user.sees_heading("Home").await?;
+    let bare = format!("{}{more}", app.site.url("/callback"));
+    assert_eq!(user.runs("return location.href").await?, json!(bare));
+    Ok(())
+}
+
+// Threats: X9, A30.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fragment_never_reaches_the_consumer_whichever_way_a_login_ends() {
+    at_the_stack!(of StackSettings::for_tests(), async |stack, user| {
+        let app = Application::at(&stack).await;
+        let comes_back = async |login: &CleanLogin| {
+            comes_back_bare(&app, &login.authorization_url, "", &user).await
+        };
+        let signed_in = app.login().await;
+        comes_back(&signed_in).await?;
+        assert_eq!(app.result(&signed_in).await["status"], "succeeded");
+        // The login is over now, and its result consumed.
+        comes_back(&signed_in).await?;
+
+        let google = stack.upstream().google();
+        google.queue(Next::Misbehave(Misbehaviour::Deny)).unwrap();
+        let declined = app.login().await;
+        comes_back(&declined).await?;
+        app.is_denied(&declined).await;
+
+        // An authorization request without a state.
+        let callback = app.site.url("/callback");
+        let parameters = [("client_id", &*app.backend.client_id), ("redirect_uri", &callback)];
+        let refused = app.backend.authorize_url(&parameters);
+        comes_back_bare(&app, &refused, "?error=invalid_request#", &user).await?;
+
+        let expired = app.login().await;
+        stack.clock().advance(Duration::from_secs(600));
+        comes_back(&expired).await?;
     });
 }

@@ -1,12 +1,21 @@
 //! A consumer's application at a stack: a project with a backend, and a site whose
 //! pages start its logins.
 
+use std::net::{Ipv4Addr, SocketAddr};
+
 use serde_json::{Value, json};
 use stack::Stack;
 use testkit::backend::{Backend, CleanLogin};
 use testkit::http::{Http, client_builder};
+use thirtyfour::error::WebDriverResult;
 
 use crate::site::Site;
+use crate::user::User;
+
+/// The host name of a stack over TLS that has one.
+pub(crate) const SHOP: &str = "app.shop.test";
+
+const NAME: &str = "Tickets & More";
 
 /// An application with a site of its own.
 pub(crate) struct Application {
@@ -23,8 +32,16 @@ impl Application {
     pub(crate) async fn guarded(stack: &Stack, guard: &str) -> Self {
         let site = Site::called("localhost").await;
         site.shows("/callback", "<h1>Home</h1>");
-        let backend = register(stack, "Tickets & More", &site.url("/callback"), guard).await;
-        Self { site, backend }
+        let callbacks = [site.url("/callback")];
+        let project = json!({ "name": NAME, "redirect_uris": callbacks, "relay_guard": guard });
+        let control = format!("{}/api/projects", stack.urls().control);
+        let project = http(stack).post(control).json(&project).send().await;
+        let backend = Backend::of(&stack.urls().broker, &project.json());
+        let http = backend.http.with_client(client(stack));
+        Self {
+            site,
+            backend: Backend { http, ..backend },
+        }
     }
 
     /// Starts a login.
@@ -36,22 +53,22 @@ impl Application {
     pub(crate) async fn result(&self, login: &CleanLogin) -> Value {
         self.backend.result(&login.session_key).await.json()
     }
-}
 
-/// The backend of a new project whose callback is the demo's, which does not know the
-/// logins of another project.
-pub(crate) async fn backend_at_the_demo(stack: &Stack) -> Backend {
-    let callback = format!("{}/callback", stack.urls().consumer);
-    register(stack, "An app of our own", &callback, "auto").await
-}
+    /// Asserts that the login has no result yet.
+    pub(crate) async fn waits_for(&self, login: &CleanLogin) {
+        assert_eq!(self.result(login).await, json!({ "status": "pending" }));
+    }
 
-async fn register(stack: &Stack, name: &str, callback: &str, guard: &str) -> Backend {
-    let control = format!("{}/api/projects", stack.urls().control);
-    let project = json!({ "name": name, "redirect_uris": [callback], "relay_guard": guard });
-    let project = http(stack).post(control).json(&project).send().await;
-    let backend = Backend::of(&stack.urls().broker, &project.json());
-    let http = backend.http.with_client(client(stack));
-    Backend { http, ..backend }
+    /// Asserts that the login ended without a user.
+    pub(crate) async fn is_denied(&self, login: &CleanLogin) {
+        let denied = json!({ "status": "failed", "error": "access_denied" });
+        assert_eq!(self.result(login).await, denied);
+    }
+
+    /// Waits until the user is asked whether they want to sign in here.
+    pub(crate) async fn asks(&self, user: &User<'_>) -> WebDriverResult<()> {
+        user.is_asked_to_confirm(NAME, &self.site.url("")).await
+    }
 }
 
 /// A client that trusts the certificates of `stack`.
@@ -65,5 +82,7 @@ fn client(stack: &Stack) -> reqwest::Client {
         reqwest::Certificate::from_pem(&pem).unwrap()
     });
     let builder = client_builder().tls_certs_merge(authority);
-    builder.build().unwrap()
+    // Port 0 is the one of the URL.
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    builder.resolve(SHOP, here).build().unwrap()
 }

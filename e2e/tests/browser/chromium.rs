@@ -1,4 +1,4 @@
-//! One ChromeDriver for the whole run, one browser session per test.
+//! One ChromeDriver for the whole run, one browser session per user.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -8,6 +8,13 @@ use rocket::futures::FutureExt as _;
 use thirtyfour::error::WebDriverResult;
 use thirtyfour::{ChromiumLikeCapabilities as _, WebDriver};
 use tokio::sync::OnceCell;
+
+/// Chromium takes the certificates of a stack over TLS unseen (`stack`'s suite `trust` tests
+/// the trust in them), and finds on this machine what the tests call a shop.
+const ARGUMENTS: [&str; 2] = [
+    "--ignore-certificate-errors",
+    "--host-resolver-rules=MAP *.shop.test 127.0.0.1",
+];
 
 /// The driver of the whole run; it ends with this process.
 pub(crate) async fn driver() -> &'static ChromeDriver {
@@ -28,7 +35,7 @@ pub(crate) async fn open() -> WebDriver {
 pub(crate) async fn open_with(more: &[&str]) -> WebDriver {
     let driver = driver().await;
     let mut chromium = driver.capabilities().unwrap();
-    for argument in more {
+    for argument in ARGUMENTS.iter().chain(more) {
         chromium.add_arg(argument).unwrap();
     }
     WebDriver::new(driver.url(), chromium).await.unwrap()
@@ -41,9 +48,8 @@ pub(crate) async fn close_after(
 ) {
     let result = AssertUnwindSafe(steps).catch_unwind().await;
     if !matches!(result, Ok(Ok(()))) {
-        let _ = session
-            .screenshot(&crate::user::picture_path("failed"))
-            .await;
+        let failed = crate::user::picture_path("failed");
+        let _ = session.screenshot(&failed).await;
     }
     let _ = session.clone().quit().await;
     match result {

@@ -2,13 +2,12 @@
 //! it plants in a victim's browser the upstream login of a client of its own; and a cookie
 //! with a byte that is not UTF-8.
 
-use serde_json::json;
 use stack::Stack;
 use testkit::browser::Browser;
 use thirtyfour::error::WebDriverResult;
 
+use crate::across_sites::over_tls;
 use crate::application::{Application, http};
-use crate::https;
 use crate::relay::lure;
 use crate::site::Site;
 use crate::user::User;
@@ -53,21 +52,18 @@ async fn takes_over(stack: &Stack, user: &User<'_>, guard: &str) -> WebDriverRes
     user.is_at_the_mock_of("google").await?;
     user.chooses("ada").await?;
 
-    user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-        .await?;
-    user.takes_picture("relay-8-came-back").await?;
-    assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+    app.asks(user).await?;
+    app.waits_for(&login).await;
     user.cancels_confirmation().await?;
     user.sees_heading("Home").await?;
-    let denied = json!({ "status": "failed", "error": "access_denied" });
-    assert_eq!(app.result(&login).await, denied);
+    app.is_denied(&login).await;
     Ok(())
 }
 
 // Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planted_upstream_login_signs_no_attacker_in() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         for guard in ["auto", "always"] {
             takes_over(&stack, &user, guard).await?;
         }
@@ -77,33 +73,26 @@ async fn a_planted_upstream_login_signs_no_attacker_in() {
 // Threats: W1.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_planted_upstream_login_signs_no_attacker_in_where_the_broker_has_tls() {
-    https::over_tls(async |stack, user| {
+    at_the_stack!(of over_tls(), async |stack, user| {
         for guard in ["auto", "always"] {
-            takes_over(stack, user, guard).await?;
+            takes_over(&stack, &user, guard).await?;
         }
-        Ok(())
-    })
-    .await;
+    });
 }
 
 // Threats: W2.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_that_is_not_utf_8_is_named_to_the_user() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let neighbour = neighbour(vec![b"caf\xe9=1; Path=/".to_vec()]).await;
         user.opens(&neighbour.url("/plant")).await?;
         let app = Application::at(&stack).await;
-        app.site.shows(
-            "/",
-            &format!(
-                "<a href=\"{}\">Sign in</a>",
-                app.login().await.authorization_url
-            ),
-        );
+        let login = app.login().await.authorization_url;
+        let link = format!("<a href=\"{login}\">Sign in</a>");
+        app.site.shows("/", &link);
         user.opens(&app.site.url("/")).await?;
         user.follows_link().await?;
         user.sees_rule("request.cookies").await?;
-        user.takes_picture("cookie-not-utf-8").await?;
         user.forgets_cookies().await?;
         user.opens(&app.site.url("/")).await?;
         user.follows_link().await?;

@@ -10,7 +10,7 @@ use thirtyfour::WebDriver;
 use thirtyfour::error::WebDriverResult;
 
 use crate::chromium;
-use crate::inspector_page::InspectorPage;
+use crate::interactive;
 use crate::user::{Flow, User, picture_path};
 
 /// The limit for a picture in the repository.
@@ -27,15 +27,16 @@ async fn the_readme_has_pictures_of_a_profile_a_login_and_a_lost_answer() {
     let (users, inspectors) = (open().await, open().await);
     let outcome = async {
         let user = User::at(&users, &stack);
-        let inspector = InspectorPage::at(&inspectors, &stack.urls().control).await?;
-        shows_profile(&users, &user).await?;
-        shows_login(&inspectors, &inspector).await?;
+        let inspector = User::at(&inspectors, &stack);
+        inspector.opens_the_inspector().await?;
+        shows_profile(&user).await?;
+        shows_login(&inspector).await?;
         stack.reset().await.unwrap();
         let read = "POST /v1/login/result".parse().unwrap();
         stack
             .faults()
             .arm(FaultInjection::next(read, Fault::LoseResponse));
-        shows_lost_answer(&inspectors, &inspector, &user).await
+        shows_lost_answer(&inspector, &user).await
     };
     chromium::close_after(&inspectors, outcome).await;
     let _ = users.quit().await;
@@ -46,55 +47,46 @@ async fn open() -> WebDriver {
 }
 
 /// Sets the size of the window, in CSS pixels; a picture of it is smaller by a fifth.
-async fn has_window(browser: &WebDriver, width: u32, height: u32) -> WebDriverResult<()> {
+async fn has_window(user: &User<'_>, width: u32, height: u32) -> WebDriverResult<()> {
     let metrics = json!({
         "width": width, "height": height, "deviceScaleFactor": 0.8, "mobile": false,
     });
     let set = "Emulation.setDeviceMetricsOverride";
-    browser.cdp().send_raw(set, metrics).await.map(drop)
+    user.sends_chromium(set, metrics).await.map(drop)
 }
 
-async fn shows_profile(browser: &WebDriver, user: &User<'_>) -> WebDriverResult<()> {
-    has_window(browser, 1000, 680).await?;
-    signs_in(user).await?;
-    user.is_signed_in_as("Ada Lovelace").await?;
-    takes(browser, "profile").await
+async fn shows_profile(user: &User<'_>) -> WebDriverResult<()> {
+    has_window(user, 1000, 680).await?;
+    user.signs_in(Flow::Clean, "google").await?;
+    takes(user, "profile").await
 }
 
-async fn shows_login(browser: &WebDriver, inspector: &InspectorPage<'_>) -> WebDriverResult<()> {
-    has_window(browser, 1240, 860).await?;
+async fn shows_login(inspector: &User<'_>) -> WebDriverResult<()> {
+    has_window(inspector, 1240, 860).await?;
     inspector.sees_arrow(READS, "plain").await?;
     inspector.clicks_arrow(READS).await?;
     inspector.sees("#exchange", "[masked").await?;
-    takes(browser, "inspector").await
+    takes(inspector, "inspector").await
 }
 
-async fn shows_lost_answer(
-    browser: &WebDriver,
-    inspector: &InspectorPage<'_>,
-    user: &User<'_>,
-) -> WebDriverResult<()> {
-    inspector.opens("/").await?;
-    has_window(browser, 1160, 1240).await?;
-    signs_in(user).await?;
+async fn shows_lost_answer(inspector: &User<'_>, user: &User<'_>) -> WebDriverResult<()> {
+    inspector.opens_control("/").await?;
+    has_window(inspector, 1160, 1240).await?;
+    user.goes_to(Flow::Clean, "google").await?;
+    user.chooses("ada").await?;
     let stored = "The broker had already stored: The outcome was read";
     inspector.sees("#sequence .text", stored).await?;
     inspector.sees_no("#exchange").await?;
     let scroll = "document.querySelector('#sequence').scrollIntoView(true);";
-    browser.execute(scroll, Vec::new()).await?;
-    takes(browser, "lost-answer").await
-}
-
-async fn signs_in(user: &User<'_>) -> WebDriverResult<()> {
-    user.opens_the_demo().await?;
-    user.starts(Flow::Clean, "google").await?;
-    user.chooses("ada").await
+    inspector.runs(scroll).await?;
+    takes(inspector, "lost-answer").await
 }
 
 /// Takes a picture, and publishes it if that is asked for.
-async fn takes(browser: &WebDriver, name: &str) -> WebDriverResult<()> {
-    let taken = picture_path(&format!("readme-{name}"));
-    browser.screenshot(&taken).await?;
+async fn takes(user: &User<'_>, name: &str) -> WebDriverResult<()> {
+    let name_of_all = format!("readme-{name}");
+    user.takes_picture(&name_of_all).await?;
+    let taken = picture_path(&name_of_all);
     let bytes = std::fs::metadata(&taken).unwrap().len();
     assert!(bytes < MAX_BYTES, "{name}: {bytes} bytes");
     if let Some(folder) = published() {
@@ -106,9 +98,8 @@ async fn takes(browser: &WebDriver, name: &str) -> WebDriverResult<()> {
 /// A stack with users who choose, and a clock that stands still.
 fn settings() -> StackSettings {
     let settings = StackSettings {
-        automatic: false,
         clock: StackClock::frozen_at(NOW_MS),
-        ..StackSettings::for_tests()
+        ..interactive()
     };
     if published().is_none() {
         return settings;

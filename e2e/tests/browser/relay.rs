@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 use testkit::backend::CleanLogin;
 use testkit::http::Http;
 use thirtyfour::error::WebDriverResult;
+use thirtyfour::extensions::query::ElementQueryable as _;
+use thirtyfour::{By, Key};
 
 use crate::application::Application;
 use crate::site::Site;
@@ -21,17 +23,15 @@ pub(crate) async fn lure(bait: &str) -> Site {
 // Threats: X7.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_who_follows_a_foreign_link_signs_in_only_by_confirming() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         // A fragment must not get through either.
         let evil = lure(&format!("{}#planted", login.authorization_url)).await;
         user.opens(&evil.url("/")).await?;
         user.follows_link().await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
-        user.takes_picture("relay-1-question").await?;
-        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+        app.asks(&user).await?;
+        app.waits_for(&login).await;
 
         user.waits_and_continues().await?;
         user.is_at_the_mock_of("google").await?;
@@ -42,21 +42,25 @@ async fn a_user_who_follows_a_foreign_link_signs_in_only_by_confirming() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn cancelling_ends_the_attackers_login() {
-    at_the_demo!(async |stack, user| {
-        let app = Application::at(&stack).await;
-        let login = app.login().await;
-        let evil = lure(&login.authorization_url).await;
-        user.opens(&evil.url("/")).await?;
-        user.follows_link().await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
-        user.cancels_confirmation().await?;
-        user.sees_heading("Home").await?;
-        let denied = json!({ "status": "failed", "error": "access_denied" });
-        assert_eq!(app.result(&login).await, denied);
-    });
+/// On the confirmation page.
+impl User<'_> {
+    /// Presses Continue as soon as there is something to press, and stays.
+    async fn presses_continue_in_vain(&self) -> WebDriverResult<()> {
+        let before = self.address().await?;
+        let button = By::Css("[data-question] button[value=continue]");
+        let button = self.browser.query(button).and_displayed();
+        button.first().await?.click().await?;
+        self.is_at(&before).await?;
+        self.sees_confirmation_page().await
+    }
+
+    /// Waits until the page was drawn twice: then its observers have run.
+    async fn sees_what_a_page_has_drawn(&self) -> WebDriverResult<()> {
+        let twice = "const done = arguments[0]; \
+                     requestAnimationFrame(() => requestAnimationFrame(() => setInterval(done, 0)));";
+        let drawn = self.browser.execute_async(twice, Vec::new());
+        drawn.await.map(drop)
+    }
 }
 
 /// A script that stops a page's timers, and keeps their callbacks.
@@ -71,14 +75,13 @@ async fn is_asked_by_a_frozen_page(
 ) -> WebDriverResult<()> {
     user.runs_on_every_page(FREEZE).await?;
     user.opens(&login.authorization_url).await?;
-    user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-        .await
+    app.asks(user).await
 }
 
 // Threats: X11.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         is_asked_by_a_frozen_page(&user, &app, &login).await?;
@@ -93,8 +96,7 @@ async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
         user.runs("document.hasFocus = () => true; window.dispatchEvent(new Event('focus'))")
             .await?;
         user.presses_continue_in_vain().await?;
-        user.takes_picture("relay-2-waiting").await?;
-        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+        app.waits_for(&login).await;
 
         user.runs("window.kept.later()").await?;
         user.waits_and_continues().await?;
@@ -106,7 +108,7 @@ async fn continue_does_nothing_until_the_page_was_in_front_for_a_second() {
 // Threats: W5.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         is_asked_by_a_frozen_page(&user, &app, &login).await?;
@@ -120,7 +122,7 @@ async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count
         user.runs("document.querySelector('form.waits').requestSubmit()")
             .await?;
         user.is_at(&login.authorization_url).await?;
-        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+        app.waits_for(&login).await;
 
         user.runs("window.kept.later()").await?;
         user.waits_and_continues().await?;
@@ -133,7 +135,7 @@ async fn a_press_that_begins_too_early_starts_the_second_anew_and_does_not_count
 // Threats: G3.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_waits_until_everything_above_it_was_in_view() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         user.runs_on_every_page(FREEZE).await?;
@@ -145,13 +147,12 @@ async fn continue_waits_until_everything_above_it_was_in_view() {
         .await?;
         user.sees_confirmation_page().await?;
         user.sees_what_a_page_has_drawn().await?;
-        user.takes_picture("relay-7-popup").await?;
         assert_eq!(user.runs("return window.kept").await?, Value::Null);
-        user.presses_tab().await?;
-        user.presses_tab().await?;
-        user.presses_enter().await?;
+        user.presses(Key::Tab).await?;
+        user.presses(Key::Tab).await?;
+        user.presses(Key::Enter).await?;
         user.presses_continue_in_vain().await?;
-        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+        app.waits_for(&login).await;
 
         user.has_a_window_of(390, 844).await?;
         user.sees_what_a_page_has_drawn().await?;
@@ -166,43 +167,45 @@ async fn continue_waits_until_everything_above_it_was_in_view() {
 // Threats: G5.
 #[tokio::test(flavor = "multi_thread")]
 async fn continue_stays_disabled_when_the_script_does_not_load() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
-        user.cannot_load("*/question.js").await?;
-        user.opens(&login.authorization_url).await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
+        user.sends_chromium("Network.enable", json!({})).await?;
+        let blocked = json!({ "urls": ["*/question.js"] });
+        user.sends_chromium("Network.setBlockedURLs", blocked)
             .await?;
+        user.opens(&login.authorization_url).await?;
+        app.asks(&user).await?;
         user.presses_continue_in_vain().await?;
         let is_disabled = "return document.querySelector('.scripted').disabled";
         assert_eq!(user.runs(is_disabled).await?, true);
-        user.presses_tab().await?;
-        user.presses_tab().await?;
-        user.presses_enter().await?;
+        user.presses(Key::Tab).await?;
+        user.presses(Key::Tab).await?;
+        user.presses(Key::Enter).await?;
         user.is_at(&login.authorization_url).await?;
-        assert_eq!(app.result(&login).await, json!({ "status": "pending" }));
+        app.waits_for(&login).await;
         user.cancels_confirmation().await?;
         user.sees_heading("Home").await?;
+        app.is_denied(&login).await;
     });
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_page_works_by_keyboard() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         // A fragment focuses what it names, and names nothing here.
         user.opens(&format!("{}#continue", login.authorization_url))
             .await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
+        app.asks(&user).await?;
         user.sees_continue_enabled().await?;
         assert_eq!(user.focus().await?, "");
-        user.presses_tab().await?;
+        user.presses(Key::Tab).await?;
         assert_eq!(user.focus().await?, "Cancel");
-        user.presses_tab().await?;
+        user.presses(Key::Tab).await?;
         assert_eq!(user.focus().await?, "Continue");
-        user.presses_enter().await?;
+        user.presses(Key::Enter).await?;
         user.is_at_the_mock_of("google").await?;
     });
 }
@@ -210,12 +213,11 @@ async fn the_page_works_by_keyboard() {
 // Threats: X11.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_stylesheet_holds_continue_back_for_a_second_too() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         let login = app.login().await;
         user.opens(&login.authorization_url).await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
+        app.asks(&user).await?;
         let seen = "
             const button = document.querySelector('.waits button');
             button.style.animation = 'none';
@@ -232,63 +234,33 @@ async fn the_stylesheet_holds_continue_back_for_a_second_too() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_page_works_without_scripts() {
-    at_the_demo!(async |stack, user| {
-        let app = Application::at(&stack).await;
-        let login = app.login().await;
-        // If scripts ran, Continue would never wake.
-        user.runs_on_every_page(FREEZE).await?;
-        user.disables_scripts().await?;
-        user.opens(&login.authorization_url).await?;
-        user.waits_and_continues().await?;
-        user.is_at_the_mock_of("google").await?;
-    });
-}
-
 // Threats: G3.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_scripts_a_small_window_shows_no_continue() {
-    at_the_demo!(async |stack, user| {
-        let app = Application::at(&stack).await;
-        let login = app.login().await;
+async fn the_page_works_without_scripts_but_shows_no_continue_in_a_small_window() {
+    at_the_stack!(async |stack, user| {
+        let login = Application::at(&stack).await.login().await;
+        // If scripts ran, Continue would never wake.
+        user.runs_on_every_page(FREEZE).await?;
         user.disables_scripts().await?;
         user.has_a_window_of(390, 844).await?;
         user.opens(&login.authorization_url).await?;
         user.sees_continue_enabled().await?;
         for (width, height) in [(300, 90), (280, 800)] {
             user.has_a_window_of(width, height).await?;
-            let shown = user
-                .counts_shown("[data-question] button[value=continue]")
-                .await?;
+            let button = "[data-question] button[value=continue]";
+            let shown = user.counts_shown(button).await?;
             assert_eq!(shown, 0, "{width} × {height}");
         }
-        user.takes_picture("relay-8-small-unscripted").await?;
-    });
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_page_fits_a_phone_by_day_and_by_night() {
-    at_the_demo!(async |stack, user| {
-        let app = Application::at(&stack).await;
-        let login = app.login().await;
-        user.uses_a_phone().await?;
-        user.opens(&login.authorization_url).await?;
-        user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-            .await?;
-        user.sees_no_sideways_scroll("relay-3-phone-waiting")
-            .await?;
-        user.sees_continue_enabled().await?;
-        user.sees_no_sideways_scroll("relay-4-phone").await?;
-        user.prefers_dark_colours().await?;
-        user.sees_no_sideways_scroll("relay-5-phone-dark").await?;
+        user.has_a_window_of(390, 844).await?;
+        user.waits_and_continues().await?;
+        user.is_at_the_mock_of("google").await?;
     });
 }
 
 // Threats: X10, V8.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
         for (rel, is_asked) in [("", false), ("noreferrer", true)] {
             let login = app.login().await;
@@ -299,8 +271,7 @@ async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
             user.opens(&app.site.url("/forum")).await?;
             user.follows_link().await?;
             if is_asked {
-                user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-                    .await?;
+                app.asks(&user).await?;
             } else {
                 // What remains: it began on a page of the app, and that is all
                 // that a browser reports.
@@ -315,33 +286,29 @@ async fn an_outbound_link_of_the_app_is_vouched_for_unless_it_is_noreferrer() {
 // Threats: G8.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         let app = Application::at(&stack).await;
-        let refresh = |url: &str| format!("<meta http-equiv=\"refresh\" content=\"0;url={url}\">");
-        let script = |url: &str| format!("<script>location.replace('{url}')</script>");
-        let hidden =
-            |html: String| format!("<meta name=\"referrer\" content=\"no-referrer\">{html}");
+        let hides = "<meta name=\"referrer\" content=\"no-referrer\">";
         for (forward, is_asked) in [
             ("refresh", false),
             ("script", false),
-            ("hidden", true),
+            ("hidden script", true),
             ("redirect", true),
         ] {
-            let login = app.login().await;
+            let url = app.login().await.authorization_url;
+            let refresh = format!("<meta http-equiv=\"refresh\" content=\"0;url={url}\">");
+            let script = format!("<script>location.replace('{url}')</script>");
             match forward {
-                "refresh" => app.site.shows("/out", &refresh(&login.authorization_url)),
-                "script" => app.site.shows("/out", &script(&login.authorization_url)),
-                "hidden" => app
-                    .site
-                    .shows("/out", &hidden(script(&login.authorization_url))),
-                _ => app.site.leads("/out", &login.authorization_url),
+                "refresh" => app.site.shows("/out", &refresh),
+                "script" => app.site.shows("/out", &script),
+                "hidden script" => app.site.shows("/out", &format!("{hides}{script}")),
+                _ => app.site.leads("/out", &url),
             }
             let evil = lure(&app.site.url("/out")).await;
             user.opens(&evil.url("/")).await?;
             user.follows_link().await?;
             if is_asked {
-                user.is_asked_to_confirm("Tickets & More", &app.site.url(""))
-                    .await?;
+                app.asks(&user).await?;
             } else {
                 user.is_at_the_mock_of("google").await?;
             }
@@ -352,12 +319,11 @@ async fn a_page_of_the_app_that_forwards_is_vouched_for_unless_it_hides_itself()
 // Threats: X8.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
-    at_the_demo!(async |stack, user| {
+    at_the_stack!(async |stack, user| {
         user.opens_the_demo().await?;
         // The attacker's own address, as the demo built it.
-        let attacker = Http::new();
         let demo = &stack.urls().consumer;
-        let press = attacker.post(format!("{demo}/legacy/login/google"));
+        let press = Http::new().post(format!("{demo}/legacy/login/google"));
         let redirect = press.header("origin", demo).send().await;
         let bait = redirect.location().unwrap();
         let evil = lure(&bait.replace('&', "&amp;")).await;
@@ -366,10 +332,7 @@ async fn the_legacy_flow_ends_the_attack_without_a_confirmation_page() {
         user.is_at_the_mock_of("google").await?;
         user.chooses("ada").await?;
         user.sees_problem("no_session").await?;
-        user.takes_picture("relay-6-legacy").await?;
         // Their own sign-in is not disturbed.
-        user.opens_the_demo().await?;
-        user.starts(Flow::Legacy, "google").await?;
-        user.is_at_the_mock_of("google").await?;
+        user.goes_to(Flow::Legacy, "google").await?;
     });
 }

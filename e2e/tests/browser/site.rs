@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use http_body_util::Full;
@@ -13,7 +12,12 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 /// The response at a path.
 #[derive(Debug, Clone)]
@@ -29,20 +33,35 @@ pub(crate) enum At {
 /// A running site.
 pub(crate) struct Site {
     origin: String,
-    address: SocketAddr,
-    content: Arc<Mutex<HashMap<String, At>>>,
+    content: Content,
 }
 
 impl Site {
     /// A site called `host`.
     pub(crate) async fn called(host: &str) -> Self {
+        Self::start("http", host, None).await
+    }
+
+    /// A site called `host` over TLS, with a certificate that nobody has signed.
+    pub(crate) async fn over_tls(host: &str) -> Self {
+        let made = rcgen::generate_simple_self_signed([host.to_owned()]).unwrap();
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key.into());
+        let tls = TlsAcceptor::from(Arc::new(config.unwrap()));
+        Self::start("https", host, Some(tls)).await
+    }
+
+    async fn start(scheme: &str, host: &str, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let port = listener.local_addr().unwrap().port();
         let content = Arc::new(Mutex::default());
-        tokio::spawn(serve(listener, Arc::clone(&content)));
+        tokio::spawn(serve(listener, Arc::clone(&content), tls));
         Self {
-            origin: format!("http://{host}:{}", address.port()),
-            address,
+            origin: format!("{scheme}://{host}:{port}"),
             content,
         }
     }
@@ -69,25 +88,35 @@ impl Site {
         self.put(path, At::Cookies(lines));
     }
 
-    /// The address it listens on, under whatever name it is reached.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
     fn put(&self, path: &str, at: At) {
         self.content.lock().unwrap().insert(path.to_owned(), at);
     }
 }
 
-async fn serve(listener: TcpListener, content: Arc<Mutex<HashMap<String, At>>>) {
+type Content = Arc<Mutex<HashMap<String, At>>>;
+
+async fn serve(listener: TcpListener, content: Content, tls: Option<TlsAcceptor>) {
     while let Ok((client, _)) = listener.accept().await {
-        let content = Arc::clone(&content);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let at = content.lock().unwrap().get(request.uri().path()).cloned();
-            async move { Ok::<_, Infallible>(answer(at)) }
+        let (content, tls) = (Arc::clone(&content), tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => answer_all(client, content).await,
+                Some(tls) => answer_all(tls.accept(client).await?, content).await,
+            }
+            Ok::<_, std::io::Error>(())
         });
-        tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(client), service));
     }
+}
+
+/// Answers every request of a connection.
+async fn answer_all(client: impl AsyncRead + AsyncWrite + Unpin, content: Content) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let at = content.lock().unwrap().get(request.uri().path()).cloned();
+        async move { Ok::<_, Infallible>(answer(at)) }
+    });
+    let http = http1::Builder::new();
+    // A client may leave in the middle.
+    let _ = http.serve_connection(TokioIo::new(client), service).await;
 }
 
 fn answer(at: Option<At>) -> Response<Full<Bytes>> {
