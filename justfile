@@ -8,7 +8,7 @@ set positional-arguments
 tools := justfile_directory() / "target/tools/bin"
 
 # The suites that need more than Rust. The examiner's law builds faulty consumers with them.
-export SUITES := "e2e/browser,e2e/examples,e2e/nginx,e2e/postgres,bench/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
+export SUITES := "e2e/browser,e2e/examples,e2e/nginx,bench/postgres,conformance/postgres,consistency/postgres,broker/postgres,stack/clients,examiner/consumers"
 
 # The compiler of the suites, which refuses what clippy warns of. The lints of a crate and its
 # tests are one compilation.
@@ -107,7 +107,7 @@ test-nginx: (_need "nginx")
 # Run only the clients that trust the certificate authority of a stack with --https
 [group('test')]
 test-trust: (_need "chromium" "certutil" "java") _node
-    {{ suite }} --test start_up trust::
+    {{ suite }} --test stack program::trust::
 
 # Run only the storage suite, on SQLite, on PostgreSQL, and on PostgreSQL behind pgbouncer
 [group('test')]
@@ -187,7 +187,7 @@ check: lint check-contract check-service check-kubernetes
 [group('test')]
 lint:
     cargo fmt --all -- --check
-    {{ suite }} --all-targets --no-run
+    {{ suite }} --tests --examples --bench '*' --no-run
 
 # Check the licences and sources of the dependencies, and that none is banned
 [group('test')]
@@ -248,7 +248,7 @@ examiner-matrix:
 # Write into THREATS.md which tests cover each threat
 [group('prove')]
 threats:
-    PUBLISH_THREATS=1 {{ suite }} --test documents threats::
+    PUBLISH_THREATS=1 {{ suite }} --test e2e threats::
 
 # Race clients for every single-use value (a number of races; --engine postgres; all flags: just histories --help)
 [group('prove')]
@@ -316,12 +316,12 @@ _mutated SET:
 # Fuzz every input: CASES mutations each, or two minutes (CASES=10000 for a quick run; TARGET is part of a test's name)
 [group('prove')]
 fuzz CASES="1000000" TARGET="fuzz::":
-    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack -p e2e --lib --test e2e {{ TARGET }} -- --nocapture --test-threads 1
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker -p stack --lib --test broker {{ TARGET }} -- --nocapture --test-threads 1
 
 # Compare schemas, broker and a reference validator on CASES bodies of each request (CASES=10000 for a quick run)
 [group('prove')]
 differential CASES="1000000":
-    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p e2e --test e2e contract::differential:: -- --nocapture
+    PROPTEST_CASES={{ CASES }} cargo test --locked --release -p broker --test broker differential:: -- --nocapture
 
 # Prove everything at full size, or some NAMES, and record it in e2e/FIGURES.md (most of a day; continues where it stopped; --quick tries it)
 [group('prove')]
