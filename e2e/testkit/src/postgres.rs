@@ -9,9 +9,10 @@ pub mod bouncer;
 pub mod pair;
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::server::free_port;
 
 /// The group whose members need a password; every other role is trusted. It exists from
 /// the start, without members.
@@ -65,10 +66,7 @@ impl Server {
     ///
     /// As above, or when no port is free.
     pub fn start_on_tcp(durability: Durability) -> io::Result<Self> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-            .local_addr()?
-            .port();
-        Self::serve(durability, "", port, &["listen_addresses=127.0.0.1"])
+        Self::serve(durability, "", free_port(), &["listen_addresses=127.0.0.1"])
     }
 
     /// A standby of `primary`, which it follows.

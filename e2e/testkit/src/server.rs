@@ -1,6 +1,7 @@
 //! Web servers in the process of a test.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread::{self, JoinHandle};
 
 use rocket::fairing::AdHoc;
@@ -9,6 +10,21 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::leak_check;
+
+/// A port for a program that cannot choose one by itself: nothing listens there, and no
+/// program gets it that leaves the choice to the system, whose ports are higher.
+///
+/// # Panics
+///
+/// If no port is free.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Each process begins elsewhere, because test programs run side by side.
+    let first = 10_000 + (std::process::id() % 400) as u16 * 50;
+    let mut ports = std::iter::repeat_with(|| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+    ports.find(is_free).expect("a port is free")
+}
 
 /// A server that listens until this is dropped.
 pub struct TestServer {

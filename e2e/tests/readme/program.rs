@@ -1,6 +1,5 @@
 //! A backend of the README as a process, in front of a stack of its own.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use serde_json::json;
 use stack::{Stack, StackSettings};
 use testkit::browser::{Browser, UNSERVED};
 use testkit::http::Http;
+use testkit::server::free_port;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
@@ -134,11 +134,6 @@ impl RunningBackend {
 
 fn text(body: Vec<u8>) -> String {
     String::from_utf8(body).unwrap()
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// Waits until the process listens.

@@ -145,6 +145,10 @@ pub(super) async fn a_sweep_deletes_a_bounded_number_of_rows(store: TestStore) {
         }
         let (inner, now) = (store.inner.clone(), store.now());
         steps.spawn(async move { inner.open(login, now).await.unwrap() });
+        // The last of 502 would wait for a connection longer than a store lets it.
+        if steps.len() == 64 {
+            steps.join_next().await.unwrap().unwrap();
+        }
     }
     steps.join_all().await;
     assert_eq!(store.rows("logins").await, total);

@@ -1,12 +1,11 @@
 //! Copies of the good consumers, as they are or with a fault.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde::Deserialize;
 use tempfile::TempDir;
+use testkit::server::free_port;
 use url::Url;
 
 use crate::fault::Fault;
@@ -98,13 +97,9 @@ impl Copy {
         self.command.clone()
     }
 
-    /// A start page on a port that is free, and that no program gets which leaves the choice
-    /// to the system: those are higher.
+    /// A start page on a port that is free.
     pub(crate) fn start() -> Url {
-        static NEXT: AtomicU16 = AtomicU16::new(20_000);
-        let is_free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
-        let mut ports = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
-        let port = ports.find(is_free).expect("there is a free port");
+        let port = free_port();
         let start = format!("http://localhost:{port}/");
         start.parse().expect("it is an address")
     }

@@ -1,12 +1,12 @@
 //! Runs of the program `examine` in a folder of their own.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use testkit::server::free_port;
 
 /// A run to come.
 #[derive(Clone)]
@@ -22,12 +22,6 @@ pub(crate) struct Run {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-}
-
-/// A port on which nothing listens.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// The command of an odd app, for a shell.
