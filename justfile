@@ -187,7 +187,8 @@ check: lint check-contract check-service check-kubernetes
 [group('test')]
 lint:
     cargo fmt --all -- --check
-    {{ suite }} --tests --examples --bench '*' --no-run
+    {{ suite }} --no-run
+    {{ suite }} --bench '*' --no-run
 
 # Check the licences and sources of the dependencies, and that none is banned
 [group('test')]
