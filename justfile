@@ -402,14 +402,14 @@ _need +WHAT:
     # Some programs are in a directory that is on root's PATH only.
     PATH=$PATH:/usr/sbin
     declare -A packages=(
-        [python]="python3 python3-venv" [chromium]="chromium chromium-driver" [nginx]=nginx
+        [python]="python3 python3-venv" [chromium]="chromium chromium-driver chromium-headless-shell" [nginx]=nginx
         [postgres]=postgresql [pgbouncer]=pgbouncer [certutil]=libnss3-tools
         [java]=default-jdk-headless [systemd]=systemd [curl]=curl [git]=git [cc]=gcc
     )
     has() {
         case $1 in
             python) python3 -c "import venv, ensurepip" ;;
-            chromium) command -v chromium && command -v chromedriver ;;
+            chromium) command -v chromium && command -v chromedriver && command -v chromium-headless-shell ;;
             postgres) ls -d /usr/lib/postgresql/*/bin ;;
             java) command -v javac ;;
             systemd) command -v systemd-analyze ;;

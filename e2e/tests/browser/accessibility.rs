@@ -138,19 +138,24 @@ const HANGS_MS: u64 = 8_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_inspector_loads_after_twenty_pages_and_in_the_twelfth_tab() {
-    at_the_stack!(async |_stack, user| {
+    let stack = start(interactive()).await;
+    let browser = chromium::open_with_tabs().await;
+    let user = User::at(&browser, &stack);
+    let steps = async {
         let limit = std::time::Duration::from_millis(HANGS_MS);
-        user.browser.set_page_load_timeout(limit).await?;
+        browser.set_page_load_timeout(limit).await?;
         for round in 0..20 {
             let path = ["/", "/others", "/lessons", "/calls"][round % 4];
             user.opens_control(path).await?;
         }
         for _ in 0..12 {
-            let tab = user.browser.new_tab().await?;
+            let tab = browser.new_tab().await?;
             user.switches_to(&tab).await?;
             user.opens_control("/").await?;
         }
-        let title = user.browser.title().await?;
+        let title = browser.title().await?;
         assert!(title.contains("Logins"), "{title}");
-    });
+        Ok(())
+    };
+    chromium::close_after(&browser, steps).await;
 }

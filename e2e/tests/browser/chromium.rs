@@ -41,6 +41,15 @@ pub(crate) async fn open_with(more: &[&str]) -> WebDriver {
     WebDriver::new(driver.url(), chromium).await.unwrap()
 }
 
+/// Opens a browser that hides a page behind the tab in front of it, as the headless shell
+/// never does.
+pub(crate) async fn open_with_tabs() -> WebDriver {
+    let driver = driver().await;
+    let mut chromium = driver.capabilities().unwrap();
+    chromium.unset_binary();
+    WebDriver::new(driver.url(), chromium).await.unwrap()
+}
+
 /// Awaits what the user does, and closes the browser whatever came of it.
 pub(crate) async fn close_after(
     session: &WebDriver,

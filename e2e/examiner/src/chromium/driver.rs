@@ -18,10 +18,11 @@ const START_ATTEMPTS: usize = 20;
 
 /// Runs the driver until standard input closes, which it does with this process however
 /// it ends; then the whole process group ends, and its temporary folder goes. Standard
-/// output closes as soon as the driver ends.
+/// output closes as soon as the driver ends. The browser is the first of its arguments that
+/// is installed.
 const UNTIL_WE_END: &str = r#"exec 3<&0
     command -v chromedriver >/dev/null || { echo missing; exit; }
-    for name in chromium google-chrome google-chrome-stable chromium-browser; do
+    for name; do
         command -v $name && break
     done | sed 's/^/browser: /'
     chromedriver --port=0 2>&1 3<&- &
@@ -36,6 +37,17 @@ const UNTIL_WE_END: &str = r#"exec 3<&0
     } >/dev/null 2>&1 &
     exec >/dev/null 2>&1
     wait $driver"#;
+
+/// What shows its windows.
+const BROWSERS: [&str; 4] = [
+    "chromium",
+    "google-chrome",
+    "google-chrome-stable",
+    "chromium-browser",
+];
+
+/// The same engine and network without a window to draw, in a quarter of the processor time.
+const HEADLESS_SHELLS: [&str; 2] = ["chromium-headless-shell", "chrome-headless-shell"];
 
 const INSTALL: &str = "install chromium and chromedriver (Debian: apt install chromium chromium-driver; Ubuntu: snap install chromium; macOS: brew install --cask chromium chromedriver), or give a running ChromeDriver with --webdriver URL";
 
@@ -112,8 +124,10 @@ impl ChromeDriver {
     async fn try_start(is_shown: bool) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("examine-").tempdir();
         let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
+        let shells = HEADLESS_SHELLS.into_iter().filter(|_| !is_shown);
         let mut child = Command::new("sh")
-            .args(["-c", UNTIL_WE_END])
+            .args(["-c", UNTIL_WE_END, "sh"])
+            .args(shells.chain(BROWSERS))
             .env("TMPDIR", folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
