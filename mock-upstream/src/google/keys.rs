@@ -5,7 +5,7 @@
 //! to half a second, and they are marked as mock only.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk};
 use jsonwebtoken::{
@@ -30,9 +30,11 @@ const PEMS: [(&[u8], &str); 3] = [
     ),
 ];
 
-/// All keys, and the published ones among them.
+/// Read once: it takes longer than most of what a mock does.
+static KEYS: LazyLock<[Key; PEMS.len()]> = LazyLock::new(|| PEMS.map(Key::read));
+
+/// The keys that are published.
 pub(crate) struct KeyRing {
-    keys: [Key; PEMS.len()],
     published: Mutex<Published>,
 }
 
@@ -51,7 +53,6 @@ pub(super) struct Key {
 impl KeyRing {
     pub(crate) fn new() -> Self {
         Self {
-            keys: PEMS.map(Key::read),
             published: Mutex::new(Published::initial()),
         }
     }
@@ -82,15 +83,14 @@ impl KeyRing {
     }
 
     /// The published keys, the oldest first.
-    fn published(&self) -> impl Iterator<Item = &Key> {
+    fn published(&self) -> impl Iterator<Item = &'static Key> + use<> {
         let published: Vec<_> = self.lock().0.iter().copied().collect();
-        published.into_iter().map(|position| &self.keys[position])
+        published.into_iter().map(|position| &KEYS[position])
     }
 
     /// The signing key.
-    pub(super) fn newest(&self) -> &Key {
-        let newest = self.lock().newest();
-        &self.keys[newest]
+    pub(super) fn newest(&self) -> &'static Key {
+        &KEYS[self.lock().newest()]
     }
 
     pub(crate) fn rotate(&self) {

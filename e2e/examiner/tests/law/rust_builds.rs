@@ -17,6 +17,20 @@ use crate::{Consumer, setting};
 /// Where the copy is, below the top of the tree.
 const COPY: &str = "target/faults";
 
+/// The crate without a test, and its empty test.
+const NO_TEST: &str = "none";
+
+/// What cargo tells a test of its own crate. ring's build script reads it as well: ring, and
+/// all that rests on it, would be compiled again.
+const OF_ONE_CRATE: [&str; 6] = [
+    "CARGO_MANIFEST_DIR",
+    "CARGO_PKG_NAME",
+    "CARGO_PKG_VERSION_MAJOR",
+    "CARGO_PKG_VERSION_MINOR",
+    "CARGO_PKG_VERSION_PATCH",
+    "CARGO_PKG_VERSION_PRE",
+];
+
 /// Set when every faulty demo is built.
 static BUILT: OnceCell<()> = OnceCell::const_new();
 
@@ -53,24 +67,21 @@ fn build_all() {
     let is_faulty_demo = |fault: &Fault| fault.consumer == Consumer::Rust;
     let faults: Vec<_> = fault::all().into_iter().filter(is_faulty_demo).collect();
     copy_workspace(&copy);
+    write_no_test(&copy);
     for fault in &faults {
         write_faulty_demo(&copy, fault);
     }
     let mut cargo = Command::new("cargo");
-    // The one test has cargo choose the features of the dependencies as for all tests.
-    cargo.args([
-        "build",
-        "--offline",
-        "--quiet",
-        "--workspace",
-        "--test",
-        "none",
-    ]);
+    cargo.args(["build", "--offline", "--quiet", "--workspace"]);
+    cargo.args(["--test", NO_TEST]);
     if let Some(features) = setting("SUITES") {
         cargo.args(["--features", &features]);
     }
     for fault in &faults {
         cargo.args(["--bin", &fault.id]);
+    }
+    for name in OF_ONE_CRATE {
+        cargo.env_remove(name);
     }
     let target = programs();
     let target = target.parent().expect("programs are in the target");
@@ -85,6 +96,16 @@ fn build_all() {
         built.expect("cargo is there").success(),
         "a fault does not compile"
     );
+}
+
+/// Writes a crate with an empty test. Where a test is built, cargo chooses the features of
+/// the dependencies as for all tests.
+fn write_no_test(copy: &Path) {
+    let folder = copy.join("faults").join(NO_TEST);
+    let manifest = format!("[package]\nname = {NO_TEST:?}\nedition.workspace = true\n");
+    write(&folder.join("Cargo.toml"), &manifest);
+    write(&folder.join("tests").join(NO_TEST).with_extension("rs"), "");
+    write(&folder.join("src/lib.rs"), "");
 }
 
 /// Copies every tracked file, with the faults' crates as further members.
@@ -121,10 +142,10 @@ fn write_faulty_demo(copy: &Path, fault: &Fault) {
     let end = manifest.find("[dev-dependencies]");
     let manifest = &manifest[..end.expect("its tests need more than it does")];
     let named = manifest.replace("\"consumer-demo\"", &format!("{:?}", fault.id));
-    let targets =
-        "[lib]\nname = \"consumer_demo\"\n[[test]]\nname = \"none\"\npath = \"none.rs\"\n";
-    write(&folder.join("Cargo.toml"), &(named + targets));
-    write(&folder.join("none.rs"), "");
+    write(
+        &folder.join("Cargo.toml"),
+        &(named + "[lib]\nname = \"consumer_demo\"\n"),
+    );
     let mut files = tracked_files("consumer-demo/src");
     files.extend(tracked_files("consumer-demo/static"));
     files.extend(tracked_files("consumer-demo/templates"));
