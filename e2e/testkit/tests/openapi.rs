@@ -39,7 +39,7 @@ fn a_documented_response_is_no_violation_and_any_other_is() {
     const STATUS: &str = "it documents only";
     let (get, post) = (Method::GET, Method::POST);
     let leaked = r#"{"status":"pending","session_key":"leaked"}"#;
-    let rule = r#"{"error":"request_failed","rule":"code.known"}"#;
+    let rule = r#"{"error":"request_failed","rule":"unknown"}"#;
     for (method, path, response, about) in [
         (&post, RESULT, json(200, PENDING), ""),
         (&post, RESULT, json(400, REFUSED), ""),

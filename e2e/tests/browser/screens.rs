@@ -51,7 +51,7 @@ async fn every_page_of_a_sign_in_fits_every_screen() {
         user.fits_every_screen("problem").await?;
         user.opens(&format!("{}/login/unknown", stack.urls().broker))
             .await?;
-        user.sees_rule("handle.known").await?;
+        user.is_refused("This sign-in is over").await?;
         user.fits_every_screen("broker").await?;
         let login = Application::at(&stack).await.login().await;
         user.opens(&login.authorization_url).await?;

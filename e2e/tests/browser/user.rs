@@ -329,10 +329,9 @@ impl User<'_> {
 
 /// At the broker.
 impl User<'_> {
-    /// One of the broker's own pages, and the rule that it names.
-    pub(crate) async fn sees_rule(&self, rule: &str) -> WebDriverResult<()> {
-        let page = format!("main[data-rule='{rule}']");
-        self.finds(&page).await.map(drop)
+    /// The broker's page for a refusal, by its title.
+    pub(crate) async fn is_refused(&self, title: &str) -> WebDriverResult<()> {
+        self.sees("main[data-rule] h1", title).await
     }
 
     pub(crate) async fn sees_confirmation_page(&self) -> WebDriverResult<()> {
