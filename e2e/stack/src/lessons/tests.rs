@@ -184,12 +184,17 @@ fn a_first_sign_in_is_ticked_step_by_step() {
     story.ticks("first-sign-in", "···");
     let story = story.plain("a", SESSION, 200);
     story.ticks("first-sign-in", "✓··");
-    let story = story.plain("a", VISIT, 303).plain("a", CALLBACK, 303);
+    story.ticks("where-the-key-lives", "✓···");
+    let story = story.plain("a", VISIT, 303);
+    story.ticks("where-the-key-lives", "✓✓··");
+    let story = story.plain("a", CALLBACK, 303);
     story.ticks("first-sign-in", "✓✓·");
     let story = story.pending("a");
     story.ticks("first-sign-in", "✓✓·");
+    story.ticks("where-the-key-lives", "✓✓✓·");
     let story = story.signed_in("a");
     story.ticks("first-sign-in", "✓✓✓");
+    story.ticks("where-the-key-lives", "✓✓✓✓");
 }
 
 #[test]
