@@ -64,7 +64,7 @@ async fn a_strict_cookie_of_the_broker_is_not_sent_on_the_way_back_from_the_prov
     at_the_stack!(of across_sites(), async |_stack, user| {
         for flow in [Flow::Clean, Flow::Legacy] {
             returns_with_a_strict(&user, flow, "fsi_trip_").await?;
-            user.is_refused("This sign-in did not begin in this browser").await?;
+            user.sees_refusal("This sign-in did not begin in this browser").await?;
             user.forgets_cookies().await?;
         }
     });

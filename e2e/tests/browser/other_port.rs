@@ -92,7 +92,7 @@ async fn a_cookie_that_is_not_utf_8_is_named_to_the_user() {
         app.site.shows("/", &link);
         user.opens(&app.site.url("/")).await?;
         user.follows_link().await?;
-        user.is_refused("A cookie in this browser cannot be read")
+        user.sees_refusal("A cookie in this browser cannot be read")
             .await?;
         user.forgets_cookies().await?;
         user.opens(&app.site.url("/")).await?;

@@ -94,7 +94,7 @@ async fn a_sister_subdomain_plants_no_upstream_login_at_the_broker() {
             plant(&user, &planted, value).await?;
             user.opens(&provider).await?;
             user.chooses("ada").await?;
-            user.is_refused("This sign-in did not begin in this browser").await?;
+            user.sees_refusal("This sign-in did not begin in this browser").await?;
         }
         // The login itself is alive: it was the names that did not serve.
         user.is_given_cookies(&[login]).await?;

@@ -51,7 +51,8 @@ async fn every_page_of_a_sign_in_fits_every_screen() {
         user.fits_every_screen("problem").await?;
         user.opens(&format!("{}/login/unknown", stack.urls().broker))
             .await?;
-        user.is_refused("This sign-in is over").await?;
+        user.sees_refusal("This sign-in link has expired, or was already used")
+            .await?;
         user.fits_every_screen("broker").await?;
         let login = Application::at(&stack).await.login().await;
         user.opens(&login.authorization_url).await?;

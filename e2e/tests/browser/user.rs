@@ -329,9 +329,9 @@ impl User<'_> {
 
 /// At the broker.
 impl User<'_> {
-    /// The broker's page for a refusal, by its title.
-    pub(crate) async fn is_refused(&self, title: &str) -> WebDriverResult<()> {
-        self.sees("main[data-rule] h1", title).await
+    /// The broker's page for a refusal, by words that no other refusal has.
+    pub(crate) async fn sees_refusal(&self, words: &str) -> WebDriverResult<()> {
+        self.sees("main[data-rule]", words).await
     }
 
     pub(crate) async fn sees_confirmation_page(&self) -> WebDriverResult<()> {

@@ -17,8 +17,8 @@ use crate::{Consumer, setting};
 /// Where the copy is, below the top of the tree.
 const COPY: &str = "target/faults";
 
-/// The crate without a test, and its empty test.
-const NO_TEST: &str = "none";
+/// A crate that has nothing but an empty test, and that test.
+const EMPTY_TEST: &str = "empty";
 
 /// What cargo tells a test of its own crate. ring's build script reads it as well: ring, and
 /// all that rests on it, would be compiled again.
@@ -67,13 +67,13 @@ fn build_all() {
     let is_faulty_demo = |fault: &Fault| fault.consumer == Consumer::Rust;
     let faults: Vec<_> = fault::all().into_iter().filter(is_faulty_demo).collect();
     copy_workspace(&copy);
-    write_no_test(&copy);
+    write_empty_test(&copy);
     for fault in &faults {
         write_faulty_demo(&copy, fault);
     }
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--offline", "--quiet", "--workspace"]);
-    cargo.args(["--test", NO_TEST]);
+    cargo.args(["--test", EMPTY_TEST]);
     if let Some(features) = setting("SUITES") {
         cargo.args(["--features", &features]);
     }
@@ -98,13 +98,16 @@ fn build_all() {
     );
 }
 
-/// Writes a crate with an empty test. Where a test is built, cargo chooses the features of
+/// Writes the crate with the empty test. Where a test is built, cargo chooses the features of
 /// the dependencies as for all tests.
-fn write_no_test(copy: &Path) {
-    let folder = copy.join("faults").join(NO_TEST);
-    let manifest = format!("[package]\nname = {NO_TEST:?}\nedition.workspace = true\n");
+fn write_empty_test(copy: &Path) {
+    let folder = copy.join("faults").join(EMPTY_TEST);
+    let manifest = format!("[package]\nname = {EMPTY_TEST:?}\nedition.workspace = true\n");
     write(&folder.join("Cargo.toml"), &manifest);
-    write(&folder.join("tests").join(NO_TEST).with_extension("rs"), "");
+    write(
+        &folder.join("tests").join(EMPTY_TEST).with_extension("rs"),
+        "",
+    );
     write(&folder.join("src/lib.rs"), "");
 }
 
