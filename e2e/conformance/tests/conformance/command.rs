@@ -13,8 +13,8 @@ use tokio::process::Command;
 use super::flaws::flaw_of;
 use super::proxy::{self, ProxiedResponse};
 use super::snapshots;
-use super::test_broker::{CALLBACK, CLIENT_ID, SECRET, TestBroker};
-use testkit::browser::{Browser, UNSERVED};
+use super::test_broker::{CALLBACK, CLIENT_ID, NO_SERVER, SECRET, TestBroker};
+use testkit::browser::Browser;
 
 /// The command, with the environment of the test alone.
 fn conformance(arguments: &[&str]) -> Command {
@@ -61,7 +61,7 @@ fn transcript(arguments: &[&str], output: &Output) -> String {
 
 #[tokio::test]
 async fn wrong_usage_and_a_server_that_cannot_be_tested_are_one_line_and_status_2() {
-    let at = UNSERVED;
+    let at = NO_SERVER;
     let mut approved = String::new();
     for arguments in [
         &["--help"][..],

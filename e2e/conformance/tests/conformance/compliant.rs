@@ -14,7 +14,7 @@ use contract::Rule;
 use serde_json::json;
 
 use super::proxy::{self, Flaw, ProxiedResponse};
-use super::test_broker::{CLIENT_ID, SECRET, TestBroker, project, run};
+use super::test_broker::{CLIENT_ID, NO_SERVER, SECRET, TestBroker, project, run};
 
 async fn assert_meets_every_requirement(store: StoreUrl) {
     let report = TestBroker::start(store, Flaw::default()).await.run().await;
@@ -103,11 +103,12 @@ async fn a_server_that_accepts_everything_gets_no_more_requests_than_promised() 
 async fn an_unreachable_control_address_is_a_harness_error_and_no_failure() {
     let broker = TestBroker::compliant().await;
     let plan = TestPlan {
-        control: Some(StackControl::at("http://127.0.0.1:9")),
+        control: Some(StackControl::at(NO_SERVER)),
         ..broker.plan()
     };
     let report = run(&plan).await;
     assert_eq!(report.conclusion(), Conclusion::Inconclusive);
     assert!(report.results.iter().all(|it| it.verdict.label() != "FAIL"));
-    assert!(report.harness_errors[0].contains("the control address http://127.0.0.1:9"));
+    let unreachable = format!("the control address {NO_SERVER}");
+    assert!(report.harness_errors[0].contains(&unreachable));
 }

@@ -19,6 +19,10 @@ use crate::parts::{self, UPSTREAM_SECRET};
 use testkit::backend::Backend;
 use testkit::server::TestServer;
 
+/// Where no server listens. Not the origin of a callback: the runner listens there while a
+/// browser of its own signs in.
+pub(crate) const NO_SERVER: &str = "http://localhost:1";
+
 pub(crate) const CALLBACK: &str = "http://localhost:9/conformance";
 pub(crate) const SECOND_CALLBACK: &str = "http://localhost:9/conformance/second";
 /// A callback of the other project alone.
