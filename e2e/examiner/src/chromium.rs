@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use crate::browser::Visit;
     use crate::verdict::Verdict;
+    use rustix::process::Pid;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_browser_that_does_not_start_is_not_tested_and_named_with_the_way_out() {
@@ -172,24 +173,47 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn chromium_keeps_no_profile_and_no_process_after_its_end() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
+        let (folder, group) = chromium.driver().await.unwrap().traces();
+        let without_browser = processes_of(group);
         let mut tab = chromium.open().await.unwrap();
         assert!(chromium.is_busy());
         tab.open(&Url::parse("about:blank").unwrap()).await.unwrap();
-        let (folder, group) = chromium.driver().await.unwrap().traces();
+        assert!(processes_of(group) > without_browser);
         assert!(std::fs::read_dir(&folder).unwrap().count() > 0);
         drop(tab);
+        // The browser ends with its tab, and the driver with the examination.
+        ends_to(group, without_browser).await;
         chromium.stop().await;
         assert!(!folder.exists());
-        // A process that has ended may wait to be collected by init.
-        let watch = crate::time::Stopwatch::start();
-        while rustix::process::test_kill_process_group(group).is_ok() {
-            assert!(watch.elapsed().as_secs() < 10, "Chromium runs on");
-            crate::time::pause(std::time::Duration::from_millis(20)).await;
-        }
+        ends_to(group, 0).await;
         assert_eq!(
             chromium.open().await.err().map(|it| it.verdict),
             Some(Verdict::Harness)
         );
+    }
+
+    /// Waits until so many processes of a group are left.
+    async fn ends_to(group: Pid, left: usize) {
+        // A process that has ended may wait to be collected by init.
+        let watch = crate::time::Stopwatch::start();
+        while processes_of(group) > left {
+            assert!(watch.elapsed().as_secs() < 10, "Chromium runs on");
+            crate::time::pause(std::time::Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The number of processes of a group.
+    fn processes_of(group: Pid) -> usize {
+        let group = group.as_raw_nonzero().to_string();
+        let is_of_group = |stat: &String| {
+            // After the name, which is in brackets: the state, the parent, the group.
+            let (_, fields) = stat.rsplit_once(')').unwrap();
+            fields.split_whitespace().nth(2) == Some(&group)
+        };
+        let processes = std::fs::read_dir("/proc").unwrap();
+        let stats = processes
+            .filter_map(|it| std::fs::read_to_string(it.unwrap().path().join("stat")).ok());
+        stats.filter(is_of_group).count()
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -47,7 +47,12 @@ const BROWSERS: [&str; 4] = [
 ];
 
 /// The same engine and network without a window to draw, in a quarter of the processor time.
-const HEADLESS_SHELLS: [&str; 2] = ["chromium-headless-shell", "chrome-headless-shell"];
+/// Debian's by its own path: what is on PATH is a script that starts it, and that leaves it
+/// running when ChromeDriver ends the script.
+const HEADLESS_SHELLS: [&str; 2] = [
+    "/usr/lib/chromium/chromium-headless-shell",
+    "chrome-headless-shell",
+];
 
 const INSTALL: &str = "install chromium and chromedriver (Debian: apt install chromium chromium-driver; Ubuntu: snap install chromium; macOS: brew install --cask chromium chromedriver), or give a running ChromeDriver with --webdriver URL";
 
