@@ -81,7 +81,7 @@ impl Copy {
 
     fn new(name: String, mut command: Vec<String>, folder: TempDir) -> Self {
         // A slow broker is waited for to the end of this time.
-        command.splice(0..0, ["env".to_owned(), "CALL_SECONDS=5".to_owned()]);
+        command.splice(0..0, ["env".to_owned(), "CALL_SECONDS=8".to_owned()]);
         Self {
             name,
             command,
