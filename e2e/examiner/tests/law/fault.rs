@@ -23,6 +23,9 @@ pub(crate) struct Fault {
     pub(crate) needs_chromium: bool,
     /// The checks that fail, and no other.
     pub(crate) fails: Vec<String>,
+    /// But for these, which fail if a timer of the app has it so.
+    #[serde(default)]
+    pub(crate) may_fail: Vec<String>,
     pub(crate) edit: Vec<Edit>,
 }
 
