@@ -512,6 +512,14 @@ _cargo-deny: (_cargo-tool "cargo-deny" "0.20.2")
 
 _cargo-cyclonedx: (_cargo-tool "cargo-cyclonedx" "0.5.9")
 
-# Without optimization, which takes most of the build time: their input is small.
+# The one on this machine, if it is of that version. Else it is compiled, without optimization,
+# which takes most of the build time: the input of these tools is small.
 _cargo-tool NAME VERSION:
-    cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if installed=$(command -v {{ NAME }}) && [[ $("$installed" --version) = "{{ NAME }} {{ VERSION }}"* ]]; then
+        mkdir -p {{ tools }}
+        ln --symbolic --force "$installed" {{ tools }}/{{ NAME }}
+    else
+        cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}
+    fi
