@@ -289,6 +289,7 @@ mutants SET PUBLISH="" EVERY="1": (_need "postgres" "pgbouncer") _cargo-mutants 
         flags+=(--file "$file")
     done
     found=target/mutants/$1
+    mkdir -p "$found"
     export PATH={{ tools }}:$PATH
     # 2: some survived, 3: some timed out. Anything else is no run at all.
     cargo mutants --cargo-arg=--locked --package "$crate" --test-package "$crate" --copy-target true --timeout 120 \
