@@ -292,7 +292,7 @@ mutants SET PUBLISH="" EVERY="1": (_need "postgres" "pgbouncer") _cargo-mutants 
     mkdir -p "$found"
     export PATH={{ tools }}:$PATH
     # 2: some survived, 3: some timed out. Anything else is no run at all.
-    cargo mutants --cargo-arg=--locked --package "$crate" --test-package "$crate" --copy-target true --timeout 300 \
+    cargo mutants --cargo-arg=--locked --package "$crate" --test-package "$crate" --copy-target true --timeout-multiplier 3 \
         --shard "0/{{ EVERY }}" --sharding round-robin --output "$found" "${flags[@]}" || case $? in 2 | 3) ;; *) exit 1 ;; esac
     cargo run --locked --quiet -p mutants -- "$1" "$found/mutants.out" --every "{{ EVERY }}" {{ PUBLISH }}
 

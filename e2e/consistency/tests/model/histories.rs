@@ -23,8 +23,8 @@ use crate::timed_model::TimedModel;
 use testkit::leak_check::without_keeping_log;
 use testkit::server::runtime;
 
-/// The number of histories of a run.
-pub(crate) const HISTORIES: u32 = 2_000;
+/// The number of histories of a run, which reach the rarest case some fifty times.
+pub(crate) const HISTORIES: u32 = 1_000;
 
 /// The number that proptest runs if no other was asked for.
 const PROPTESTS_OWN: u32 = 256;
