@@ -1,21 +1,24 @@
 //! Builds of the demo: the good one, and one for each fault.
 //!
-//! The faulty ones are crates of a copy of the workspace, built at once and in the
-//! workspace's own target: with the same features as the tests, so that every dependency is
-//! the one that is compiled already.
+//! The faulty ones are one crate of a copy of the workspace, built in the workspace's own
+//! target: with the same features as the tests, so that every dependency is the one that is
+//! compiled already. It is given one fault after another and compiled incrementally, which
+//! costs a third of a crate for each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-
-use tokio::sync::OnceCell;
+use std::sync::{Mutex, Once};
 
 use crate::consumer::top;
-use crate::fault::{self, Edit, Fault};
-use crate::{Consumer, setting};
+use crate::fault::{Edit, Fault};
+use crate::setting;
 
 /// Where the copy is, below the top of the tree.
 const COPY: &str = "target/faults";
+
+/// The crate that has one fault after another.
+const FAULTY_DEMO: &str = "faulty-demo";
 
 /// A crate that has nothing but an empty test, and that test.
 const EMPTY_TEST: &str = "empty";
@@ -31,9 +34,6 @@ const OF_ONE_CRATE: [&str; 6] = [
     "CARGO_PKG_VERSION_PRE",
 ];
 
-/// Set when every faulty demo is built.
-static BUILT: OnceCell<()> = OnceCell::const_new();
-
 /// The demo as the workspace builds it.
 pub(crate) fn good() -> PathBuf {
     let demo = programs().join("consumer-demo");
@@ -47,12 +47,9 @@ pub(crate) fn good() -> PathBuf {
 
 /// The demo with a fault.
 pub(crate) async fn with_fault(fault: &Fault) -> PathBuf {
-    let build = || async {
-        let built = tokio::task::spawn_blocking(build_all).await;
-        built.expect("the build ends");
-    };
-    BUILT.get_or_init(build).await;
-    programs().join(&fault.id)
+    let fault = fault.clone();
+    let built = tokio::task::spawn_blocking(move || build(&fault)).await;
+    built.expect("the build ends")
 }
 
 /// The folder of the programs: tests are in `deps`, below it.
@@ -62,23 +59,28 @@ fn programs() -> PathBuf {
     programs.to_owned()
 }
 
-fn build_all() {
+fn build(fault: &Fault) -> PathBuf {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    static COPIED: Once = Once::new();
+    let _alone = ONE_AT_A_TIME.lock().expect("every fault compiles");
     let copy = top().join(COPY);
-    let is_faulty_demo = |fault: &Fault| fault.consumer == Consumer::Rust;
-    let faults: Vec<_> = fault::all().into_iter().filter(is_faulty_demo).collect();
-    copy_workspace(&copy);
-    write_empty_test(&copy);
-    for fault in &faults {
-        write_faulty_demo(&copy, fault);
-    }
+    COPIED.call_once(|| {
+        copy_workspace(&copy);
+        write_empty_test(&copy);
+    });
+    write_faulty_demo(&copy, fault);
+    compile(&copy, &fault.id);
+    let faulty = programs().join(&fault.id);
+    fs::copy(programs().join(FAULTY_DEMO), &faulty).expect("a program can be copied");
+    faulty
+}
+
+fn compile(copy: &Path, fault: &str) {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--offline", "--quiet", "--workspace"]);
-    cargo.args(["--test", EMPTY_TEST]);
+    cargo.args(["--test", EMPTY_TEST, "--bin", FAULTY_DEMO]);
     if let Some(features) = setting("SUITES") {
         cargo.args(["--features", &features]);
-    }
-    for fault in &faults {
-        cargo.args(["--bin", &fault.id]);
     }
     for name in OF_ONE_CRATE {
         cargo.env_remove(name);
@@ -86,16 +88,15 @@ fn build_all() {
     let target = programs();
     let target = target.parent().expect("programs are in the target");
     let built = cargo
-        .current_dir(&copy)
+        .current_dir(copy)
         .env("CARGO_TARGET_DIR", target)
+        .env("CARGO_INCREMENTAL", "1")
         // Clippy refuses what is wrong on purpose.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .stdin(Stdio::null())
         .status();
-    assert!(
-        built.expect("cargo is there").success(),
-        "a fault does not compile"
-    );
+    let succeeded = built.expect("cargo is there").success();
+    assert!(succeeded, "{fault} does not compile");
 }
 
 /// Writes the crate with the empty test. Where a test is built, cargo chooses the features of
@@ -103,7 +104,7 @@ fn build_all() {
 fn write_empty_test(copy: &Path) {
     let folder = copy.join("faults").join(EMPTY_TEST);
     let manifest = format!("[package]\nname = {EMPTY_TEST:?}\nedition.workspace = true\n");
-    write(&folder.join("Cargo.toml"), &manifest);
+    write(&folder.join("Cargo.toml"), manifest);
     write(
         &folder.join("tests").join(EMPTY_TEST).with_extension("rs"),
         "",
@@ -111,7 +112,7 @@ fn write_empty_test(copy: &Path) {
     write(&folder.join("src/lib.rs"), "");
 }
 
-/// Copies every tracked file, with the faults' crates as further members.
+/// Copies every tracked file, with the crates of the faults as further members.
 fn copy_workspace(copy: &Path) {
     for name in tracked_files(".") {
         let (from, to) = (top().join(&name), copy.join(&name));
@@ -122,7 +123,7 @@ fn copy_workspace(copy: &Path) {
         let manifest = fs::read_to_string(from).expect("the manifest is there");
         let members = "members = [";
         let more = manifest.replacen(members, &format!("{members}\"faults/*\","), 1);
-        write(&to, &more);
+        write(&to, more);
     }
 }
 
@@ -137,18 +138,16 @@ fn tracked_files(folder: &str) -> Vec<PathBuf> {
     names.filter(|name| top().join(name).exists()).collect()
 }
 
-/// Writes the demo with `fault` as a crate with the fault's name.
+/// Gives the faulty demo this fault, and no other.
 fn write_faulty_demo(copy: &Path, fault: &Fault) {
-    let folder = copy.join("faults").join(&fault.id);
+    let folder = copy.join("faults").join(FAULTY_DEMO);
     let manifest = fs::read_to_string(top().join("consumer-demo/Cargo.toml"));
     let manifest = manifest.expect("the demo has a manifest");
     let end = manifest.find("[dev-dependencies]");
     let manifest = &manifest[..end.expect("its tests need more than it does")];
-    let named = manifest.replace("\"consumer-demo\"", &format!("{:?}", fault.id));
-    write(
-        &folder.join("Cargo.toml"),
-        &(named + "[lib]\nname = \"consumer_demo\"\n"),
-    );
+    let named = manifest.replace("\"consumer-demo\"", &format!("{FAULTY_DEMO:?}"));
+    let with_library = named + "[lib]\nname = \"consumer_demo\"\n";
+    write(&folder.join("Cargo.toml"), with_library);
     let mut files = tracked_files("consumer-demo/src");
     files.extend(tracked_files("consumer-demo/static"));
     files.extend(tracked_files("consumer-demo/templates"));
@@ -167,13 +166,14 @@ fn write_faulty_demo(copy: &Path, fault: &Fault) {
             .iter()
             .filter(|it| is_source_of(it, &name))
             .collect();
+        // As new as it is written: it may have had another fault.
         if edits.is_empty() {
-            copy_file(&from, &to);
+            write(&to, fs::read(from).expect("the file is there"));
             continue;
         }
         let source = fs::read_to_string(from).expect("a source is text");
         let edit = |text: String, edit: &&Edit| edit.apply(&fault.id, &text);
-        write(&to, &edits.iter().fold(source, edit));
+        write(&to, edits.iter().fold(source, edit));
     }
 }
 
@@ -193,13 +193,14 @@ fn copy_file(from: &Path, to: &Path) {
     dated.expect("the time can be set");
 }
 
-/// Writes a text, unless it is there already.
-fn write(path: &Path, text: &str) {
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
+/// Writes a file, unless it is there already.
+fn write(path: &Path, contents: impl AsRef<[u8]>) {
+    let contents = contents.as_ref();
+    if fs::read(path).is_ok_and(|old| old == contents) {
         return;
     }
     make_folder_of(path);
-    fs::write(path, text).expect("a file can be written");
+    fs::write(path, contents).expect("a file can be written");
 }
 
 fn make_folder_of(path: &Path) {
