@@ -17,8 +17,8 @@ linted := "RUSTC_WORKSPACE_WRAPPER=" + justfile_directory() / ".ci/clippy-rustc"
 # A suite, of a build that all suites share.
 suite := linted + " cargo test --locked --workspace --features " + SUITES
 
-# A Node of its own, if the machine has none that is new enough.
-export PATH := justfile_directory() / "target/node/programs:" + env("PATH")
+# A Node of its own, if the machine has none that is new enough; and those tools.
+export PATH := justfile_directory() / "target/node/programs:" + tools + ":" + env("PATH")
 
 # The programs of a debug build.
 programs := env("CARGO_TARGET_DIR", "target") / "debug"
@@ -193,7 +193,7 @@ lint:
 # Check the licences and sources of the dependencies, and that none is banned
 [group('test')]
 check-licences: _cargo-deny
-    {{ tools }}/cargo-deny --locked check bans licenses sources
+    cargo-deny --locked check bans licenses sources
 
 # Check the published contract against OpenAPI's own meta-schema, which no crate carries
 [group('test')]
@@ -239,7 +239,7 @@ check-kubernetes: (_need "python")
 # Check the dependencies against the advisory database (needs the network)
 [group('test')]
 advisories: _cargo-deny
-    {{ tools }}/cargo-deny --locked check advisories
+    cargo-deny --locked check advisories
 
 # Publish which fault fails which check
 [group('prove')]
@@ -290,7 +290,6 @@ mutants SET PUBLISH="" EVERY="1": (_need "postgres" "pgbouncer") _cargo-mutants 
     done
     found=target/mutants/$1
     mkdir -p "$found"
-    export PATH={{ tools }}:$PATH
     # 2: some survived, 3: some timed out. Anything else is no run at all.
     cargo mutants --cargo-arg=--locked --package "$crate" --test-package "$crate" --copy-target true --timeout-multiplier 3 \
         --shard "0/{{ EVERY }}" --sharding round-robin --output "$found" "${flags[@]}" || case $? in 2 | 3) ;; *) exit 1 ;; esac
@@ -362,7 +361,7 @@ sbom: _cargo-cyclonedx
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
     export SOURCE_DATE_EPOCH
     # The tool writes each list beside the manifest of its program, and nowhere else.
-    {{ tools }}/cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
+    cargo-cyclonedx cyclonedx --quiet --format json --spec-version 1.5 --describe binaries
     rm -rf target/sbom
     mkdir -p target/sbom
     for list in */*_bin.cdx.json */*/*_bin.cdx.json; do
@@ -513,14 +512,8 @@ _cargo-deny: (_cargo-tool "cargo-deny" "0.20.2")
 
 _cargo-cyclonedx: (_cargo-tool "cargo-cyclonedx" "0.5.9")
 
-# The one on this machine, if it is of that version. Else it is compiled, without optimization,
-# which takes most of the build time: the input of these tools is small.
+# Nothing, if it is installed at that version. Else it is compiled, without optimization, which
+# takes most of the build time: the input of these tools is small.
 _cargo-tool NAME VERSION:
-    #!/usr/bin/env bash
-    set -euo pipefail
-    if installed=$(command -v {{ NAME }}) && [[ $("$installed" --version) = "{{ NAME }} {{ VERSION }}"* ]]; then
-        mkdir -p {{ tools }}
-        ln --symbolic --force "$installed" {{ tools }}/{{ NAME }}
-    else
-        cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}
-    fi
+    [[ "$({{ NAME }} --version 2>/dev/null)" = "{{ NAME }} {{ VERSION }}"* ]] \
+        || cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}

@@ -106,7 +106,7 @@ impl Copy {
 }
 
 /// Makes the changes of `fault` below `folder`.
-fn apply(fault: &Fault, folder: &Path) {
+pub(crate) fn apply(fault: &Fault, folder: &Path) {
     for edit in &fault.edit {
         let path = folder.join(&edit.file);
         let text =

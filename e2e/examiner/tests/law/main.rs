@@ -144,11 +144,9 @@ async fn difference(fault: Arc<Fault>, checks: Checks) -> Option<String> {
     let report = examine(&copy, plan).await;
     drop(permit);
     let found = red(&report);
-    let ids = found.iter().map(|(id, _)| id.as_str());
-    let ids: BTreeSet<&str> = ids
-        .filter(|id| !fault.may_fail.iter().any(|it| it == id))
-        .collect();
-    let wanted: BTreeSet<&str> = fault.fails.iter().map(String::as_str).collect();
+    let ids = found.iter().map(|(id, _)| id);
+    let ids: BTreeSet<_> = ids.filter(|id| !fault.may_fail.contains(id)).collect();
+    let wanted: BTreeSet<_> = fault.fails.iter().collect();
     (ids != wanted).then(|| format!("{}: {wanted:?} expected, but {found:?}", fault.id))
 }
 

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, Once};
 
-use crate::consumer::top;
-use crate::fault::{Edit, Fault};
+use crate::consumer::{apply, top};
+use crate::fault::Fault;
 use crate::setting;
 
 /// Where the copy is, below the top of the tree.
@@ -151,30 +151,13 @@ fn write_faulty_demo(copy: &Path, fault: &Fault) {
     let mut files = tracked_files("consumer-demo/src");
     files.extend(tracked_files("consumer-demo/static"));
     files.extend(tracked_files("consumer-demo/templates"));
-    let is_source_of =
-        |edit: &Edit, name: &Path| name == Path::new("consumer-demo/src").join(&edit.file);
-    for edit in &fault.edit {
-        let is_there = files.iter().any(|name| is_source_of(edit, name));
-        assert!(is_there, "{}: {} is missing", fault.id, edit.file.display());
-    }
     for name in files {
-        let from = top().join(&name);
         let inside = name.strip_prefix("consumer-demo");
         let to = folder.join(inside.expect("it is in that folder"));
-        let edits: Vec<_> = fault
-            .edit
-            .iter()
-            .filter(|it| is_source_of(it, &name))
-            .collect();
         // As new as it is written: it may have had another fault.
-        if edits.is_empty() {
-            write(&to, fs::read(from).expect("the file is there"));
-            continue;
-        }
-        let source = fs::read_to_string(from).expect("a source is text");
-        let edit = |text: String, edit: &&Edit| edit.apply(&fault.id, &text);
-        write(&to, edits.iter().fold(source, edit));
+        write(&to, fs::read(top().join(&name)).expect("the file is there"));
     }
+    apply(fault, &folder.join("src"));
 }
 
 /// Copies a file that differs. The copy is as old, because cargo compiles what is newer than
