@@ -515,5 +515,5 @@ _cargo-cyclonedx: (_cargo-tool "cargo-cyclonedx" "0.5.9")
 # Nothing, if it is installed at that version. Else it is compiled, without optimization, which
 # takes most of the build time: the input of these tools is small.
 _cargo-tool NAME VERSION:
-    [[ "$({{ NAME }} --version 2>/dev/null)" = "{{ NAME }} {{ VERSION }}"* ]] \
+    @[[ "$({{ NAME }} --version 2>/dev/null)" = "{{ NAME }} {{ VERSION }}"* ]] \
         || cargo install --quiet --debug --locked --root target/tools --version {{ VERSION }} {{ NAME }}
