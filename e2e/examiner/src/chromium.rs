@@ -150,6 +150,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    #[cfg_attr(not(feature = "consumers"), ignore = "needs Chromium: just test")]
     async fn a_form_of_the_foreign_site_arrives_with_the_fields_of_the_visit() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
         let (site, other) = (
@@ -171,6 +172,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    #[cfg_attr(not(feature = "consumers"), ignore = "needs Chromium: just test")]
     async fn chromium_keeps_no_profile_and_no_process_after_its_end() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
         let (folder, group) = chromium.driver().await.unwrap().traces();
@@ -217,6 +219,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    #[cfg_attr(not(feature = "consumers"), ignore = "needs Chromium: just test")]
     async fn a_secret_is_found_wherever_a_script_has_stored_it() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
         let site = ForeignSite::start().await.unwrap();

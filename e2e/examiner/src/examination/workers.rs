@@ -196,6 +196,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    #[cfg_attr(not(feature = "consumers"), ignore = "needs Chromium: just test")]
     async fn a_testbed_waits_for_chromium_only_when_nothing_else_is_left() {
         let chromium = Chromium::new(&ChromiumSettings::Hidden);
         let taken = |queue: &Queue| next(queue, &chromium).map(|it| it.id.as_str());
