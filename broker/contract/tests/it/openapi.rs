@@ -2,6 +2,7 @@
 //! of a broker's conformance to it are in `e2e/tests/it/contract`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
 
 use contract::{
     ApiError, LoginResult, LoginResultRequest, LoginSessionRequest, LoginSessionResponse, Profile,
@@ -158,8 +159,13 @@ fn the_three_requests_take_no_other_fields() {
     assert_eq!(closed, requests.into());
 }
 
-/// Reads every example of the schema `name` as a `T`, and writes it back the same.
-fn reads<T: DeserializeOwned + Serialize>(name: &str) {
+/// The members that are secrets.
+const SECRETS: &str = "access_token authorization_url client_secret code code_verifier \
+                       codeVerifier session_key state";
+
+/// Reads every example of the schema `name` as a `T`, whose `Debug` shows no secret, and
+/// writes it back the same.
+fn reads<T: DeserializeOwned + Serialize + Debug>(name: &str) {
     let document = document();
     let schema = &document["components"]["schemas"][name];
     let mut examples = Vec::new();
@@ -168,6 +174,9 @@ fn reads<T: DeserializeOwned + Serialize>(name: &str) {
     assert!(!examples.is_empty(), "{name} has no example");
     for example in examples {
         let read: T = serde_json::from_value(example.clone()).unwrap();
+        for secret in SECRETS.split(' ').filter_map(|it| example[it].as_str()) {
+            assert!(!format!("{read:?}").contains(secret), "{read:?}");
+        }
         assert_eq!(serde_json::to_value(read).unwrap(), *example, "{name}");
     }
 }

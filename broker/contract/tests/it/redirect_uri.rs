@@ -154,11 +154,8 @@ fn a_url_that_a_browser_would_only_rewrite_breaks_no_rule_of_the_specification()
         ("ftp://app.example/cb", false),
     ] {
         let Malformed(rule) = text.parse::<RedirectUri>().unwrap_err();
-        assert_eq!(
-            rule.source() == contract::Source::KitChoice,
-            is_choice,
-            "{text}: {rule}"
-        );
+        let is_kits = rule.source() == contract::Source::KitChoice;
+        assert_eq!(is_kits, is_choice, "{text}: {rule}");
     }
 }
 
@@ -171,11 +168,8 @@ fn of_length(start: &str, length: usize) -> String {
 fn a_callback_has_at_most_2048_characters_and_an_origin_no_more_than_a_name_can_have() {
     assert_eq!(contract::redirect_uri::MAX_CHARS, 2048);
     for (length, is_accepted) in [(2047, true), (2048, true), (2049, false), (100_000, false)] {
-        check(
-            &of_length("https://app.example/", length),
-            is_accepted,
-            "its length",
-        );
+        let text = of_length("https://app.example/", length);
+        check(&text, is_accepted, "its length");
     }
     check_origin(&of_length("https://example.", 267), true);
     check_origin(&of_length("https://example.", 268), false);
@@ -247,35 +241,21 @@ fn an_origin_is_https_or_http_on_loopback_with_nothing_behind_its_port() {
     refused
         .split_whitespace()
         .for_each(|text| check_origin(text, false));
-    for text in [
-        "",
-        " https://broker.example",
-        "https://broker.example ",
-        "https://broker.example\n",
-    ] {
-        check_origin(text, false);
-    }
+    "| https://broker.example|https://broker.example |https://broker.example\n"
+        .split('|')
+        .for_each(|text| check_origin(text, false));
 }
 
 #[test]
 fn loopback_is_localhost_127_8_and_the_one_ipv6_address() {
-    for (texts, expected) in [
-        (
-            "http://localhost:8000 https://localhost https://127.0.0.1 https://127.255.255.255 https://[::1]",
-            true,
-        ),
-        (
-            "https://broker.example https://128.0.0.1 https://0.0.0.0 https://[::2]",
-            false,
-        ),
-        ("https://app.localhost https://localhost.example", false),
-    ] {
+    let here = "http://localhost:8000 https://localhost https://127.0.0.1
+        https://127.255.255.255 https://[::1]";
+    let elsewhere = "https://broker.example https://128.0.0.1 https://0.0.0.0 https://[::2]
+        https://app.localhost https://localhost.example";
+    for (texts, expected) in [(here, true), (elsewhere, false)] {
         for text in texts.split_whitespace() {
-            assert_eq!(
-                text.parse::<Origin>().unwrap().is_loopback(),
-                expected,
-                "{text}"
-            );
+            let origin: Origin = text.parse().unwrap();
+            assert_eq!(origin.is_loopback(), expected, "{text}");
         }
     }
 }
@@ -292,14 +272,10 @@ fn carries_a_login(text: &str) -> bool {
 #[test]
 fn a_long_origin_can_carry_the_authorization_urls_made_from_it() {
     assert!(carries_a_login("http://[::1]:65535"));
-    assert!(carries_a_login(&format!(
-        "https://{}.example",
-        "a".repeat(63)
-    )));
-    assert!(carries_a_login(&format!(
-        "https://{}example",
-        "abc.".repeat(600)
-    )));
+    for labels in ["a".repeat(63) + ".", "abc.".repeat(600)] {
+        let origin = format!("https://{labels}example");
+        assert!(carries_a_login(&origin), "{origin}");
+    }
 }
 
 proptest! {
