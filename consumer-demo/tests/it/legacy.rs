@@ -104,7 +104,12 @@ async fn c15_a_state_counts_for_600_seconds() {
     consumer.advance(1);
     let later = browser.start_legacy("google").await;
     consumer.advance(599);
-    assert_eq!(browser.finish_legacy(&login).await.outcome(), "expired");
+    let late = browser.finish_legacy(&login).await;
+    assert_eq!(late.outcome(), "expired");
+    assert!(late.body.contains(r#"action="/legacy/login/google""#));
+    // A later start forgets that it has expired.
+    browser.start_legacy("google").await;
+    assert_eq!(browser.finish_legacy(&login).await.outcome(), "refused");
     assert_eq!(consumer.broker.call_count(), 0);
     assert_eq!(browser.finish_legacy(&later).await.outcome(), "/profile");
 }

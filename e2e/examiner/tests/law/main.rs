@@ -127,6 +127,7 @@ async fn the_express_consumer_passes_every_check() {
     a_good_consumer_passes(Consumer::Node).await;
 }
 
+// Threats: C14, C18.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_demo_passes_every_check() {
     a_good_consumer_passes(Consumer::Rust).await;
