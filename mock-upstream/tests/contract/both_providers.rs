@@ -3,9 +3,14 @@
 use mock_upstream::{Iss, Misbehaviour, Next, Provider};
 
 use crate::test_mock::{
-    CLIENT_ID, CLIENT_SECRET, GITHUB, GOOGLE, Response, TestMock, authorization, redemption,
-    token_path,
+    CLIENT_ID, CLIENT_SECRET, GITHUB, GOOGLE, Response, TestMock, authorization, redemption, rows,
 };
+
+/// GitHub's answers to a token call with a wrong client and with a bad code.
+pub(crate) const WRONG_CLIENT: &str = "200 incorrect_client_credentials: \
+                                       The client_id and/or client_secret passed are incorrect.";
+pub(crate) const BAD_CODE: &str =
+    "200 bad_verification_code: The code passed is incorrect or expired.";
 
 // RFC 9207: Google's phased rollout since February 2026; GitHub sent it in April 2026,
 // rolled it back, and sends it again since August.
@@ -54,8 +59,7 @@ const OLDER: &str = "Code was already redeemed.";
 async fn a_code_works_once_and_until_it_expires() {
     let mock = TestMock::new().await;
     check_code(&mock, GOOGLE, 60_000, "400 invalid_grant: Bad Request").await;
-    let bad_code = "200 bad_verification_code: The code passed is incorrect or expired.";
-    check_code(&mock, GITHUB, 600_000, bad_code).await;
+    check_code(&mock, GITHUB, 600_000, BAD_CODE).await;
     let mock = TestMock::with(|settings| {
         settings.google.unconfirmed.google_used_code = OLDER;
         settings.google.unconfirmed.google_code_lifetime_seconds = 90;
@@ -77,25 +81,62 @@ async fn check_code(mock: &TestMock, provider: Provider, lifetime_ms: i64, error
 // Google: discovery lists client_secret_basic. GitHub: inferred, as it is the default of
 // Auth.js, arctic, Authlib, requests-oauthlib and simple-oauth2.
 #[tokio::test]
-async fn a_client_can_authenticate_with_basic() {
+async fn a_client_can_authenticate_with_basic_and_a_wrong_secret_in_it_keeps_the_code() {
     let mock = TestMock::new().await;
-    for provider in Provider::ALL {
+    for (provider, error) in [
+        (GOOGLE, "401 invalid_client: Unauthorized"),
+        (GITHUB, WRONG_CLIENT),
+    ] {
         let form = redemption(&mock.code(provider).await);
         let form = form.changed("-client_id; -client_secret");
-        let request = mock.token_call(provider).form(&form.0);
-        let request = request.basic_auth(CLIENT_ID, Some(CLIENT_SECRET));
-        assert!(Response::of(request).await.is_granted());
+        let call = async |secret| {
+            let request = mock.token_call(provider).form(&form.0);
+            Response::of(request.basic_auth(CLIENT_ID, Some(secret))).await
+        };
+        assert_eq!(call("guess").await.error(), error);
+        assert!(call(CLIENT_SECRET).await.is_granted());
     }
 }
 
-// Google's status is not confirmed.
+/// The provider, the changes of a good token call, the error, and whether the code still works
+/// after it. GitHub's: "Troubleshooting OAuth app access token request errors".
+const REFUSED: &str = "
+    // googleworkspace/go-samples#85.
+    google | code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
+    // google-api-php-client#2669.
+    google | -code_verifier | 400 invalid_grant: Missing code verifier. | used
+    // google-api-java-client#1479.
+    google | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
+    // The error was seen; its description is not confirmed.
+    google | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
+    // Client tests of several projects, and a client's table of errors.
+    google | client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
+    google | client_secret=guess | 401 invalid_client: Unauthorized | kept
+    google | grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
+    github | code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
+    github | client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
+    github | redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
+    // fastmcp#1724; the status is not confirmed.
+    github | -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
+    // The error is not confirmed.
+    github | code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
+";
+
 #[tokio::test]
-async fn a_get_of_the_token_endpoint_is_refused_and_keeps_the_code() {
+async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
     let mock = TestMock::new().await;
-    for provider in Provider::ALL {
+    for [provider, changes, error, code] in rows(REFUSED) {
+        let provider = provider.parse().unwrap();
         let form = redemption(&mock.code(provider).await);
-        let path = format!("{}?{}", token_path(provider), form.encoded());
-        assert_eq!(mock.get(provider, &path).await.status, 405);
-        assert!(mock.token(provider, &form).await.is_granted());
+        let response = mock.token(provider, &form.clone().changed(changes)).await;
+        assert_eq!(response.error(), error, "{provider} {changes}");
+        if provider == GITHUB {
+            let anchor = response.text("error").replace('_', "-");
+            let page = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/";
+            assert_eq!(response.text("error_uri"), format!("{page}#{anchor}"));
+        }
+        let works = mock.token(provider, &form).await.is_granted();
+        assert_eq!(works, code == "kept", "{provider} {changes}");
     }
 }

@@ -2,7 +2,9 @@
 
 use mock_upstream::{Client, Clients, Provider};
 
-use crate::test_mock::{CALLBACK, CLIENT_ID, GITHUB, GOOGLE, TestMock, authorization, redemption};
+use crate::test_mock::{
+    CALLBACK, CLIENT_ID, GITHUB, GOOGLE, TestMock, authorization, redemption, rows,
+};
 
 const OTHER_CALLBACK: &str = "https://other.test/back";
 
@@ -71,22 +73,18 @@ async fn any_client_may_have_any_secret_and_any_callback_but_must_have_one() {
     }
 }
 
+/// The changes of a good request, and a part of the page.
+const NO_CALLBACK: &str = "
+    google | redirect_uri=javascript:alert(1) | redirect_uri_mismatch
+    github | redirect_uri=javascript:alert(1) | Add redirect_uri to the request
+    github | -redirect_uri | Add redirect_uri to the request
+";
+
 #[tokio::test]
 async fn where_any_callback_will_do_a_request_must_still_name_a_good_one() {
     let mock = serving(Clients::Any).await;
-    for (provider, changes, part) in [
-        (
-            GOOGLE,
-            "redirect_uri=javascript:alert(1)",
-            "redirect_uri_mismatch",
-        ),
-        (
-            GITHUB,
-            "redirect_uri=javascript:alert(1)",
-            "Add redirect_uri to the request",
-        ),
-        (GITHUB, "-redirect_uri", "Add redirect_uri to the request"),
-    ] {
+    for [provider, changes, part] in rows(NO_CALLBACK) {
+        let provider = provider.parse().unwrap();
         let params = authorization(provider).changed(changes);
         let refused = mock.authorize(provider, &params).await;
         refused.assert_page(400, part);

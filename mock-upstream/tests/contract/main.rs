@@ -22,7 +22,18 @@ mod start;
 mod users;
 
 mod both_providers;
-mod github;
-mod google;
+mod github {
+    mod account;
+    mod api;
+    mod authorize;
+    mod token;
+}
+mod google {
+    mod authorize;
+    pub(crate) mod id_token;
+    pub(crate) mod keys;
+    mod token;
+    mod userinfo;
+}
 
 mod misbehaviours;

@@ -104,17 +104,6 @@ async fn the_addresses_are_those_of_the_account_with_their_visibility() {
     assert_eq!(body_of(user("7"), "/user/emails").await, json!([]));
 }
 
-#[tokio::test]
-async fn email_private_hides_the_address_of_any_user() {
-    let json = json!({
-        "id": "7", "email": "e@mail.example", "email_verified": true, "email_private": true,
-    });
-    let user: User = serde_json::from_value(json).unwrap();
-    assert_eq!(body_of(user.clone(), "/user").await["email"], Value::Null);
-    let emails = body_of(user, "/user/emails").await;
-    assert_eq!(emails[1], address("e@mail.example", true, Some("private")));
-}
-
 // REST API, "List email addresses": 30 on a page by default, 100 at most.
 #[tokio::test]
 async fn the_primary_one_of_forty_addresses_is_on_the_second_page() {

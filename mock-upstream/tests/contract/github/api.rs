@@ -44,12 +44,7 @@ async fn the_token_is_in_the_header_with_the_scheme_bearer_or_token_in_any_case(
     for path in ["/user", &format!("/user?access_token={token}")] {
         assert_eq!(call_with(&mock, path, "accept", "*/*").await.status, 401);
     }
-}
-
-// Seen in several projects.
-#[tokio::test]
-async fn a_bad_token_is_bad_credentials() {
-    let mock = TestMock::new().await;
+    // Seen in several projects.
     let response = mock.get_with("gho_none", GITHUB, "/user").await;
     let body = json!({
         "message": "Bad credentials",

@@ -1,11 +1,10 @@
 //! GitHub's authorization endpoint.
 
-use mock_upstream::{Iss, Misbehaviour, Next};
+use mock_upstream::Iss;
 use serde_json::{Value, json};
 
 use crate::test_mock::{
-    CALLBACK, GITHUB, Response, STATE, TestMock, authorization, authorization_path, rows,
-    token_path,
+    GITHUB, Response, STATE, TestMock, authorization, authorization_path, rows, token_path,
 };
 
 // "Authorizing OAuth apps"; iss since the rollout of 2026. gerrit-oauth-provider#71: a code
@@ -25,21 +24,6 @@ async fn a_success_carries_code_state_and_iss() {
     assert!(code.len() == 20 && code.bytes().all(is_lower_hex), "{code}");
 }
 
-// The real URL, from before the rollout of iss: kossiitkgp/KWoC-Frontend#95.
-#[tokio::test]
-async fn a_denial_equals_the_real_one_byte_for_byte() {
-    let mock = TestMock::new().await;
-    mock.upstreams.github().set_iss(Iss::On);
-    mock.queue(GITHUB, Next::Misbehave(Misbehaviour::Deny));
-    let params = authorization(GITHUB).with("state", "mentor");
-    let response = mock.authorize(GITHUB, &params).await;
-    let real = "?error=access_denied\
-                &error_description=The+user+has+denied+your+application+access.\
-                &error_uri=https%3A%2F%2Fdocs.github.com%2Fapps%2Fmanaging-oauth-apps%2Ftroubleshooting-authorization-request-errors%2F%23access-denied\
-                &state=mentor";
-    assert_eq!(response.header("location"), format!("{CALLBACK}{real}"));
-}
-
 /// The changes of a good request, and the start of the callback.
 const CALLBACKS: &str = "
     // `Authorizing OAuth apps`: if left out, the first registered callback is used; other
@@ -48,7 +32,7 @@ const CALLBACKS: &str = "
     redirect_uri=http://127.0.0.1:8000/second?tenant=1 | http://127.0.0.1:8000/second?tenant=1&code=
     login=ada-mock; allow_signup=false; prompt=select_account | http://127.0.0.1:8000/callback?code=
     // `Troubleshooting authorization request errors`: sent to the registered callback.
-    redirect_uri=https://attacker.example/ | http://127.0.0.1:8000/callback?error=redirect_uri_mismatch&error_description=The+redirect_uri+MUST+match+the+registered+callback+URL+for+this+application.&error_uri=
+    redirect_uri=https://attacker.example/ | http://127.0.0.1:8000/callback?error=redirect_uri_mismatch&error_description=The+redirect_uri+MUST+match+the+registered+callback+URL+for+this+application.&error_uri=https%3A%2F%2Fdocs.github.com%2Fapps%2Fmanaging-oauth-apps%2Ftroubleshooting-authorization-request-errors%2F%23redirect-uri-mismatch&state=
     redirect_uri=http://127.0.0.1:8000/callback/ | http://127.0.0.1:8000/callback?error=redirect_uri_mismatch
     // `Authorizing OAuth apps`: S256, 43 characters; `plain` is not supported.
     code_challenge_method=plain | http://127.0.0.1:8000/callback?error=invalid_request

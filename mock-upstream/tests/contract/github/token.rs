@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use crate::test_mock::{
-    CLIENT_ID, CLIENT_SECRET, GITHUB, Params, Response, TestMock, redemption, rows, token_path,
-};
+use crate::both_providers::{BAD_CODE, WRONG_CLIENT};
+use crate::test_mock::{CLIENT_ID, GITHUB, Params, Response, TestMock, redemption, token_path};
 
 // "Authorizing OAuth apps": commas, `bearer` in lower case. github.blog, 2021: a token is
 // `^gho_[A-Za-z0-9]{36}$`. Headers: octokit/auth-oauth-app.js#13.
@@ -52,38 +51,6 @@ async fn the_response_is_a_form_unless_json_is_accepted() {
     }
 }
 
-const WRONG_CLIENT: &str = "200 incorrect_client_credentials: \
-                            The client_id and/or client_secret passed are incorrect.";
-const BAD_CODE: &str = "200 bad_verification_code: The code passed is incorrect or expired.";
-
-/// The changes of a good token call, the error, and whether the code still works after it:
-/// "Troubleshooting OAuth app access token request errors".
-const REFUSED: &str = "
-    code=0123456789abcdef0123 | 200 bad_verification_code: The code passed is incorrect or expired. | kept
-    client_id=unknown | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    client_secret=guess | 200 incorrect_client_credentials: The client_id and/or client_secret passed are incorrect. | kept
-    redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 200 redirect_uri_mismatch: The redirect_uri MUST match the registered callback URL for this application. | used
-    // fastmcp#1724; the status is not confirmed.
-    -code_verifier | 200 invalid_grant: A code_verifier was not included, but the authorization request included a code_challenge. Codes requested with a code_challenge MUST be redeemed with a code_verifier. | used
-    // The error is not confirmed.
-    code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 200 bad_verification_code: The code passed is incorrect or expired. | used
-";
-
-#[tokio::test]
-async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
-    let mock = TestMock::new().await;
-    for [changes, error, code] in rows(REFUSED) {
-        let form = redemption(&mock.code(GITHUB).await);
-        let response = mock.token(GITHUB, &form.clone().changed(changes)).await;
-        assert_eq!(response.error(), error, "{changes}");
-        let anchor = response.text("error").replace('_', "-");
-        let page = "https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/";
-        assert_eq!(response.text("error_uri"), format!("{page}#{anchor}"));
-        let works = mock.token(GITHUB, &form).await.is_granted();
-        assert_eq!(works, code == "kept", "{changes}");
-    }
-}
-
 // "Authorizing OAuth apps": recommended, not required.
 #[tokio::test]
 async fn the_redirect_uri_is_optional() {
@@ -105,20 +72,6 @@ async fn the_status_and_the_error_for_a_bad_verifier_can_be_chosen() {
         let response = mock.token(GITHUB, &form).await;
         assert_eq!(response.status, status);
         assert_eq!(response.text("error"), "invalid_grant");
-    }
-}
-
-#[tokio::test]
-async fn a_wrong_secret_in_basic_is_refused_and_keeps_the_code() {
-    let mock = TestMock::new().await;
-    let form = redemption(&mock.code(GITHUB).await).changed("-client_id; -client_secret");
-    for (secret, expected) in [("guess", Some(WRONG_CLIENT)), (CLIENT_SECRET, None)] {
-        let request = mock.token_call(GITHUB).basic_auth(CLIENT_ID, Some(secret));
-        let response = Response::of(request.form(&form.0)).await;
-        match expected {
-            Some(error) => assert_eq!(response.error(), error),
-            None => assert!(response.is_granted()),
-        }
     }
 }
 

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use crate::test_mock::{
-    CLIENT_ID, GOOGLE, Params, Response, TestMock, authorization, redemption, rows,
-};
+use crate::test_mock::{CLIENT_ID, GOOGLE, Params, Response, TestMock, authorization, redemption};
 
 // Fields: "OAuth 2.0 for Web Server Applications"; 3599: seen by clients.
 #[tokio::test]
@@ -23,34 +21,6 @@ async fn a_token_response_has_googles_members_and_no_refresh_token() {
     let scope = "openid https://www.googleapis.com/auth/userinfo.email \
                  https://www.googleapis.com/auth/userinfo.profile";
     assert_eq!(answer.text("scope"), scope);
-}
-
-/// The changes of a good token call, the response, and whether the code still works after it.
-const REFUSED: &str = "
-    // googleworkspace/go-samples#85.
-    code=4%2F0Aabc | 400 invalid_grant: Malformed auth code. | kept
-    // google-api-php-client#2669.
-    -code_verifier | 400 invalid_grant: Missing code verifier. | used
-    // google-api-java-client#1479.
-    code_verifier=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | 400 invalid_grant: Invalid code verifier. | used
-    // The error was seen; its description is not confirmed.
-    redirect_uri=http://127.0.0.1:8000/second?tenant=1 | 400 redirect_uri_mismatch: Bad Request | used
-    // Client tests of several projects, and a client's table of errors.
-    client_id=unknown | 401 invalid_client: The OAuth client was not found. | kept
-    client_secret=guess | 401 invalid_client: Unauthorized | kept
-    grant_type=password | 400 unsupported_grant_type: Invalid grant_type | kept
-";
-
-#[tokio::test]
-async fn a_token_call_with_a_fault_gets_the_error_of_that_fault() {
-    let mock = TestMock::new().await;
-    for [changes, error, code] in rows(REFUSED) {
-        let form = redemption(&mock.code(GOOGLE).await);
-        let response = mock.token(GOOGLE, &form.clone().changed(changes)).await;
-        assert_eq!(response.error(), error, "{changes}");
-        let works = mock.token(GOOGLE, &form).await.is_granted();
-        assert_eq!(works, code == "kept", "{changes}");
-    }
 }
 
 #[tokio::test]

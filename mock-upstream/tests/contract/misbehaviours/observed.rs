@@ -18,6 +18,9 @@ use crate::test_mock::{
 
 type Members = BTreeMap<String, String>;
 
+const HEADERS: &str = "content-type content-encoding location retry-after x-ratelimit-limit \
+                       x-ratelimit-remaining";
+
 /// The members of each part of a sign-in; values that are random or of this mock are masked.
 pub(super) struct Observed(BTreeMap<&'static str, Members>);
 
@@ -40,8 +43,7 @@ impl Observed {
             _ if name == "code" => "code=CODE".to_owned(),
             value => format!("{name}={}", value.replace(&url, "URL")),
         });
-        let pairs: Vec<_> = pairs.collect();
-        observed.add("callback", [("", pairs.join("&"))]);
+        observed.add("callback", "", pairs.collect::<Vec<_>>().join("&"));
         let Some(code) = callback.get("code") else {
             return observed;
         };
@@ -81,40 +83,27 @@ impl Observed {
         observed
     }
 
-    fn add<'a>(
-        &mut self,
-        part: &'static str,
-        members: impl IntoIterator<Item = (&'a str, String)>,
-    ) {
-        let members = members
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value));
-        self.0.entry(part).or_default().extend(members);
+    fn add(&mut self, part: &'static str, name: &str, value: impl Into<String>) {
+        let members = self.0.entry(part).or_default();
+        members.insert(name.to_owned(), value.into());
     }
 
     async fn add_answer(&mut self, part: &'static str, request: RequestBuilder) {
         match Response::try_of(request).await {
             Ok(response) => self.add_response(part, &response),
-            Err(error) if error.is_timeout() => self.add(part, [("", "silence".to_owned())]),
-            Err(error) => self.add(part, [("", error.to_string())]),
+            Err(error) if error.is_timeout() => self.add(part, "", "silence"),
+            Err(error) => self.add(part, "", error.to_string()),
         }
     }
 
     fn add_response(&mut self, part: &'static str, response: &Response) {
-        let names = [
-            "content-type",
-            "content-encoding",
-            "location",
-            "retry-after",
-            "x-ratelimit-limit",
-            "x-ratelimit-remaining",
-        ];
-        self.add(part, [("status", response.status.to_string())]);
-        let header = |name| match response.header(name) {
-            "" => "absent".to_owned(),
-            value => value.to_owned(),
-        };
-        self.add(part, names.map(|name| (name, header(name))));
+        self.add(part, "status", response.status.to_string());
+        for name in HEADERS.split(' ') {
+            match response.header(name) {
+                "" => {}
+                value => self.add(part, name, value),
+            }
+        }
         let body = match part {
             "token" => "token body",
             "/user" => "/user body",
@@ -125,12 +114,12 @@ impl Observed {
                 self.add_json(body, &Value::Object(members));
             }
             _ if part == "keys" && response.status == 200 => {}
-            _ => self.add(body, [("body", kind(response))]),
+            _ => self.add(body, "body", kind(response)),
         }
         if body == "token body" {
             // A parser keeps the last of two members.
             let forged = response.body.matches(r#":"forged""#).count();
-            self.add(part, [("forged members", forged.to_string())]);
+            self.add(part, "forged members", forged.to_string());
             for name in ["access_token", "id_token"] {
                 self.hide(body, name, |token| match token {
                     r#""forged""# => "forged".to_owned(),
@@ -142,11 +131,10 @@ impl Observed {
 
     fn add_json(&mut self, part: &'static str, object: &Value) {
         for (name, value) in object.as_object().unwrap() {
-            let value = match value {
-                Value::String(text) => short(text),
-                other => other.to_string(),
-            };
-            self.add(part, [(name.as_str(), value)]);
+            match value {
+                Value::String(text) => self.add(part, name, short(text)),
+                other => self.add(part, name, other.to_string()),
+            }
         }
     }
 
@@ -164,7 +152,7 @@ impl Observed {
             true => "published".to_owned(),
             false => format!("unknown, {} characters", kid.len() - 2),
         });
-        self.add("header", [("signature", signer(token, keys, &kid))]);
+        self.add("header", "signature", signer(token, keys, &kid));
         let now = mock.now_ms() / 1000;
         let url = mock.url(GOOGLE, "");
         for name in ["iat", "exp"] {
@@ -178,10 +166,8 @@ impl Observed {
         });
         let subs = claims.split(r#""sub":"#).skip(1);
         let subs = subs.map(|rest| rest.split([',', '}']).next().unwrap());
-        let subs = subs
-            .map(|sub| short(sub.trim_matches('"')))
-            .collect::<Vec<_>>();
-        self.add("claims", [("subs", subs.join(" and "))]);
+        let subs: Vec<_> = subs.map(|sub| short(sub.trim_matches('"'))).collect();
+        self.add("claims", "subs", subs.join(" and "));
     }
 
     /// Replaces the value of a member, if it is there.
@@ -258,15 +244,17 @@ fn signer(token: &str, keys: &[Value], kid: &Value) -> String {
     for key in keys {
         // The public key as a shared secret: RFC 8725, section 2.1.
         let secret = DecodingKey::from_secret(key["n"].as_str().unwrap().as_bytes());
-        let is_named = match key["kid"] == *kid {
-            true => "the named key",
-            false => "another key",
+        let is_named = key["kid"] == *kid;
+        let name = if is_named {
+            "the named key"
+        } else {
+            "another key"
         };
         if fits(&rsa_key(key), Algorithm::RS256) {
-            return format!("by {is_named}");
+            return format!("by {name}");
         }
         if fits(&secret, Algorithm::HS256) {
-            return format!("keyed with the modulus of {is_named}");
+            return format!("keyed with the modulus of {name}");
         }
     }
     let bytes = URL_SAFE_NO_PAD.decode(signature).unwrap().len();

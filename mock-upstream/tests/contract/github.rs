@@ -1,6 +1,0 @@
-//! GitHub's endpoints.
-
-mod account;
-mod api;
-mod authorize;
-mod token;
