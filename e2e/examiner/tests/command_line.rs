@@ -28,60 +28,49 @@ fn check_all<T: Sync>(rows: &[(Examine, T)], check: impl Fn(&Run, &T) + Sync) {
     }
 }
 
+/// Odd apps with the flags of their runs, and the parts of the sentence.
+const TROUBLE: &str = r#"
+answers-200 | / has no link and no form to press: give the page on which a visitor chooses to sign in
+answers-500 | answers with status 500
+dead-button | 2 links and buttons were pressed | give the app that address as SIGNIN_BASE_URL
+scripted --no-chromium | sign_in = { google = "POST /login/google" }
+nested | the page / nests elements more than 512 deep
+own-login | asks for a password of the app's own
+plain --sign-in google=css:#google | sign_in.google: css:#google finds nothing on /
+plain --whoami /nowhere | whoami /nowhere does not show
+"#;
+
 #[test]
 fn an_app_that_cannot_be_examined_is_named_before_any_verdict() {
-    let odd = Examine::odd;
-    let wrong_secret = format!("SIGNIN_CLIENT_SECRET=wrong exec {}", odd_app("plain"));
-    let unknown = format!("SIGNIN_CLIENT_ID=unknown exec {}", odd_app("plain"));
+    let plain = |setting: &str| Examine::shell(&format!("{setting} exec {}", odd_app("plain")));
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port().to_string();
-    let at_taken = format!("http://localhost:{port}/");
-    let rows = [
+    let at_taken = format!("http://localhost:{}/", taken.local_addr().unwrap().port());
+    let mut rows = vec![
         (
-            odd("answers-200"),
-            "/ has no link and no form to press: give the page on which a visitor chooses to sign in",
-        ),
-        (odd("answers-500"), "answers with status 500"),
-        (
-            odd("dead-button"),
-            "2 links and buttons were pressed|give the app that address as SIGNIN_BASE_URL",
-        ),
-        (
-            odd("scripted").flags(&["--no-chromium"]),
-            "sign_in = { google = \"POST /login/google\" }",
-        ),
-        (
-            odd("nested"),
-            "the page / nests elements more than 512 deep",
-        ),
-        (odd("own-login"), "asks for a password of the app's own"),
-        (
-            Examine::shell(&wrong_secret),
+            plain("SIGNIN_CLIENT_SECRET=wrong"),
             "the app sends a wrong client_secret for the project prj_",
         ),
         (
-            Examine::shell(&unknown),
+            plain("SIGNIN_CLIENT_ID=unknown"),
             "the broker has no project unknown",
         ),
         (
-            odd("plain").flags(&["--sign-in", "google=css:#google"]),
-            "sign_in.google: css:#google finds nothing on /",
-        ),
-        (
-            odd("plain").flags(&["--whoami", "/nowhere"]),
-            "whoami /nowhere does not show",
-        ),
-        (
             Examine::shell("echo no such module >&2; exit 3"),
-            "the command ended before it listened (exit status: 3)|no such module",
+            "the command ended before it listened (exit status: 3) | no such module",
         ),
         (
             Examine::nothing().flags(&[&at_taken, "--", "true"]),
             "another program listens on port",
         ),
     ];
+    rows.extend(TROUBLE.trim().lines().map(|line| {
+        let (app, words) = line.split_once(" | ").unwrap();
+        let mut flags = app.split(' ');
+        let app = Examine::odd(flags.next().unwrap());
+        (app.flags(&flags.collect::<Vec<_>>()), words)
+    }));
     check_all(&rows, |run, words| {
-        words.split('|').for_each(|words| run.is_trouble(words));
+        words.split(" | ").for_each(|words| run.is_trouble(words));
         assert!(!run.stderr.contains("wrong\u{201D}"), "{}", run.stderr);
     });
 }

@@ -203,24 +203,16 @@ pub(crate) fn shown_target(target: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn page(body: &str) -> Page {
-        Page {
-            url: "http://localhost:5000/".parse().unwrap(),
-            status: 200,
-            headers: reqwest::header::HeaderMap::new(),
-            body: body.to_owned(),
-        }
-    }
+    use crate::browser::tests::html;
 
     fn step_to(link: &str) -> Step {
-        Step::to(&page(&format!("<a href='{link}'>x</a>")).controls()[0])
+        Step::to(&html(&format!("<a href='{link}'>x</a>")).controls()[0])
     }
 
     #[test]
     fn of_a_form_of_thousands_of_buttons_the_first_thousand_are_looked_at_and_share_it() {
         let body = format!("<form>{}</form>", "<button>x</button>".repeat(5_000));
-        let controls = page(&body).controls();
+        let controls = html(&body).controls();
         assert_eq!(controls.len(), 1_000);
         let [Control::Button(one, _), Control::Button(other, _)] = &controls[..2] else {
             panic!("they are buttons");
@@ -251,7 +243,7 @@ mod tests {
                 Some("id=12345678"),
             ),
         ] {
-            let visit = step_to(link).on_page(&page(later));
+            let visit = step_to(link).on_page(&html(later));
             let query = visit.as_ref().and_then(|it| it.url.query());
             assert_eq!(query, found, "{link}");
         }
@@ -259,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_missing_control_names_the_setting_that_replaces_it() {
-        let stop = step_to("/logout").missing_on(&page("<p>Hello"), "sign_out");
+        let stop = step_to("/logout").missing_on(&html("<p>Hello"), "sign_out");
         let sentence = "the page / (status 200) has no GET /logout any more: if it is another control now, name it with sign_out";
         assert_eq!(stop, Stop::not_testable(sentence));
     }
@@ -269,7 +261,7 @@ mod tests {
         let link = step_to("/logout?_wpnonce=a1b2c3d4e5&all=yes").describe();
         assert_eq!(link, "GET /logout?_wpnonce=\u{2026}&all=yes");
         let button = "<form><button name=csrf value=a1b2c3d4e5>Go</button></form>";
-        let printed = Step::to(&page(button).controls()[0]).describe();
+        let printed = Step::to(&html(button).controls()[0]).describe();
         assert_eq!(printed, "GET / with csrf=\u{2026}");
     }
 }

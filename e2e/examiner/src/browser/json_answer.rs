@@ -50,17 +50,11 @@ fn add_texts(value: &Value, texts: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::browser::tests::page;
 
     #[track_caller]
     fn leads_to(media_type: &str, body: &str) -> Option<String> {
-        let mut headers = reqwest::header::HeaderMap::new();
-        headers.insert("content-type", media_type.parse().unwrap());
-        let page = Page {
-            url: "http://localhost:5000/api/login".parse().unwrap(),
-            status: 200,
-            headers,
-            body: body.to_owned(),
-        };
+        let page = page(200, ("content-type", media_type), body);
         let broker = ("http://127.0.0.1:1".to_owned(), "broker".to_owned());
         address_in(&page, &Parties(vec![broker])).map(String::from)
     }

@@ -32,6 +32,24 @@ pub(crate) fn plain_browser() -> Browser {
     Browser::new("browser", client, Transcript::start(), Parties::default())
 }
 
+/// A page of an app.
+pub(crate) fn page(status: u16, header: (&'static str, &str), body: &str) -> Page {
+    let (name, value) = header;
+    Page {
+        url: Url::parse("http://localhost:5000/").unwrap(),
+        status,
+        headers: [(name.parse().unwrap(), value.parse().unwrap())]
+            .into_iter()
+            .collect(),
+        body: body.to_owned(),
+    }
+}
+
+/// A page of HTML.
+pub(crate) fn html(body: &str) -> Page {
+    page(200, ("content-type", "text/html"), body)
+}
+
 #[tokio::test]
 async fn a_browser_stops_before_a_host_that_is_no_party_and_not_on_this_machine() {
     let mut browser = plain_browser();

@@ -103,17 +103,7 @@ pub(super) fn harm_of(page: &Page, needle: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn page(body: &str) -> Page {
-        let mut headers = reqwest::header::HeaderMap::new();
-        headers.insert("content-type", "text/html".parse().unwrap());
-        Page {
-            url: "http://localhost:5000/".parse().unwrap(),
-            status: 200,
-            headers,
-            body: body.to_owned(),
-        }
-    }
+    use crate::browser::tests::html;
 
     #[test]
     fn a_value_that_becomes_markup_is_harm_and_an_escaped_one_is_not() {
@@ -130,7 +120,7 @@ mod tests {
             ("<img src='https://people.example/needle.png'>", false),
             ("<p>nothing", false),
         ] {
-            assert_eq!(harm_of(&page(body), "needle").is_some(), is_harm, "{body}");
+            assert_eq!(harm_of(&html(body), "needle").is_some(), is_harm, "{body}");
         }
     }
 }

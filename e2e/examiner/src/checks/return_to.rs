@@ -243,18 +243,7 @@ fn leads_outside(page: &Page) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::{HeaderMap, HeaderValue};
-
-    fn redirect(location: &str) -> Page {
-        let mut headers = HeaderMap::new();
-        headers.insert(LOCATION, HeaderValue::from_str(location).unwrap());
-        Page {
-            url: "http://localhost:5000/callback".parse().unwrap(),
-            status: 303,
-            headers,
-            body: String::new(),
-        }
-    }
+    use crate::browser::tests::page;
 
     #[test]
     fn spellings_that_browsers_take_for_another_host_lead_outside() {
@@ -271,7 +260,8 @@ mod tests {
             ("/%5cevil.example", false),
             ("/?next=//evil.example", false),
         ] {
-            assert_eq!(leads_outside(&redirect(location)), is_outside, "{location}");
+            let redirect = page(303, ("location", location), "");
+            assert_eq!(leads_outside(&redirect), is_outside, "{location}");
         }
     }
 }
