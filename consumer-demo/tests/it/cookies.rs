@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rocket::http::{Cookie, Header, Method, SameSite, Status};
+use rocket::http::{Cookie, Header, Method, SameSite};
 
 use crate::browser::NOBODY;
 use crate::scripted_broker::ada;
@@ -145,18 +145,6 @@ async fn a_planted_session_id_is_never_adopted() {
     assert_ne!(value(browser.cookie()), value(planted));
 }
 
-/// The user whom the profile shows to a browser that sends this `Cookie` header.
-async fn user_with(consumer: &TestConsumer, header: String) -> String {
-    let browser = consumer.browser();
-    let request = browser.request(Method::Get, "/profile");
-    let request = request.header(Header::new("Cookie", header));
-    let answer = browser.send(request).await;
-    match answer.status {
-        Status::Ok => answer.field("subject"),
-        _ => NOBODY.to_owned(),
-    }
-}
-
 /// A sister subdomain may set all of these names for the parent domain; a server
 /// that decodes or trims them would take each for the one that only we can set.
 // Threats: G1.
@@ -168,25 +156,23 @@ async fn a_cookie_whose_name_only_decodes_or_trims_to_ours_or_that_comes_twice_i
     let cookie = browser.cookie().unwrap();
     let value = cookie.value();
     let every_byte: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    for header in [
-        format!("%5F%5FHost-demo_session={value}"),
-        format!("__%48ost-demo_session={value}"),
-        format!("{every_byte}={value}"),
-        format!("\u{2000}{name}={value}"),
-        format!("\u{85}{name}={value}"),
-        format!("{name}\u{3000}={value}"),
-        format!("{name}={value}; {name}=planted"),
-        format!("{name}=planted; {name}={value}"),
+    for (header, status) in [
+        (format!("%5F%5FHost-demo_session={value}"), 303),
+        (format!("__%48ost-demo_session={value}"), 303),
+        (format!("{every_byte}={value}"), 303),
+        (format!("\u{2000}{name}={value}"), 303),
+        (format!("\u{85}{name}={value}"), 303),
+        (format!("{name}\u{3000}={value}"), 303),
+        (format!("{name}={value}; {name}=planted"), 303),
+        (format!("{name}=planted; {name}={value}"), 303),
+        (format!("{name}={value}"), 200),
+        (format!("a=1;{name}={value};\tb=2"), 200),
     ] {
-        let seen = user_with(&consumer, header.clone()).await;
-        assert_eq!(seen, NOBODY, "{header}");
-    }
-    for header in [
-        format!("{name}={value}"),
-        format!("a=1;{name}={value};\tb=2"),
-    ] {
-        let seen = user_with(&consumer, header.clone()).await;
-        assert_eq!(seen, "sub_ada", "{header}");
+        let visitor = consumer.browser();
+        let request = visitor.request(Method::Get, "/profile");
+        let request = request.header(Header::new("Cookie", header.clone()));
+        let profile = visitor.send(request).await;
+        assert_eq!(profile.status.code, status, "{header}");
     }
 }
 
