@@ -220,20 +220,18 @@ fn the_grade_follows_the_effect_of_a_failure_and_then_its_severity() {
 #[test]
 fn the_meaning_of_a_grade_claims_nothing_that_was_not_tried() {
     let all = catalogue::checks().len();
+    let relay = ("relay", Verdict::NotTested);
+    let (pkce, fresh) = (("pkce", Verdict::Pass), ("key-fresh", Verdict::Harness));
     for (verdicts, meaning) in [
         (
-            &[("relay", Verdict::NotTested)][..],
+            &[relay][..],
             "Nothing was tried. The grade leaves out the one check that was not tested.",
         ),
         (
-            &[
-                ("relay", Verdict::NotTested),
-                ("pkce", Verdict::Pass),
-                ("key-fresh", Verdict::Harness),
-            ],
+            &[relay, pkce, fresh],
             "Everything that was tried passes. The grade leaves out the 2 checks that were not tested.",
         ),
-        (&[("pkce", Verdict::Pass)], "Everything passes."),
+        (&[pkce], "Everything passes."),
     ] {
         let run = format!(
             "This examination ran {} of the {all} checks.",
