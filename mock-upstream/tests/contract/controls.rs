@@ -59,9 +59,9 @@ async fn labelled() -> TestMock {
     .await
 }
 
-/// The error in the callback of a sign-in with this state.
-async fn error_for(mock: &TestMock, provider: Provider, state: &str) -> Option<String> {
-    let params = authorization(provider).with("state", state);
+/// The error in the callback of a sign-in with these changes.
+async fn error_for(mock: &TestMock, provider: Provider, changes: &str) -> Option<String> {
+    let params = authorization(provider).changed(changes);
     let callback = mock.authorize(provider, &params).await.callback();
     callback.get("error").map(str::to_owned)
 }
@@ -74,12 +74,12 @@ async fn an_entry_for_a_label_waits_for_its_own_sign_in() {
     let mock = labelled().await;
     for provider in Provider::ALL {
         mock.upstream(provider).queue_for("a", DENY).unwrap();
-        for other in ["for b", "a", "x"] {
+        for other in ["state=for b", "state=a", "state=x"] {
             assert_eq!(error_for(&mock, provider, other).await, None, "{other}");
         }
-        let error = error_for(&mock, provider, "for a").await;
+        let error = error_for(&mock, provider, "state=for a").await;
         assert_eq!(error.as_deref(), Some("access_denied"));
-        assert_eq!(error_for(&mock, provider, "for a").await, None);
+        assert_eq!(error_for(&mock, provider, "state=for a").await, None);
     }
 }
 
@@ -90,30 +90,22 @@ async fn a_sign_in_takes_the_first_entry_that_is_for_it_and_leaves_the_others_in
     for (label, next) in [("b", DENY), ("a", SUSPEND), ("b", SUSPEND)] {
         github.queue_for(label, next).unwrap();
     }
-    github.queue(DENY).unwrap();
+    for _ in 0..2 {
+        github.queue(DENY).unwrap();
+    }
+    assert_eq!(github.queued()[1].label.as_deref(), Some("a"));
     let (deny, suspend) = (Some("access_denied"), Some("application_suspended"));
-    for (state, errors) in [
-        ("for a", &[suspend, deny][..]),
-        ("for b", &[deny, suspend, None]),
+    for (changes, errors) in [
+        // Without a label it takes those for any.
+        ("-state", &[deny][..]),
+        ("state=for a", &[suspend, deny]),
+        ("state=for b", &[deny, suspend, None]),
     ] {
         for error in errors {
-            assert_eq!(error_for(&mock, GITHUB, state).await.as_deref(), *error);
+            let seen = error_for(&mock, GITHUB, changes).await;
+            assert_eq!(seen.as_deref(), *error, "{changes}");
         }
     }
-}
-
-#[tokio::test]
-async fn without_a_label_a_sign_in_takes_the_entries_for_any() {
-    let mock = labelled().await;
-    let github = mock.upstream(GITHUB);
-    github.queue_for("a", SUSPEND).unwrap();
-    github.queue(DENY).unwrap();
-    let without_state = authorization(GITHUB).changed("-state");
-    let callback = mock.authorize(GITHUB, &without_state).await.callback();
-    assert_eq!(callback.get("error"), Some("access_denied"));
-    let waiting = github.queued();
-    assert_eq!(waiting.len(), 1);
-    assert_eq!(waiting[0].label.as_deref(), Some("a"));
 }
 
 #[tokio::test]
