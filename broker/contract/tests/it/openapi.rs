@@ -1,5 +1,5 @@
-//! The published document: complete, valid, and about the types of this crate. The tests
-//! of a broker's conformance to it are in `e2e/tests/it/contract`.
+//! The published document: complete, valid, and about the types of this crate.
+//! `testkit::openapi` checks every response of a broker against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
