@@ -26,7 +26,10 @@ pub(crate) async fn check(store: &dyn Store, clock: &Clock) -> Result<(), StoreE
         return Ok(());
     };
     let ours = clock.now().plus_ms(-clock.advanced_ms());
-    let ahead_ms = ours.0.saturating_sub(theirs.0);
+    check_difference(ours.0.saturating_sub(theirs.0))
+}
+
+fn check_difference(ahead_ms: i64) -> Result<(), StoreError> {
     if ahead_ms.saturating_abs() > MAX_SKEW_MS {
         return Err(StoreError::ClockDiffers {
             ahead_ms,
@@ -34,4 +37,32 @@ pub(crate) async fn check(store: &dyn Store, clock: &Clock) -> Result<(), StoreE
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Threats: L3.
+    #[test]
+    fn clocks_may_differ_by_thirty_seconds_and_no_more() {
+        for allowed in [0, MAX_SKEW_MS, -MAX_SKEW_MS] {
+            assert!(check_difference(allowed).is_ok(), "{allowed} ms");
+        }
+        for (ahead_ms, difference) in [
+            (
+                30_001,
+                "is 30 s ahead of the database's, and may differ by 30 s",
+            ),
+            (
+                -3_600_000,
+                "is 3600 s behind the database's, and may differ by 30 s",
+            ),
+        ] {
+            let error = check_difference(ahead_ms)
+                .expect_err("too much")
+                .to_string();
+            assert!(error.contains(difference), "{error}");
+        }
+    }
 }
